@@ -1,0 +1,138 @@
+"""The exceptions that gymcore raises on purpose, one tree under `Error`.
+
+An exception also derives from the built-in that fits it (`ValueError`, `TypeError`, ...), so
+`except ValueError` and `except gymcore.error.Error` both work. Where the Gym API has always answered
+a mistake with an `assert`, the exception raised instead is an `AssertionError` as well, so code that
+catches that keeps working.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Error(Exception):
+    """Base of every exception that gymcore raises on purpose."""
+
+
+# Registry
+
+
+class UnregisteredEnv(Error, LookupError):
+    """An environment id that the registry does not hold."""
+
+
+class NamespaceNotFound(UnregisteredEnv):
+    """No registered id has this namespace."""
+
+
+class NameNotFound(UnregisteredEnv):
+    """The namespace exists (or none was given), but holds no environment of this name."""
+
+
+class VersionNotFound(UnregisteredEnv):
+    """The environment exists, but never reached this version."""
+
+
+class DeprecatedEnv(Error):
+    """This version of the environment is gone; the message names its successor."""
+
+
+class RegistrationError(Error):
+    """The id cannot be registered beside the ids that are already there."""
+
+
+class DependencyNotInstalled(Error, ImportError):
+    """An optional package is missing; the message holds the pip line that installs it."""
+
+
+# Arguments
+
+
+class InvalidArgument(Error, ValueError):
+    """An argument has the right type and an impossible value."""
+
+
+class ArgumentTypeError(Error, TypeError):
+    """An argument has the wrong type."""
+
+
+class FailedCheck(InvalidArgument, AssertionError):
+    """A bad value where the Gym API has always asserted: also an `AssertionError`."""
+
+
+class FailedTypeCheck(ArgumentTypeError, AssertionError):
+    """A bad type where the Gym API has always asserted: also an `AssertionError`."""
+
+
+class MissingArgument(Error):
+    """A required argument was left out."""
+
+
+class InvalidProbability(Error, ValueError):
+    """A probability outside its range."""
+
+
+class InvalidBound(Error, ValueError):
+    """A pair of bounds that makes no interval, or that is infinite where it must be finite."""
+
+
+class InvalidMetadata(Error):
+    """The environment's `metadata` lacks an entry, or an entry has the wrong form."""
+
+
+class UnsupportedMode(Error):
+    """A render mode (or another mode) that the environment does not have."""
+
+
+class CustomSpaceError(Error):
+    """The space is not one of gymcore's own, and the operation needs one of those."""
+
+
+class DeprecatedWrapper(Error, ImportError):
+    """A wrapper's old name was asked for; the message holds the new one."""
+
+
+# Life cycle
+
+
+class ResetNeeded(Error, AssertionError):
+    """`step` or `render` was called before `reset`."""
+
+
+class InvalidAction(Error, AssertionError, ValueError):
+    """An action outside the action space, or of wrong dtype or shape; nothing has been stepped."""
+
+
+class ClosedEnvironmentError(Error):
+    """The environment was used after `close`."""
+
+
+class ConcurrentUseError(Error, RuntimeError):
+    """Two threads called the same object at once."""
+
+
+class _PendingCallError(Error):
+    """Base of the two errors that carry the name of a pending asynchronous call."""
+
+    def __init__(self, message: str, name: str) -> None:
+        """Keep the message (as `str(error)`) and the name of the call.
+
+        Args:
+            message: What went wrong.
+            name: The pending (or missing) call: "reset", "step" or "call".
+        """
+        super().__init__(message)
+        self.name = name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle with both arguments; the default would lose `name` and fail to load."""
+        return type(self), (str(self), self.name)
+
+
+class AlreadyPendingCallError(_PendingCallError):
+    """An asynchronous call was made while another one (`name`) still waits to be collected."""
+
+
+class NoAsyncCallError(_PendingCallError):
+    """A `*_wait` came without the `*_async` call (`name`) that it collects."""

@@ -1,0 +1,78 @@
+"""Warnings and errors for the user, sent through Python's `warnings` with a colour and a level.
+
+`min_level` decides what is shown: `WARN` (30, the default) shows everything, `ERROR` (40) only
+errors, anything higher nothing. Filters of the `warnings` module apply on top.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+from gymcore.utils.colorize import colorize
+
+WARN = 30
+ERROR = 40
+
+min_level: int = WARN
+
+# Python hides DeprecationWarnings raised outside __main__; ours are meant for the user, once each.
+# Someone who passed -W has decided already.
+if not sys.warnoptions:
+    warnings.filterwarnings("once", category=DeprecationWarning, module=r"^gymcore\.")
+
+
+def _formatted(msg: str, args: tuple[object, ...]) -> str:
+    """Return `msg % args`; a lone percent sign in a message without arguments is kept as it is."""
+    try:
+        return msg % args
+    except ValueError:
+        if args:
+            raise
+        return msg
+
+
+def warn(
+    msg: str, *args: object, category: type[Warning] | None = None, stacklevel: int = 1
+) -> None:
+    """Warn the user, in yellow, if `min_level` is at most `WARN`.
+
+    Args:
+        msg: The text, with `%` placeholders for `args`.
+        *args: Values for the placeholders.
+        category: The class of the warning; None is `UserWarning`.
+        stacklevel: 1 names the caller of this function in the warning, 2 the caller's caller.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
+        ...     warn("%d lanes asked for, %d cores here", 64, 2)
+        >>> "64 lanes asked for, 2 cores here" in str(caught[0].message)
+        True
+    """
+    if min_level <= WARN:
+        text = colorize(f"WARN: {_formatted(msg, args)}", "yellow")
+        warnings.warn(text, category=category, stacklevel=stacklevel + 1)
+
+
+def deprecation(msg: str, *args: object) -> None:
+    """Warn, as a `DeprecationWarning`, about something that will go away.
+
+    Args:
+        msg: The text, with `%` placeholders for `args`.
+        *args: Values for the placeholders.
+    """
+    warn(msg, *args, category=DeprecationWarning, stacklevel=2)
+
+
+def error(msg: str, *args: object) -> None:
+    """Report an error that does not stop the program, in red, if `min_level` is at most `ERROR`.
+
+    Args:
+        msg: The text, with `%` placeholders for `args`.
+        *args: Values for the placeholders.
+    """
+    if min_level <= ERROR:
+        text = colorize(f"ERROR: {_formatted(msg, args)}", "red")
+        warnings.warn(text, stacklevel=2)
