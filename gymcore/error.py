@@ -1,9 +1,9 @@
 """The exceptions that gymcore raises on purpose, one tree under `Error`.
 
 An exception also derives from the built-in that fits it (`ValueError`, `TypeError`, ...), so
-`except ValueError` and `except gymcore.error.Error` both work. Where the Gym API has always answered
-a mistake with an `assert`, the exception raised instead is an `AssertionError` as well, so code that
-catches that keeps working.
+`except ValueError` and `except gymcore.error.Error` both work. Where the Gym API has always
+answered a mistake with an `assert`, the exception raised instead is an `AssertionError` as well, so
+code that catches that keeps working.
 """
 
 from __future__ import annotations
