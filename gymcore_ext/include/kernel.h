@@ -1,0 +1,61 @@
+/* The contract between the physics of one environment and the engine: one constant struct of sizes, names and loops.
+ *
+ * An environment is compiled by defining a few LANE_* macros and including lanes.h, which fills in this struct; its
+ * module hands the struct out as a PyCapsule named GYMCORE_KERNEL_CAPSULE. The engine never knows which environment it
+ * runs, and the physics never knows about batches, threads, time limits or autoreset.
+ *
+ * Loops work on lanes [lo, hi) of arrays whose base pointers stand for lane 0. They may not fail, allocate, lock or
+ * call into Python.
+ */
+#ifndef GYMCORE_KERNEL_H
+#define GYMCORE_KERNEL_H
+
+#include "platform.h"
+#include "rng.h"
+
+#define GYMCORE_KERNEL_CAPSULE "gymcore_ext.kernel"
+#define GYMCORE_KERNEL_ABI 1
+
+/* Structure-of-arrays memory of a batch: state[k][lane]; parameters[k][lane], or parameters[k][0] when all lanes share
+ * one value of every parameter. */
+typedef struct {
+    double *const *state;
+    double *const *parameters;
+} gymcore_columns;
+
+/* What a step of one lane reports. */
+typedef struct {
+    double reward;
+    int terminated;
+} gymcore_outcome;
+
+/* Actions are int64 [lanes] (discrete) or float32 [lanes, action_size] (continuous). */
+typedef void gymcore_step_loop(const gymcore_columns *columns, const void *actions, double *rewards,
+                               uint8_t *terminated, int64_t lo, int64_t hi);
+typedef void gymcore_observe_loop(const gymcore_columns *columns, float *observations, int64_t lo, int64_t hi);
+typedef void gymcore_reset_loop(const gymcore_columns *columns, gymcore_rng *rngs, const double *bounds,
+                                const int64_t *lanes, int64_t count);
+
+typedef struct {
+    gymcore_step_loop *step_shared; /* parameters shared by all lanes */
+    gymcore_step_loop *step_varied; /* parameters per lane */
+    gymcore_observe_loop *observe;
+} gymcore_loops;
+
+typedef struct {
+    int32_t abi;
+    int32_t isa_count;
+    const char *name;
+    /* Names are one text, separated by blanks, in column order. */
+    const char *state_names, *parameter_names, *bound_names;
+    int32_t state_count, parameter_count, bound_count;
+    int32_t observation_size;
+    int32_t discrete_actions; /* how many discrete actions, or 0 for continuous ones */
+    int32_t action_size;      /* float32 values of one continuous action, or 0 */
+    const double *parameter_defaults;
+    const double *bound_defaults;
+    gymcore_reset_loop *reset;
+    gymcore_loops loops[GYMCORE_ISA_COUNT]; /* baseline first, then x86-64-v3, x86-64-v4 */
+} gymcore_kernel;
+
+#endif

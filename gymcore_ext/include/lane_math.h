@@ -1,0 +1,130 @@
+/* Deterministic elementary functions for physics loops.
+ *
+ * Branch-free, free of libm and of fused multiply-adds: the same bits on every machine, in every instruction set, in a
+ * vector or alone. Errors, tested against mpmath (tests/ext/test_lane_math.py):
+ *   sine, cosine: at most 0.8 ulp for |x| <= 2^20 (about one million radians); beyond it the reduction loses
+ *   bits, and from 2^51 on, and for nan and inf, the result means nothing (it is never a trap or a hang).
+ * Coefficients: tools/fit_trigonometry.py.
+ */
+#ifndef GYMCORE_LANE_MATH_H
+#define GYMCORE_LANE_MATH_H
+
+#include "platform.h"
+
+#define GYMCORE_PI 0x1.921fb54442d18p+1
+#define GYMCORE_TWO_PI 0x1.921fb54442d18p+2
+
+#define GYMCORE_SINE_0 -0x1.5555555555549p-3
+#define GYMCORE_SINE_1 0x1.111111110f928p-7
+#define GYMCORE_SINE_2 -0x1.a01a019c340cep-13
+#define GYMCORE_SINE_3 0x1.71de359aecad6p-19
+#define GYMCORE_SINE_4 -0x1.ae5e832295e33p-26
+#define GYMCORE_SINE_5 0x1.5d9b4fce7d9b1p-33
+
+#define GYMCORE_COSINE_0 0x1.555555555554cp-5
+#define GYMCORE_COSINE_1 -0x1.6c16c16c15046p-10
+#define GYMCORE_COSINE_2 0x1.a01a019c43e0ep-16
+#define GYMCORE_COSINE_3 -0x1.27e4f780ec494p-22
+#define GYMCORE_COSINE_4 0x1.1ee971b7d5564p-29
+#define GYMCORE_COSINE_5 -0x1.8f67fc082dccep-37
+
+/* pi/2 in three parts; the first two have 33 bits, so their products with |n| < 2^20 are exact. */
+#define GYMCORE_HALF_PI_1 0x1.921fb54400000p+0
+#define GYMCORE_HALF_PI_2 0x1.0b4611a600000p-34
+#define GYMCORE_HALF_PI_3 0x1.3198a2e037073p-69
+#define GYMCORE_TWO_OVER_PI 0x1.45f306dc9c883p-1
+
+/* Adding 1.5 * 2^52 rounds to the nearest integer and leaves it in the low bits, without any rounding instruction
+ * (SSE2 has none). */
+#define GYMCORE_ROUND_SHIFT 6755399441055744.0
+
+GYMCORE_INLINE uint64_t gymcore_bits(double x) { uint64_t u; memcpy(&u, &x, 8); return u; }
+GYMCORE_INLINE double gymcore_from_bits(uint64_t u) { double x; memcpy(&x, &u, 8); return x; }
+
+/* a where the condition is 1, b where it is 0. By masks, since a compiler may turn `?:` into branches when other
+ * comparisons of the same numbers stand near, and a loop with branches does not become vector code. */
+GYMCORE_INLINE double gymcore_select(int condition, double a, double b)
+{
+    uint64_t mask = (uint64_t)0 - (uint64_t)condition;
+    return gymcore_from_bits((gymcore_bits(a) & mask) | (gymcore_bits(b) & ~mask));
+}
+
+GYMCORE_INLINE double gymcore_round(double x) { return (x + GYMCORE_ROUND_SHIFT) - GYMCORE_ROUND_SHIFT; }
+
+/* Largest integer not above x, for |x| < 2^51. */
+GYMCORE_INLINE double gymcore_floor(double x)
+{
+    double nearest = gymcore_round(x);
+    return nearest - gymcore_select(nearest > x, 1.0, 0.0);
+}
+
+/* sin(x) and cos(x) together: they share the reduction, which is half of the work. */
+GYMCORE_INLINE void gymcore_sincos(double x, double *sine, double *cosine)
+{
+    /* x = n * pi/2 + (y + tail), |y| <= pi/4; the tail keeps what y cannot hold (Cody and Waite 1980). */
+    double shifted = x * GYMCORE_TWO_OVER_PI + GYMCORE_ROUND_SHIFT;
+    double n = shifted - GYMCORE_ROUND_SHIFT;
+    double first = x - n * GYMCORE_HALF_PI_1;
+    double second_product = n * GYMCORE_HALF_PI_2;
+    double second = first - second_product;
+    double rest = n * GYMCORE_HALF_PI_3 - ((first - second) - second_product);
+    double y = second - rest;
+    double tail = (second - y) - rest;
+
+    double z = y * y;
+    double cube = z * y;
+    double s = GYMCORE_SINE_1 +
+               z * (GYMCORE_SINE_2 + z * (GYMCORE_SINE_3 + z * (GYMCORE_SINE_4 + z * GYMCORE_SINE_5)));
+    double sine_y = y - ((z * (0.5 * tail - cube * s) - tail) - cube * GYMCORE_SINE_0);
+
+    double c = z * (GYMCORE_COSINE_0 +
+                    z * (GYMCORE_COSINE_1 +
+                         z * (GYMCORE_COSINE_2 +
+                              z * (GYMCORE_COSINE_3 + z * (GYMCORE_COSINE_4 + z * GYMCORE_COSINE_5)))));
+    double half = 0.5 * z;
+    double head = 1.0 - half;
+    double cosine_y = head + (((1.0 - head) - half) + (z * c - y * tail));
+
+    /* Quadrant n mod 4: odd quadrants swap the two, bit 1 of n and of n + 1 are the signs. Bit masks, not branches. */
+    uint64_t quadrant = gymcore_bits(shifted);
+    uint64_t swap = (uint64_t)0 - (quadrant & 1);
+    uint64_t sine_bits = gymcore_bits(sine_y);
+    uint64_t cosine_bits = gymcore_bits(cosine_y);
+    uint64_t difference = (sine_bits ^ cosine_bits) & swap;
+    *sine = gymcore_from_bits((sine_bits ^ difference) ^ ((quadrant & 2) << 62));
+    *cosine = gymcore_from_bits((cosine_bits ^ difference) ^ (((quadrant + 1) & 2) << 62));
+}
+
+GYMCORE_INLINE double gymcore_sin(double x)
+{
+    double sine, cosine;
+    gymcore_sincos(x, &sine, &cosine);
+    return sine;
+}
+
+GYMCORE_INLINE double gymcore_cos(double x)
+{
+    double sine, cosine;
+    gymcore_sincos(x, &sine, &cosine);
+    return cosine;
+}
+
+/* x mod 2 pi in [0, 2 pi), equal to C's fmod made positive, as Python's `%` gives it, for |x| < 2^26: the double
+ * nearest 2 pi is split so that both products are exact. */
+GYMCORE_INLINE double gymcore_mod_two_pi(double x)
+{
+    const double head = 0x1.921fb50000000p+2, rest = 0x1.110b460000000p-24;
+    double turns = gymcore_floor(x / GYMCORE_TWO_PI);
+    double remainder = (x - turns * head) - turns * rest;
+    /* The quotient was rounded: near a whole turn the floor may be one off. */
+    remainder = gymcore_select(remainder < 0.0, remainder + GYMCORE_TWO_PI, remainder);
+    return gymcore_select(remainder >= GYMCORE_TWO_PI, remainder - GYMCORE_TWO_PI, remainder);
+}
+
+GYMCORE_INLINE double gymcore_clip(double x, double low, double high)
+{
+    double raised = gymcore_select(x < low, low, x);
+    return gymcore_select(raised > high, high, raised);
+}
+
+#endif

@@ -1,0 +1,59 @@
+/* What differs between compilers and processors: instruction sets, inlining, thread-local storage.
+ *
+ * Every batch loop is compiled once per instruction set below and one of them is chosen when the package is loaded
+ * (isa.h). The sets are named rather than left to `target_clones`, so that a program can choose one
+ * (GYMCORE_ISA=baseline|x86-64-v3|x86-64-v4), tests can compare their bytes in one process, and it works without
+ * ifunc (musl, clang). No loop may contain a fused multiply-add or a reassociated sum: the build passes
+ * -ffp-contract=off and never -ffast-math, so all of them compute the same bits.
+ */
+#ifndef GYMCORE_PLATFORM_H
+#define GYMCORE_PLATFORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__FAST_MATH__)
+#error "gymcore promises the same bits everywhere: build it without -ffast-math"
+#endif
+
+#if defined(__x86_64__) && ((defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12) || \
+                            (defined(__clang__) && __clang_major__ >= 16)) && !defined(GYMCORE_BASELINE_ONLY)
+#define GYMCORE_ISA_COUNT 3
+#define GYMCORE_TARGET_V3 __attribute__((target("arch=x86-64-v3")))
+#define GYMCORE_TARGET_V4 __attribute__((target("arch=x86-64-v4")))
+#else
+#define GYMCORE_ISA_COUNT 1
+#endif
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define GYMCORE_INDEPENDENT_LANES _Pragma("GCC ivdep")
+#elif defined(__clang__)
+#define GYMCORE_INDEPENDENT_LANES _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(_MSC_VER)
+#define GYMCORE_INDEPENDENT_LANES __pragma(loop(ivdep))
+#else
+#define GYMCORE_INDEPENDENT_LANES
+#endif
+
+#if defined(_MSC_VER)
+#define GYMCORE_RESTRICT __restrict
+#define GYMCORE_INLINE static __forceinline
+#else
+#define GYMCORE_RESTRICT __restrict__
+#define GYMCORE_INLINE static inline
+#endif
+
+/* Inline the whole physics of a lane into its loops, however long it is: a call in the loop body would keep it scalar. */
+#if defined(__GNUC__) || defined(__clang__)
+#define GYMCORE_FLATTEN __attribute__((flatten))
+#else
+#define GYMCORE_FLATTEN
+#endif
+
+#define GYMCORE_JOIN_(a, b) a##b
+#define GYMCORE_JOIN(a, b) GYMCORE_JOIN_(a, b)
+#define GYMCORE_TEXT_(a) #a
+#define GYMCORE_TEXT(a) GYMCORE_TEXT_(a)
+
+#endif

@@ -1,0 +1,95 @@
+"""MountainCarContinuous: the mountain car with a force between -1 and 1 and a cost for using it.
+
+Equations: A. W. Moore, "Efficient Memory-Based Learning for Robot Control" (1990). Reference environment:
+MountainCarContinuous-v0, which keeps its state in float32 after the first step of an episode and computes velocities
+in float32 unless the force was clipped; the rounding here follows it. All float32 sums are computed in double and
+rounded once, which gives the same bits as float32 arithmetic.
+State: position, velocity (per step). Observation: the state. Action: force, float32 [1].
+"""
+from cpython.pycapsule cimport PyCapsule_New
+
+from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, clip, cos, kernel_t, outcome_t, rng_t, select, uniform
+
+
+cdef extern from *:
+    """
+    #define LANE_NAME mountain_car_continuous
+    #define LANE_STATE(F) F(position) F(velocity)
+    #define LANE_PARAMETERS(F) \
+        F(min_action, -1.0) F(max_action, 1.0) F(min_position, -1.2) F(max_position, 0.6) F(max_speed, 0.07) \
+        F(goal_position, 0.45) F(goal_velocity, 0.0) F(power, 0.0015)
+    #define LANE_BOUNDS(F) F(low, -0.6) F(high, -0.4)
+    #define LANE_OBSERVATION_SIZE 2
+    #define LANE_CONTINUOUS_ACTIONS 1
+    #include "lanes.h"
+    """
+    ctypedef struct mountain_car_continuous_state:
+        double position, velocity
+    ctypedef struct mountain_car_continuous_parameters:
+        double min_action, max_action, min_position, max_position, max_speed, goal_position, goal_velocity, power
+    ctypedef struct mountain_car_continuous_bounds:
+        double low, high
+    const kernel_t mountain_car_continuous_kernel
+
+
+cdef inline double single(double x) noexcept nogil:
+    """The double nearest x that a float32 can hold."""
+    return <double> (<float> x)
+
+
+cdef inline void mountain_car_continuous_reset "mountain_car_continuous_reset"(
+    mountain_car_continuous_state* s,
+    const mountain_car_continuous_parameters* p,
+    const mountain_car_continuous_bounds* b,
+    rng_t* rng,
+) noexcept nogil:
+    s.position = uniform(rng, b.low, b.high)
+    s.velocity = 0.0
+
+
+cdef inline void mountain_car_continuous_step "mountain_car_continuous_step"(
+    mountain_car_continuous_state* s,
+    const mountain_car_continuous_parameters* p,
+    const float* action,
+    outcome_t* out,
+) noexcept nogil:
+    cdef double applied = <double> action[0]
+    cdef double force = clip(applied, p.min_action, p.max_action)
+    cdef double min_position = single(p.min_position)
+    cdef double angle, slope, narrow_change, wide_change, change, narrow, wide, velocity, position
+    cdef bint reached
+    # A position that a float32 cannot hold was drawn by reset: this is an episode's first step, in float64.
+    cdef bint fresh = s.position != single(s.position)
+
+    # Both sides of every choice are computed, so that the loop over lanes has no branches.
+    angle = 3.0 * s.position
+    narrow = single(angle)
+    slope = 0.0025 * cos(select(fresh, angle, narrow))
+    narrow_change = single(single(force * single(p.power)) - single(slope))
+    wide_change = force * p.power - slope
+    change = select(force == applied, narrow_change, wide_change)
+
+    narrow = single(s.velocity + single(change))
+    wide = s.velocity + change
+    velocity = clip(select(fresh, wide, narrow), -single(p.max_speed), single(p.max_speed))
+    wide = s.position + velocity
+    narrow = single(wide)
+    position = clip(select(fresh, wide, narrow), min_position, single(p.max_position))
+    velocity = select((position == min_position) & (velocity < 0.0), 0.0, velocity)
+
+    reached = (position >= single(p.goal_position)) & (velocity >= single(p.goal_velocity))
+    s.position = single(position)
+    s.velocity = single(velocity)
+    out.terminated = reached
+    # The cost is on the action as given, not as clipped.
+    out.reward = select(reached, 100.0, 0.0) - applied * applied * 0.1
+
+
+cdef inline void mountain_car_continuous_observe "mountain_car_continuous_observe"(
+    const mountain_car_continuous_state* s, float* observation
+) noexcept nogil:
+    observation[0] = <float> s.position
+    observation[1] = <float> s.velocity
+
+
+kernel = PyCapsule_New(<void*> &mountain_car_continuous_kernel, KERNEL_CAPSULE, NULL)
