@@ -89,6 +89,10 @@ class CustomSpaceError(Error):
     """The space is not one of gymcore's own, and the operation needs one of those."""
 
 
+class SpaceMismatch(Error, RuntimeError):
+    """Environments whose spaces differ too much to be batched; the message names them."""
+
+
 class DeprecatedWrapper(Error, ImportError):
     """A wrapper's old name was asked for; the message holds the new one."""
 
