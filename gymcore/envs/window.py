@@ -1,0 +1,191 @@
+"""pygame, imported late, and windows for human rendering, several in one process."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import warnings
+import weakref
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gymcore import error
+
+if TYPE_CHECKING:
+    import pygame
+
+
+def load_pygame() -> ModuleType:
+    """Return the module pygame, which is imported by the first call.
+
+    Raises:
+        gymcore.error.DependencyNotInstalled: pygame is not installed.
+    """
+    pygame = sys.modules.get("pygame")
+    if pygame is not None:
+        return pygame
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+    try:
+        with warnings.catch_warnings():
+            # pygame 2.6 imports pkg_resources, which warns about itself when it is there.
+            warnings.simplefilter("ignore")
+            return importlib.import_module("pygame")
+    except ImportError as exc:
+        raise error.DependencyNotInstalled(
+            'pygame is not installed, run `pip install "gymcore[classic-control]"`'
+        ) from exc
+
+
+class _Backend(Protocol):
+    """One way of pygame's to put pixels into a window."""
+
+    window: Any
+
+    def __init__(self, pygame: ModuleType, title: str, size: tuple[int, int]) -> None: ...
+
+    def show(self, frame: pygame.Surface) -> None: ...
+
+
+class _SurfaceBackend:
+    """`pygame.Window` with a surface of its own, as pygame-ce has it from 2.5."""
+
+    def __init__(self, pygame: ModuleType, title: str, size: tuple[int, int]) -> None:
+        self.window: Any = pygame.Window(title, size)
+
+    def show(self, frame: pygame.Surface) -> None:
+        self.window.get_surface().blit(frame, (0, 0))
+        self.window.flip()
+
+
+class _TextureBackend:
+    """A window and a software renderer of `pygame._sdl2`, as pygame 2 has them.
+
+    The software renderer, because it needs no OpenGL context: one would get in the way of a
+    simulator that draws with OpenGL in the same process, and is often broken in containers.
+    """
+
+    def __init__(self, pygame: ModuleType, title: str, size: tuple[int, int]) -> None:
+        from pygame._sdl2 import video
+
+        self.window: Any = video.Window(title, size)
+        self._renderer = video.Renderer(self.window, accelerated=0)
+        self._texture = video.Texture(self._renderer, size, streaming=True)
+        # pygame before 2.2 mixes up the channels of a texture updated from 24-bit pixels.
+        self._pixels = pygame.Surface(size, depth=32)
+
+    def show(self, frame: pygame.Surface) -> None:
+        self._pixels.blit(frame, (0, 0))
+        self._texture.update(self._pixels)
+        self._texture.draw()
+        self._renderer.present()
+
+
+_windows: weakref.WeakSet[Window] = weakref.WeakSet()
+# Windows that vanished in a restart of the video subsystem. SDL may have given their memory to new
+# windows, which pygame would destroy if these objects were deleted.
+_lost: list[_Backend] = []
+_display_is_ours = False
+_quit_is_registered = False
+
+
+class Window:
+    """One window on the screen that shows frames.
+
+    Every object has its own; closing one leaves the others alone. The video subsystem is started
+    with the first window, and stopped with the last unless the program uses it too. A window that
+    nobody refers to any more closes.
+    """
+
+    _backend: _Backend | None = None
+
+    def __init__(self, title: str, size: tuple[int, int]) -> None:
+        """Open the window.
+
+        Args:
+            title: text of the title bar.
+            size: width and height in pixels.
+
+        Raises:
+            gymcore.error.DependencyNotInstalled: pygame is not installed.
+            gymcore.error.Error: no window can be opened on this machine.
+        """
+        global _display_is_ours, _quit_is_registered
+        pygame = load_pygame()
+        has_surfaces = hasattr(getattr(pygame, "Window", None), "get_surface")
+        backend: type[_Backend] = _SurfaceBackend if has_surfaces else _TextureBackend
+        try:
+            if not any(window.is_open for window in _windows):
+                _display_is_ours = not pygame.display.get_init()
+            if not pygame.display.get_init():
+                pygame.display.init()
+            self._backend = backend(pygame, title, size)
+        except pygame.error as exc:
+            _stop_display_if_unused(pygame)
+            raise error.Error(
+                f'render_mode "human" cannot open a window ({exc}); '
+                'without a screen, use render_mode="rgb_array"'
+            ) from exc
+        self._id = self._backend.window.id
+        _windows.add(self)
+        if not _quit_is_registered:
+            pygame.register_quit(_close_all)
+            _quit_is_registered = True
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the window exists; not after `close`, `pygame.quit` or `pygame.display.quit`."""
+        if self._backend is None:
+            return False
+        # SDL frees windows when its video subsystem stops, and using one after that crashes.
+        pygame = load_pygame()
+        if not pygame.display.get_init():
+            self._backend = None
+            return False
+        try:
+            exists = bool(self._backend.window.id == self._id)
+        except pygame.error:
+            exists = False
+        if not exists:
+            _lost.append(self._backend)
+            self._backend = None
+        return exists
+
+    def show(self, frame: pygame.Surface) -> None:
+        """Copy `frame`, of the window's size, onto the screen.
+
+        Raises:
+            gymcore.error.ClosedEnvironmentError: the window is not open any more.
+        """
+        if not self.is_open or self._backend is None:
+            raise error.ClosedEnvironmentError("the window is closed")
+        self._backend.show(frame)
+
+    def close(self) -> None:
+        """Remove the window from the screen; calling it again does nothing."""
+        # A window lost to `pygame.display.quit` has no say in the display that came after it.
+        if self.is_open and self._backend is not None:
+            self._backend.window.destroy()
+            self._backend = None
+            _stop_display_if_unused(load_pygame())
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _close_all() -> None:
+    """Close every window; `pygame.quit()` calls this, and then forgets that it should."""
+    global _quit_is_registered
+    _quit_is_registered = False
+    for window in list(_windows):
+        window.close()
+
+
+def _stop_display_if_unused(pygame: ModuleType) -> None:
+    """Stop the video subsystem if it was started here and shows nothing any more."""
+    global _display_is_ours
+    if not _display_is_ours or any(window.is_open for window in _windows):
+        return
+    _display_is_ours = False
+    if pygame.display.get_init() and pygame.display.get_surface() is None:
+        pygame.display.quit()
