@@ -16,11 +16,12 @@
 #define GYMCORE_KERNEL_CAPSULE "gymcore_ext.kernel"
 #define GYMCORE_KERNEL_ABI 1
 
-/* Structure-of-arrays memory of a batch: state[k][lane]; parameters[k][lane], or parameters[k][0] when all lanes share
- * one value of every parameter. */
+/* Structure-of-arrays memory of a batch: state[k][lane], and parameters[k][lane * parameter_stride], where the stride is
+ * 0 when all lanes share one value of every parameter and 1 when each has its own. */
 typedef struct {
     double *const *state;
     double *const *parameters;
+    int64_t parameter_stride;
 } gymcore_columns;
 
 /* What a step of one lane reports. */

@@ -54,6 +54,9 @@ enum { LANE_PARAMETERS(LANE_PARAMETER_INDEX) LANE(_parameters_end) };
 #define LANE_LOAD_PARAMETER(field, ...) parameters.field = parameter_##field[i];
 #define LANE_LOAD_SHARED(field, ...) parameters.field = columns->parameters[LANE(_with_##field)][0];
 
+#define LANE_LOAD_STRIDED(field, ...) \
+    parameters.field = columns->parameters[LANE(_with_##field)][i * columns->parameter_stride];
+
 static void LANE(_reset_lanes)(const gymcore_columns *columns, gymcore_rng *rngs, const double *bounds,
                                const int64_t *lanes, int64_t count)
 {
@@ -62,9 +65,9 @@ static void LANE(_reset_lanes)(const gymcore_columns *columns, gymcore_rng *rngs
     LANE(_state) state;
     LANE(_parameters) parameters;
     memcpy(&limits, bounds, sizeof limits);
-    LANE_PARAMETERS(LANE_LOAD_SHARED)
     for (int64_t k = 0; k < count; k++) {
         int64_t i = lanes[k];
+        LANE_PARAMETERS(LANE_LOAD_STRIDED)
         LANE(_reset)(&state, &parameters, &limits, rngs + i);
         LANE_STATE(LANE_STORE)
     }

@@ -1,0 +1,8 @@
+"""The one check between a caller's actions and the kernels, which trust what they get."""
+cimport numpy as cnp
+
+from gymcore_ext.engine cimport lifecycle_t
+
+
+cdef cnp.ndarray checked_actions(
+    object actions, tuple shape, int discrete, int size, const lifecycle_t* loops, object errors)

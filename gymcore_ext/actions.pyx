@@ -1,0 +1,73 @@
+"""The one check between a caller's actions and the kernels, which trust what they get."""
+cimport numpy as cnp
+from libc.stdint cimport int64_t
+
+from gymcore_ext.engine cimport lifecycle_t
+
+import numpy as np
+
+cnp.import_array()
+
+
+cdef bint has_shape(cnp.ndarray array, tuple shape):
+    cdef Py_ssize_t k, rank = len(shape)
+    if cnp.PyArray_NDIM(array) != rank:
+        return False
+    for k in range(rank):
+        if cnp.PyArray_DIM(array, k) != <Py_ssize_t> shape[k]:
+            return False
+    return True
+
+
+cdef cnp.ndarray checked_actions(
+    object actions, tuple shape, int discrete, int size, const lifecycle_t* loops, object errors
+):
+    """Actions as a C-contiguous int64 (`discrete` choices) or float32 array of the shape, every value checked.
+
+    An array that is one already is returned as it is. NumPy's own flags are read instead of the buffer protocol, which
+    takes 0.2 us on an array it has not seen before.
+    """
+    cdef int typenum = cnp.NPY_INT64 if discrete else cnp.NPY_FLOAT32
+    cdef cnp.ndarray array
+    cdef int64_t bad
+    if (
+        cnp.PyArray_CheckExact(actions)
+        and cnp.PyArray_TYPE(<cnp.ndarray> actions) == typenum
+        and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> actions)
+        and has_shape(<cnp.ndarray> actions, shape)
+    ):
+        array = actions
+    else:
+        array = convert(actions, shape, discrete, errors)
+    if discrete:
+        bad = loops.outside(<const int64_t*> cnp.PyArray_DATA(array), discrete, cnp.PyArray_SIZE(array))
+    else:
+        bad = loops.nans(<const float*> cnp.PyArray_DATA(array), cnp.PyArray_SIZE(array))
+    if bad:
+        refuse(array, discrete, errors)
+    return array
+
+
+cdef object convert(object actions, tuple shape, int discrete, object errors):
+    """Actions of another type or layout as the array the kernel wants; the message says what came."""
+    wanted = np.dtype(np.int64 if discrete else np.float32)
+    try:
+        array = np.asarray(actions)
+    except (TypeError, ValueError) as error:
+        raise errors.InvalidAction(
+            f"actions: expected {wanted} array of shape {shape}, got {type(actions).__name__}: {error}") from None
+    if array.shape != shape or array.dtype.kind not in ("iub" if discrete else "fiu"):
+        raise errors.InvalidAction(f"actions: expected {wanted} array of shape {shape}, got {array.dtype} {array.shape}")
+    if array.dtype == np.uint64 and discrete:
+        array = np.minimum(array, np.uint64(2**63 - 1))  # what int64 cannot hold stays out of range
+    return np.ascontiguousarray(array, wanted)
+
+
+cdef object refuse(cnp.ndarray array, int discrete, object errors):
+    """Raise for the first action that is out of range or nan."""
+    bad = (array < 0) | (array >= discrete) if discrete else np.isnan(array)
+    where = tuple(int(k) for k in np.argwhere(bad)[0])
+    name = f"actions[{', '.join(map(str, where))}]"
+    if discrete:
+        raise errors.InvalidAction(f"{name} = {array[where]} is outside Discrete({discrete})")
+    raise errors.InvalidAction(f"{name} = nan: expected a number")

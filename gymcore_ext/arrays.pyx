@@ -1,0 +1,81 @@
+"""NumPy arrays at the border: recycled outputs, and checked access to arrays of the caller."""
+cimport numpy as cnp
+from cpython.object cimport PyObject
+
+
+cdef extern from "Python.h":
+    PyObject* PyList_GET_ITEM(object sequence, Py_ssize_t index)
+
+import numpy as np
+
+cnp.import_array()
+
+
+cdef extern from *:
+    """
+    /* Reference counts of a free-threaded build do not say that nobody else holds an object. */
+    #ifdef Py_GIL_DISABLED
+    #define GYMCORE_HOLDERS(object) 1000000
+    #else
+    #define GYMCORE_HOLDERS(object) Py_REFCNT(object)
+    #endif
+    """
+    Py_ssize_t holders "GYMCORE_HOLDERS"(PyObject* object)
+
+
+cdef class ArrayRing:
+    """Hands out arrays of one shape and dtype that the caller may keep for ever.
+
+    An array is handed out again only when nobody but the ring holds a reference to it: views, memoryviews and DLPack
+    capsules of it count, since each of them holds the array. A caller that drops its arrays (a training loop) gets the
+    same few in turn, and nothing is allocated; one that keeps them gets new ones.
+    """
+
+    def __cinit__(self, tuple shape, object dtype, bint reuse=False):
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self.reuse = reuse
+        self.arrays = []
+        self.oldest = 0
+
+    cdef object take(self, void** pointer):
+        """The next array, and its first byte; its content is undefined."""
+        cdef Py_ssize_t k, count = len(self.arrays)
+        cdef object array
+        for k in range(count):
+            if self.reuse or holders(PyList_GET_ITEM(self.arrays, k)) == 1:
+                pointer[0] = self.pointers[k]
+                return self.arrays[k]
+        array = np.empty(self.shape, self.dtype)
+        if count < 3:
+            k = count
+            self.arrays.append(array)
+        else:
+            k = self.oldest
+            self.oldest = (k + 1) % 3
+            self.arrays[k] = array
+        pointer[0] = self.pointers[k] = cnp.PyArray_DATA(<cnp.ndarray> array)
+        return array
+
+
+cdef void* array_pointer(
+    object array, str name, int typenum, tuple shape, bint writable, object errors
+) except NULL:
+    """The first byte of a C-contiguous array of just this dtype and shape; anything else is an error naming it.
+
+    `errors` holds the exception classes: InvalidArgument and ArgumentTypeError.
+    """
+    cdef cnp.ndarray checked
+    if not isinstance(array, np.ndarray):
+        raise errors.ArgumentTypeError(f"{name}: expected a NumPy array of shape {shape}, got {type(array).__name__}")
+    checked = array
+    if checked.dtype.num != typenum or (<object> checked).shape != shape:
+        raise errors.InvalidArgument(
+            f"{name}: expected {np.dtype(cnp.PyArray_DescrFromType(typenum))} array of shape {shape}, "
+            f"got {checked.dtype} {(<object> checked).shape}"
+        )
+    if not cnp.PyArray_IS_C_CONTIGUOUS(checked) or not cnp.PyArray_ISALIGNED(checked):
+        raise errors.InvalidArgument(f"{name}: expected a C-contiguous array, got strides {(<object> checked).strides}")
+    if writable and not cnp.PyArray_ISWRITEABLE(checked):
+        raise errors.InvalidArgument(f"{name}: expected a writable array, got a read-only one")
+    return cnp.PyArray_DATA(checked)

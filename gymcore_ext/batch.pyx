@@ -1,0 +1,595 @@
+"""Batch: lane memory of one environment kernel, its output arrays, and stepping, resetting and rolling them out.
+
+Python validates what actions mean (spaces, options) and turns ended lanes into infos; here arrays are checked once, the
+GIL is released, and everything per lane happens in engine.pxd.
+"""
+cimport numpy as cnp
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy, memset
+
+from gymcore_ext.actions cimport checked_actions
+from gymcore_ext.arrays cimport ArrayRing, array_pointer
+from gymcore_ext.engine cimport (
+    BLOCK, DISABLED, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, SAME_STEP, SINGLE, advance, best_isa, kernel_t, lanes_t,
+    lifecycles, outputs_t, pool_free, pool_new, pool_run, pool_t, reset_lanes, rng_seed_range, rng_t, roll,
+)
+
+import os
+import time
+
+import numpy as np
+
+from gymcore_ext.lane_random import lane_generator
+
+cnp.import_array()
+
+ISA_NAMES = ("baseline", "x86-64-v3", "x86-64-v4")[:ISA_COUNT]
+
+# Below this many lanes a step is shorter than giving the GIL away and taking it back.
+cdef enum:
+    GIL_LANES = 512
+    # Lanes that a thread takes at a time: large enough to make the claim free, small enough to balance two cores.
+    CHUNK = 2048
+
+# Raised in the child of a fork, where the threads of every pool are gone.
+cdef int fork_generation = 0
+
+
+def _count_fork():
+    global fork_generation
+    fork_generation += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
+cdef struct rollout_t:
+    lanes_t* lanes
+    const void* actions
+    outputs_t* out
+    int64_t steps
+
+
+cdef int64_t step_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
+    cdef rollout_t* job = <rollout_t*> context
+    return advance(job.lanes, job.actions, job.out, lo, hi)
+
+
+cdef int64_t roll_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
+    cdef rollout_t* job = <rollout_t*> context
+    return roll(job.lanes, job.actions, job.out, job.steps, lo, hi)
+
+
+def kernel_facts(object capsule):
+    """Sizes, names and defaults of a kernel capsule, as a dict."""
+    cdef const kernel_t* kernel = _kernel(capsule)
+
+    def names(text):
+        return tuple(text.decode().split())
+
+    return {
+        "name": kernel.name.decode(),
+        "state_names": names(kernel.state_names),
+        "parameters": dict(zip(names(kernel.parameter_names), [
+            kernel.parameter_defaults[k] for k in range(kernel.parameter_count)])),
+        "bounds": dict(zip(names(kernel.bound_names), [kernel.bound_defaults[k] for k in range(kernel.bound_count)])),
+        "observation_size": kernel.observation_size,
+        "discrete_actions": kernel.discrete_actions,
+        "action_size": kernel.action_size,
+    }
+
+
+cdef const kernel_t* _kernel(object capsule) except NULL:
+    if not PyCapsule_IsValid(capsule, KERNEL_CAPSULE):
+        raise TypeError(f"kernel: expected a capsule named {KERNEL_CAPSULE.decode()}, got {type(capsule).__name__}")
+    cdef const kernel_t* kernel = <const kernel_t*> PyCapsule_GetPointer(capsule, KERNEL_CAPSULE)
+    if kernel.abi != KERNEL_ABI:
+        raise ValueError(f"kernel: built for engine ABI {kernel.abi}, this engine has {KERNEL_ABI}: build it again")
+    return kernel
+
+
+def choose_isa(name=None):
+    """Index into ISA_NAMES: the best one this processor has, or the one named by the argument or GYMCORE_ISA."""
+    best = best_isa()
+    name = os.environ.get("GYMCORE_ISA") if name is None else name
+    if not name:
+        return best
+    if name not in ISA_NAMES[:best + 1]:
+        raise ValueError(f"GYMCORE_ISA: expected one of {', '.join(ISA_NAMES[:best + 1])} on this machine, got {name!r}")
+    return ISA_NAMES.index(name)
+
+
+cdef class Batch:
+    """Lanes of one environment: state, parameters, random streams and lifecycle of each, and the outputs of a step.
+
+    Args:
+        kernel: capsule of the environment's physics (`gymcore_ext.physics.<name>.kernel`).
+        num_envs: number of lanes.
+        limit: steps after which an episode is truncated, or 0 for none.
+        mode: 0 next-step autoreset, 1 same-step autoreset, 2 none (stepping an ended lane is an error), 3 none and
+            unchecked (the batch of one behind `make`).
+        num_threads: threads that share a step.
+        reuse: hand out the same output arrays at every step, instead of arrays that the caller may keep.
+        statistics: report return, length and duration of ended episodes.
+        errors: namespace of exception classes: InvalidAction, InvalidArgument, ArgumentTypeError, ResetNeeded,
+            ClosedEnvironmentError, ConcurrentUseError.
+        isa: name of the instruction set to use; the best one by default.
+
+    After an error nothing has changed. One thread at a time may use a batch; a second one gets ConcurrentUseError.
+    """
+
+    cdef lanes_t lanes
+    cdef double** columns             # state columns, then parameter columns
+    cdef void* memory
+    cdef double* varied               # per-lane parameters, when there are any
+    cdef double[64] shared            # parameters that all lanes share
+    cdef pool_t* pool
+    cdef int pool_generation, num_threads
+    cdef bint busy, ready, closed, statistics
+    cdef object errors, capsule
+    cdef tuple action_shape
+    cdef ArrayRing observations, rewards, terminated, truncated, finals, returns, lengths, times
+    cdef readonly object final_observations, episode_returns, episode_lengths, episode_times
+    cdef readonly Py_ssize_t num_envs
+    cdef readonly str isa
+
+    def __cinit__(
+        self, object kernel, Py_ssize_t num_envs, *, int64_t limit=0, int mode=0, int num_threads=1, bint reuse=False,
+        bint statistics=False, object errors, object isa=None,
+    ):
+        cdef const kernel_t* facts = _kernel(kernel)
+        if num_envs < 1:
+            raise errors.InvalidArgument(f"num_envs: expected at least 1, got {num_envs}")
+        if num_threads < 1:
+            raise errors.InvalidArgument(f"num_threads: expected at least 1, got {num_threads}")
+        if limit < 0:
+            raise errors.InvalidArgument(f"limit: expected 0 for none or a positive number of steps, got {limit}")
+        cdef int level = choose_isa(isa)
+        self.isa = ISA_NAMES[level]
+        self.capsule = kernel
+        self.errors = errors
+        self.num_envs = num_envs
+        self.num_threads = num_threads
+        self.statistics = statistics
+        self.lanes.kernel = facts
+        self.action_shape = (num_envs,)
+        if facts.action_size:
+            self.action_shape = (num_envs, facts.action_size)
+        self.lanes.loops = &facts.loops[level]
+        self.lanes.lifecycle = &lifecycles[level]
+        self.lanes.num_envs = num_envs
+        self.lanes.limit = limit if limit else <int64_t> 0x7FFFFFFFFFFFFFFF
+        self.lanes.mode = mode
+        self._allocate()
+        self._outputs(reuse)
+
+    cdef _allocate(self):
+        """One block of zeroed memory, every column at a cache line."""
+        cdef const kernel_t* facts = self.lanes.kernel
+        cdef size_t n = (self.num_envs + 7) & ~<size_t> 7
+        cdef size_t columns = facts.state_count + 3  # and elapsed, returns, started
+        cdef size_t size = n * (8 * columns + sizeof(rng_t) + 1)
+        cdef size_t table = (facts.state_count + facts.parameter_count) * sizeof(double*)
+        cdef char* place
+        cdef int k
+        self.columns = <double**> PyMem_RawCalloc(1, table)
+        self.memory = PyMem_RawCalloc(1, size + 64)
+        if self.columns == NULL or self.memory == NULL:
+            raise MemoryError(f"num_envs: no memory for {self.num_envs} lanes of {facts.name.decode()} ({size} bytes)")
+        place = <char*> ((<size_t> self.memory + 63) & ~<size_t> 63)
+        for k in range(facts.state_count):
+            self.columns[k] = <double*> place
+            place += 8 * n
+        self.lanes.elapsed = <int64_t*> place
+        self.lanes.returns = <double*> (place + 8 * n)
+        self.lanes.started = <double*> (place + 16 * n) if self.statistics else NULL
+        place += 24 * n
+        self.lanes.rngs = <rng_t*> place
+        self.lanes.ended = <uint8_t*> (place + n * sizeof(rng_t))
+        for k in range(facts.parameter_count):
+            self.shared[k] = facts.parameter_defaults[k]
+            self.columns[facts.state_count + k] = &self.shared[k]
+        self.lanes.columns.state = self.columns
+        self.lanes.columns.parameters = self.columns + facts.state_count
+        self.lanes.columns.parameter_stride = 0
+
+    cdef _outputs(self, bint reuse):
+        cdef Py_ssize_t n = self.num_envs, size = self.lanes.kernel.observation_size
+        cdef tuple shape = (n, size)
+        if self.lanes.mode == SINGLE:
+            shape = (size,)
+        self.observations = ArrayRing(shape, np.float32, reuse)
+        self.rewards = ArrayRing((n,), np.float64, reuse)
+        self.terminated = ArrayRing((n,), np.bool_, reuse)
+        self.truncated = ArrayRing((n,), np.bool_, reuse)
+        if self.lanes.mode == SAME_STEP:
+            self.finals = ArrayRing(shape, np.float32, reuse)
+        if self.statistics:
+            self.returns = ArrayRing((n,), np.float64, reuse)
+            self.lengths = ArrayRing((n,), np.int64, reuse)
+            self.times = ArrayRing((n,), np.float64, reuse)
+
+    def __dealloc__(self):
+        self._drop_pool()
+        PyMem_RawFree(self.varied)
+        PyMem_RawFree(self.columns)
+        PyMem_RawFree(self.memory)
+
+    cdef _drop_pool(self):
+        # In the child of a fork the pool's threads do not exist: its memory is left alone.
+        if self.pool != NULL and self.pool_generation == fork_generation:
+            pool_free(self.pool)
+        self.pool = NULL
+
+    def close(self):
+        """Stop the threads; every later call but `close` raises. Lane memory lives on for views of it."""
+        self._enter(False)
+        self.closed = True
+        self.busy = False
+        self._drop_pool()
+
+    # --- one caller at a time -------------------------------------------------------------------------------------
+
+    cdef int _enter(self, bint needs_reset) except -1:
+        """Claim the batch for one call. Between this and `busy = False` nothing may raise without lowering it."""
+        if self.busy:
+            raise self.errors.ConcurrentUseError("this batch is being stepped by another thread; use one at a time")
+        if needs_reset:
+            if self.closed:
+                raise self.errors.ClosedEnvironmentError("the environment was closed; make a new one")
+            if not self.ready:
+                raise self.errors.ResetNeeded("step: expected reset() before the first step()")
+        self.busy = True
+        return 0
+
+    # --- stepping -------------------------------------------------------------------------------------------------
+
+    cdef cnp.ndarray _actions(self, object actions, tuple shape):
+        """Checked actions of the shape, in the layout of the kernel."""
+        cdef const kernel_t* facts = self.lanes.kernel
+        return checked_actions(
+            actions, shape, facts.discrete_actions, facts.action_size, self.lanes.lifecycle, self.errors)
+
+    cdef int _check_ended(self) except -1:
+        """In DISABLED mode a lane that ended must be reset before it is stepped."""
+        if self.lanes.mode != DISABLED:
+            return 0
+        ended = self._view(self.lanes.ended, cnp.NPY_BOOL, (self.num_envs,))
+        if ended.any():
+            lanes = np.flatnonzero(ended).tolist()
+            shown = ", ".join(map(str, lanes[:8])) + (", ..." if len(lanes) > 8 else "")
+            raise self.errors.ResetNeeded(
+                f"step: {len(lanes)} of {self.num_envs} lanes ended and autoreset is disabled: reset lanes [{shown}] "
+                "with reset(options={'reset_mask': mask}) first")
+        return 0
+
+    cdef int64_t _run(self, const void* actions, outputs_t* out, int64_t steps) noexcept:
+        """Step (steps = 0) or roll out every lane, by one thread or the pool."""
+        cdef rollout_t job
+        cdef int64_t count
+        job.lanes = &self.lanes
+        job.actions = actions
+        job.out = out
+        job.steps = steps
+        if self.pool != NULL:
+            with nogil:
+                count = pool_run(self.pool, roll_job if steps else step_job, &job, self.lanes.num_envs, self._chunk())
+        elif self.lanes.num_envs < GIL_LANES and steps == 0:
+            count = step_job(&job, 0, self.lanes.num_envs)
+        else:
+            with nogil:
+                count = roll_job(&job, 0, self.lanes.num_envs) if steps else step_job(&job, 0, self.lanes.num_envs)
+        return count
+
+    cdef int64_t _chunk(self) noexcept nogil:
+        """Lanes a thread takes at a time: CHUNK, or less so that every thread has some."""
+        cdef int64_t share = (self.lanes.num_envs + self.num_threads - 1) // self.num_threads
+        return min(<int64_t> CHUNK, (share + 63) & ~<int64_t> 63)
+
+    cdef int _prepare(self) except -1:
+        """The pool of this process, and the clock."""
+        if self.num_threads > 1 and (self.pool == NULL or self.pool_generation != fork_generation):
+            self.pool = pool_new(self.num_threads)
+            self.pool_generation = fork_generation
+            if self.pool == NULL:
+                raise RuntimeError(f"num_threads: the system gave no {self.num_threads} threads")
+        if self.statistics:
+            self.lanes.clock = time.perf_counter()
+        return 0
+
+    def step(self, actions):
+        """Step every lane.
+
+        Args:
+            actions: int64 [num_envs] or float32 [num_envs, action_size]; other integer and float types are converted.
+
+        Returns:
+            observations float32 [num_envs, size], rewards float64 [num_envs], terminated and truncated bool [num_envs]
+            (arrays the caller may keep), and how many episodes ended.
+        """
+        cdef outputs_t out
+        cdef cnp.ndarray checked
+        cdef int64_t count
+        self._enter(True)
+        try:
+            checked = self._actions(actions, self.action_shape)
+            self._check_ended()
+            self._prepare()
+            observations = self.observations.take(<void**> &out.observations)
+            rewards = self.rewards.take(<void**> &out.rewards)
+            terminated = self.terminated.take(<void**> &out.terminated)
+            truncated = self.truncated.take(<void**> &out.truncated)
+            self._take_extras(&out)
+            count = self._run(cnp.PyArray_DATA(checked), &out, 0)
+        finally:
+            self.busy = False
+        return observations, rewards, terminated, truncated, count
+
+    cdef int _take_extras(self, outputs_t* out) except -1:
+        out.final_observations = NULL
+        out.episode_returns = NULL
+        if self.finals is not None:
+            # Ours must be gone before the ring is asked, or the array would never be free.
+            self.final_observations = None
+            self.final_observations = self.finals.take(<void**> &out.final_observations)
+        if self.statistics:
+            self.episode_returns = self.episode_lengths = self.episode_times = None
+            self.episode_returns = self.returns.take(<void**> &out.episode_returns)
+            self.episode_lengths = self.lengths.take(<void**> &out.episode_lengths)
+            self.episode_times = self.times.take(<void**> &out.episode_times)
+        return 0
+
+    def step_into(self, actions, observations, rewards, terminated, truncated):
+        """Step every lane and write into arrays of the caller; returns how many episodes ended."""
+        cdef outputs_t out
+        cdef cnp.ndarray checked
+        cdef int64_t count
+        self._enter(True)
+        try:
+            self._bind(&out, observations, rewards, terminated, truncated, (self.num_envs,))
+            checked = self._actions(actions, self.action_shape)
+            self._check_ended()
+            self._prepare()
+            self._take_extras(&out)
+            count = self._run(cnp.PyArray_DATA(checked), &out, 0)
+        finally:
+            self.busy = False
+        return count
+
+    cdef int _bind(
+        self, outputs_t* out, object observations, object rewards, object terminated, object truncated, tuple lead
+    ) except -1:
+        cdef object errors = self.errors
+        out.observations = <float*> array_pointer(
+            observations, "observations", cnp.NPY_FLOAT32, lead + (self.lanes.kernel.observation_size,), True, errors)
+        out.rewards = <double*> array_pointer(rewards, "rewards", cnp.NPY_FLOAT64, lead, True, errors)
+        out.terminated = <uint8_t*> array_pointer(terminated, "terminated", cnp.NPY_BOOL, lead, True, errors)
+        out.truncated = <uint8_t*> array_pointer(truncated, "truncated", cnp.NPY_BOOL, lead, True, errors)
+        return 0
+
+    def rollout(self, actions, observations, rewards, terminated, truncated, final_observations=None):
+        """Step every lane through actions [T, num_envs, ...], writing arrays [T, num_envs, ...] of the caller.
+
+        The GIL is free for the whole call. `final_observations` (float32 [T, num_envs, size], same-step autoreset) gets
+        the last observation of every lane that ended at t, zeros elsewhere. Returns how many episodes ended.
+        """
+        cdef outputs_t out
+        cdef cnp.ndarray checked
+        cdef int64_t count, steps
+        cdef tuple lead, shape
+        self._enter(True)
+        try:
+            if self.lanes.mode == DISABLED:
+                raise self.errors.InvalidArgument(
+                    "rollout: expected autoreset_mode NEXT_STEP or SAME_STEP, got DISABLED, whose ended lanes must be "
+                    "reset between steps")
+            shape = np.shape(actions)
+            if len(shape) < 1 or shape[0] < 1:
+                raise self.errors.InvalidAction(f"actions: expected [T, num_envs, ...] with T >= 1, got shape {shape}")
+            steps = shape[0]
+            lead = (steps, self.num_envs)
+            self._bind(&out, observations, rewards, terminated, truncated, lead)
+            out.final_observations = NULL
+            out.episode_returns = NULL
+            if final_observations is not None:
+                if self.lanes.mode != SAME_STEP:
+                    raise self.errors.InvalidArgument(
+                        "final_observations: only same-step autoreset replaces final observations")
+                out.final_observations = <float*> array_pointer(
+                    final_observations, "final_observations", cnp.NPY_FLOAT32,
+                    lead + (self.lanes.kernel.observation_size,), True, self.errors)
+            checked = self._actions(actions, (steps,) + self.action_shape)
+            self._prepare()
+            count = self._run(cnp.PyArray_DATA(checked), &out, steps)
+        finally:
+            self.busy = False
+        return count
+
+    def step_single(self, int64_t action):
+        """Step the only lane by a discrete action: observation float32 [size], reward, terminated."""
+        return self._single(&action)
+
+    def step_single_continuous(self, cnp.ndarray action):
+        """Step the only lane by a checked float32 [action_size] action: observation float32 [size], reward, terminated."""
+        return self._single(cnp.PyArray_DATA(action))
+
+    cdef object _single(self, const void* action):
+        cdef outputs_t out
+        cdef double reward
+        cdef uint8_t terminated, truncated
+        self._enter(True)
+        try:
+            observation = self.observations.take(<void**> &out.observations)
+            out.rewards = &reward
+            out.terminated = &terminated
+            out.truncated = &truncated
+            out.final_observations = NULL
+            out.episode_returns = NULL
+            advance(&self.lanes, action, &out, 0, 1)
+        finally:
+            self.busy = False
+        return observation, reward, terminated != 0
+
+    # --- resetting ------------------------------------------------------------------------------------------------
+
+    def seed(self, object entropy, Py_ssize_t lo, Py_ssize_t hi):
+        """Seed lanes lo, lo + 1, ... of [lo, hi) with entropy, entropy + 1, ... (a non-negative int of any size)."""
+        cdef uint32_t[::1] words
+        cdef int count = max(1, (entropy.bit_length() + 31) // 32)
+        if not 0 <= lo <= hi <= self.num_envs:
+            raise IndexError(f"lanes [{lo}, {hi}) are not in [0, {self.num_envs})")
+        words = np.frombuffer(bytearray(int(entropy).to_bytes(4 * count + 4, "little")), np.uint32)
+        self._enter(False)
+        with nogil:
+            rng_seed_range(self.lanes.rngs + lo, hi - lo, &words[0], count)
+        self.busy = False
+
+    def reset(self, mask=None, bounds=None):
+        """Begin new episodes, in the lanes of a bool [num_envs] mask or in all.
+
+        Args:
+            mask: lanes to reset, or None for all.
+            bounds: values of the kernel's bounds in order (see `kernel_facts`), or None for its defaults.
+
+        Returns:
+            observations float32 [num_envs, size] of all lanes; those of lanes left alone are what they were.
+        """
+        cdef const kernel_t* facts = self.lanes.kernel
+        cdef double[64] limits
+        cdef float* observations
+        cdef cnp.ndarray chosen
+        cdef int64_t count, k
+        for k in range(facts.bound_count):
+            limits[k] = facts.bound_defaults[k] if bounds is None else bounds[k]
+        self._enter(False)
+        try:
+            if self.closed:
+                raise self.errors.ClosedEnvironmentError("the environment was closed; make a new one")
+            if mask is None:
+                chosen = np.arange(self.num_envs, dtype=np.int64)
+            elif not self.ready and not mask.all():
+                raise self.errors.ResetNeeded("reset: expected a reset of all lanes before one with a reset_mask")
+            else:
+                array_pointer(mask, "mask", cnp.NPY_BOOL, (self.num_envs,), False, self.errors)
+                chosen = np.flatnonzero(mask).astype(np.int64, copy=False)
+            count = cnp.PyArray_SIZE(chosen)
+            array = self.observations.take(<void**> &observations)
+            self._prepare()
+            with nogil:
+                reset_lanes(&self.lanes, limits, <const int64_t*> cnp.PyArray_DATA(chosen), count)
+                self.lanes.loops.observe(&self.lanes.columns, observations, 0, self.lanes.num_envs)
+            self.ready = True
+        finally:
+            self.busy = False
+        return array
+
+    def observe(self):
+        """Observations float32 [num_envs, size] of the state as it is."""
+        cdef float* observations
+        array = self.observations.take(<void**> &observations)
+        self.lanes.loops.observe(&self.lanes.columns, observations, 0, self.lanes.num_envs)
+        return array
+
+    def mark_ready(self):
+        """Allow steps without a reset: the caller has written every lane's state."""
+        self.ready = True
+
+    @property
+    def is_ready(self):
+        """Whether the lanes have a state: reset was called, or mark_ready."""
+        return self.ready
+
+    # --- what Python may look at ----------------------------------------------------------------------------------
+
+    cdef cnp.ndarray _view(self, void* data, int typenum, tuple shape):
+        """A NumPy view of lane memory that keeps this batch alive."""
+        cdef cnp.npy_intp dims[2]
+        cdef int rank = len(shape)
+        for k in range(rank):
+            dims[k] = shape[k]
+        array = cnp.PyArray_SimpleNewFromData(rank, dims, typenum, data)
+        cnp.set_array_base(array, self)
+        return array
+
+    def view_state(self):
+        """float64 [state_count, num_envs], a view: a row for every state column."""
+        cdef size_t n = (self.num_envs + 7) & ~<size_t> 7
+        whole = self._view(self.columns[0], cnp.NPY_FLOAT64, (self.lanes.kernel.state_count, n))
+        return whole[:, :self.num_envs]
+
+    def view_random(self):
+        """uint64 [num_envs, 5], a view: state (high, low), increment (high, low), and the buffered 32-bit half."""
+        return self._view(self.lanes.rngs, cnp.NPY_UINT64, (self.num_envs, sizeof(rng_t) // 8))
+
+    def view_lifecycle(self):
+        """Views [num_envs]: ended (bool), elapsed (int64), returns (float64)."""
+        return (
+            self._view(self.lanes.ended, cnp.NPY_BOOL, (self.num_envs,)),
+            self._view(self.lanes.elapsed, cnp.NPY_INT64, (self.num_envs,)),
+            self._view(self.lanes.returns, cnp.NPY_FLOAT64, (self.num_envs,)),
+        )
+
+    def generator(self, Py_ssize_t lane):
+        """numpy.random.Generator over the lane's own stream: a view."""
+        if not 0 <= lane < self.num_envs:
+            raise IndexError(f"lane {lane} is not in [0, {self.num_envs})")
+        return lane_generator(self, <size_t> (self.lanes.rngs + lane))
+
+    def get_parameters(self):
+        """float64 [parameter_count, 1] when all lanes share their parameters, else [parameter_count, num_envs]; a copy."""
+        cdef int count = self.lanes.kernel.parameter_count
+        if self.lanes.columns.parameter_stride == 0:
+            return self._view(self.shared, cnp.NPY_FLOAT64, (count, 1)).copy()
+        return self._view(self.varied, cnp.NPY_FLOAT64, (count, self.num_envs)).copy()
+
+    def set_parameters(self, cnp.ndarray values):
+        """Take float64 [parameter_count, 1] for all lanes or [parameter_count, num_envs] for each."""
+        cdef const kernel_t* facts = self.lanes.kernel
+        cdef bint shared = values.shape[1] == 1
+        cdef size_t width = 1 if shared else self.num_envs
+        cdef double* place
+        cdef double* data = <double*> array_pointer(
+            values, "parameters", cnp.NPY_FLOAT64, (facts.parameter_count, width), False, self.errors)
+        cdef int k
+        self._enter(False)
+        try:
+            if shared:
+                place = self.shared
+            else:
+                if self.varied == NULL:
+                    self.varied = <double*> PyMem_RawCalloc(facts.parameter_count * width, sizeof(double))
+                    if self.varied == NULL:
+                        raise MemoryError("parameters: no memory for one value a lane")
+                place = self.varied
+            memcpy(place, data, facts.parameter_count * width * sizeof(double))
+            for k in range(facts.parameter_count):
+                self.columns[facts.state_count + k] = place + k * width
+            self.lanes.columns.parameter_stride = 0 if shared else 1
+        finally:
+            self.busy = False
+
+    def run_physics(self, actions, observations, rewards, terminated):
+        """Physics and observations of actions [T, num_envs, ...] alone, into arrays [num_envs, ...].
+
+        No resets, limits or statistics: the limit that benchmarks compare the engine against.
+        """
+        cdef outputs_t out
+        cdef cnp.ndarray checked
+        cdef const char* data
+        cdef int64_t step, steps = np.shape(actions)[0], n = self.num_envs
+        cdef int64_t stride = n * (4 * self.lanes.kernel.action_size if self.lanes.kernel.action_size else 8)
+        self._enter(True)
+        try:
+            self._bind(&out, observations, rewards, terminated, np.empty(n, np.bool_), (n,))
+            checked = self._actions(actions, (steps,) + self.action_shape)
+            data = <const char*> cnp.PyArray_DATA(checked)
+            with nogil:
+                for step in range(steps):
+                    self.lanes.loops.step_shared(
+                        &self.lanes.columns, data + step * stride, out.rewards, out.terminated, 0, n)
+                    self.lanes.loops.observe(&self.lanes.columns, out.observations, 0, n)
+        finally:
+            self.busy = False

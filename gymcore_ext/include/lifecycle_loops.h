@@ -1,0 +1,44 @@
+/* The loops of lifecycle.h for one instruction set. */
+#define LIFECYCLE_LOOP(name) GYMCORE_JOIN(gymcore_##name, LIFECYCLE_ISA)
+
+static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(count_step)(const double *GYMCORE_RESTRICT rewards,
+                                                           const uint8_t *GYMCORE_RESTRICT terminated,
+                                                           uint8_t *GYMCORE_RESTRICT truncated,
+                                                           uint8_t *GYMCORE_RESTRICT ended,
+                                                           int64_t *GYMCORE_RESTRICT elapsed,
+                                                           double *GYMCORE_RESTRICT returns, int64_t limit, int64_t lo,
+                                                           int64_t hi)
+{
+    int64_t count = 0;
+    GYMCORE_INDEPENDENT_LANES
+    for (int64_t i = lo; i < hi; i++) { /* loop: count steps */
+        int64_t steps = elapsed[i] + 1;
+        uint8_t late = steps >= limit, end = terminated[i] | late;
+        elapsed[i] = steps;
+        returns[i] += rewards[i];
+        truncated[i] = late;
+        ended[i] = end;
+        count += end;
+    }
+    return count;
+}
+
+static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(outside)(const int64_t *actions, int64_t choices, int64_t count)
+{
+    int64_t found = 0;
+    for (int64_t i = 0; i < count; i++) /* loop: check actions */
+        found += (uint64_t)actions[i] >= (uint64_t)choices;
+    return found;
+}
+
+static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(nans)(const float *values, int64_t count)
+{
+    int64_t found = 0;
+    for (int64_t i = 0; i < count; i++) /* loop: look for nan */
+        found += values[i] != values[i];
+    return found;
+}
+
+#undef LIFECYCLE_LOOP
+#undef LIFECYCLE_ISA
+#undef LIFECYCLE_TARGET
