@@ -1,5 +1,7 @@
 """Helpers for environment authors and users."""
 
 from gymcore.utils.colorize import colorize
+from gymcore.utils.ezpickle import EzPickle
+from gymcore.utils.record_constructor import RecordConstructorArgs
 
-__all__ = ["colorize"]
+__all__ = ["EzPickle", "RecordConstructorArgs", "colorize"]

@@ -1,0 +1,476 @@
+"""The environment interface: `Env`, `Wrapper` and the three wrappers that change one thing."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Generic, SupportsFloat
+
+import numpy as np
+from typing_extensions import TypeVar
+
+from gymcore.error import ArgumentTypeError
+from gymcore.utils import RecordConstructorArgs, seeding
+from gymcore.utils.closing import close_at_exit, close_collected, mark_closing
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from gymcore.envs.registration import EnvSpec, WrapperSpec
+    from gymcore.spaces import Space
+
+ObsType = TypeVar("ObsType", default=Any)
+ActType = TypeVar("ActType", default=Any)
+RenderFrame = TypeVar("RenderFrame", default=Any)
+WrapperObsType = TypeVar("WrapperObsType", default=Any)
+WrapperActType = TypeVar("WrapperActType", default=Any)
+
+
+class Env(Generic[ObsType, ActType]):
+    """One environment: a task that an agent observes and acts in, step by step.
+
+    A subclass defines `observation_space`, `action_space`, `reset` and `step`, and where it has
+    something to show or to free, `render` and `close`. Every `reset` and `step` returns new
+    observation and info objects, because callers keep them.
+
+    `with env:` closes the environment at the end of the block. One that nobody closed is closed
+    when it is collected, or when the interpreter exits.
+
+    Attributes:
+        action_space: What `step` accepts.
+        observation_space: What `reset` and `step` return.
+        metadata: Facts about the class: `render_modes`, `render_fps`.
+        render_mode: The mode chosen when the environment was made, None for no rendering.
+        reward_range: Least and greatest possible reward of a step (Gym 0.26).
+        spec: The `EnvSpec` that `gymcore.make` used, None for an environment made by hand.
+
+    Example:
+        >>> from gymcore import spaces
+        >>> class Countdown(Env[int, int]):
+        ...     observation_space = spaces.Discrete(4)
+        ...     action_space = spaces.Discrete(2)
+        ...
+        ...     def reset(self, *, seed=None, options=None):
+        ...         super().reset(seed=seed)
+        ...         self.left = 3
+        ...         return self.left, {}
+        ...
+        ...     def step(self, action):
+        ...         self.left -= action
+        ...         return self.left, float(action), self.left == 0, False, {}
+        >>> with Countdown() as env:
+        ...     observation, info = env.reset(seed=1)
+        ...     print(observation, *env.step(1))
+        3 2 1.0 False False {}
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - an override need not be a ClassVar
+    render_mode: str | None = None
+    spec: EnvSpec | None = None
+    reward_range: tuple[float, float] = (-math.inf, math.inf)
+
+    action_space: Space[ActType]
+    observation_space: Space[ObsType]
+
+    _np_random: np.random.Generator | None = None
+    _np_random_seed: int | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        mark_closing(cls, inert=Env.close)
+
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Let the environment react to one action.
+
+        Args:
+            action: An element of `action_space`.
+
+        Returns:
+            A tuple of the observation (an element of `observation_space`), the reward, `terminated`
+            (the task reached an end of its own), `truncated` (it was cut off, by a time limit say;
+            both may be true) and `info`, a dict of anything else. After either flag, call `reset`.
+        """
+        raise NotImplementedError
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Start a new episode. Call `super().reset(seed=seed)` first: it seeds the generator.
+
+        Args:
+            seed: Seeds `np_random`. None keeps the generator as it is, so give a seed once, with
+                the first reset, and none later.
+            options: What else the environment lets a caller choose for this episode.
+
+        Returns:
+            A tuple of the first observation (an element of `observation_space`) and the info dict.
+
+        Raises:
+            Error: if `seed` is negative or no integer.
+        """
+        if seed is not None:
+            self._np_random, self._np_random_seed = seeding.np_random(seed)
+        return None  # type: ignore[return-value]  # a subclass returns the observation
+
+    def render(self) -> RenderFrame | list[RenderFrame] | None:
+        """Show or return the current state, as `render_mode` says.
+
+        Returns:
+            None for "human"; a uint8 array [height, width, 3] for "rgb_array"; text for "ansi"; a
+            list of the frames since the last call for the modes that end in "_list".
+        """
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Free what the environment holds, such as a window; a second call should do nothing."""
+
+    @property
+    def unwrapped(self) -> Env[ObsType, ActType]:
+        """The environment inside all wrappers: itself."""
+        return self
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """The environment's random generator, seeded by the system if nobody gave a seed."""
+        if self._np_random is None:
+            self._np_random, self._np_random_seed = seeding.np_random()
+        return self._np_random
+
+    @np_random.setter
+    def np_random(self, value: np.random.Generator) -> None:
+        self._np_random = value
+        self._np_random_seed = -1  # unknown
+
+    @property
+    def np_random_seed(self) -> int:
+        """The seed of `np_random`; -1 if the generator was put in from outside."""
+        if self._np_random_seed is None:
+            self._np_random, self._np_random_seed = seeding.np_random()
+        return self._np_random_seed
+
+    def __str__(self) -> str:
+        """Return `<Class<id>>`, or `<Class instance>` for an environment without a spec."""
+        if self.spec is None:
+            return f"<{type(self).__name__} instance>"
+        return f"<{type(self).__name__}<{self.spec.id}>>"
+
+    def __enter__(self) -> Self:
+        """Return the environment itself."""
+        return self
+
+    def __exit__(self, *args: Any) -> bool:
+        """Close the environment; an exception goes on."""
+        self.close()
+        return False
+
+    def __del__(self) -> None:
+        """Close the environment if nobody has."""
+        close_collected(self)
+
+    def has_wrapper_attr(self, name: str) -> bool:
+        """Whether the environment (for a wrapper: any layer of it) has an attribute `name`."""
+        return hasattr(self, name)
+
+    def get_wrapper_attr(self, name: str) -> Any:
+        """Return an attribute (for a wrapper: of the outermost layer that has it).
+
+        Args:
+            name: The attribute's name.
+
+        Raises:
+            AttributeError: if no layer has it.
+        """
+        return getattr(self, name)
+
+    def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:
+        """Set an attribute (for a wrapper: on the outermost layer that has it).
+
+        Args:
+            name: The attribute's name.
+            value: Its new value.
+            force: Set it even if no layer has it: on this object.
+
+        Returns:
+            Whether it was set.
+        """
+        if force or hasattr(self, name):
+            setattr(self, name, value)
+            return True
+        return False
+
+
+close_at_exit(Env)
+
+
+class Wrapper(
+    Env[WrapperObsType, WrapperActType],
+    Generic[WrapperObsType, WrapperActType, ObsType, ActType],
+):
+    """An environment around another one, that passes everything on and lets a subclass change some.
+
+    Only the interface of `Env` is passed on. For an attribute that the inner environment adds, use
+    `env.get_wrapper_attr("name")` or `env.unwrapped.name`. A wrapper that also derives from
+    `RecordConstructorArgs` can be made again from `env.spec`.
+
+    Attributes:
+        env: The wrapped environment.
+
+    Example:
+        >>> class Doubled(Wrapper):
+        ...     def step(self, action):
+        ...         observation, reward, terminated, truncated, info = self.env.step(action)
+        ...         return observation, 2 * reward, terminated, truncated, info
+    """
+
+    def __init__(self, env: Env[ObsType, ActType]) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment to wrap.
+
+        Raises:
+            ArgumentTypeError: if it is not an `Env`.
+        """
+        if not isinstance(env, Env):
+            raise ArgumentTypeError(f"Expected env to be a `gymcore.Env` but got {type(env)}")
+        self.env = env
+        self._action_space: Space[WrapperActType] | None = None
+        self._observation_space: Space[WrapperObsType] | None = None
+        self._metadata: dict[str, Any] | None = None
+        self._cached_spec: EnvSpec | None = None
+
+    if not TYPE_CHECKING:  # a type checker that saw this would accept any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise, with a hint if an inner layer has the attribute (it is not passed on)."""
+            raise self._missing_attribute(name)
+
+    def _missing_attribute(self, name: str) -> AttributeError:
+        """Return the error for an attribute that the usual lookup did not find."""
+        if hasattr(type(self), name):
+            try:
+                object.__getattribute__(self, name)  # a property whose own code raised: its words
+            except AttributeError as error:
+                return error
+        message = f"{type(self).__name__!r} object has no attribute {name!r}"
+        layer = self.__dict__.get("env")
+        while isinstance(layer, Env) and not name.startswith("__"):
+            if name in layer.__dict__ or hasattr(type(layer), name):
+                message += (
+                    f". The wrapped {type(layer).__name__} has it: "
+                    f"use `env.get_wrapper_attr({name!r})`"
+                )
+                if not isinstance(layer, Wrapper):
+                    message += f" or `env.unwrapped.{name}`"
+                break
+            layer = layer.__dict__.get("env")
+        return AttributeError(message, name=name, obj=self)
+
+    def step(
+        self, action: WrapperActType
+    ) -> tuple[WrapperObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Step the wrapped environment; see `Env.step`."""
+        return self.env.step(action)  # type: ignore[arg-type, return-value]
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[WrapperObsType, dict[str, Any]]:
+        """Reset the wrapped environment; see `Env.reset`."""
+        return self.env.reset(seed=seed, options=options)  # type: ignore[return-value]
+
+    def render(self) -> RenderFrame | list[RenderFrame] | None:
+        """Render the wrapped environment; see `Env.render`."""
+        return self.env.render()
+
+    def close(self) -> None:
+        """Close the wrapped environment."""
+        return self.env.close()
+
+    @property
+    def unwrapped(self) -> Env[ObsType, ActType]:
+        """The environment inside all wrappers."""
+        return self.env.unwrapped
+
+    @property
+    def np_random_seed(self) -> int:
+        """The seed of the base environment's generator."""
+        return self.env.np_random_seed
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """What `gymcore.make` needs to make the environment again, this wrapper included.
+
+        A copy, made once: changing it does not change the environment. None if the environment was
+        not made by `gymcore.make`.
+        """
+        if self._cached_spec is None and self.env.spec is not None:
+            from gymcore.envs.registration import WrapperSpec
+
+            kwargs = None
+            if isinstance(self, RecordConstructorArgs):
+                kwargs = dict(self._saved_kwargs)
+                kwargs.pop("env", None)
+            cls = type(self)
+            record = WrapperSpec(cls.class_name(), f"{cls.__module__}:{cls.__name__}", kwargs)
+            inner = self.env.spec
+            self._cached_spec = inner.copy(additional_wrappers=(*inner.additional_wrappers, record))
+        return self._cached_spec
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name of the class."""
+        return cls.__name__
+
+    @classmethod
+    def wrapper_spec(cls, **kwargs: Any) -> WrapperSpec:
+        """Return the description of this wrapper with the arguments `kwargs`."""
+        from gymcore.envs.registration import WrapperSpec
+
+        return WrapperSpec(cls.class_name(), f"{cls.__module__}:{cls.__name__}", kwargs)
+
+    @property
+    def _np_random(self) -> np.random.Generator | None:  # type: ignore[override]
+        raise AttributeError(
+            "Can't access `_np_random` of a wrapper, use `.unwrapped._np_random` or `.np_random`."
+        )
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """The base environment's random generator."""
+        return self.env.np_random
+
+    @np_random.setter
+    def np_random(self, value: np.random.Generator) -> None:
+        self.env.np_random = value
+
+    @property
+    def render_mode(self) -> str | None:  # type: ignore[override]
+        """The wrapped environment's render mode."""
+        return self.env.render_mode
+
+    @property  # type: ignore[override]
+    def reward_range(self) -> tuple[float, float]:
+        """The wrapped environment's reward range, or the one this wrapper has set."""
+        own: tuple[float, float] | None = self.__dict__.get("_reward_range")
+        return self.env.reward_range if own is None else own
+
+    @reward_range.setter
+    def reward_range(self, value: tuple[float, float]) -> None:
+        self._reward_range = value
+
+    @property  # type: ignore[override]
+    def action_space(self) -> Space[WrapperActType]:
+        """The wrapped environment's action space, or the one this wrapper has set."""
+        if self._action_space is None:
+            return self.env.action_space  # type: ignore[return-value]
+        return self._action_space
+
+    @action_space.setter
+    def action_space(self, space: Space[WrapperActType]) -> None:
+        self._action_space = space
+
+    @property  # type: ignore[override]
+    def observation_space(self) -> Space[WrapperObsType]:
+        """The wrapped environment's observation space, or the one this wrapper has set."""
+        if self._observation_space is None:
+            return self.env.observation_space  # type: ignore[return-value]
+        return self._observation_space
+
+    @observation_space.setter
+    def observation_space(self, space: Space[WrapperObsType]) -> None:
+        self._observation_space = space
+
+    @property  # type: ignore[override]
+    def metadata(self) -> dict[str, Any]:
+        """The wrapped environment's metadata, or what this wrapper has set."""
+        if self._metadata is None:
+            return self.env.metadata
+        return self._metadata
+
+    @metadata.setter
+    def metadata(self, value: dict[str, Any]) -> None:
+        self._metadata = value
+
+    def has_wrapper_attr(self, name: str) -> bool:
+        """Whether this wrapper or a layer below it has an attribute `name`."""
+        return hasattr(self, name) or self.env.has_wrapper_attr(name)
+
+    def get_wrapper_attr(self, name: str) -> Any:
+        """Return an attribute of the outermost layer that has it; see `Env.get_wrapper_attr`."""
+        try:
+            return getattr(self, name)
+        except AttributeError:
+            pass
+        try:
+            return self.env.get_wrapper_attr(name)
+        except AttributeError as error:
+            raise AttributeError(
+                f"wrapper {self.class_name()} has no attribute {name!r}"
+            ) from error
+
+    def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:
+        """Set an attribute on the outermost layer that has it; see `Env.set_wrapper_attr`."""
+        if hasattr(self, name):
+            setattr(self, name, value)
+            return True
+        if self.env.set_wrapper_attr(name, value, force=False):
+            return True
+        if force:
+            setattr(self, name, value)
+        return force
+
+    def __str__(self) -> str:
+        """Return `<Class<...>>` around the wrapped environment's text."""
+        return f"<{type(self).__name__}{self.env}>"
+
+    def __repr__(self) -> str:
+        """Return the same as `str`."""
+        return str(self)
+
+
+class ObservationWrapper(Wrapper[WrapperObsType, ActType, ObsType, ActType]):
+    """A wrapper that changes observations: override `observation`."""
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[WrapperObsType, dict[str, Any]]:
+        """Reset the wrapped environment and change its observation."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        return self.observation(observation), info
+
+    def step(
+        self, action: ActType
+    ) -> tuple[WrapperObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Step the wrapped environment and change its observation."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return self.observation(observation), reward, terminated, truncated, info
+
+    def observation(self, observation: ObsType) -> WrapperObsType:
+        """Return what the caller sees in place of the wrapped environment's `observation`."""
+        raise NotImplementedError
+
+
+class RewardWrapper(Wrapper[ObsType, ActType, ObsType, ActType]):
+    """A wrapper that changes rewards: override `reward`."""
+
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Step the wrapped environment and change its reward."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, self.reward(reward), terminated, truncated, info
+
+    def reward(self, reward: SupportsFloat) -> SupportsFloat:
+        """Return what the caller gets in place of the wrapped environment's `reward`."""
+        raise NotImplementedError
+
+
+class ActionWrapper(Wrapper[ObsType, WrapperActType, ObsType, ActType]):
+    """A wrapper that changes actions: override `action`."""
+
+    def step(
+        self, action: WrapperActType
+    ) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Step the wrapped environment with the changed action."""
+        return self.env.step(self.action(action))
+
+    def action(self, action: WrapperActType) -> ActType:
+        """Return what the wrapped environment gets in place of the caller's `action`."""
+        raise NotImplementedError

@@ -1,0 +1,238 @@
+"""`make`: from an id to an environment with its wrappers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gymcore import error, logger
+from gymcore.core import Env, Wrapper
+from gymcore.envs.env_spec import EnvSpec, WrapperSpec
+from gymcore.envs.lookup import find_spec, load_env_creator
+from gymcore.utils.record_constructor import snapshot
+
+_IMMUTABLE = frozenset({type(None), bool, int, float, complex, str, bytes})
+
+
+def own_kwargs(spec: EnvSpec) -> dict[str, Any]:
+    """Return a deep copy of the registered arguments, so that no two environments share them."""
+    if all(type(value) in _IMMUTABLE for value in spec.kwargs.values()):
+        return dict(spec.kwargs)
+    return copy.deepcopy(spec.kwargs)
+
+
+def _check_metadata(testing_metadata: dict[str, Any]) -> None:
+    """Raise if the metadata of an environment class is no dict, warn if it lacks render modes."""
+    if not isinstance(testing_metadata, dict):
+        raise error.InvalidMetadata(
+            f"Expect the environment metadata to be dict, actual type: {type(testing_metadata)}"
+        )
+    render_modes = testing_metadata.get("render_modes")
+    if render_modes is None:
+        logger.warn(
+            "The environment creator metadata doesn't include `render_modes`, "
+            f"contains: {list(testing_metadata.keys())}"
+        )
+    elif not isinstance(render_modes, Iterable):
+        logger.warn(
+            "Expects the environment metadata render_modes to be a Iterable, "
+            f"actual type: {type(render_modes)}"
+        )
+
+
+def _choose_render_mode(
+    metadata: dict[str, Any], kwargs: dict[str, Any]
+) -> Callable[[Env[Any, Any]], Env[Any, Any]] | None:
+    """Set the render mode that the environment itself is made with.
+
+    Args:
+        metadata: The environment class's metadata.
+        kwargs: The environment's arguments; "render_mode" in them is changed if a wrapper must make
+            the mode that was asked for out of another one.
+
+    Returns:
+        The wrapper to put outermost, or None.
+    """
+    mode = kwargs.get("render_mode")
+    modes = metadata.get("render_modes")
+    if mode is None or not isinstance(modes, Iterable) or mode in modes:
+        return None
+    if mode == "human":
+        for displayable in ("rgb_array", "rgb_array_list"):
+            if displayable in modes:
+                logger.warn(
+                    "You are trying to use 'human' rendering for an environment that doesn't "
+                    "natively support it. The HumanRendering wrapper is being applied to your "
+                    "environment."
+                )
+                from gymcore.wrappers.rendering import HumanRendering
+
+                kwargs["render_mode"] = displayable
+                return HumanRendering
+    if isinstance(mode, str) and mode.endswith("_list") and mode.removesuffix("_list") in modes:
+        from gymcore.wrappers.rendering import RenderCollection
+
+        kwargs["render_mode"] = mode.removesuffix("_list")
+        return RenderCollection
+    logger.warn(
+        f"The environment is being initialised with render_mode={mode!r} "
+        f"that is not in the possible render_modes ({modes})."
+    )
+    return None
+
+
+def _create(
+    creator: Callable[..., Any], spec: EnvSpec, kwargs: dict[str, Any], human: bool
+) -> Env[Any, Any]:
+    """Call the entry point and check what it returns."""
+    try:
+        env = creator(**kwargs)
+    except TypeError as problem:
+        if human and "got an unexpected keyword argument 'render_mode'" in str(problem):
+            raise error.Error(
+                f"You passed render_mode='human' although {spec.id} doesn't implement "
+                "human-rendering natively. Gym tried to apply the HumanRendering wrapper but it "
+                "looks like your environment is using the old rendering API, which is not "
+                "supported by the HumanRendering wrapper."
+            ) from problem
+        message = (
+            f"{problem} was raised from the environment creator for {spec.id} "
+            f"with kwargs ({kwargs})"
+        )
+        try:
+            explained = type(problem)(message)
+        except Exception:  # a subclass whose constructor wants something else
+            explained = TypeError(message)
+        raise explained.with_traceback(problem.__traceback__) from problem
+    if not isinstance(env, Env):
+        libraries = {cls.__module__.partition(".")[0] for cls in type(env).__mro__}
+        hint = ""
+        if foreign := sorted(libraries & {"gym", "gymnasium"}):
+            hint = (
+                f" It is an environment of `{foreign[0]}`: let its class derive from gymcore.Env."
+            )
+        raise error.ArgumentTypeError(
+            "The environment must inherit from the gymcore.Env class, "
+            f"actual class: {type(env)}.{hint}"
+        )
+    return env
+
+
+def _check_prior_wrappers(env: Env[Any, Any], spec: EnvSpec) -> int:
+    """Return how many recorded wrappers the creator itself put around the environment.
+
+    Raises:
+        InvalidArgument: if they are not the first of the spec's additional wrappers.
+    """
+    if not isinstance(env, Wrapper) or env.spec is None:
+        return 0
+    made = env.spec.additional_wrappers
+    for env_wrapper, spec_wrapper in zip(made, spec.additional_wrappers, strict=False):
+        if env_wrapper != spec_wrapper:
+            raise error.InvalidArgument(
+                f"The environment's wrapper spec {env_wrapper} is different from the saved "
+                f"`EnvSpec` additional wrapper {spec_wrapper}"
+            )
+    return len(made)
+
+
+def _check_recreatable(wrappers: tuple[WrapperSpec, ...]) -> None:
+    """Raise `InvalidArgument` if the arguments of a wrapper were not recorded."""
+    for wrapper in wrappers:
+        if wrapper.kwargs is None:
+            raise error.InvalidArgument(
+                f"{wrapper.name} wrapper does not inherit from "
+                "`gymcore.utils.RecordConstructorArgs`, therefore, the wrapper cannot be recreated."
+            )
+
+
+def make(
+    id: str | EnvSpec,
+    max_episode_steps: int | None = None,
+    disable_env_checker: bool | None = None,
+    **kwargs: Any,
+) -> Env[Any, Any]:
+    """Make an environment.
+
+    From the inside to the outside it is wrapped in `PassiveEnvChecker`, `OrderEnforcing`,
+    `TimeLimit`, the spec's additional wrappers, and `HumanRendering` or `RenderCollection` if the
+    render mode that was asked for needs one of those.
+
+    Args:
+        id: `[module:][namespace/]name[-v(version)]` (the module is imported first; without a
+            version the newest is taken), or a spec such as `env.spec`.
+        max_episode_steps: Time limit, in place of the registered one; -1 for none.
+        disable_env_checker: Whether to leave out `PassiveEnvChecker`; None does as registered.
+        **kwargs: Arguments of the environment, in place of the registered ones; `render_mode` first
+            of all.
+
+    Returns:
+        The environment. Its `spec` makes it again, wrappers included.
+
+    Raises:
+        ArgumentTypeError: if `id` is neither a string nor a spec, or the entry point makes no
+            `Env`.
+        Error: if the id is not registered (with a suggestion), or cannot be made.
+        TypeError: from the environment's constructor, with the arguments it was given.
+
+    Example:
+        >>> env = make("CartPole-v1")
+        >>> print(env)
+        <TimeLimit<OrderEnforcing<PassiveEnvChecker<CartPoleEnv<CartPole-v1>>>>>
+    """
+    if isinstance(id, EnvSpec):
+        env_spec = id
+    elif isinstance(id, str):
+        env_spec = find_spec(id)
+    else:
+        raise error.ArgumentTypeError(f"Expected id to be a string or EnvSpec, got {type(id)}")
+
+    env_kwargs = own_kwargs(env_spec)
+    env_kwargs.update(kwargs)
+    if env_spec.entry_point is None:
+        raise error.Error(f"{env_spec.id} registered but entry_point is not specified")
+    if max_episode_steps is None:
+        max_episode_steps = env_spec.max_episode_steps
+    elif max_episode_steps == -1:
+        max_episode_steps = None
+    _check_recreatable(env_spec.additional_wrappers)
+
+    creator = env_spec.entry_point
+    creator = creator if callable(creator) else load_env_creator(creator)
+    render_wrapper = None
+    metadata = getattr(creator, "metadata", _ABSENT)
+    if metadata is not _ABSENT:
+        _check_metadata(metadata)
+        render_wrapper = _choose_render_mode(metadata, env_kwargs)
+    human = render_wrapper is not None and render_wrapper.__name__ == "HumanRendering"
+    env = _create(creator, env_spec, env_kwargs, human)
+
+    # The base environment's spec knows nothing of wrappers: each of them adds itself in `env.spec`.
+    env.unwrapped.spec = env_spec.copy(
+        kwargs=env_kwargs,
+        order_enforce=False,
+        disable_env_checker=True,
+        max_episode_steps=None,
+        additional_wrappers=(),
+    )
+    made_by_creator = _check_prior_wrappers(env, env_spec)
+
+    from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker, TimeLimit
+
+    if disable_env_checker is None:
+        disable_env_checker = env_spec.disable_env_checker
+    if not disable_env_checker:
+        env = PassiveEnvChecker(env)
+    if env_spec.order_enforce:
+        env = OrderEnforcing(env)
+    if max_episode_steps is not None:
+        env = TimeLimit(env, max_episode_steps)
+    for wrapper in env_spec.additional_wrappers[made_by_creator:]:
+        env = load_env_creator(wrapper.entry_point)(env=env, **snapshot(wrapper.kwargs))
+    if render_wrapper is not None:
+        env = render_wrapper(env)
+    return env
+
+
+_ABSENT = object()

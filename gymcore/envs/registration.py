@@ -1,0 +1,214 @@
+"""The registry of environments: registering, finding, making and listing them by id.
+
+Every public name of the registry is here; the larger ones are written in the modules beside this
+one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator
+from types import ModuleType
+from typing import Any
+
+from gymcore import error, logger
+from gymcore.envs.env_id import get_env_id, parse_env_id
+from gymcore.envs.env_spec import (
+    EnvCreator,
+    EnvSpec,
+    VectorEnvCreator,
+    VectorizeMode,
+    WrapperSpec,
+)
+from gymcore.envs.listing import pprint_registry
+from gymcore.envs.lookup import (
+    Alias,
+    aliases,
+    find_highest_version,
+    load_env_creator,
+    registry,
+    spec,
+)
+from gymcore.envs.making import make
+from gymcore.envs.making_vector import make_vec
+
+__all__ = [
+    "Alias",
+    "EnvCreator",
+    "EnvSpec",
+    "VectorEnvCreator",
+    "VectorizeMode",
+    "WrapperSpec",
+    "aliases",
+    "current_namespace",
+    "find_highest_version",
+    "get_env_id",
+    "load_env_creator",
+    "make",
+    "make_vec",
+    "namespace",
+    "parse_env_id",
+    "pprint_registry",
+    "register",
+    "register_alias",
+    "register_envs",
+    "registry",
+    "spec",
+]
+
+current_namespace: str | None = None
+"""The namespace that `register` puts ids into, set by `namespace`."""
+
+
+@contextlib.contextmanager
+def namespace(ns: str) -> Generator[None, None, None]:
+    """Put every id that is registered in a `with` block into a namespace.
+
+    Args:
+        ns: The namespace.
+
+    Example:
+        >>> with namespace("games"):
+        ...     register("Maze-v0", entry_point="games.mazes:Maze")
+        >>> registry.pop("games/Maze-v0").name
+        'Maze'
+    """
+    global current_namespace
+    outer = current_namespace
+    current_namespace = ns
+    try:
+        yield
+    finally:
+        current_namespace = outer
+
+
+def _check_spec_register(testing_spec: EnvSpec) -> None:
+    """Raise `RegistrationError` if the name is registered both with and without a version."""
+    same_name = [
+        known
+        for known in registry.values()
+        if known.namespace == testing_spec.namespace and known.name == testing_spec.name
+    ]
+    if testing_spec.version is None:
+        versioned = [known for known in same_name if known.version is not None]
+        if versioned:
+            newest = max(versioned, key=lambda known: known.version or 0)
+            raise error.RegistrationError(
+                f"Can't register the unversioned environment `{testing_spec.id}` when the "
+                f"versioned environment `{newest.id}` of the same name already exists. Note: the "
+                "default behavior is that `gym.make` with the unversioned environment will return "
+                "the latest versioned environment"
+            )
+        return
+    for known in same_name:
+        if known.version is None:
+            raise error.RegistrationError(
+                f"Can't register the versioned environment `{testing_spec.id}` when the "
+                f"unversioned environment `{known.id}` of the same name already exists."
+            )
+
+
+def register(
+    id: str,
+    entry_point: EnvCreator | str | None = None,
+    reward_threshold: float | None = None,
+    nondeterministic: bool = False,
+    max_episode_steps: int | None = None,
+    order_enforce: bool = True,
+    disable_env_checker: bool = False,
+    additional_wrappers: tuple[WrapperSpec, ...] = (),
+    vector_entry_point: VectorEnvCreator | str | None = None,
+    kwargs: dict[str, Any] | None = None,
+) -> None:
+    """Register an environment, so that `make` and `make_vec` find it.
+
+    Args:
+        id: `[namespace/]name[-v(version)]`. An id that is there already is replaced, with a
+            warning.
+        entry_point: The environment's class or a function that makes it, or where it is:
+            "module:name", which is imported when the environment is made.
+        reward_threshold: The return from which the task counts as solved.
+        nondeterministic: Whether it is random even after seeding.
+        max_episode_steps: Steps after which an episode is truncated; None for no limit.
+        order_enforce: Whether to check that `reset` comes before `step`.
+        disable_env_checker: Whether to leave out the checks of the first episode.
+        additional_wrappers: Wrappers to put around the environment.
+        vector_entry_point: A vector environment's class, function or place, for `make_vec`.
+        kwargs: Arguments for the entry points.
+
+    Raises:
+        InvalidArgument: if there is neither an entry point nor a vector entry point.
+        RegistrationError: if the name is registered with versions and this id has none, or the
+            reverse.
+        Error: if the id is malformed.
+
+    Example:
+        >>> register("Maze-v0", entry_point="games.mazes:Maze", max_episode_steps=100)
+        >>> registry.pop("Maze-v0").max_episode_steps
+        100
+    """
+    if entry_point is None and vector_entry_point is None:
+        raise error.InvalidArgument(
+            "Either `entry_point` or `vector_entry_point` (or both) must be provided"
+        )
+    ns, name, version = parse_env_id(id)
+    full_id = get_env_id(ns if current_namespace is None else current_namespace, name, version)
+    new_spec = EnvSpec(
+        id=full_id,
+        entry_point=entry_point,
+        reward_threshold=reward_threshold,
+        nondeterministic=nondeterministic,
+        max_episode_steps=max_episode_steps,
+        order_enforce=order_enforce,
+        disable_env_checker=disable_env_checker,
+        kwargs={} if kwargs is None else dict(kwargs),
+        additional_wrappers=tuple(additional_wrappers),
+        vector_entry_point=vector_entry_point,
+    )
+    _check_spec_register(new_spec)
+    if full_id in registry:
+        logger.warn(f"Overriding environment {full_id} already in registry.")
+    registry[full_id] = new_spec
+
+
+def register_alias(old_id: str, new_id: str, *, change: str | None = None) -> None:
+    """Let an id of the past stand for its successor.
+
+    An alias gives way to an environment that is registered under `old_id` itself. It does not
+    appear in `registry`.
+
+    Args:
+        old_id: The id people still type.
+        new_id: The id to use instead; it may be registered later.
+        change: None if the new environment behaves the same: the old id then makes the new
+            environment, with a deprecation warning. Else what differs, in words: the old id then
+            raises `DeprecatedEnv`, which says so.
+
+    Raises:
+        Error: if an id is malformed.
+
+    Example:
+        >>> register("Maze-v1", entry_point="games.mazes:Maze")
+        >>> register_alias("Labyrinth-v0", "Maze-v1", change="the start is drawn at random")
+        >>> spec("Labyrinth-v0")
+        Traceback (most recent call last):
+        ...
+        gymcore.error.DeprecatedEnv: The environment Labyrinth-v0 is deprecated, and its successor \
+differs: the start is drawn at random. Please use `Maze-v1` instead.
+        >>> del registry["Maze-v1"], aliases["Labyrinth-v0"]
+    """
+    parse_env_id(old_id)
+    parse_env_id(new_id)
+    aliases[old_id] = Alias(new_id, change)
+
+
+def register_envs(env_module: ModuleType) -> None:
+    """Do nothing: an import that registers environments looks used to a linter when passed to this.
+
+    Args:
+        env_module: The imported module.
+
+    Example:
+        >>> import gymcore
+        >>> register_envs(gymcore.envs)
+    """

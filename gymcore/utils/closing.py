@@ -1,0 +1,156 @@
+"""Closing environments that nobody closed: at garbage collection and at interpreter exit.
+
+The rules, in order of importance:
+
+1. A user's `close` is never called a second time by this module, whoever made the first call.
+2. Nothing here keeps an environment alive, and nothing here runs on the step path or when an
+   environment is created. Exit finds what is still alive by asking the garbage collector.
+3. An environment that somebody still holds is never closed. Collecting a wrapper closes what it
+   wraps only if the wrapper was the last to hold it: in `env = make(...).unwrapped` the wrappers
+   die first.
+4. Exceptions from an automatic `close` go nowhere: the object may be half made or half torn down.
+5. A forked child closes nothing by itself, because its parent still owns what it inherited.
+
+To know whether `close` was called, `Env.__init_subclass__` lets every class with its own `close`
+pass through `mark_closing`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import gc
+import os
+import sys
+import threading
+from collections.abc import Callable
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gymcore.core import Env
+
+_STATE = "_close_state"
+_CLOSING, _CLOSED = 1, 2
+
+_automatic = threading.local()
+_forked = False
+
+
+def _remember_fork() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_remember_fork)
+
+
+def _marking(close: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `close`, noting on the instance that it was called."""
+
+    @functools.wraps(close)
+    def marked_close(self: Any, *args: Any, **kwargs: Any) -> Any:
+        attributes = self.__dict__
+        state = attributes.get(_STATE)
+        if state == _CLOSED and getattr(_automatic, "active", False):
+            return None
+        if state is not None:  # an explicit second call, or super().close() within the first
+            return close(self, *args, **kwargs)
+        attributes[_STATE] = _CLOSING
+        try:
+            return close(self, *args, **kwargs)
+        finally:
+            attributes[_STATE] = _CLOSED
+
+    marked_close._marks_closing = True  # type: ignore[attr-defined]
+    return marked_close
+
+
+def mark_closing(cls: type[Env[Any, Any]], inert: Callable[..., Any]) -> None:
+    """Let the `close` that instances of `cls` will use note that it was called.
+
+    Args:
+        cls: A class that has just been made. A `close` that comes from a mixin outside the `Env`
+            classes is wrapped for `cls` alone.
+        inert: `Env.close` itself, which does nothing and needs no note.
+    """
+    close = cls.close
+    if isinstance(close, FunctionType) and close is not inert and not _marks(close):
+        cls.close = _marking(close)  # type: ignore[method-assign]
+
+
+def _marks(close: object) -> bool:
+    return getattr(close, "_marks_closing", False)
+
+
+def _is_open(env: Env[Any, Any]) -> bool:
+    """Whether `env` has a `close` that would be noted, and that has not been called."""
+    attributes = env.__dict__
+    return _STATE not in attributes and "close" not in attributes and _marks(type(env).close)
+
+
+def _close_quietly(env: Env[Any, Any]) -> None:
+    before = getattr(_automatic, "active", False)
+    _automatic.active = True
+    try:
+        with contextlib.suppress(Exception):
+            env.close()
+    finally:
+        _automatic.active = before
+
+
+def close_collected(env: Env[Any, Any]) -> None:
+    """Close `env`, which is about to be collected, if rules 1, 3 and 5 allow it."""
+    if _forked or sys.is_finalizing() or not _is_open(env):
+        return
+    attributes = env.__dict__
+    inner = attributes.get("env")
+    if inner is not None:
+        own = sum(value is inner for value in attributes.values())
+        if sys.getrefcount(inner) > own + 2:  # 2: the local name and the argument of getrefcount
+            return
+    _close_quietly(env)
+
+
+def _depth(env: Env[Any, Any]) -> int:
+    """Return how many layers `env` wraps."""
+    depth = 0
+    inner = env.__dict__.get("env")
+    while inner is not None and depth < 1000:
+        depth += 1
+        inner = getattr(inner, "__dict__", {}).get("env")
+    return depth
+
+
+def _all_subclasses(cls: type) -> set[type]:
+    found = set()
+    waiting = [cls]
+    while waiting:
+        for subclass in type.__subclasses__(waiting.pop()):
+            if subclass not in found:
+                found.add(subclass)
+                waiting.append(subclass)
+    return found
+
+
+def close_at_exit(base: type[Env[Any, Any]]) -> None:
+    """Arrange that instances of `base` that are still open at interpreter exit are closed.
+
+    Args:
+        base: `Env`.
+    """
+
+    def close_alive() -> None:
+        if _forked:
+            return
+        # By identity: comparing classes could run a user's metaclass.
+        classes = {id(cls) for cls in _all_subclasses(base) if _marks(cls.close)}
+        gc.unfreeze()
+        alive = [env for env in gc.get_objects() if id(type(env)) in classes]
+        for env in sorted(alive, key=_depth, reverse=True):  # wrappers before what they wrap
+            if _is_open(env):
+                _close_quietly(env)
+
+    atexit.register(close_alive)

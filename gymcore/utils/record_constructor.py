@@ -1,0 +1,61 @@
+"""Recording the arguments of a constructor, so that an object can be described and made again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def snapshot(value: Any) -> Any:
+    """Copy the built-in containers in `value`, and keep everything else by reference.
+
+    This is what a recorded argument needs: a list that the caller changes later is recorded as it
+    was, while a model, an array or a function costs nothing and need not be copyable.
+
+    Args:
+        value: Any object.
+
+    Returns:
+        A new list, dict, set or tuple, with the same leaves; or `value` itself if it is none of
+        these (subclasses of them included).
+
+    Example:
+        >>> weights = object()
+        >>> recorded = snapshot({"keys": ["a"], "model": weights})
+        >>> recorded["model"] is weights
+        True
+    """
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return kind([snapshot(item) for item in value])
+    if kind is dict:
+        return {key: snapshot(item) for key, item in value.items()}
+    if kind is set:
+        return set(value)
+    return value
+
+
+class RecordConstructorArgs:
+    """A base for wrappers that can be made again from `env.spec`.
+
+    Call `RecordConstructorArgs.__init__` first in `__init__`, with every argument but the
+    environment. The arguments are recorded as `snapshot` does: containers are copied, all else is
+    kept by reference, so recording is cheap and asks nothing of the values. One that cannot be
+    written as JSON is reported, by name, when somebody tries.
+
+    Example:
+        >>> class Scaled(RecordConstructorArgs):
+        ...     def __init__(self, scale: float) -> None:
+        ...         RecordConstructorArgs.__init__(self, scale=scale)
+        >>> Scaled(2.0)._saved_kwargs
+        {'scale': 2.0}
+    """
+
+    def __init__(self, *, _disable_deepcopy: bool = False, **kwargs: Any) -> None:
+        """Record `kwargs`. The first call wins: a subclass records more than its base.
+
+        Args:
+            _disable_deepcopy: Record containers by reference too.
+            **kwargs: The constructor's arguments.
+        """
+        if "_saved_kwargs" not in self.__dict__:
+            self._saved_kwargs: dict[str, Any] = kwargs if _disable_deepcopy else snapshot(kwargs)

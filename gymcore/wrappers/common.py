@@ -1,0 +1,399 @@
+"""The wrappers that `make` uses, and two that every training program uses."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any, SupportsFloat
+
+from gymcore import error, logger
+from gymcore.core import ActType, Env, ObsType, RenderFrame, Wrapper
+from gymcore.utils import RecordConstructorArgs
+from gymcore.utils.passive_env_checker import (
+    check_action_space,
+    check_observation_space,
+    env_data_reuse_passive_checker,
+    env_render_passive_checker,
+    env_reset_passive_checker,
+    env_step_passive_checker,
+)
+
+if TYPE_CHECKING:
+    from gymcore.envs.registration import EnvSpec
+
+__all__ = [
+    "Autoreset",
+    "OrderEnforcing",
+    "PassiveEnvChecker",
+    "RecordEpisodeStatistics",
+    "TimeLimit",
+]
+
+
+def _next_working(env: Env[Any, Any]) -> Env[Any, Any]:
+    """Return the first layer, from `env` inwards, whose `step` still does something.
+
+    A checker that has checked and an order enforcer that has seen a reset only pass steps on. The
+    wrapper outside them calls the layer inside them instead, which makes them free after the first
+    episode. A subclass, or an instance whose `step` was replaced, is never left out.
+    """
+    while "step" not in env.__dict__ and (
+        (type(env) is PassiveEnvChecker and env.checked_data_reuse)
+        or (type(env) is OrderEnforcing and env._has_reset)
+    ):
+        env = env.env
+    return env
+
+
+class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
+    """Truncate episodes after a number of steps.
+
+    `terminated` is passed on as it is, so both flags are true if an episode ends with its last
+    step.
+
+    Example:
+        >>> import gymcore
+        >>> env = TimeLimit(gymcore.make("Pendulum-v1", max_episode_steps=-1), max_episode_steps=2)
+        >>> observation, info = env.reset(seed=1)
+        >>> [env.step(env.action_space.sample())[3] for _ in range(2)]
+        [False, True]
+    """
+
+    def __init__(self, env: Env[ObsType, ActType], max_episode_steps: int) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment.
+            max_episode_steps: Steps after which an episode is truncated, at least 1.
+
+        Raises:
+            ArgumentTypeError: if `max_episode_steps` is no `int`.
+            InvalidArgument: if it is not positive.
+        """
+        if not isinstance(max_episode_steps, int):
+            raise error.ArgumentTypeError(
+                "Expect the `max_episode_steps` to be an integer, "
+                f"actually: {type(max_episode_steps)}"
+            )
+        if max_episode_steps <= 0:
+            raise error.InvalidArgument(
+                f"Expect the `max_episode_steps` to be positive, actually: {max_episode_steps}"
+            )
+        RecordConstructorArgs.__init__(self, max_episode_steps=max_episode_steps)
+        Wrapper.__init__(self, env)
+        self._max_episode_steps = max_episode_steps
+        self._elapsed_steps: int | None = None
+        self._step_target = env
+
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Step the environment, and truncate if that was the last step allowed."""
+        observation, reward, terminated, truncated, info = self._step_target.step(action)
+        elapsed = self._elapsed_steps = self._elapsed_steps + 1  # type: ignore[operator]
+        if elapsed >= self._max_episode_steps:
+            truncated = True
+        return observation, reward, terminated, truncated, info
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Reset the environment and the count of steps."""
+        result = self.env.reset(seed=seed, options=options)
+        self._elapsed_steps = 0
+        self._step_target = _next_working(self.env)
+        return result
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """The wrapped environment's spec with this time limit."""
+        if self._cached_spec is None and self.env.spec is not None:
+            self._cached_spec = self.env.spec.copy(max_episode_steps=self._max_episode_steps)
+        return self._cached_spec
+
+
+class Autoreset(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
+    """Reset by the step after the one that ended an episode.
+
+    That step ignores its action and returns the first observation and info of the new episode, with
+    a reward of 0 and neither flag.
+
+    Attributes:
+        autoreset: Whether the next step resets.
+    """
+
+    def __init__(self, env: Env[ObsType, ActType]) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment.
+        """
+        RecordConstructorArgs.__init__(self)
+        Wrapper.__init__(self, env)
+        self.autoreset = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Reset the environment."""
+        result = self.env.reset(seed=seed, options=options)
+        self.autoreset = False
+        return result
+
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Step the environment, or reset it if its last step ended an episode."""
+        if self.autoreset:
+            observation, info = self.env.reset()
+            self.autoreset = False
+            return observation, 0.0, False, False, info
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self.autoreset = terminated or truncated
+        return observation, reward, terminated, truncated, info
+
+
+class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
+    """Check the spaces of an environment, and its first `reset`, `step` and `render`.
+
+    What would break a program raises, what is likely to be a mistake warns; see
+    `gymcore.utils.passive_env_checker`. Afterwards it costs next to nothing.
+
+    Attributes:
+        checked_reset: Whether a reset has been checked.
+        checked_step: Whether a step has been checked.
+        checked_render: Whether a render has been checked.
+        checked_data_reuse: Whether the objects of two steps in a row have been compared.
+        close_called: Whether the environment has been closed.
+    """
+
+    def __init__(self, env: Env[ObsType, ActType]) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment.
+
+        Raises:
+            ArgumentTypeError: if `env` is no `Env`, or one of its spaces is no `Space`.
+            AttributeError: if it lacks a space.
+            FailedCheck: (also an `AssertionError`) if nothing can be sampled from a space.
+        """
+        RecordConstructorArgs.__init__(self)
+        Wrapper.__init__(self, env)
+        for kind, check in (
+            ("action", check_action_space),
+            ("observation", check_observation_space),
+        ):
+            if not hasattr(env, f"{kind}_space"):
+                raise AttributeError(f"The environment must specify an {kind} space.")
+            check(getattr(env, f"{kind}_space"))
+        self.checked_reset = False
+        self.checked_step = False
+        self.checked_render = False
+        self.checked_data_reuse = False
+        self.close_called = False
+        self._previous_data: tuple[ObsType, dict[str, Any]] | None = None
+
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Step the environment; check the first step, and that the second returns new objects."""
+        if self.checked_data_reuse:
+            return self.env.step(action)
+        source = "step" if self.checked_step else "reset"
+        if self.checked_step:
+            result = self.env.step(action)
+        else:
+            self.checked_step = True
+            result = env_step_passive_checker(self.env, action)
+        data = (result[0], result[-1])
+        if self._previous_data is not None:
+            env_data_reuse_passive_checker(self._previous_data, data, source, "step")
+        self.checked_data_reuse = source == "step"
+        self._previous_data = None if self.checked_data_reuse else data
+        return result
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Reset the environment; check the first reset."""
+        if self.checked_reset:
+            return self.env.reset(seed=seed, options=options)
+        self.checked_reset = True
+        result = env_reset_passive_checker(self.env, seed=seed, options=options)
+        if isinstance(result, tuple) and len(result) == 2:
+            self._previous_data = result
+        return result
+
+    def render(self) -> RenderFrame | list[RenderFrame] | None:
+        """Render the environment; check the first frame."""
+        if self.checked_render:
+            return self.env.render()
+        self.checked_render = True
+        return env_render_passive_checker(self.env)  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Close the environment; warn if a second close fails."""
+        if not self.close_called:
+            self.close_called = True
+            return self.env.close()
+        try:
+            return self.env.close()
+        except Exception:
+            logger.warn(
+                "Calling `env.close()` on the closed environment should be allowed, "
+                "but it raised the following exception."
+            )
+            raise
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """The wrapped environment's spec, with the checker."""
+        if self._cached_spec is None and self.env.spec is not None:
+            self._cached_spec = self.env.spec.copy(disable_env_checker=False)
+        return self._cached_spec
+
+
+class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
+    """Raise if `step` or `render` is called before `reset`."""
+
+    def __init__(
+        self, env: Env[ObsType, ActType], disable_render_order_enforcing: bool = False
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment.
+            disable_render_order_enforcing: Let `render` come before `reset`.
+        """
+        RecordConstructorArgs.__init__(
+            self, disable_render_order_enforcing=disable_render_order_enforcing
+        )
+        Wrapper.__init__(self, env)
+        self._has_reset = False
+        self._disable_render_order_enforcing = disable_render_order_enforcing
+        self._step_target = env
+
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Step the environment.
+
+        Raises:
+            ResetNeeded: if it was not reset.
+        """
+        if not self._has_reset:
+            raise error.ResetNeeded("Cannot call env.step() before calling env.reset()")
+        return self._step_target.step(action)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Reset the environment."""
+        self._has_reset = True
+        result = self.env.reset(seed=seed, options=options)
+        self._step_target = _next_working(self.env)
+        return result
+
+    def render(self) -> RenderFrame | list[RenderFrame] | None:
+        """Render the environment.
+
+        Raises:
+            ResetNeeded: if it was not reset, unless `disable_render_order_enforcing`.
+        """
+        if not self._disable_render_order_enforcing and not self._has_reset:
+            raise error.ResetNeeded(
+                "Cannot call `env.render()` before calling `env.reset()`, if this is an intended "
+                "action, set `disable_render_order_enforcing=True` on the OrderEnforcer wrapper."
+            )
+        return self.env.render()
+
+    @property
+    def has_reset(self) -> bool:
+        """Whether the environment was reset."""
+        return self._has_reset
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """The wrapped environment's spec, with the order enforced."""
+        if self._cached_spec is None and self.env.spec is not None:
+            self._cached_spec = self.env.spec.copy(order_enforce=True)
+        return self._cached_spec
+
+
+class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
+    """Add the return, length and duration of an episode to the info of its last step.
+
+    `info["episode"]` is `{"r": return, "l": steps, "t": seconds since reset}`.
+
+    Attributes:
+        episode_count: Episodes that have ended.
+        episode_returns: Return of the current episode so far.
+        episode_lengths: Steps of the current episode so far.
+        return_queue: Returns of the last episodes.
+        length_queue: Lengths of the last episodes.
+        time_queue: Durations of the last episodes, in seconds.
+
+    Example:
+        >>> import gymcore
+        >>> env = RecordEpisodeStatistics(gymcore.make("Pendulum-v1", max_episode_steps=2))
+        >>> observation, info = env.reset(seed=1)
+        >>> for _ in range(2):
+        ...     *_, info = env.step(env.action_space.sample())
+        >>> info["episode"]["l"]
+        2
+    """
+
+    def __init__(
+        self,
+        env: Env[ObsType, ActType],
+        buffer_length: int = 100,
+        stats_key: str = "episode",
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment.
+            buffer_length: How many episodes the queues keep; None for all.
+            stats_key: The key in the info.
+        """
+        RecordConstructorArgs.__init__(self, buffer_length=buffer_length, stats_key=stats_key)
+        Wrapper.__init__(self, env)
+        self._stats_key = stats_key
+        self.episode_count = 0
+        self.episode_start_time: float = -1
+        self.episode_returns: float = 0.0
+        self.episode_lengths: int = 0
+        self.time_queue: deque[float] = deque(maxlen=buffer_length)
+        self.return_queue: deque[float] = deque(maxlen=buffer_length)
+        self.length_queue: deque[int] = deque(maxlen=buffer_length)
+
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Step the environment, and add the statistics to its info if the episode ended.
+
+        Raises:
+            FailedCheck: (also an `AssertionError`) if the info has something under the key already.
+        """
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self.episode_returns += reward  # type: ignore[operator]
+        self.episode_lengths += 1
+        if terminated or truncated:
+            if self._stats_key in info:
+                raise error.FailedCheck(
+                    f"info has an entry {self._stats_key!r} already; give this wrapper another "
+                    "stats_key"
+                )
+            duration = round(time.perf_counter() - self.episode_start_time, 6)
+            info[self._stats_key] = {
+                "r": self.episode_returns,
+                "l": self.episode_lengths,
+                "t": duration,
+            }
+            self.time_queue.append(duration)
+            self.return_queue.append(self.episode_returns)
+            self.length_queue.append(self.episode_lengths)
+            self.episode_count += 1
+            self.episode_start_time = time.perf_counter()
+        return observation, reward, terminated, truncated, info
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Reset the environment and the statistics of the episode."""
+        result = self.env.reset(seed=seed, options=options)
+        self.episode_start_time = time.perf_counter()
+        self.episode_returns = 0.0
+        self.episode_lengths = 0
+        return result
