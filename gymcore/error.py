@@ -65,6 +65,10 @@ class FailedTypeCheck(ArgumentTypeError, AssertionError):
     """A bad type where the Gym API has always asserted: also an `AssertionError`."""
 
 
+class InvalidMask(FailedCheck):
+    """A sampling mask or probability that does not fit its space; nothing has been drawn."""
+
+
 class MissingArgument(Error):
     """A required argument was left out."""
 

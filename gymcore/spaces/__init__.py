@@ -1,0 +1,37 @@
+"""The sets that observations and actions come from.
+
+A space tells what its elements look like, whether a value is one of them, and draws random ones.
+`flatten` and its companions turn elements of (nested) spaces into arrays with one axis.
+"""
+
+from gymcore.spaces.box import Box
+from gymcore.spaces.dict import Dict
+from gymcore.spaces.discrete import Discrete
+from gymcore.spaces.graph import Graph, GraphInstance
+from gymcore.spaces.multi_binary import MultiBinary
+from gymcore.spaces.multi_discrete import MultiDiscrete
+from gymcore.spaces.oneof import OneOf
+from gymcore.spaces.sequence import Sequence
+from gymcore.spaces.space import Space
+from gymcore.spaces.text import Text
+from gymcore.spaces.tuple import Tuple
+from gymcore.spaces.utils import flatdim, flatten, flatten_space, unflatten
+
+__all__ = [
+    "Box",
+    "Dict",
+    "Discrete",
+    "Graph",
+    "GraphInstance",
+    "MultiBinary",
+    "MultiDiscrete",
+    "OneOf",
+    "Sequence",
+    "Space",
+    "Text",
+    "Tuple",
+    "flatdim",
+    "flatten",
+    "flatten_space",
+    "unflatten",
+]

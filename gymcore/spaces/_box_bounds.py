@@ -1,0 +1,180 @@
+"""Turn what a caller gives as a bound of a `Box` into an array, or say why it cannot be one."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error, logger
+
+Array = npt.NDArray[Any]
+Bound = float | np.integer[Any] | np.floating[Any] | npt.NDArray[Any]
+
+# (lowest, highest) finite value of a dtype, as Python numbers: no comparison with them can wrap.
+Limits = tuple[int, int] | tuple[float, float]
+
+
+def is_float_integer(value: Any) -> bool:
+    """Tell whether `value` is a Python or NumPy integer or float (a bool is neither)."""
+    kind = type(value)
+    return issubclass(kind, (int, float, np.integer, np.floating)) and kind is not bool
+
+
+def checked_dtype(dtype: npt.DTypeLike | None) -> np.dtype[Any]:
+    """Return the dtype of a `Box`, or raise if its elements cannot have that dtype."""
+    if dtype is None:
+        raise error.InvalidArgument("Box dtype must be explicitly provided, cannot be None.")
+    result = np.dtype(dtype)
+    if result.kind not in "iufb":
+        raise error.InvalidArgument(
+            f"Invalid Box dtype ({result}), must be an integer, floating, or bool dtype"
+        )
+    return result
+
+
+def checked_shape(shape: Iterable[int] | None, low: Bound, high: Bound) -> tuple[int, ...]:
+    """Return the shape asked for, or the one that the bounds have, or raise."""
+    if shape is not None:
+        if not isinstance(shape, Iterable):
+            raise error.ArgumentTypeError(
+                f"Expected Box shape to be an iterable, actual type={type(shape)}"
+            )
+        sizes = tuple(shape)
+        try:
+            result = tuple(operator.index(size) for size in sizes)
+        except TypeError:
+            raise error.ArgumentTypeError(
+                "Expected all Box shape elements to be integer, "
+                f"actual type={tuple(type(size) for size in sizes)}"
+            ) from None
+        if min(result, default=0) < 0:
+            raise error.InvalidArgument(
+                f"negative dimensions are not allowed in a Box shape, actual shape={result}"
+            )
+        return result
+    if isinstance(low, np.ndarray) and isinstance(high, np.ndarray):
+        if low.shape != high.shape:
+            raise error.InvalidArgument(
+                "Box low.shape and high.shape don't match, "
+                f"low.shape={low.shape}, high.shape={high.shape}"
+            )
+        return low.shape
+    for bound in (low, high):
+        if isinstance(bound, np.ndarray):
+            return bound.shape
+    if is_float_integer(low) and is_float_integer(high):
+        return (1,)
+    raise error.InvalidArgument(
+        "Box shape is not specified, therefore inferred from low and high. "
+        "Expected low and high to be np.ndarray, integer, or float."
+        f"Actual types low={type(low)}, high={type(high)}"
+    )
+
+
+def _limits(dtype: np.dtype[Any]) -> Limits:
+    """Return the lowest and the highest finite value of the dtype."""
+    if dtype.kind == "f":
+        floats = np.finfo(dtype)
+        return float(floats.min), float(floats.max)
+    if dtype.kind == "b":
+        return 0, 1
+    integers = np.iinfo(dtype)
+    return int(integers.min), int(integers.max)
+
+
+def _check_form(name: str, bound: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Raise if the bound is neither a number nor a numeric array of the right shape."""
+    if not isinstance(bound, np.ndarray):
+        if not is_float_integer(bound):
+            raise error.InvalidArgument(
+                f"Box {name} must be a np.ndarray, integer, or float, actual type={type(bound)}"
+            )
+        return
+    if bound.shape != shape:
+        raise error.InvalidArgument(
+            f"Box {name}.shape doesn't match provided shape, "
+            f"{name}.shape={bound.shape}, shape={shape}"
+        )
+    if bound.dtype.kind not in "iufb":
+        kinds = "floating, integer, or bool" if name == "low" else "floating or integer"
+        raise error.InvalidArgument(
+            f"Box {name} must be a {kinds} dtype, actual dtype={bound.dtype}"
+        )
+    if bound.dtype.kind == dtype.kind == "f" and (
+        np.finfo(bound.dtype).precision > np.finfo(dtype).precision
+    ):
+        logger.warn(
+            f"Box {name}'s precision lowered by casting to {dtype}, "
+            f"current {name}.dtype={bound.dtype}",
+            stacklevel=4,
+        )
+
+
+def _check_range(name: str, bound: Any, infinite: Any, dtype: np.dtype[Any]) -> None:
+    """Raise if a value is NaN, or infinite or too large for the dtype."""
+    if np.any(bound != bound):
+        raise error.InvalidArgument(f"No {name} value can be equal to `np.nan`, {name}={bound}")
+    if dtype.kind in "ub" and np.any(infinite):
+        sign = "-" if name == "low" else ""
+        raise error.InvalidArgument(
+            f"Box unsigned int dtype don't support `{sign}np.inf`, {name}={bound}"
+        )
+    lowest, highest = _limits(dtype)
+    # Next to a 64-bit integer range a float only knows the power of two above the range.
+    beyond = highest + 1 if dtype.kind != "f" else np.inf
+    allowed = _mask((bound == np.inf) | (bound == -np.inf)) if dtype.kind == "f" else infinite
+    sides = [
+        ("min", lowest, bound < lowest),
+        ("max", highest, (bound > highest) | (bound >= beyond)),
+    ]
+    if name == "high":
+        sides.reverse()
+    for side, limit, outside in sides:
+        if np.any(_mask(outside) & ~_mask(allowed)):
+            raise error.InvalidArgument(
+                f"Box {name} is out of bounds of the dtype range, "
+                f"{name}={bound}, {side} dtype={limit}"
+            )
+
+
+def _mask(condition: Any) -> npt.NDArray[np.bool_]:
+    """Return a condition on a number or on an array as a bool array, so that `~` negates it."""
+    return np.asarray(condition, dtype=np.bool_)
+
+
+def cast_bound(
+    name: str, bound: Bound, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Make the array of a bound.
+
+    Args:
+        name: "low" or "high".
+        bound: A number for all elements, or an array of the shape.
+        shape: The shape of the space.
+        dtype: The dtype of the space.
+
+    Returns:
+        A new array of that shape and dtype, and the bool array that tells where the space is
+        bounded on this side. An infinite bound becomes the last value of a signed integer dtype.
+
+    Raises:
+        InvalidArgument: If the bound has a wrong type, shape, dtype or value.
+    """
+    _check_form(name, bound, shape, dtype)
+    infinite = bound == (-np.inf if name == "low" else np.inf)
+    _check_range(name, bound, infinite, dtype)
+    bounded = np.full(shape, ~_mask(infinite), dtype=np.bool_)
+    if dtype.kind == "i" and np.any(infinite):
+        limit = _limits(dtype)[0 if name == "low" else 1]
+        values = np.full(shape, limit, dtype=dtype)
+        finite = np.broadcast_to(np.where(infinite, 0, bound), shape)
+        values[bounded] = finite[bounded].astype(dtype)
+        return values, bounded
+    if isinstance(bound, np.ndarray):
+        return bound.astype(dtype), bounded
+    # The conversion of a Python float to an integer dtype drops the fraction.
+    return np.full(shape, bound, dtype=dtype), bounded

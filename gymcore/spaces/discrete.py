@@ -1,0 +1,254 @@
+"""The space of a range of integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from operator import index
+from typing import Any, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+from gymcore.spaces._checks import (
+    is_binary,
+    is_in_unit_interval,
+    pick,
+    reject_both,
+    sums_to_one,
+)
+from gymcore.spaces.space import Space
+
+__all__ = ["Discrete"]
+
+
+class Discrete(Space[np.integer[Any]]):
+    """The integers `start`, `start + 1`, ..., `start + n - 1`.
+
+    Attributes:
+        n: How many there are, a NumPy scalar of the dtype of the space.
+        start: The smallest one, a NumPy scalar of the dtype of the space.
+
+    Example:
+        >>> space = Discrete(3, start=-1, seed=0)
+        >>> space
+        Discrete(3, start=-1)
+        >>> 1 in space, 2 in space
+        (True, False)
+        >>> int(space.sample(mask=np.array([0, 0, 1], dtype=np.int8)))
+        1
+    """
+
+    dtype: np.dtype[Any]
+    n: Any
+    start: Any
+
+    def __init__(
+        self,
+        n: SupportsIndex,
+        seed: SupportsIndex | np.random.Generator | None = None,
+        start: SupportsIndex = 0,
+        dtype: npt.DTypeLike = np.int64,
+    ) -> None:
+        """Make the space.
+
+        Args:
+            n: The number of elements, at least 1.
+            seed: A seed or a generator for `sample`.
+            start: The smallest element.
+            dtype: The integer dtype of the elements.
+
+        Raises:
+            ArgumentTypeError: If `n` or `start` is not an integer, or `dtype` not an integer dtype.
+            InvalidArgument: If `n` is not positive, or an element does not fit the dtype.
+            OverflowError: If `n` or `start` does not fit the dtype.
+        """
+        if dtype is None:
+            raise error.ArgumentTypeError("Invalid Discrete dtype, cannot be None.")
+        self.dtype = np.dtype(dtype)
+        if self.dtype.kind not in "iu":
+            raise error.ArgumentTypeError(
+                f"Invalid Discrete dtype ({self.dtype}), must be an integer dtype"
+            )
+        if not isinstance(n, (int, np.integer)) or isinstance(n, bool):
+            raise error.ArgumentTypeError(f"Expects `n` to be an integer, actual dtype: {type(n)}")
+        if not isinstance(start, (int, np.integer)) or isinstance(start, bool):
+            raise error.ArgumentTypeError(
+                f"Expects `start` to be an integer, actual type: {type(start)}"
+            )
+        count, first = int(n), int(start)
+        if count <= 0:
+            raise error.InvalidArgument(f"n (counts) have to be positive, actual value: {n}")
+        limits = np.iinfo(self.dtype)
+        for value in (count, first):
+            if not limits.min <= value <= limits.max:
+                raise OverflowError(f"Python integer {value} out of bounds for {self.dtype}")
+        if first + count - 1 > limits.max:
+            raise error.InvalidArgument(
+                f"the last element, start + n - 1 = {first + count - 1}, does not fit "
+                f"the dtype {self.dtype}"
+            )
+        self.n = self.dtype.type(count)
+        self.start = self.dtype.type(first)
+        super().__init__((), self.dtype, seed)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; a change of `n` or `start` also moves the limits of `contains`."""
+        super().__setattr__(name, value)
+        if name in ("n", "start"):
+            self._find_limits()
+
+    def _find_limits(self) -> None:
+        """Keep the elements' range as Python ints, which compare faster than NumPy scalars."""
+        first = int(self.__dict__.get("start", 0))
+        self._range = (first, first + int(self.__dict__.get("n", 0)))
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """Always True."""
+        return True
+
+    def sample(
+        self,
+        mask: npt.NDArray[np.int8] | None = None,
+        probability: npt.NDArray[np.float64] | None = None,
+    ) -> np.integer[Any]:
+        """Draw a random element.
+
+        Args:
+            mask: int8 array of shape `(n,)`, 1 where the element may be drawn and 0 elsewhere.
+                Without a 1, `start` is returned.
+            probability: float64 array of shape `(n,)`, the probability of each element; the sum
+                must be 1. At most one of the two may be given.
+
+        Returns:
+            A NumPy scalar of the dtype of the space; all elements, or all that the mask allows,
+            are equally likely.
+
+        Raises:
+            InvalidMask: If `mask` or `probability` has the wrong type, dtype, shape or values.
+            InvalidArgument: If both are given.
+
+        Example:
+            >>> int(Discrete(4, seed=1).sample(probability=np.array([0.0, 0.0, 1.0, 0.0])))
+            2
+        """
+        if mask is not None:
+            reject_both(mask, probability)
+            return self.start + self.dtype.type(self._draw_allowed(mask))
+        if probability is not None:
+            return self.start + self.dtype.type(self._draw_weighted(probability))
+        return self.start + self.np_random.integers(self.n, dtype=self.dtype.type)
+
+    def _draw_allowed(self, mask: npt.NDArray[np.int8]) -> int:
+        """Draw the offset from `start` of an element that the mask allows."""
+        self._check(mask, "mask", np.int8)
+        if not is_binary(mask):
+            raise error.InvalidMask(
+                f"All values of the sample mask should be 0 or 1, actual values: {mask}"
+            )
+        allowed = mask.nonzero()[0]
+        return int(pick(self.np_random, allowed)) if len(allowed) else 0
+
+    def _draw_weighted(self, probability: npt.NDArray[np.float64]) -> int:
+        """Draw the offset from `start` of an element, each with its own probability."""
+        self._check(probability, "probability", np.float64)
+        if not is_in_unit_interval(probability):
+            raise error.InvalidMask(
+                "All values of the sample probability should be between 0 and 1, "
+                f"actual values: {probability}"
+            )
+        if not sums_to_one(probability):
+            raise error.InvalidMask(
+                "The sum of the sample probability should be equal to 1, "
+                f"actual sum: {probability.sum()}"
+            )
+        return int(self.np_random.choice(len(probability), p=probability))
+
+    def _check(self, mask: Any, name: str, dtype: type[np.generic]) -> None:
+        """Raise if a mask is not an array of this dtype with one entry an element."""
+        if not isinstance(mask, np.ndarray):
+            raise error.InvalidMask(
+                f"The expected type of the sample {name} is np.ndarray, actual type: {type(mask)}"
+            )
+        if mask.dtype != dtype:
+            raise error.InvalidMask(
+                f"The expected dtype of the sample {name} is np.{dtype.__name__}, "
+                f"actual dtype: {mask.dtype}"
+            )
+        if mask.shape != (self.n,):
+            raise error.InvalidMask(
+                f"The expected shape of the sample {name} is {(int(self.n),)}, "
+                f"actual shape: {mask.shape}"
+            )
+
+    def contains(self, x: Any) -> bool:
+        """Tell whether `x` is one of the integers.
+
+        Args:
+            x: A Python int, a NumPy integer or an integer array without axes is looked up, the
+                latter two only if their dtype can be cast safely to that of the space. Anything
+                else is not an element.
+
+        Returns:
+            True if `x` is an element.
+        """
+        # This runs once a step in most training loops: the usual types come first.
+        kind = type(x)
+        if kind is int or kind is self.dtype.type:
+            first, stop = self._range
+            return first <= index(x) < stop
+        if isinstance(x, int):
+            value = int(x)
+        elif isinstance(x, (np.generic, np.ndarray)) and x.shape == ():
+            if x.dtype.kind not in "iu" or not np.can_cast(x.dtype, self.dtype):
+                return False
+            value = int(x)
+        else:
+            return False
+        first, stop = self._range
+        return first <= value < stop
+
+    def to_jsonable(self, sample_n: Iterable[SupportsIndex]) -> list[int]:
+        """Turn elements into Python ints.
+
+        Args:
+            sample_n: Elements of the space.
+
+        Returns:
+            One int an element.
+        """
+        return [int(sample) for sample in sample_n]
+
+    def from_jsonable(self, sample_n: Iterable[int]) -> list[np.integer[Any]]:
+        """Turn ints back into elements.
+
+        Args:
+            sample_n: What `to_jsonable` returned.
+
+        Returns:
+            One NumPy scalar of the dtype of the space a sample.
+        """
+        return [self.dtype.type(sample) for sample in sample_n]
+
+    def __repr__(self) -> str:
+        """Show `n`, and `start` and the dtype where they are not the usual ones."""
+        start = f", start={self.start}" if self.start != 0 else ""
+        dtype = f", dtype={self.dtype}" if self.dtype != np.int64 else ""
+        return f"Discrete({self.n}{start}{dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether `other` is the same range of integers, in the same dtype."""
+        return (
+            isinstance(other, Discrete)
+            and self.dtype == other.dtype
+            and bool(self.n == other.n)
+            and bool(self.start == other.start)
+        )
+
+    def __setstate__(self, state: Iterable[tuple[str, Any]] | Mapping[str, Any]) -> None:
+        """Restore a pickled space, also one from before `start` existed."""
+        restored = dict(state)
+        restored.setdefault("start", self.__dict__.get("start", np.int64(0)))
+        super().__setstate__(restored)
+        self._find_limits()

@@ -1,0 +1,322 @@
+"""The space of graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import index
+from typing import Any, NamedTuple, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error, logger
+from gymcore.spaces._checks import reject_both
+from gymcore.spaces._seeds import check_seeds, draw_subseeds, is_plain
+from gymcore.spaces._stacking import (
+    batch_from_jsonable,
+    batch_space,
+    batch_to_jsonable,
+    unstack,
+)
+from gymcore.spaces.space import Space
+
+__all__ = ["Graph", "GraphInstance"]
+
+
+class GraphInstance(NamedTuple):
+    """A graph.
+
+    Attributes:
+        nodes: A batch of elements of the node space, one a node.
+        edges: A batch of elements of the edge space, one an edge; None if there are no edges.
+        edge_links: Integer array `[num_edges, 2]` of the nodes that each edge connects; None if
+            there are no edges.
+    """
+
+    nodes: Any
+    edges: Any | None
+    edge_links: npt.NDArray[Any] | None
+
+
+class Graph(Space[GraphInstance]):
+    """Graphs of any size, with an element of a space at each node and at each edge.
+
+    Attributes:
+        node_space: The space of a node.
+        edge_space: The space of an edge, or None for graphs without edges.
+        batch_node_space: The space of a batch of one node.
+        batch_edge_space: The space of a batch of one edge, or None.
+
+    Example:
+        >>> space = Graph(node_space=Box(-1, 1, shape=(3,)), edge_space=Discrete(3), seed=123)
+        >>> graph = space.sample(num_nodes=4, num_edges=8)
+        >>> graph.nodes.shape, graph.edges.shape, graph.edge_links.shape
+        ((4, 3), (8,), (8, 2))
+    """
+
+    def __init__(
+        self,
+        node_space: Space[Any],
+        edge_space: Space[Any] | None,
+        seed: Any | None = None,
+    ) -> None:
+        """Make the space.
+
+        Args:
+            node_space: The space of a node.
+            edge_space: The space of an edge, or None for graphs without edges.
+            seed: A seed as `seed` takes it, or a generator for the numbers and ends of edges.
+
+        Raises:
+            ArgumentTypeError: If `node_space` is not a space, or `edge_space` neither one nor None.
+        """
+        for name, space in (("node_space", node_space), ("edge_space", edge_space)):
+            if not isinstance(space, Space) and not (name == "edge_space" and space is None):
+                raise error.ArgumentTypeError(
+                    f"The {name} of a Graph is not a gymcore Space instance, "
+                    f"type: {type(space)}, {space}"
+                )
+        self.node_space = node_space
+        self.edge_space = edge_space
+        self.batch_node_space = batch_space(node_space, 1)
+        self.batch_edge_space = None if edge_space is None else batch_space(edge_space, 1)
+        super().__init__(None, None, seed)
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """Always False: the size varies."""
+        return False
+
+    def seed(self, seed: Any | None = None) -> tuple[Any, ...]:
+        """Restart the random streams of the graph, of the nodes and of the edges.
+
+        Args:
+            seed: An integer, the seed of the graph, from which those of nodes and edges are drawn;
+                or a tuple or list of the two or three seeds; or None for fresh entropy.
+
+        Returns:
+            The seed of the graph, that of the node space, and that of the edge space if there is
+            one.
+
+        Raises:
+            ArgumentTypeError: If `seed` is none of these.
+            InvalidArgument: If the number of seeds is wrong, or a seed is negative.
+
+        Example:
+            >>> Graph(Discrete(2), Discrete(3)).seed(3)
+            (3, 1742692731, 183930185)
+        """
+        spaces = (
+            [self.node_space] if self.edge_space is None else [self.node_space, self.edge_space]
+        )
+        own: Any = seed
+        seeds: list[Any] = [None] * len(spaces)
+        if isinstance(seed, (tuple, list)):
+            if len(seed) != len(spaces) + 1:
+                wanted = (
+                    "two values for Graph and node space"
+                    if self.edge_space is None
+                    else "three values for Graph, node and edge space"
+                )
+                raise error.InvalidArgument(
+                    f"Expects a tuple of {wanted}, actual length: {len(seed)}"
+                )
+            check_seeds(seed)
+            own, *seeds = seed
+        elif seed is not None:
+            if not is_plain(seed):
+                raise error.ArgumentTypeError(
+                    f"Expects `None`, int or tuple of ints, actual type: {type(seed)}"
+                )
+            super().seed(seed)
+            seeds = draw_subseeds(self.np_random, len(spaces))
+        # Seeding again makes an int and the tuple that it returned start the same stream.
+        used = super().seed(own)
+        return (used, *(space.seed(sub) for space, sub in zip(spaces, seeds, strict=True)))
+
+    def sample(
+        self,
+        mask: tuple[Any, Any] | None = None,
+        probability: tuple[Any, Any] | None = None,
+        num_nodes: SupportsIndex = 10,
+        num_edges: SupportsIndex | None = None,
+    ) -> GraphInstance:
+        """Draw a random graph.
+
+        Args:
+            mask: `(nodes, edges)`, the masks of a batch of `num_nodes` nodes and of a batch of
+                `num_edges` edges, or None for either.
+            probability: `(nodes, edges)`, likewise with probabilities. At most one of the two may
+                be given.
+            num_nodes: The number of nodes, at least 1.
+            num_edges: The number of edges, at least 0. None draws it from
+                [0, num_nodes * (num_nodes - 1)).
+
+        Returns:
+            A graph with an int32 `edge_links`; edges and links are None if there are no edges.
+            Links are drawn independently: an edge may start and end at one node or be double.
+
+        Raises:
+            InvalidMask: If `mask` or `probability` has the wrong form or values.
+            FailedCheck: If a number of nodes or edges is out of range.
+            ArgumentTypeError: If a number is not an integer.
+            InvalidArgument: If both masks are given.
+        """
+        reject_both(mask, probability)
+        node_options: dict[str, Any] = {}
+        edge_options: dict[str, Any] = {}
+        for name, value in (("mask", mask), ("probability", probability)):
+            if value is not None:
+                node_options[name], edge_options[name] = _split(value, name)
+        nodes_count = _as_count("num_nodes", num_nodes)
+        if nodes_count <= 0:
+            raise error.FailedCheck(
+                f"The number of nodes is expected to be greater than 0, actual value: {num_nodes}"
+            )
+        edges_count = self._count_edges(nodes_count, num_edges)
+
+        # A batch draws from a copy of the generator; one draw from the generator itself makes the
+        # next graph a different one.
+        nodes = batch_space(self.node_space, nodes_count).sample(**node_options)
+        self.node_space.np_random.random()
+        if self.edge_space is None or edges_count == 0:
+            return GraphInstance(nodes, None, None)
+        edges = batch_space(self.edge_space, edges_count).sample(**edge_options)
+        self.edge_space.np_random.random()
+        links = self.np_random.integers(
+            low=0, high=nodes_count, size=(edges_count, 2), dtype=np.int32
+        )
+        return GraphInstance(nodes, edges, links)
+
+    def _count_edges(self, num_nodes: int, num_edges: SupportsIndex | None) -> int:
+        """Return the number of edges to draw, or raise."""
+        if num_edges is None:
+            return int(self.np_random.integers(num_nodes * (num_nodes - 1))) if num_nodes > 1 else 0
+        count = _as_count("num_edges", num_edges)
+        if count < 0:
+            raise error.FailedCheck(
+                f"Expects the number of edges to be greater than 0, actual value: {num_edges}"
+            )
+        if self.edge_space is None:
+            logger.warn(
+                f"The number of edges is set ({num_edges}) but the edge space is None.",
+                stacklevel=3,
+            )
+        return count
+
+    def contains(self, x: Any) -> bool:
+        """Tell whether `x` is a graph with elements of the two spaces.
+
+        Args:
+            x: Anything; only a `GraphInstance` can be an element.
+
+        Returns:
+            True if all nodes and edges belong to their spaces, and there are either neither edges
+            nor links, or one pair of existing nodes (integer array `[num_edges, 2]`) for each edge.
+        """
+        if not isinstance(x, GraphInstance):
+            return False
+        nodes = unstack(self.batch_node_space, x.nodes)
+        if nodes is None or not all(node in self.node_space for node in nodes):
+            return False
+        if x.edges is None or x.edge_links is None:
+            return x.edges is None and x.edge_links is None
+        if self.edge_space is None or self.batch_edge_space is None:
+            return False
+        edges = unstack(self.batch_edge_space, x.edges)
+        links = x.edge_links
+        return (
+            edges is not None
+            and isinstance(links, np.ndarray)
+            and links.dtype.kind in "iu"
+            and links.shape == (len(edges), 2)
+            and bool(((links >= 0) & (links < len(nodes))).all())
+            and all(edge in self.edge_space for edge in edges)
+        )
+
+    def to_jsonable(self, sample_n: Iterable[GraphInstance]) -> list[dict[str, Any]]:
+        """Turn graphs into dicts of lists.
+
+        Args:
+            sample_n: Elements of the space.
+
+        Returns:
+            For each graph a dict with "nodes", and "edges" and "edge_links" if it has edges.
+        """
+        result = []
+        for sample in sample_n:
+            entry = {
+                "nodes": batch_to_jsonable(self.node_space, self.batch_node_space, sample.nodes)
+            }
+            if (
+                self.edge_space is not None
+                and self.batch_edge_space is not None
+                and sample.edges is not None
+                and sample.edge_links is not None
+            ):
+                entry["edges"] = batch_to_jsonable(
+                    self.edge_space, self.batch_edge_space, sample.edges
+                )
+                entry["edge_links"] = sample.edge_links.tolist()
+            result.append(entry)
+        return result
+
+    def from_jsonable(self, sample_n: Iterable[dict[str, Any]]) -> list[GraphInstance]:
+        """Turn the result of `to_jsonable` back into graphs.
+
+        Args:
+            sample_n: What `to_jsonable` returned.
+
+        Returns:
+            One graph a sample, with int32 links.
+        """
+        result = []
+        for entry in sample_n:
+            nodes = batch_from_jsonable(self.node_space, self.batch_node_space, entry["nodes"])
+            edges = links = None
+            if (
+                self.edge_space is not None
+                and self.batch_edge_space is not None
+                and entry.get("edges") is not None
+            ):
+                edges = batch_from_jsonable(self.edge_space, self.batch_edge_space, entry["edges"])
+                links = np.asarray(entry["edge_links"], dtype=np.int32).reshape(-1, 2)
+            result.append(GraphInstance(nodes, edges, links))
+        return result
+
+    def __repr__(self) -> str:
+        """Show the two spaces."""
+        return f"Graph({self.node_space}, {self.edge_space})"
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether `other` is a `Graph` of equal node and edge spaces."""
+        return (
+            isinstance(other, Graph)
+            and self.node_space == other.node_space
+            and self.edge_space == other.edge_space
+        )
+
+
+def _split(mask: Any, name: str) -> tuple[Any, Any]:
+    """Return the two parts of a mask, or raise."""
+    if not isinstance(mask, (tuple, list)):
+        raise error.FailedTypeCheck(
+            f"Expects the `{name}` of a Graph to be a tuple (node {name}, edge {name}), "
+            f"actual type: {type(mask)}"
+        )
+    if len(mask) != 2:
+        raise error.InvalidMask(
+            f"Expects the `{name}` of a Graph to be a tuple (node {name}, edge {name}), "
+            f"actual length: {len(mask)}"
+        )
+    return mask[0], mask[1]
+
+
+def _as_count(name: str, value: Any) -> int:
+    """Return a number of nodes or edges as an int, or raise."""
+    try:
+        return index(value)
+    except TypeError:
+        raise error.ArgumentTypeError(
+            f"{name}: expected an integer, got {value!r} of type {type(value)}"
+        ) from None

@@ -1,0 +1,199 @@
+"""The space of arrays of zeros and ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import index
+from typing import Any, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+from gymcore.spaces._checks import is_binary, is_in_unit_interval, reject_both
+from gymcore.spaces.space import Space
+
+__all__ = ["MultiBinary"]
+
+
+def _as_size(value: Any) -> int:
+    """Return the length of an axis as an int; a float that holds a whole number counts."""
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return int(value)
+    try:
+        return index(value)
+    except TypeError:
+        raise error.InvalidArgument(
+            f"Expected n to be an int or a sequence of ints, actual element: {value!r}"
+        ) from None
+
+
+class MultiBinary(Space[npt.NDArray[np.int8]]):
+    """Int8 arrays of one shape that hold only 0 and 1.
+
+    Attributes:
+        n: The number of elements of an array with one axis (int), or the shape (tuple of ints).
+
+    Example:
+        >>> MultiBinary(5, seed=42).sample()
+        array([0, 1, 1, 0, 0], dtype=int8)
+        >>> MultiBinary((2, 3)).shape
+        (2, 3)
+    """
+
+    dtype: np.dtype[np.int8]
+    _shape: tuple[int, ...]
+
+    def __init__(
+        self,
+        n: SupportsIndex | Sequence[int] | npt.NDArray[Any],
+        seed: SupportsIndex | np.random.Generator | None = None,
+    ) -> None:
+        """Make the space.
+
+        Args:
+            n: The number of elements, or the shape; all at least 1.
+            seed: A seed or a generator for `sample`.
+
+        Raises:
+            InvalidArgument: If `n` is neither an integer nor a sequence of integers, or not
+                positive.
+        """
+        self.n: int | tuple[int, ...]
+        is_shape = isinstance(n, np.ndarray) and n.ndim > 0
+        if is_shape or (isinstance(n, Sequence) and not isinstance(n, (str, bytes))):
+            self.n = tuple(_as_size(size) for size in n)  # type: ignore[union-attr]
+            shape = self.n
+        else:
+            try:
+                self.n = index(n)  # type: ignore[arg-type]
+            except TypeError:
+                raise error.InvalidArgument(
+                    f"Expected n to be an int or a sequence of ints, actual type: {type(n)}"
+                ) from None
+            shape = (self.n,)
+        if min(shape, default=1) <= 0:
+            raise error.InvalidArgument(f"n (counts) have to be positive, got {n}")
+        super().__init__(shape, np.int8, seed)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the elements."""
+        return self._shape
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """Always True."""
+        return True
+
+    def sample(
+        self,
+        mask: npt.NDArray[np.int8] | None = None,
+        probability: npt.NDArray[np.float64] | None = None,
+    ) -> npt.NDArray[np.int8]:
+        """Draw a random element.
+
+        Args:
+            mask: int8 array of the shape of the space: 0 and 1 fix an entry, 2 leaves it random.
+            probability: float64 array of the shape of the space, the probability of a 1 in each
+                entry. At most one of the two may be given.
+
+        Returns:
+            A new int8 array; entries that nothing was said about are 0 or 1 alike.
+
+        Raises:
+            InvalidMask: If `mask` or `probability` has the wrong type, dtype, shape or values.
+            InvalidArgument: If both are given.
+
+        Example:
+            >>> MultiBinary(3).sample(mask=np.array([0, 1, 1], dtype=np.int8))
+            array([0, 1, 1], dtype=int8)
+        """
+        if mask is not None:
+            reject_both(mask, probability)
+            self._check(mask, "mask", np.int8)
+            if not is_binary(mask, highest=2):
+                raise error.InvalidMask(
+                    f"All values of a mask should be 0, 1 or 2, actual values: {mask}"
+                )
+            return np.where(mask == 2, self._draw(), mask)
+        if probability is not None:
+            self._check(probability, "probability", np.float64)
+            if not is_in_unit_interval(probability):
+                raise error.InvalidMask(
+                    "All values of the sample probability should be between 0 and 1, "
+                    f"actual values: {probability}"
+                )
+            chosen = self.np_random.random(size=self._shape) <= probability
+            return np.asarray(chosen, dtype=np.int8)
+        return self._draw()
+
+    def _draw(self) -> npt.NDArray[np.int8]:
+        """Draw an element with all entries fair coins."""
+        return self.np_random.integers(low=0, high=2, size=self._shape, dtype=np.int8)
+
+    def _check(self, mask: Any, name: str, dtype: type[np.generic]) -> None:
+        """Raise if a mask is not an array of this dtype and of the shape of the space."""
+        if not isinstance(mask, np.ndarray):
+            raise error.InvalidMask(
+                f"The expected type of the {name} is np.ndarray, actual type: {type(mask)}"
+            )
+        if mask.dtype != dtype:
+            raise error.InvalidMask(
+                f"The expected dtype of the {name} is np.{dtype.__name__}, "
+                f"actual dtype: {mask.dtype}"
+            )
+        if mask.shape != self._shape:
+            raise error.InvalidMask(
+                f"The expected shape of the {name} is {self._shape}, actual shape: {mask.shape}"
+            )
+
+    def contains(self, x: Any) -> bool:
+        """Tell whether `x` is an array of the right shape with only zeros and ones.
+
+        Args:
+            x: An array of any dtype with a zero and a one; a list or tuple is converted.
+
+        Returns:
+            True if the shape is equal and every entry equals 0 or 1.
+        """
+        if isinstance(x, (list, tuple)):
+            try:
+                x = np.array(x)
+            except (ValueError, TypeError, OverflowError):
+                return False
+        if not isinstance(x, np.ndarray) or x.shape != self._shape or x.dtype.kind in "USV":
+            return False
+        if x.dtype == np.int8:
+            return is_binary(x)
+        return bool(np.all((x == 0) | (x == 1)))
+
+    def to_jsonable(self, sample_n: Iterable[npt.NDArray[np.int8]]) -> list[Any]:
+        """Turn arrays into nested lists of ints.
+
+        Args:
+            sample_n: Elements of the space.
+
+        Returns:
+            One (nested) list an element.
+        """
+        return [np.asarray(sample).tolist() for sample in sample_n]
+
+    def from_jsonable(self, sample_n: Iterable[Any]) -> list[npt.NDArray[np.int8]]:
+        """Turn nested lists back into arrays.
+
+        Args:
+            sample_n: What `to_jsonable` returned.
+
+        Returns:
+            One int8 array a sample.
+        """
+        return [np.asarray(sample, dtype=self.dtype) for sample in sample_n]
+
+    def __repr__(self) -> str:
+        """Show `n`."""
+        return f"MultiBinary({self.n})"
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether `other` is a `MultiBinary` of the same `n`."""
+        return isinstance(other, MultiBinary) and self.n == other.n

@@ -1,0 +1,258 @@
+"""The space of arrays of integers, each from a range of its own."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from typing import Any, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error, logger
+from gymcore.spaces._checks import check_nested_masks, pick, reject_both
+from gymcore.spaces.discrete import Discrete
+from gymcore.spaces.space import Space
+
+__all__ = ["MultiDiscrete"]
+
+
+def _as_integers(values: Any, dtype: np.dtype[Any], name: str) -> npt.NDArray[Any]:
+    """Return a new integer array, or raise where the conversion would change a number."""
+    given = np.asarray(values)
+    result = np.array(values, dtype=dtype)
+    if given.dtype.kind in "iufb" and not np.array_equal(given, result):
+        raise error.InvalidArgument(f"{name}: {given} cannot be represented as {dtype}")
+    return result
+
+
+class MultiDiscrete(Space[npt.NDArray[np.integer[Any]]]):
+    """Integer arrays of one shape; element `i` lies in `start[i]`, ..., `start[i] + nvec[i] - 1`.
+
+    Attributes:
+        nvec: The number of values of each element, array of the shape and dtype of the space.
+        start: The smallest value of each element, array of the shape and dtype of the space.
+
+    Example:
+        >>> space = MultiDiscrete([5, 2, 2], seed=0)
+        >>> space.sample()
+        array([3, 0, 0])
+        >>> space[0]
+        Discrete(5)
+        >>> [4, 1, 2] in space
+        False
+    """
+
+    dtype: np.dtype[Any]
+    _shape: tuple[int, ...]
+
+    def __init__(
+        self,
+        nvec: npt.ArrayLike,
+        dtype: npt.DTypeLike = np.int64,
+        seed: SupportsIndex | np.random.Generator | None = None,
+        start: npt.ArrayLike | None = None,
+    ) -> None:
+        """Make the space.
+
+        Args:
+            nvec: The number of values of each element, all at least 1; its shape is that of the
+                space.
+            dtype: The integer dtype of the elements.
+            seed: A seed or a generator for `sample`.
+            start: The smallest value of each element, same shape as `nvec`. None is all zeros.
+
+        Raises:
+            InvalidArgument: If `dtype` is not an integer dtype, `nvec` is not positive, the shapes
+                differ, or a value does not fit the dtype.
+            OverflowError: If a Python int in `nvec` or `start` does not fit the dtype.
+        """
+        if dtype is None:
+            raise error.InvalidArgument(
+                "MultiDiscrete dtype must be explicitly provided, cannot be None."
+            )
+        self.dtype = np.dtype(dtype)
+        if self.dtype.kind not in "iu":
+            raise error.InvalidArgument(
+                f"Invalid MultiDiscrete dtype ({self.dtype}), must be an integer dtype"
+            )
+        self.nvec = _as_integers(nvec, self.dtype, "nvec")
+        if start is None:
+            self.start = np.zeros_like(self.nvec)
+        else:
+            self.start = _as_integers(start, self.dtype, "start")
+        if self.start.shape != self.nvec.shape:
+            raise error.InvalidArgument(
+                "start and nvec (counts) should have the same shape, "
+                f"got {self.start.shape} and {self.nvec.shape}"
+            )
+        if (self.nvec <= 0).any():
+            raise error.InvalidArgument(
+                f"nvec (counts) have to be positive, actual value: {self.nvec}"
+            )
+        if (self.start > np.iinfo(self.dtype).max - (self.nvec - 1)).any():
+            raise error.InvalidArgument(
+                f"the last values, start + nvec - 1, do not all fit the dtype {self.dtype}: "
+                f"start={self.start}, nvec={self.nvec}"
+            )
+        super().__init__(self.nvec.shape, self.dtype, seed)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the elements, which is that of `nvec`."""
+        return self._shape
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """Always True."""
+        return True
+
+    def sample(
+        self,
+        mask: tuple[Any, ...] | None = None,
+        probability: tuple[Any, ...] | None = None,
+    ) -> npt.NDArray[np.integer[Any]]:
+        """Draw a random element.
+
+        Args:
+            mask: A tuple of int8 arrays, one for each element of `nvec` and as long as it says: 1
+                where the value may be drawn, 0 elsewhere (without a 1, the smallest value is
+                taken). For `nvec` of more axes, tuples of tuples of the same nesting.
+            probability: Likewise of float64 arrays that hold the probabilities of the values and
+                sum to 1. At most one of the two may be given.
+
+        Returns:
+            A new array of the shape and dtype of the space.
+
+        Raises:
+            InvalidMask: If `mask` or `probability` does not mirror `nvec`, or holds wrong values.
+            InvalidArgument: If both are given.
+
+        Example:
+            >>> mask = (np.array([0, 1, 0], dtype=np.int8), np.array([1, 0], dtype=np.int8))
+            >>> MultiDiscrete([3, 2]).sample(mask=mask)
+            array([1, 0])
+        """
+        if mask is not None:
+            reject_both(mask, probability)
+            check_nested_masks(mask, self.nvec, is_mask=True)
+            return np.array(self._draw_allowed(mask, self.start), dtype=self.dtype)
+        if probability is not None:
+            check_nested_masks(probability, self.nvec, is_mask=False)
+            return np.array(self._draw_weighted(probability, self.start), dtype=self.dtype)
+        values = self.np_random.random(self.nvec.shape) * self.nvec
+        return values.astype(self.dtype) + self.start
+
+    def _draw_allowed(self, mask: Any, start: Any) -> Any:
+        """Draw one allowed value for each array in the nested tuples."""
+        if isinstance(mask, tuple):
+            return [self._draw_allowed(*pair) for pair in zip(mask, start, strict=True)]
+        allowed = mask.nonzero()[0]
+        return int(start) + (int(pick(self.np_random, allowed)) if len(allowed) else 0)
+
+    def _draw_weighted(self, probability: Any, start: Any) -> Any:
+        """Draw one value, each with its own probability, for each array in the nested tuples."""
+        if isinstance(probability, tuple):
+            return [self._draw_weighted(*pair) for pair in zip(probability, start, strict=True)]
+        possible = probability.nonzero()[0]
+        return int(start) + int(self.np_random.choice(possible, p=probability[possible]))
+
+    def contains(self, x: Any) -> bool:
+        """Tell whether `x` is an array of the right shape with every value in its range.
+
+        Args:
+            x: An integer or bool array; a list or tuple is converted to one.
+
+        Returns:
+            True if the dtype of `x` can be cast safely to that of the space, the shape is equal,
+            and every value lies in its range.
+        """
+        if isinstance(x, (list, tuple)):
+            try:
+                x = np.array(x)
+            except (ValueError, TypeError, OverflowError):
+                return False
+        elif isinstance(x, np.integer) and self._shape == ():
+            x = np.asarray(x)
+        if not isinstance(x, np.ndarray) or x.shape != self._shape:
+            return False
+        dtype = x.dtype
+        if dtype is not self.dtype and (
+            dtype.kind not in "iub" or not np.can_cast(dtype, self.dtype)
+        ):
+            return False
+        # See `Box.contains` for why a zero byte is searched for.
+        return (
+            b"\0" not in (x >= self.start).tobytes()
+            and b"\0" not in (x <= self.start + (self.nvec - 1)).tobytes()
+        )
+
+    def to_jsonable(self, sample_n: Iterable[npt.NDArray[Any]]) -> list[Any]:
+        """Turn arrays into nested lists of ints.
+
+        Args:
+            sample_n: Elements of the space.
+
+        Returns:
+            One (nested) list an element.
+        """
+        return [sample.tolist() for sample in sample_n]
+
+    def from_jsonable(self, sample_n: Iterable[Any]) -> list[npt.NDArray[np.integer[Any]]]:
+        """Turn nested lists back into arrays.
+
+        Args:
+            sample_n: What `to_jsonable` returned.
+
+        Returns:
+            One array of the dtype of the space a sample.
+        """
+        return [np.array(sample, dtype=self.dtype) for sample in sample_n]
+
+    def __getitem__(self, index: Any) -> Discrete | MultiDiscrete:
+        """Return the space of some of the elements.
+
+        Args:
+            index: Whatever indexes `nvec`.
+
+        Returns:
+            A `Discrete` for one element, else a `MultiDiscrete`, with a copy of the random state
+            of this space.
+        """
+        nvec, start = self.nvec[index], self.start[index]
+        subspace: Discrete | MultiDiscrete
+        if nvec.ndim == 0:
+            subspace = Discrete(int(nvec), start=int(start), dtype=self.dtype)
+        else:
+            subspace = MultiDiscrete(nvec, start=start, dtype=self.dtype)
+        subspace._np_random = copy.deepcopy(self.np_random)
+        return subspace
+
+    def __len__(self) -> int:
+        """Return the length of the first axis."""
+        if self.nvec.ndim >= 2:
+            logger.warn(
+                "Getting the length of a multi-dimensional MultiDiscrete space.", stacklevel=2
+            )
+        return len(self.nvec)
+
+    def __repr__(self) -> str:
+        """Show `nvec`, and `start` where it is not all zeros."""
+        start = f", start={self.start}" if (self.start != 0).any() else ""
+        return f"MultiDiscrete({self.nvec}{start})"
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether `other` has the same ranges, shape and dtype."""
+        return (
+            isinstance(other, MultiDiscrete)
+            and self.dtype == other.dtype
+            and np.array_equal(self.nvec, other.nvec)
+            and np.array_equal(self.start, other.start)
+        )
+
+    def __setstate__(self, state: Iterable[tuple[str, Any]] | Mapping[str, Any]) -> None:
+        """Restore a pickled space, also one from before `start` existed."""
+        restored = dict(state)
+        if "start" not in restored and "nvec" in restored:
+            restored["start"] = np.zeros_like(restored["nvec"])
+        super().__setstate__(restored)

@@ -1,0 +1,218 @@
+"""The space of elements of any one of several spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gymcore import error
+from gymcore.spaces._checks import reject_both
+from gymcore.spaces._seeds import check_seeds, draw_subseeds, is_plain
+from gymcore.spaces.dict import Dict
+from gymcore.spaces.sequence import Sequence
+from gymcore.spaces.space import Space
+from gymcore.spaces.tuple import Tuple, checked_spaces
+
+__all__ = ["OneOf"]
+
+
+def _is_columnar(space: Space[Any]) -> bool:
+    """Tell whether `to_jsonable` turns one element into something else than a list of one."""
+    if isinstance(space, Tuple):
+        return len(space.spaces) != 1
+    if isinstance(space, Sequence):
+        return space.stack and space.is_array_like and _is_columnar(space.stacked_feature_space)
+    return isinstance(space, Dict)
+
+
+class OneOf(Space[tuple[Any, Any]]):
+    """Pairs `(i, x)` in which `x` is an element of the i-th subspace.
+
+    Attributes:
+        spaces: The subspaces.
+
+    Example:
+        >>> space = OneOf((Discrete(2), Box(-1, 1, shape=(2,))), seed=123)
+        >>> space.sample()
+        (np.int64(0), np.int64(0))
+        >>> (1, np.zeros(2, dtype=np.float32)) in space
+        True
+    """
+
+    def __init__(self, spaces: Iterable[Space[Any]], seed: Any | None = None) -> None:
+        """Make the space.
+
+        Args:
+            spaces: The subspaces, at least one.
+            seed: A seed as `seed` takes it, or a generator for the choice of the subspace.
+
+        Raises:
+            ArgumentTypeError: If `spaces` is not iterable, or an element of it not a space.
+            InvalidArgument: If `spaces` is empty.
+        """
+        if not isinstance(spaces, Iterable):
+            raise error.ArgumentTypeError(f"{spaces} is not an iterable")
+        self.spaces = checked_spaces(spaces)
+        if not self.spaces:
+            raise error.InvalidArgument("Empty `OneOf` spaces are not supported.")
+        super().__init__(None, None, seed)
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """Whether all subspaces can be flattened to arrays."""
+        return all(space.is_np_flattenable for space in self.spaces)
+
+    def seed(self, seed: Any | None = None) -> tuple[Any, ...]:
+        """Restart the random streams of the space and of the subspaces.
+
+        Args:
+            seed: An integer, the seed of the choice, from which one seed a subspace is drawn; or a
+                tuple or list with the seed of the choice and of each subspace; or None for fresh
+                entropy.
+
+        Returns:
+            The seed of the choice and those of the subspaces.
+
+        Raises:
+            ArgumentTypeError: If `seed` is none of these.
+            InvalidArgument: If the number of seeds is wrong, or a seed is negative.
+
+        Example:
+            >>> OneOf((Discrete(2), Discrete(3))).seed(3)
+            (3, 1742692731, 183930185)
+        """
+        own: Any = seed
+        seeds: Iterable[Any]
+        if seed is None:
+            seeds = [None] * len(self.spaces)
+        elif isinstance(seed, (tuple, list)):
+            if len(seed) != len(self.spaces) + 1:
+                raise error.InvalidArgument(
+                    "Expects that the subspaces of seeds equals the number of subspaces + 1. "
+                    f"Actual length of seeds: {len(seed)}, length of subspaces: {len(self.spaces)}"
+                )
+            check_seeds(seed)
+            own, *seeds = seed
+        elif is_plain(seed):
+            super().seed(seed)
+            seeds = draw_subseeds(self.np_random, len(self.spaces))
+        else:
+            raise error.ArgumentTypeError(
+                f"Expected None, int, or tuple of ints, actual type: {type(seed)}"
+            )
+        # Seeding again makes an int and the tuple that it returned start the same stream.
+        used = super().seed(own)
+        subseeds = [space.seed(subseed) for space, subseed in zip(self.spaces, seeds, strict=True)]
+        return (used, *subseeds)
+
+    def sample(
+        self,
+        mask: tuple[Any | None, ...] | None = None,
+        probability: tuple[Any | None, ...] | None = None,
+    ) -> tuple[np.int64, Any]:
+        """Draw a random subspace (all equally likely), and a random element of it.
+
+        Args:
+            mask: A tuple with the mask of each subspace, or None for it. It limits what is drawn
+                from a subspace, not which subspace is drawn.
+            probability: Likewise with probabilities. At most one of the two may be given.
+
+        Returns:
+            The index of the subspace, and an element of it.
+
+        Raises:
+            InvalidMask: If `mask` or `probability` is not a tuple with one entry a subspace, or
+                the entry of the subspace that was drawn does not fit it.
+            InvalidArgument: If both are given.
+        """
+        reject_both(mask, probability)
+        self._check(mask, "mask")
+        self._check(probability, "probability")
+        chosen = self.np_random.integers(0, len(self.spaces), dtype=np.int64)
+        space = self.spaces[chosen]
+        if mask is not None:
+            return chosen, space.sample(mask=mask[chosen])
+        if probability is not None:
+            return chosen, space.sample(probability=probability[chosen])
+        return chosen, space.sample()
+
+    def _check(self, mask: Any, name: str) -> None:
+        """Raise if a mask is given and not a tuple with one entry a subspace."""
+        if mask is None:
+            return
+        if not isinstance(mask, tuple):
+            raise error.InvalidMask(
+                f"Expected type of `{name}` is tuple, actual type: {type(mask)}"
+            )
+        if len(mask) != len(self.spaces):
+            raise error.InvalidMask(
+                f"Expected length of `{name}` is {len(self.spaces)}, actual length: {len(mask)}"
+            )
+
+    def contains(self, x: Any) -> bool:
+        """Tell whether `x` is the index of a subspace with an element of it.
+
+        Args:
+            x: A tuple of an `int` or `np.int64` and an element.
+
+        Returns:
+            True if the index exists and the second entry belongs to that subspace.
+        """
+        if not isinstance(x, tuple) or len(x) != 2:
+            return False
+        chosen, value = x
+        return (
+            isinstance(chosen, (int, np.int64))
+            and 0 <= int(chosen) < len(self.spaces)
+            and value in self.spaces[chosen]
+        )
+
+    def to_jsonable(self, sample_n: Iterable[tuple[Any, Any]]) -> list[Any]:
+        """Turn pairs into lists.
+
+        Args:
+            sample_n: Elements of the space.
+
+        Returns:
+            For each element the list `[i, x]`, with what the i-th subspace makes of its value.
+        """
+        result = []
+        for chosen, value in sample_n:
+            space = self.spaces[chosen]
+            batch = space.to_jsonable([value])
+            result.append([int(chosen), batch if _is_columnar(space) else batch[0]])
+        return result
+
+    def from_jsonable(self, sample_n: list[Any]) -> list[tuple[Any, ...]]:
+        """Turn the result of `to_jsonable` back into pairs.
+
+        Args:
+            sample_n: What `to_jsonable` returned.
+
+        Returns:
+            One pair a sample.
+        """
+        result = []
+        for chosen, value in sample_n:
+            space = self.spaces[chosen]
+            batch = value if _is_columnar(space) else [value]
+            result.append((np.int64(chosen), space.from_jsonable(batch)[0]))
+        return result
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a subspace, or a tuple of them for a slice."""
+        return self.spaces[index]
+
+    def __len__(self) -> int:
+        """Return the number of subspaces."""
+        return len(self.spaces)
+
+    def __repr__(self) -> str:
+        """Show the subspaces."""
+        return f"OneOf({', '.join(map(str, self.spaces))})"
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether `other` is a `OneOf` of equal subspaces."""
+        return isinstance(other, OneOf) and self.spaces == other.spaces

@@ -1,0 +1,288 @@
+"""The space of sequences of elements of one space, of any length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+from gymcore.spaces._checks import pick, reject_both
+from gymcore.spaces._seeds import check_seeds, draw_subseeds, is_plain
+from gymcore.spaces._stacking import (
+    batch_space,
+    is_array_like,
+    stack,
+    unstack,
+    with_axes,
+)
+from gymcore.spaces.space import Space
+
+__all__ = ["Sequence"]
+
+
+class Sequence(Space[Any]):
+    """Sequences of any length, also empty, of elements of the feature space.
+
+    An element is a tuple of elements of the feature space; with `stack=True` a batch of them, that
+    is arrays with a first axis over the sequence.
+
+    Attributes:
+        feature_space: The space of one element of a sequence.
+        stack: Whether sequences are batches.
+        stacked_feature_space: With `stack=True`, the space of a batch of one.
+
+    Example:
+        >>> Sequence(Discrete(5), seed=0).sample()
+        (np.int64(2), np.int64(3), np.int64(4))
+        >>> space = Sequence(Box(0, 1), stack=True)
+        >>> np.zeros((7, 1), dtype=np.float32) in space
+        True
+    """
+
+    def __init__(self, space: Space[Any], seed: Any | None = None, stack: bool = False) -> None:
+        """Make the space.
+
+        Args:
+            space: The feature space.
+            seed: A seed as `seed` takes it, or a generator for the lengths.
+            stack: Whether sequences are batches.
+
+        Raises:
+            ArgumentTypeError: If `space` is not a space.
+        """
+        if not isinstance(space, Space):
+            raise error.ArgumentTypeError(
+                f"Expects the feature space to be instance of a gym Space, "
+                f"actual type: {type(space)}"
+            )
+        self.feature_space = space
+        self.stack = stack
+        if self.stack:
+            self.stacked_feature_space = batch_space(space, 1)
+        super().__init__(None, None, seed)
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """Always False: the length varies."""
+        return False
+
+    @property
+    def is_array_like(self) -> bool:
+        """Whether a stacked sequence is made of arrays only (in dicts and tuples)."""
+        return is_array_like(self.feature_space)
+
+    def seed(self, seed: Any | None = None) -> tuple[Any, Any]:
+        """Restart the random streams of the lengths and of the feature space.
+
+        Args:
+            seed: An integer, the seed of the lengths, from which that of the feature space is
+                drawn; or a tuple or list of both; or None for fresh entropy.
+
+        Returns:
+            The seed of the lengths and that of the feature space.
+
+        Raises:
+            ArgumentTypeError: If `seed` is none of these.
+            InvalidArgument: If there are not two seeds, or one is negative.
+
+        Example:
+            >>> Sequence(Discrete(2)).seed(3)
+            (3, 1742692731)
+        """
+        own = feature = seed
+        if isinstance(seed, (tuple, list)):
+            if len(seed) != 2:
+                raise error.InvalidArgument(
+                    "Expects the seed to have two elements for the Sequence and feature space, "
+                    f"actual length: {len(seed)}"
+                )
+            check_seeds(seed)
+            own, feature = seed
+        elif seed is not None:
+            if not is_plain(seed):
+                raise error.ArgumentTypeError(
+                    f"Expected None, int, tuple of ints, actual type: {type(seed)}"
+                )
+            super().seed(seed)
+            (feature,) = draw_subseeds(self.np_random, 1)
+        # Seeding again makes an int and the tuple that it returned start the same stream.
+        return super().seed(own), self.feature_space.seed(feature)
+
+    def sample(
+        self,
+        mask: tuple[Any, Any] | None = None,
+        probability: tuple[Any, Any] | None = None,
+    ) -> Any:
+        """Draw a random sequence: first its length, then its elements.
+
+        Args:
+            mask: `(length, feature)`: the length (int), or an int array of lengths to choose from,
+                or None for a random one; and the mask of the feature space, or None.
+            probability: `(length, feature)`, likewise with the probabilities of the feature space.
+                At most one of the two may be given.
+
+        Returns:
+            A tuple of elements of the feature space, or with `stack=True` a batch of them.
+            Random lengths are geometric with mean 4.
+
+        Raises:
+            InvalidMask: If `mask` or `probability` has the wrong form, a length is negative, or
+                the second part does not fit the feature space.
+            ArgumentTypeError: If a length is neither an integer nor an array.
+            InvalidArgument: If both are given.
+
+        Example:
+            >>> len(Sequence(Box(0, 1)).sample(mask=(3, None)))
+            3
+        """
+        reject_both(mask, probability)
+        options: dict[str, Any] = {}
+        length: Any = None
+        name = None
+        if mask is not None:
+            length, options["mask"] = _split(mask, "mask")
+            name = "mask"
+        elif probability is not None:
+            length, options["probability"] = _split(probability, "probability")
+            name = "probability"
+        count = self.generate_sample_length(length, name)
+        items = tuple([self.feature_space.sample(**options) for _ in range(count)])
+        return stack(self.feature_space, items) if self.stack else items
+
+    def generate_sample_length(
+        self,
+        length_mask: SupportsIndex | npt.NDArray[np.integer[Any]] | None,
+        mask_type: str | None,
+    ) -> int:
+        """Draw the length of a sequence.
+
+        Args:
+            length_mask: The length itself, or a 1-d int array of lengths to choose from, or None
+                for a geometric length with mean 4.
+            mask_type: "mask" or "probability", for the message of an exception.
+
+        Returns:
+            The length.
+
+        Raises:
+            InvalidMask: If a length is negative, or the array has a wrong form.
+            ArgumentTypeError: If `length_mask` is neither an integer nor an array.
+        """
+        if length_mask is None:
+            return int(self.np_random.geometric(0.25))
+        if isinstance(length_mask, (int, np.integer)) and not isinstance(length_mask, bool):
+            if length_mask < 0:
+                raise error.InvalidMask(
+                    f"Expects the length mask of `{mask_type}` to be greater than or equal to "
+                    f"zero, actual value: {length_mask}"
+                )
+            return int(length_mask)
+        if not isinstance(length_mask, np.ndarray):
+            raise error.ArgumentTypeError(
+                f"Expects the type of length_mask of `{mask_type}` to be an integer or a "
+                f"np.ndarray, actual type: {type(length_mask)}"
+            )
+        if length_mask.ndim != 1:
+            raise error.InvalidMask(
+                f"Expects the shape of the length mask of `{mask_type}` to be 1-dimensional, "
+                f"actual shape: {length_mask.shape}"
+            )
+        if length_mask.dtype.kind not in "iu":
+            raise error.InvalidMask(
+                f"Expects the length mask array of `{mask_type}` to have dtype of np.integer, "
+                f"actual type: {length_mask.dtype}"
+            )
+        if (length_mask < 0).any():
+            raise error.InvalidMask(
+                f"Expects all values in the length_mask of `{mask_type}` to be greater than or "
+                f"equal to zero, actual values: {length_mask}"
+            )
+        if not len(length_mask):
+            raise error.InvalidMask(
+                f"Expects the length mask of `{mask_type}` to hold at least one length"
+            )
+        return int(pick(self.np_random, length_mask))
+
+    def contains(self, x: Any) -> bool:
+        """Tell whether `x` is a sequence of elements of the feature space.
+
+        Args:
+            x: A tuple; with `stack=True` a batch.
+
+        Returns:
+            True if `x` has that form and every entry belongs to the feature space.
+        """
+        items: Any = x
+        if self.stack:
+            items = unstack(self.stacked_feature_space, x)
+            if items is None:
+                return False
+        elif not isinstance(x, tuple):
+            return False
+        return all(item in self.feature_space for item in items)
+
+    def to_jsonable(self, sample_n: Iterable[Any]) -> Any:
+        """Turn sequences into what the `json` module can write.
+
+        Args:
+            sample_n: Elements of the space.
+
+        Returns:
+            For each sequence what the feature space makes of its entries; with `stack=True` and
+            batches of arrays, what the stacked feature space makes of all sequences.
+        """
+        if not self.stack:
+            return [self.feature_space.to_jsonable(sample) for sample in sample_n]
+        if self.is_array_like:
+            return self.stacked_feature_space.to_jsonable(sample_n)
+        return [
+            self.feature_space.to_jsonable(unstack(self.stacked_feature_space, sample) or [])
+            for sample in sample_n
+        ]
+
+    def from_jsonable(self, sample_n: Any) -> list[Any]:
+        """Turn the result of `to_jsonable` back into sequences.
+
+        Args:
+            sample_n: What `to_jsonable` returned.
+
+        Returns:
+            One sequence a sample.
+        """
+        space = self.feature_space
+        if not self.stack:
+            return [tuple(space.from_jsonable(sample)) for sample in sample_n]
+        if self.is_array_like:
+            batches = self.stacked_feature_space.from_jsonable(sample_n)
+            return [with_axes(space, batch) for batch in batches]
+        return [stack(space, space.from_jsonable(sample)) for sample in sample_n]
+
+    def __repr__(self) -> str:
+        """Show the feature space and the form of the sequences."""
+        return f"Sequence({self.feature_space}, stack={self.stack})"
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether `other` has an equal feature space and the same form of sequences."""
+        return (
+            isinstance(other, Sequence)
+            and self.feature_space == other.feature_space
+            and self.stack == other.stack
+        )
+
+
+def _split(mask: Any, name: str) -> tuple[Any, Any]:
+    """Return the two parts of a mask, or raise."""
+    if not isinstance(mask, (tuple, list)):
+        raise error.FailedTypeCheck(
+            f"Expects the `{name}` of a Sequence to be a tuple (length, feature {name}), "
+            f"actual type: {type(mask)}"
+        )
+    if len(mask) != 2:
+        raise error.InvalidMask(
+            f"Expects the `{name}` of a Sequence to be a tuple (length, feature {name}), "
+            f"actual length: {len(mask)}"
+        )
+    return mask[0], mask[1]

@@ -1,0 +1,152 @@
+"""The base class of all spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Generic, SupportsIndex, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.utils import seeding
+
+__all__ = ["Space"]
+
+T_co = TypeVar("T_co", covariant=True)
+
+# Names under which old pickles stored what is now an attribute with an underscore.
+_LEGACY_NAMES = {"shape": "_shape", "np_random": "_np_random"}
+
+
+class Space(Generic[T_co]):
+    """The set of values that an observation or an action may take.
+
+    A space says what its elements look like (`shape`, `dtype`), tells whether a value belongs to
+    it (`contains`, or the `in` operator), and draws random elements (`sample`, reproducible after
+    `seed`). Subclass it for a set that the package does not have: `sample`, `contains` and
+    `is_np_flattenable` are what a subclass must write.
+
+    Attributes:
+        dtype: The NumPy dtype of the elements, or None where an element is not one array.
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int] | None = None,
+        dtype: npt.DTypeLike | None = None,
+        seed: SupportsIndex | np.random.Generator | None = None,
+    ) -> None:
+        """Store what all elements have in common.
+
+        Args:
+            shape: The shape of the elements if they are arrays, else None.
+            dtype: The dtype of the elements if they are arrays, else None.
+            seed: A seed for `sample`, or a generator to draw from (kept, not copied). None takes
+                entropy from the operating system at the first draw.
+
+        Raises:
+            ArgumentTypeError: If `seed` has a type that cannot seed this space.
+            InvalidArgument: If `seed` is negative.
+        """
+        self._shape = None if shape is None else tuple(shape)
+        self.dtype = None if dtype is None else np.dtype(dtype)
+        self._np_random: np.random.Generator | None = None
+        if isinstance(seed, np.random.Generator):
+            self._np_random = seed
+        elif seed is not None:
+            self.seed(seed)
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """The generator that `sample` draws from, made from fresh entropy when first needed."""
+        if self._np_random is None:
+            self._np_random = seeding.np_random()[0]
+        return self._np_random
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape of the elements, or None where an element is not one array."""
+        return self._shape
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """Whether `gymcore.spaces.flatten` turns every element into a 1-d array of fixed size."""
+        raise NotImplementedError(f"{type(self).__name__} does not define `is_np_flattenable`")
+
+    def sample(self, mask: Any | None = None, probability: Any | None = None) -> T_co:
+        """Draw a random element.
+
+        Args:
+            mask: What may be drawn; its form depends on the space.
+            probability: How likely each value is; its form depends on the space. At most one of
+                `mask` and `probability` may be given.
+
+        Returns:
+            A new element of the space.
+
+        Raises:
+            InvalidMask: If `mask` or `probability` does not fit the space.
+            InvalidArgument: If both are given.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define `sample`")
+
+    def seed(self, seed: Any | None = None) -> Any:
+        """Restart the random stream.
+
+        Args:
+            seed: A non-negative integer, or None for fresh entropy. Spaces that hold other spaces
+                also take one seed a subspace.
+
+        Returns:
+            The seed in use. Spaces that hold other spaces return one a subspace, in the form that
+            `seed` accepts.
+
+        Raises:
+            ArgumentTypeError: If `seed` has the wrong type.
+            InvalidArgument: If `seed` is negative.
+        """
+        self._np_random, used = seeding.np_random(seed)
+        return used
+
+    def contains(self, x: Any) -> bool:
+        """Tell whether `x` is an element of the space.
+
+        Args:
+            x: Anything.
+
+        Returns:
+            True if `x` belongs to the space.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define `contains`")
+
+    def __contains__(self, x: Any) -> bool:
+        """Tell whether `x` is an element of the space."""
+        return self.contains(x)
+
+    def to_jsonable(self, sample_n: Iterable[Any]) -> Any:
+        """Turn a batch of elements into what the `json` module can write.
+
+        Args:
+            sample_n: Elements of the space.
+
+        Returns:
+            Lists, dicts, numbers and strings; `from_jsonable` reads them back.
+        """
+        return list(sample_n)
+
+    def from_jsonable(self, sample_n: Any) -> list[Any]:
+        """Turn the result of `to_jsonable` back into elements.
+
+        Args:
+            sample_n: What `to_jsonable` returned.
+
+        Returns:
+            One element a sample.
+        """
+        return sample_n
+
+    def __setstate__(self, state: Iterable[tuple[str, Any]] | Mapping[str, Any]) -> None:
+        """Restore a pickled space, also one pickled when `shape` was a plain attribute."""
+        self.__dict__.update(
+            (_LEGACY_NAMES.get(name, name), value) for name, value in dict(state).items()
+        )

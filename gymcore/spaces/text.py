@@ -1,0 +1,274 @@
+"""The space of strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+from gymcore.spaces._checks import (
+    is_binary,
+    is_in_unit_interval,
+    reject_both,
+    sums_to_one,
+)
+from gymcore.spaces.space import Space
+
+__all__ = ["Text", "alphanumeric"]
+
+alphanumeric: frozenset[str] = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+)
+
+Masks = tuple["int | None", "npt.NDArray[Any] | None"]
+
+
+class Text(Space[str]):
+    """Strings of a range of lengths over a set of characters.
+
+    Attributes:
+        min_length: The length of the shortest string.
+        max_length: The length of the longest string.
+
+    Example:
+        >>> space = Text(5, min_length=2, charset="01")
+        >>> space
+        Text(2, 5, charset=01)
+        >>> "0110" in space, "2" in space
+        (True, False)
+    """
+
+    def __init__(
+        self,
+        max_length: int,
+        *,
+        min_length: int = 1,
+        charset: Iterable[str] = alphanumeric,
+        seed: SupportsIndex | np.random.Generator | None = None,
+    ) -> None:
+        """Make the space.
+
+        Args:
+            max_length: The length of the longest string.
+            min_length: The length of the shortest string, 0 or more.
+            charset: The characters. A set is put in sorted order; a string, list or tuple keeps
+                its order (the first of equal ones counts).
+            seed: A seed or a generator for `sample`.
+
+        Raises:
+            ArgumentTypeError: If a length is not an integer or `charset` holds no strings.
+            InvalidArgument: If `min_length` is negative or above `max_length`, or an element of
+                `charset` is not one character.
+        """
+        self.min_length = _as_length("min_length", min_length)
+        self.max_length = _as_length("max_length", max_length)
+        if self.min_length < 0:
+            raise error.InvalidArgument(
+                f"Minimum text length must be non-negative, actual value: {min_length}"
+            )
+        if self.min_length > self.max_length:
+            raise error.InvalidArgument(
+                "The min_length must be less than or equal to the max_length, "
+                f"min_length: {min_length}, max_length: {max_length}"
+            )
+        characters = tuple(dict.fromkeys(charset))
+        if not all(isinstance(char, str) for char in characters):
+            raise error.ArgumentTypeError(
+                f"Expects all charset elements to be strings, actual elements: {characters}"
+            )
+        if any(len(char) != 1 for char in characters):
+            raise error.InvalidArgument(
+                "Expects all charset elements to be a single character, "
+                f"actual invalid elements: {[char for char in characters if len(char) != 1]}"
+            )
+        if isinstance(charset, (set, frozenset)):
+            characters = tuple(sorted(characters))
+        self._char_set = frozenset(characters)
+        self._char_list = characters
+        self._char_index = {char: np.int32(i) for i, char in enumerate(characters)}
+        self._char_str = "".join(characters)
+        super().__init__(None, np.str_, seed)
+
+    @property
+    def character_set(self) -> frozenset[str]:
+        """The characters, as a set."""
+        return self._char_set
+
+    @property
+    def character_list(self) -> tuple[str, ...]:
+        """The characters, in the order of their indices."""
+        return self._char_list
+
+    @property
+    def characters(self) -> str:
+        """The characters, in the order of their indices, as one string."""
+        return self._char_str
+
+    def character_index(self, char: str) -> np.int32:
+        """Return the index of a character in `character_list`.
+
+        Args:
+            char: One of the characters.
+
+        Returns:
+            The index.
+
+        Raises:
+            KeyError: If the space does not have the character.
+        """
+        return self._char_index[char]
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """Always True."""
+        return True
+
+    def sample(
+        self,
+        mask: tuple[int | None, npt.NDArray[np.int8] | None] | None = None,
+        probability: tuple[int | None, npt.NDArray[np.float64] | None] | None = None,
+    ) -> str:
+        """Draw a random string: first its length, then its characters.
+
+        Args:
+            mask: `(length, characters)`. The length of the string, or None for a random one. An
+                int8 array with one entry a character, 1 where it may be drawn and 0 elsewhere, or
+                None for all.
+            probability: `(length, characters)`, with a float64 array of the probabilities of the
+                characters, which sum to 1. At most one of the two may be given.
+
+        Returns:
+            A string of the space; lengths and (allowed) characters are equally likely. If no
+            character is allowed, the empty string.
+
+        Raises:
+            InvalidMask: If `mask` or `probability` has the wrong form or values, or no character
+                is allowed and the empty string does not belong to the space.
+            InvalidArgument: If both are given.
+
+        Example:
+            >>> Text(4, charset="ab").sample(mask=(3, np.array([0, 1], dtype=np.int8)))
+            'bbb'
+        """
+        length: int | None = None
+        weights: npt.NDArray[Any] | None = None
+        if mask is not None:
+            reject_both(mask, probability)
+            length, weights = self._checked(mask, "mask", np.int8)
+        elif probability is not None:
+            length, weights = self._checked(probability, "probability", np.float64)
+        if weights is None:
+            weights = np.ones(len(self._char_list))
+        nothing = not weights.any()
+        if nothing and self.min_length > 0:
+            raise error.InvalidMask(
+                f"Trying to sample with a minimum length > 0 (actual minimum length="
+                f"{self.min_length}) but the character mask is all zero meaning that no "
+                f"character could be sampled."
+            )
+        if length is None:
+            length = int(self.np_random.integers(self.min_length, self.max_length + 1))
+        if nothing:
+            return ""
+        weights = weights if probability is not None else weights / weights.sum()
+        drawn = self.np_random.choice(len(weights), size=length, p=weights)
+        return "".join([self._char_list[i] for i in drawn.tolist()])
+
+    def _checked(self, mask: Any, name: str, dtype: type[np.generic]) -> Masks:
+        """Return the two parts of a mask (or of probabilities), or raise."""
+        if not isinstance(mask, tuple):
+            raise error.InvalidMask(
+                f"Expects the `{name}` type to be a tuple, actual type: {type(mask)}"
+            )
+        if len(mask) != 2:
+            raise error.InvalidMask(
+                f"Expects the `{name}` length to be two, actual length: {len(mask)}"
+            )
+        length, weights = mask
+        if length is not None:
+            if not isinstance(length, (int, np.integer)) or isinstance(length, bool):
+                raise error.InvalidMask(
+                    f"Expects the Text sample length to be an integer, actual type: {type(length)}"
+                )
+            if not self.min_length <= length <= self.max_length:
+                raise error.InvalidMask(
+                    f"Expects the Text sample length be between {self.min_length} and "
+                    f"{self.max_length}, actual length: {length}"
+                )
+            length = int(length)
+        if weights is not None:
+            self._check_weights(weights, name, dtype)
+        return length, weights
+
+    def _check_weights(self, weights: Any, name: str, dtype: type[np.generic]) -> None:
+        """Raise if the second part of a mask is not an array with one entry a character."""
+        if not isinstance(weights, np.ndarray):
+            raise error.InvalidMask(
+                f"Expects the Text sample `{name}` to be an np.ndarray, "
+                f"actual type: {type(weights)}"
+            )
+        if weights.dtype != dtype:
+            raise error.InvalidMask(
+                f"Expects the Text sample `{name}` to be type {dtype}, "
+                f"actual dtype: {weights.dtype}"
+            )
+        if weights.shape != (len(self._char_list),):
+            raise error.InvalidMask(
+                f"expects the Text sample `{name}` to be {(len(self._char_list),)}, "
+                f"actual shape: {weights.shape}"
+            )
+        if dtype is np.int8:
+            if not is_binary(weights):
+                raise error.InvalidMask(
+                    f"Expects all mask values to 0 or 1, actual values: {weights}"
+                )
+            return
+        if not is_in_unit_interval(weights):
+            raise error.InvalidMask(
+                "Expects all probability mask values to be within 0 and 1, "
+                f"actual values: {weights}"
+            )
+        if not sums_to_one(weights):
+            raise error.InvalidMask(
+                f"Expects the sum of the probability mask to be 1, actual sum: {weights.sum()}"
+            )
+
+    def contains(self, x: Any) -> bool:
+        """Tell whether `x` is a string of the right length and characters.
+
+        Args:
+            x: Anything; only a `str` can be an element.
+
+        Returns:
+            True if the length is in range and all characters belong to the space.
+        """
+        return (
+            isinstance(x, str)
+            and self.min_length <= len(x) <= self.max_length
+            and self._char_set.issuperset(x)
+        )
+
+    def __repr__(self) -> str:
+        """Show the lengths and the characters."""
+        return f"Text({self.min_length}, {self.max_length}, charset={self.characters})"
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether `other` has the same lengths and the same set of characters."""
+        return (
+            isinstance(other, Text)
+            and self.min_length == other.min_length
+            and self.max_length == other.max_length
+            and self._char_set == other._char_set
+        )
+
+
+def _as_length(name: str, value: Any) -> int:
+    """Return a length as an int, or raise."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+        raise error.ArgumentTypeError(
+            f"Expects the {name} to be an integer, actual type: {type(value)}"
+        )
+    return int(value)
