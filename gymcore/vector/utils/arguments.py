@@ -1,0 +1,118 @@
+"""Checking and normalising what callers hand to a vector environment's `reset`.
+
+Every engine uses these, so that seeds and masks mean the same whichever one runs.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.error import ArgumentTypeError, InvalidArgument
+
+RESET_MASK = "reset_mask"
+
+
+def seeds_per_env(
+    seed: int | Sequence[int | None] | npt.NDArray[np.integer[Any]] | None, num_envs: int
+) -> list[int | None]:
+    """Return one seed, a Python int or None, for each environment.
+
+    Args:
+        seed: None seeds nothing; an integer `s` (Python's or NumPy's) seeds environment `i` with
+            `s + i`; a sequence or one-dimensional integer array of length `num_envs` gives each
+            environment its own.
+        num_envs: Number of environments.
+
+    Raises:
+        ArgumentTypeError: Neither None, an integer nor a sequence of these (a `TypeError`).
+        InvalidArgument: A sequence of the wrong length, or a negative seed (a `ValueError`).
+
+    Example:
+        >>> import numpy as np
+        >>> seeds_per_env(np.int64(7), 3), seeds_per_env([1, None], 2)
+        ([7, 8, 9], [1, None])
+    """
+    if seed is None:
+        return [None] * num_envs
+    if isinstance(seed, np.ndarray):
+        if seed.ndim > 1:
+            raise InvalidArgument(f"seed: expected a one-dimensional array, got shape {seed.shape}")
+        seed = seed.tolist()
+    if isinstance(seed, Sequence) and not isinstance(seed, (str, bytes)):
+        if len(seed) != num_envs:
+            raise InvalidArgument(
+                "If seeds are passed as a list the length must match "
+                f"num_envs={num_envs} but got length={len(seed)}."
+            )
+        return [None if one is None else _as_seed(one, f"seed[{i}]") for i, one in enumerate(seed)]
+    first = _as_seed(seed, "seed")
+    return [first + i for i in range(num_envs)]
+
+
+def _as_seed(value: Any, name: str) -> int:
+    try:
+        seed = operator.index(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{name}: Seed must be a python integer (or a NumPy one), "
+            f"actual type: {type(value)}, value: {value!r}"
+        ) from None
+    if seed < 0:
+        raise InvalidArgument(
+            f"{name}: Seed must be greater or equal to zero, actual value: {seed}"
+        )
+    return seed
+
+
+def split_reset_mask(
+    options: dict[str, Any] | None, num_envs: int
+) -> tuple[dict[str, Any] | None, npt.NDArray[np.bool_] | None]:
+    """Take `reset_mask` out of reset options, leaving the caller's dict as it is.
+
+    Args:
+        options: The options given to `reset`.
+        num_envs: Number of environments.
+
+    Returns:
+        The options for the environments (without the mask: a new dict; else the same object), and
+        the mask `[num_envs] bool` of environments to reset, or None to reset them all.
+
+    Raises:
+        ArgumentTypeError: `options` is no mapping, or the mask no boolean array (a `TypeError`).
+        InvalidArgument: The mask has the wrong shape, or selects nothing (a `ValueError`).
+
+    Example:
+        >>> import numpy as np
+        >>> options = {"reset_mask": np.array([True, False]), "low": -0.1}
+        >>> split_reset_mask(options, 2)
+        ({'low': -0.1}, array([ True, False]))
+    """
+    if options is None:
+        return None, None
+    if not isinstance(options, Mapping):
+        raise ArgumentTypeError(f"options: expected a dict or None, got {type(options)}")
+    if RESET_MASK not in options:
+        return options, None
+
+    mask = options[RESET_MASK]
+    if not isinstance(mask, np.ndarray):
+        raise ArgumentTypeError(f"`options['reset_mask']` must be a numpy array, got {type(mask)}")
+    if mask.dtype != np.bool_:
+        raise ArgumentTypeError(
+            f"`options['reset_mask']` must have `dtype=np.bool_`, got {mask.dtype}"
+        )
+    if mask.shape != (num_envs,):
+        raise InvalidArgument(
+            f"`options['reset_mask']` must have shape `{(num_envs,)}`, got {mask.shape}"
+        )
+    if not mask.any():
+        raise InvalidArgument(
+            "`options['reset_mask']` must contain a boolean array with at least one True value, "
+            f"got reset_mask={mask}"
+        )
+    return {key: value for key, value in options.items() if key != RESET_MASK}, mask

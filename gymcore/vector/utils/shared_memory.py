@@ -1,0 +1,265 @@
+"""Batches of elements in memory that processes share.
+
+A Box, Discrete, MultiDiscrete or MultiBinary space takes one flat `multiprocessing.Array` for the
+whole batch; a Tuple or Dict a tuple or dict of these; a Text an array of character indices; a OneOf
+the array of choices followed by one for each of its spaces. Graph and Sequence have no fixed size
+and cannot be shared. All functions dispatch on the type of the space, and `.register(MySpace)`
+teaches them a new one.
+"""
+
+from __future__ import annotations
+
+from ctypes import c_bool
+from functools import singledispatch
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.spaces import (
+    Box,
+    Dict,
+    Discrete,
+    Graph,
+    MultiBinary,
+    MultiDiscrete,
+    OneOf,
+    Sequence,
+    Space,
+    Text,
+    Tuple,
+)
+from gymcore.spaces.utils import flatten
+from gymcore.vector.utils.dispatch import unsupported_space
+
+__all__ = ["create_shared_memory", "read_from_shared_memory", "write_to_shared_memory"]
+
+# A synchronized array, or nested tuples and dicts of them. Their class exists at run time only in
+# a module that takes as long to import as the rest of this package.
+SharedMemory: TypeAlias = Any
+
+
+@singledispatch
+def create_shared_memory(space: Space[Any], n: int = 1, ctx: Any = None) -> SharedMemory:
+    """Return shared memory, all zero, for a batch of `n` elements.
+
+    Args:
+        space: The space of a single element.
+        n: Number of elements.
+        ctx: The `multiprocessing` module or context that allocates; None is `multiprocessing`.
+
+    Returns:
+        A `multiprocessing.Array` with a lock, or nested tuples and dicts of these; pass it to a
+        process when that is started.
+
+    Raises:
+        ArgumentTypeError: `space` is not a Space, or has no fixed size (a `TypeError`).
+        CustomSpaceError: The type of the space has no registered function.
+
+    Example:
+        >>> from gymcore.spaces import Box
+        >>> memory = create_shared_memory(Box(0, 1, (2,)), n=3)
+        >>> memory[:]
+        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    raise unsupported_space("create_shared_memory", space)
+
+
+@create_shared_memory.register(Box)
+@create_shared_memory.register(Discrete)
+@create_shared_memory.register(MultiDiscrete)
+@create_shared_memory.register(MultiBinary)
+def _create_array(space: Space[Any], n: int = 1, ctx: Any = None) -> SharedMemory:
+    dtype: Any = np.dtype(space.dtype)
+    size = n * int(np.prod(space.shape))  # type: ignore[arg-type]
+    if dtype.kind == "b":
+        return _context(ctx).Array(c_bool, size)
+    try:
+        c_type = np.ctypeslib.as_ctypes_type(dtype)
+    except NotImplementedError:  # float16 and longdouble: as bytes
+        return _context(ctx).Array("B", size * dtype.itemsize)
+    return _context(ctx).Array(c_type, size)
+
+
+@create_shared_memory.register(Tuple)
+def _create_tuple(space: Tuple, n: int = 1, ctx: Any = None) -> SharedMemory:
+    return tuple(create_shared_memory(subspace, n, ctx) for subspace in space.spaces)
+
+
+@create_shared_memory.register(Dict)
+def _create_dict(space: Dict, n: int = 1, ctx: Any = None) -> SharedMemory:
+    return {key: create_shared_memory(subspace, n, ctx) for key, subspace in space.spaces.items()}
+
+
+@create_shared_memory.register(Text)
+def _create_text(space: Text, n: int = 1, ctx: Any = None) -> SharedMemory:
+    return _context(ctx).Array(np.ctypeslib.as_ctypes_type(np.int32), n * space.max_length)
+
+
+@create_shared_memory.register(OneOf)
+def _create_one_of(space: OneOf, n: int = 1, ctx: Any = None) -> SharedMemory:
+    choices = _context(ctx).Array(np.ctypeslib.as_ctypes_type(np.int64), n)
+    return (choices, *(create_shared_memory(subspace, n, ctx) for subspace in space.spaces))
+
+
+@create_shared_memory.register(Graph)
+@create_shared_memory.register(Sequence)
+def _refuse_dynamic(space: Space[Any], n: int = 1, ctx: Any = None) -> SharedMemory:
+    raise ArgumentTypeError(
+        f"space: As {space} has a dynamic shape so its not possible to make a static shared "
+        "memory. For `AsyncVectorEnv`, disable `shared_memory`."
+    )
+
+
+@singledispatch
+def read_from_shared_memory(space: Space[Any], shared_memory: SharedMemory, n: int = 1) -> Any:
+    """Return the batch in shared memory.
+
+    Args:
+        space: The space of a single element.
+        shared_memory: What `create_shared_memory(space, n)` returned.
+        n: Number of elements.
+
+    Returns:
+        An element of `batch_space(space, n)`. Arrays are views: they change as the memory does.
+
+    Raises:
+        ArgumentTypeError: `space` is not a Space (a `TypeError`).
+        CustomSpaceError: The type of the space has no registered function.
+        ValueError: The memory does not hold `n` elements.
+    """
+    raise unsupported_space("read_from_shared_memory", space)
+
+
+@read_from_shared_memory.register(Box)
+@read_from_shared_memory.register(Discrete)
+@read_from_shared_memory.register(MultiDiscrete)
+@read_from_shared_memory.register(MultiBinary)
+def _read_array(space: Space[Any], shared_memory: SharedMemory, n: int = 1) -> npt.NDArray[Any]:
+    return _view(shared_memory, space.dtype).reshape((n, *space.shape))  # type: ignore[misc]
+
+
+@read_from_shared_memory.register(Tuple)
+def _read_tuple(space: Tuple, shared_memory: SharedMemory, n: int = 1) -> tuple[Any, ...]:
+    return tuple(
+        read_from_shared_memory(subspace, memory, n)
+        for subspace, memory in zip(space.spaces, shared_memory, strict=True)
+    )
+
+
+@read_from_shared_memory.register(Dict)
+def _read_dict(space: Dict, shared_memory: SharedMemory, n: int = 1) -> dict[str, Any]:
+    return {
+        key: read_from_shared_memory(subspace, shared_memory[key], n)
+        for key, subspace in space.spaces.items()
+    }
+
+
+@read_from_shared_memory.register(Text)
+def _read_text(space: Text, shared_memory: SharedMemory, n: int = 1) -> tuple[str, ...]:
+    rows = _view(shared_memory, np.int32).reshape((n, space.max_length))
+    characters = space.character_list
+    padding = len(characters)
+    return tuple(
+        "".join(characters[index] for index in row if index != padding) for row in rows.tolist()
+    )
+
+
+@read_from_shared_memory.register(OneOf)
+def _read_one_of(space: OneOf, shared_memory: SharedMemory, n: int = 1) -> tuple[Any, ...]:
+    choices, *memories = shared_memory
+    columns = [
+        read_from_shared_memory(subspace, memory, n)
+        for subspace, memory in zip(space.spaces, memories, strict=True)
+    ]
+    rows = _view(choices, np.int64).reshape((n,))
+    return tuple((choice, columns[choice][i]) for i, choice in enumerate(rows))
+
+
+@singledispatch
+def write_to_shared_memory(
+    space: Space[Any], index: int, value: Any, shared_memory: SharedMemory
+) -> None:
+    """Write one element of a batch.
+
+    Args:
+        space: The space of a single element.
+        index: Which element of the batch.
+        value: The element.
+        shared_memory: What `create_shared_memory` returned.
+
+    Raises:
+        ArgumentTypeError: `space` is not a Space (a `TypeError`).
+        CustomSpaceError: The type of the space has no registered function.
+        InvalidArgument: A value of the wrong shape, or an index outside the memory (a
+            `ValueError`).
+
+    Example:
+        >>> from gymcore.spaces import Discrete
+        >>> memory = create_shared_memory(Discrete(5), n=3)
+        >>> write_to_shared_memory(Discrete(5), 1, 4, memory)
+        >>> read_from_shared_memory(Discrete(5), memory, n=3)
+        array([0, 4, 0])
+    """
+    raise unsupported_space("write_to_shared_memory", space)
+
+
+@write_to_shared_memory.register(Box)
+@write_to_shared_memory.register(Discrete)
+@write_to_shared_memory.register(MultiDiscrete)
+@write_to_shared_memory.register(MultiBinary)
+def _write_array(space: Space[Any], index: int, value: Any, shared_memory: SharedMemory) -> None:
+    _write_row(shared_memory, space.dtype, index, np.asarray(value), space.shape)
+
+
+@write_to_shared_memory.register(Tuple)
+def _write_tuple(space: Tuple, index: int, value: Any, shared_memory: SharedMemory) -> None:
+    for subspace, one, memory in zip(space.spaces, value, shared_memory, strict=True):
+        write_to_shared_memory(subspace, index, one, memory)
+
+
+@write_to_shared_memory.register(Dict)
+def _write_dict(space: Dict, index: int, value: Any, shared_memory: SharedMemory) -> None:
+    for key, subspace in space.spaces.items():
+        write_to_shared_memory(subspace, index, value[key], shared_memory[key])
+
+
+@write_to_shared_memory.register(Text)
+def _write_text(space: Text, index: int, value: str, shared_memory: SharedMemory) -> None:
+    _write_row(shared_memory, np.int32, index, flatten(space, value), (space.max_length,))
+
+
+@write_to_shared_memory.register(OneOf)
+def _write_one_of(space: OneOf, index: int, value: Any, shared_memory: SharedMemory) -> None:
+    choice, element = value
+    choices, *memories = shared_memory
+    write_to_shared_memory(space.spaces[choice], index, element, memories[choice])
+    _write_row(choices, np.int64, index, np.asarray(choice), ())
+
+
+def _context(ctx: Any) -> Any:
+    if ctx is not None:
+        return ctx
+    import multiprocessing
+
+    return multiprocessing
+
+
+def _write_row(
+    shared_memory: SharedMemory, dtype: Any, index: int, value: npt.NDArray[Any], shape: Any
+) -> None:
+    """Write `value` as row `index` of an array whose rows have `shape`."""
+    if value.shape != shape:
+        raise InvalidArgument(f"value: expected shape {shape}, got {value.shape}")
+    memory = _view(shared_memory, dtype)
+    start = index * value.size
+    if not 0 <= start <= memory.size - value.size:
+        n = memory.size // max(value.size, 1)
+        raise InvalidArgument(f"index: expected one of the {n} elements in memory, got {index}")
+    memory[start : start + value.size] = value.ravel()
+
+
+def _view(shared_memory: SharedMemory, dtype: Any) -> npt.NDArray[Any]:
+    """Return a flat array of `dtype` over the whole memory."""
+    return np.frombuffer(shared_memory.get_obj(), dtype=dtype)

@@ -1,0 +1,338 @@
+"""Base classes of wrappers around vector environments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Generic, cast
+
+import numpy as np
+
+from gymcore import logger
+from gymcore.core import ActType, ObsType, RenderFrame, WrapperActType, WrapperObsType
+from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.vector.vector_env import ArrayType, AutoresetMode, VectorEnv
+
+if TYPE_CHECKING:
+    from gymcore.envs.registration import EnvSpec
+    from gymcore.spaces import Space
+
+__all__ = [
+    "VectorActionWrapper",
+    "VectorObservationWrapper",
+    "VectorRewardWrapper",
+    "VectorWrapper",
+]
+
+
+class VectorWrapper(
+    VectorEnv[WrapperObsType, WrapperActType, ArrayType],
+    Generic[WrapperObsType, WrapperActType, ObsType, ActType, ArrayType],
+):
+    """A vector environment that passes everything on to another one, for subclasses to change.
+
+    The spaces and `metadata` may be set on the wrapper; what is not set is the wrapped
+    environment's. `call`, `get_attr` and `set_attr` reach through to the sub-environments. Other
+    attributes are not forwarded: use `wrapper.env` or `wrapper.unwrapped`.
+
+    Example:
+        >>> import gymcore as gym
+        >>> class Doubled(gym.vector.VectorWrapper):
+        ...     def step(self, actions):
+        ...         observations, rewards, *rest = super().step(actions)
+        ...         return observations, 2 * rewards, *rest
+        >>> envs = Doubled(gym.make_vec("CartPole-v1", num_envs=2))
+        >>> _ = envs.reset(seed=0)
+        >>> envs.step([0, 1])[1]
+        array([2., 2.])
+    """
+
+    def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The vector environment; closing the wrapper closes it.
+
+        Raises:
+            ArgumentTypeError: `env` is not a `VectorEnv` (a `TypeError`).
+        """
+        if not isinstance(env, VectorEnv):
+            raise ArgumentTypeError(
+                f"Expected env to be a `gymcore.vector.VectorEnv` but got {type(env)}"
+            )
+        self.env = env
+        self._observation_space: Space[Any] | None = None
+        self._action_space: Space[Any] | None = None
+        self._single_observation_space: Space[Any] | None = None
+        self._single_action_space: Space[Any] | None = None
+        self._metadata: dict[str, Any] | None = None
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[WrapperObsType, dict[str, Any]]:
+        """Reset the wrapped environment; see `VectorEnv.reset`."""
+        return cast(
+            "tuple[WrapperObsType, dict[str, Any]]", self.env.reset(seed=seed, options=options)
+        )
+
+    def step(
+        self, actions: WrapperActType
+    ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step the wrapped environment; see `VectorEnv.step`."""
+        return cast(
+            "tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]",
+            self.env.step(cast("ActType", actions)),
+        )
+
+    def render(self) -> tuple[RenderFrame, ...] | None:
+        """Render the wrapped environment; see `VectorEnv.render`."""
+        return self.env.render()
+
+    def close(self, **kwargs: Any) -> None:
+        """Close the wrapped environment.
+
+        Args:
+            **kwargs: For the wrapped environment's `close`.
+        """
+        self.env.close(**kwargs)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Free what the wrapped environment holds.
+
+        Args:
+            **kwargs: For the wrapped environment's `close_extras`.
+        """
+        self.env.close_extras(**kwargs)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call a method of every sub-environment, or get an attribute.
+
+        Args:
+            name: Name of the method or attribute.
+            *args: For the method.
+            **kwargs: For the method.
+
+        Returns:
+            One result for each sub-environment.
+        """
+        return cast("tuple[Any, ...]", cast("Any", self.env).call(name, *args, **kwargs))
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every sub-environment.
+
+        Args:
+            name: Name of the attribute.
+        """
+        return cast("tuple[Any, ...]", cast("Any", self.env).get_attr(name))
+
+    def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
+        """Set an attribute of every sub-environment.
+
+        Args:
+            name: Name of the attribute.
+            values: A list or tuple of one value for each sub-environment, or one value for all.
+        """
+        cast("Any", self.env).set_attr(name, values)
+
+    @property
+    def unwrapped(self) -> VectorEnv[Any, Any, Any]:
+        """The vector environment without its wrappers."""
+        return self.env.unwrapped
+
+    @property
+    def observation_space(self) -> Space[Any]:
+        """Space of a batch of observations; the wrapped environment's unless set here."""
+        if self._observation_space is None:
+            return self.env.observation_space
+        return self._observation_space
+
+    @observation_space.setter
+    def observation_space(self, space: Space[Any]) -> None:
+        self._observation_space = space
+
+    @property
+    def action_space(self) -> Space[Any]:
+        """Space of a batch of actions; the wrapped environment's unless set here."""
+        if self._action_space is None:
+            return self.env.action_space
+        return self._action_space
+
+    @action_space.setter
+    def action_space(self, space: Space[Any]) -> None:
+        self._action_space = space
+
+    @property
+    def single_observation_space(self) -> Space[Any]:
+        """Space of one observation; the wrapped environment's unless set here."""
+        if self._single_observation_space is None:
+            return self.env.single_observation_space
+        return self._single_observation_space
+
+    @single_observation_space.setter
+    def single_observation_space(self, space: Space[Any]) -> None:
+        self._single_observation_space = space
+
+    @property
+    def single_action_space(self) -> Space[Any]:
+        """Space of one action; the wrapped environment's unless set here."""
+        if self._single_action_space is None:
+            return self.env.single_action_space
+        return self._single_action_space
+
+    @single_action_space.setter
+    def single_action_space(self, space: Space[Any]) -> None:
+        self._single_action_space = space
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata; the wrapped environment's unless set here."""
+        if self._metadata is None:
+            return self.env.metadata
+        return self._metadata
+
+    @metadata.setter
+    def metadata(self, value: dict[str, Any]) -> None:
+        self._metadata = value
+
+    @property
+    def num_envs(self) -> int:  # type: ignore[override]
+        """Number of environments in the batch."""
+        return self.env.num_envs
+
+    @property
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]
+        """How the wrapped environment was made, or None."""
+        return self.env.spec
+
+    @property
+    def render_mode(self) -> str | None:  # type: ignore[override]
+        """The render mode of the environments, or None."""
+        return self.env.render_mode
+
+    @property
+    def closed(self) -> bool:
+        """Whether the wrapped environment is closed."""
+        return self.env.closed
+
+    @closed.setter
+    def closed(self, value: bool) -> None:
+        self.env.closed = value
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """The wrapped environment's generator, or tuple of generators."""
+        return self.env.np_random
+
+    @np_random.setter
+    def np_random(self, value: np.random.Generator) -> None:
+        self.env.np_random = value
+
+    @property
+    def np_random_seed(self) -> int | None:
+        """The wrapped environment's seed, or tuple of seeds."""
+        return self.env.np_random_seed
+
+    def __repr__(self) -> str:
+        """Return the wrapper's name around the wrapped environment's."""
+        return f"<{type(self).__name__}, {self.env}>"
+
+
+class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, ActType, ArrayType]):
+    """A wrapper that changes observations: define `observations`.
+
+    It serves the autoreset modes NEXT_STEP and DISABLED. In SAME_STEP the final observations are
+    in the infos, one by one, where a function of batches does not reach.
+
+    Example:
+        >>> import gymcore as gym
+        >>> class Millimetres(gym.vector.VectorObservationWrapper):
+        ...     def observations(self, observations):
+        ...         return 1000 * observations
+        >>> envs = Millimetres(gym.make_vec("CartPole-v1", num_envs=2))
+        >>> bool((abs(envs.reset(seed=0)[0]) > 1).any())
+        True
+    """
+
+    def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The vector environment.
+
+        Raises:
+            InvalidArgument: `env` resets in the same step (a `ValueError`).
+        """
+        super().__init__(env)
+        if "autoreset_mode" not in env.metadata:
+            logger.warn(f"Vector environment ({env}) is missing `autoreset_mode` metadata key.")
+            return
+        mode = env.metadata["autoreset_mode"]
+        served = (AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED)
+        if mode not in served and mode not in [one.value for one in served]:
+            raise InvalidArgument(
+                f"env: Expected autoreset_mode to be NEXT_STEP or DISABLED, got {mode}"
+            )
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[WrapperObsType, dict[str, Any]]:
+        """Reset, and return changed observations; see `VectorEnv.reset`."""
+        observations, infos = self.env.reset(seed=seed, options=options)
+        return self.observations(observations), infos
+
+    def step(
+        self, actions: ActType
+    ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step, and return changed observations; see `VectorEnv.step`."""
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        return self.observations(observations), rewards, terminations, truncations, infos
+
+    def observations(self, observations: ObsType) -> WrapperObsType:
+        """Return the changed batch of observations.
+
+        Args:
+            observations: What the wrapped environment returned.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define `observations`")
+
+
+class VectorActionWrapper(VectorWrapper[ObsType, WrapperActType, ObsType, ActType, ArrayType]):
+    """A wrapper that changes actions: define `actions`."""
+
+    def step(
+        self, actions: WrapperActType
+    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step the wrapped environment with changed actions; see `VectorEnv.step`."""
+        return self.env.step(self.actions(actions))
+
+    def actions(self, actions: WrapperActType) -> ActType:
+        """Return the batch of actions for the wrapped environment.
+
+        Args:
+            actions: What the caller gave.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define `actions`")
+
+
+class VectorRewardWrapper(VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType]):
+    """A wrapper that changes rewards: define `rewards`."""
+
+    def step(
+        self, actions: ActType
+    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step, and return changed rewards; see `VectorEnv.step`."""
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        return observations, self.rewards(rewards), terminations, truncations, infos
+
+    def rewards(self, rewards: ArrayType) -> ArrayType:
+        """Return the changed rewards.
+
+        Args:
+            rewards: `[num_envs]`, what the wrapped environment returned.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define `rewards`")
