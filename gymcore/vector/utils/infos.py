@@ -26,7 +26,12 @@ import numpy.typing as npt
 FINAL_OBSERVATION = "final_obs"
 
 _NUMERIC_KINDS = "biufc"
-_INT64 = np.iinfo(np.int64)
+_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
+_COLUMN_DTYPES: dict[type, np.dtype[Any]] = {
+    bool: np.dtype(np.bool_),
+    int: np.dtype(np.int64),
+    float: np.dtype(np.float64),
+}
 
 
 def merge_info(
@@ -51,22 +56,32 @@ def merge_info(
     for key, value in env_info.items():
         mask_key = f"_{key}"
         column = vector_infos.get(key)
+        mask = vector_infos.get(mask_key)
+        if mask is not None and type(column) is np.ndarray:
+            # Nearly every value is a number of its column's type: no need to look further.
+            kind = type(value)
+            if column.dtype is _COLUMN_DTYPES.get(kind) and (
+                kind is not int or _INT64_MIN <= value <= _INT64_MAX
+            ):
+                column[env_num] = value
+                mask[env_num] = True
+                continue
+
         if isinstance(value, dict) and key != FINAL_OBSERVATION:
             if column is None:
                 column = vector_infos[key] = {}
             if isinstance(column, dict):
                 merge_info(column, value, env_num, num_envs)
             else:
-                column = vector_infos[key] = _as_objects(column, vector_infos[mask_key])
+                column = vector_infos[key] = _as_objects(column, mask)
                 column[env_num] = value
         else:
             if column is None:
                 column = _new_column(key, value, num_envs)
             elif isinstance(column, dict):
                 column = _dicts_as_objects(column, vector_infos[mask_key])
-            vector_infos[key] = _store(column, vector_infos.get(mask_key), env_num, value)
+            vector_infos[key] = _store(column, mask, env_num, value)
 
-        mask = vector_infos.get(mask_key)
         if mask is None:
             mask = vector_infos[mask_key] = np.zeros(num_envs, dtype=np.bool_)
         mask[env_num] = True
@@ -100,7 +115,7 @@ def _new_column(key: str, value: Any, num_envs: int) -> npt.NDArray[Any]:
     kind = type(value)
     if key == FINAL_OBSERVATION:
         return np.full(num_envs, None, dtype=object)
-    if kind is float or kind is bool or (kind is int and _INT64.min <= value <= _INT64.max):
+    if kind is float or kind is bool or (kind is int and _INT64_MIN <= value <= _INT64_MAX):
         return np.zeros(num_envs, dtype=np.int64 if kind is int else kind)
     if isinstance(value, np.number):
         return np.zeros(num_envs, dtype=value.dtype)
@@ -134,7 +149,7 @@ def _common_dtype(column: npt.NDArray[Any], value: Any) -> np.dtype[Any] | None:
         dtype = np.dtype(np.bool_)
     elif isinstance(value, float):
         dtype = np.dtype(np.float64)
-    elif isinstance(value, int) and _INT64.min <= value <= _INT64.max:
+    elif isinstance(value, int) and _INT64_MIN <= value <= _INT64_MAX:
         dtype = np.dtype(np.int64)
     elif value is None and column.dtype.kind == "f":
         return column.dtype  # NumPy stores None in a float array as nan
