@@ -166,9 +166,8 @@ def _write_in_child(space, index, value, memory):
     write_to_shared_memory(space, index, value, memory)
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_another_process_writes(method):
-    ctx = multiprocessing.get_context(method)
+def test_another_process_writes():
+    ctx = multiprocessing.get_context("spawn")
     space = Dict(a=Discrete(9), b=Text(3, charset="ab"))
     memory = create_shared_memory(space, 2, ctx=ctx)
     value = {"a": np.int64(7), "b": "ba"}
