@@ -167,6 +167,12 @@ def test_closing_closes_the_base():
     assert [env.num_closed for env in base.envs] == [1, 1]
 
 
+def test_closed_is_set_on_the_base():
+    base = VectorEnv()
+    VectorWrapper(base).closed = True
+    assert base.closed
+
+
 def test_close_passes_arguments_on():
     class Recording(VectorEnv):
         def close_extras(self, **kwargs):

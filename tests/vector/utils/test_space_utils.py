@@ -296,7 +296,7 @@ def test_concatenate_takes_generators_and_lists():
 
 def test_concatenate_into_a_strided_array():
     space = Box(0, 9, (2,))
-    out = np.zeros((3, 4), dtype=np.float32)[:2, ::2]
+    out = np.zeros((2, 4), dtype=np.float32)[:, :2]
     concatenate(space, [np.array([1, 2]), np.array([3, 4])], out)
     assert out.tolist() == [[1, 2], [3, 4]]
 
@@ -320,6 +320,11 @@ def test_concatenate_into_a_strided_array():
 def test_concatenate_refuses_what_does_not_fit(space, items, exception):
     with pytest.raises(exception):
         concatenate(space, items, create_empty_array(space, 2))
+
+
+def test_concatenate_does_not_squeeze_a_single_element():
+    with pytest.raises(ValueError):
+        concatenate(Discrete(3), [np.zeros(1, int)], create_empty_array(Discrete(3), 1))
 
 
 def test_concatenate_without_an_array():
