@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Generic, SupportsFloat
+from typing import TYPE_CHECKING, Any, Generic, Literal, SupportsFloat
 
 import numpy as np
 from typing_extensions import TypeVar
 
 from gymcore.error import ArgumentTypeError
 from gymcore.utils import RecordConstructorArgs, seeding
-from gymcore.utils.closing import close_at_exit, close_collected, mark_closing
+from gymcore.utils.closing import close_at_exit, close_collected, inert, mark_closing
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -76,7 +76,7 @@ class Env(Generic[ObsType, ActType]):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        mark_closing(cls, inert=Env.close)
+        mark_closing(cls)
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
         """Let the environment react to one action.
@@ -120,6 +120,7 @@ class Env(Generic[ObsType, ActType]):
         """
         raise NotImplementedError
 
+    @inert
     def close(self) -> None:
         """Free what the environment holds, such as a window; a second call should do nothing."""
 
@@ -157,7 +158,7 @@ class Env(Generic[ObsType, ActType]):
         """Return the environment itself."""
         return self
 
-    def __exit__(self, *args: Any) -> bool:
+    def __exit__(self, *args: Any) -> Literal[False]:
         """Close the environment; an exception goes on."""
         self.close()
         return False
@@ -281,12 +282,13 @@ class Wrapper(
         """Render the wrapped environment; see `Env.render`."""
         return self.env.render()
 
+    @inert
     def close(self) -> None:
         """Close the wrapped environment."""
         return self.env.close()
 
     @property
-    def unwrapped(self) -> Env[ObsType, ActType]:
+    def unwrapped(self) -> Env[ObsType, ActType]:  # type: ignore[override]
         """The environment inside all wrappers."""
         return self.env.unwrapped
 
@@ -296,7 +298,7 @@ class Wrapper(
         return self.env.np_random_seed
 
     @property
-    def spec(self) -> EnvSpec | None:
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]
         """What `gymcore.make` needs to make the environment again, this wrapper included.
 
         A copy, made once: changing it does not change the environment. None if the environment was
@@ -347,7 +349,7 @@ class Wrapper(
         """The wrapped environment's render mode."""
         return self.env.render_mode
 
-    @property  # type: ignore[override]
+    @property
     def reward_range(self) -> tuple[float, float]:
         """The wrapped environment's reward range, or the one this wrapper has set."""
         own: tuple[float, float] | None = self.__dict__.get("_reward_range")
@@ -357,7 +359,7 @@ class Wrapper(
     def reward_range(self, value: tuple[float, float]) -> None:
         self._reward_range = value
 
-    @property  # type: ignore[override]
+    @property
     def action_space(self) -> Space[WrapperActType]:
         """The wrapped environment's action space, or the one this wrapper has set."""
         if self._action_space is None:
@@ -368,7 +370,7 @@ class Wrapper(
     def action_space(self, space: Space[WrapperActType]) -> None:
         self._action_space = space
 
-    @property  # type: ignore[override]
+    @property
     def observation_space(self) -> Space[WrapperObsType]:
         """The wrapped environment's observation space, or the one this wrapper has set."""
         if self._observation_space is None:
@@ -379,7 +381,7 @@ class Wrapper(
     def observation_space(self, space: Space[WrapperObsType]) -> None:
         self._observation_space = space
 
-    @property  # type: ignore[override]
+    @property
     def metadata(self) -> dict[str, Any]:
         """The wrapped environment's metadata, or what this wrapper has set."""
         if self._metadata is None:

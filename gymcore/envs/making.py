@@ -11,6 +11,7 @@ from gymcore.core import Env, Wrapper
 from gymcore.envs.env_spec import EnvSpec, WrapperSpec
 from gymcore.envs.lookup import find_spec, load_env_creator
 from gymcore.utils.record_constructor import snapshot
+from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 _IMMUTABLE = frozenset({type(None), bool, int, float, complex, str, bytes})
 
@@ -201,10 +202,9 @@ def make(
     creator = env_spec.entry_point
     creator = creator if callable(creator) else load_env_creator(creator)
     render_wrapper = None
-    metadata = getattr(creator, "metadata", _ABSENT)
-    if metadata is not _ABSENT:
-        _check_metadata(metadata)
-        render_wrapper = _choose_render_mode(metadata, env_kwargs)
+    if hasattr(creator, "metadata"):
+        _check_metadata(creator.metadata)
+        render_wrapper = _choose_render_mode(creator.metadata, env_kwargs)
     human = render_wrapper is not None and render_wrapper.__name__ == "HumanRendering"
     env = _create(creator, env_spec, env_kwargs, human)
 
@@ -217,8 +217,6 @@ def make(
         additional_wrappers=(),
     )
     made_by_creator = _check_prior_wrappers(env, env_spec)
-
-    from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
     if disable_env_checker is None:
         disable_env_checker = env_spec.disable_env_checker
@@ -233,6 +231,3 @@ def make(
     if render_wrapper is not None:
         env = render_wrapper(env)
     return env
-
-
-_ABSENT = object()

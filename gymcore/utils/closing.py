@@ -12,7 +12,7 @@ The rules, in order of importance:
 5. A forked child closes nothing by itself, because its parent still owns what it inherited.
 
 To know whether `close` was called, `Env.__init_subclass__` lets every class with its own `close`
-pass through `mark_closing`.
+pass through `mark_closing`. A `close` that only passes on (`inert`) needs no note.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ import sys
 import threading
 from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from gymcore.core import Env
+
+_Close = TypeVar("_Close", bound=Callable[..., Any])
 
 _STATE = "_close_state"
 _CLOSING, _CLOSED = 1, 2
@@ -45,6 +47,15 @@ def _remember_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_remember_fork)
+
+
+_inert: set[Callable[..., Any]] = set()
+
+
+def inert(close: _Close) -> _Close:
+    """Mark a `close` that frees nothing itself, as a decorator."""
+    _inert.add(close)
+    return close
 
 
 def _marking(close: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,16 +79,15 @@ def _marking(close: Callable[..., Any]) -> Callable[..., Any]:
     return marked_close
 
 
-def mark_closing(cls: type[Env[Any, Any]], inert: Callable[..., Any]) -> None:
+def mark_closing(cls: type[Env[Any, Any]]) -> None:
     """Let the `close` that instances of `cls` will use note that it was called.
 
     Args:
         cls: A class that has just been made. A `close` that comes from a mixin outside the `Env`
             classes is wrapped for `cls` alone.
-        inert: `Env.close` itself, which does nothing and needs no note.
     """
     close = cls.close
-    if isinstance(close, FunctionType) and close is not inert and not _marks(close):
+    if isinstance(close, FunctionType) and close not in _inert and not _marks(close):
         cls.close = _marking(close)  # type: ignore[method-assign]
 
 
@@ -87,8 +97,10 @@ def _marks(close: object) -> bool:
 
 def _is_open(env: Env[Any, Any]) -> bool:
     """Whether `env` has a `close` that would be noted, and that has not been called."""
+    if not _marks(type(env).close):
+        return False
     attributes = env.__dict__
-    return _STATE not in attributes and "close" not in attributes and _marks(type(env).close)
+    return _STATE not in attributes and "close" not in attributes
 
 
 def _close_quietly(env: Env[Any, Any]) -> None:
@@ -103,7 +115,7 @@ def _close_quietly(env: Env[Any, Any]) -> None:
 
 def close_collected(env: Env[Any, Any]) -> None:
     """Close `env`, which is about to be collected, if rules 1, 3 and 5 allow it."""
-    if _forked or sys.is_finalizing() or not _is_open(env):
+    if not _is_open(env) or _forked or sys.is_finalizing():
         return
     attributes = env.__dict__
     inner = attributes.get("env")
@@ -124,11 +136,11 @@ def _depth(env: Env[Any, Any]) -> int:
     return depth
 
 
-def _all_subclasses(cls: type) -> set[type]:
-    found = set()
+def _all_subclasses(cls: type[Env[Any, Any]]) -> set[type[Env[Any, Any]]]:
+    found: set[type[Env[Any, Any]]] = set()
     waiting = [cls]
     while waiting:
-        for subclass in type.__subclasses__(waiting.pop()):
+        for subclass in waiting.pop().__subclasses__():
             if subclass not in found:
                 found.add(subclass)
                 waiting.append(subclass)

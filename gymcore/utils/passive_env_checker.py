@@ -18,7 +18,6 @@ from gymcore.utils.space_checks import (
     check_observation_space,
     check_space,
     data_shares_objects,
-    require,
 )
 
 if TYPE_CHECKING:
@@ -111,11 +110,11 @@ def env_reset_passive_checker(env: Env[Any, Any], **kwargs: Any) -> tuple[Any, d
     else:
         obs, info = result
         check_obs(obs, env.observation_space, "reset")
-        require(
-            isinstance(info, dict),
-            "The second element returned by `env.reset()` was not a dictionary, "
-            f"actual type: {type(info)}",
-        )
+        if not isinstance(info, dict):
+            raise error.FailedCheck(
+                "The second element returned by `env.reset()` was not a dictionary, "
+                f"actual type: {type(info)}"
+            )
     return result
 
 
@@ -154,10 +153,8 @@ def env_step_passive_checker(
         Error: if it is no tuple of four or five.
     """
     result: tuple[Any, ...] = env.step(action)
-    require(
-        isinstance(result, tuple),
-        f"Expects step result to be a tuple, actual type: {type(result)}",
-    )
+    if not isinstance(result, tuple):
+        raise error.FailedCheck(f"Expects step result to be a tuple, actual type: {type(result)}")
     if len(result) == 4:
         logger.deprecation(
             "Core environment is written in old step API which returns one bool instead of two. "
@@ -176,10 +173,11 @@ def env_step_passive_checker(
         )
     check_obs(obs, env.observation_space, "step")
     _check_reward(reward)
-    require(
-        isinstance(info, dict),
-        f"The `info` returned by `step()` must be a python dictionary, actual type: {type(info)}",
-    )
+    if not isinstance(info, dict):
+        raise error.FailedCheck(
+            "The `info` returned by `step()` must be a python dictionary, "
+            f"actual type: {type(info)}"
+        )
     return result  # type: ignore[return-value]
 
 
@@ -265,22 +263,22 @@ def _check_render_metadata(env: Env[Any, Any]) -> None:
                 f"actual type: {type(render_fps)}"
             )
         else:
-            require(
-                bool(render_fps > 0),
-                "Expects the `env.metadata['render_fps']` to be greater than zero, "
-                f"actual value: {render_fps}",
+            if not render_fps > 0:
+                raise error.FailedCheck(
+                    "Expects the `env.metadata['render_fps']` to be greater than zero, "
+                    f"actual value: {render_fps}"
+                )
+        if env.render_mode is not None and env.render_mode not in render_modes:
+            raise error.FailedCheck(
+                "The environment was initialized successfully however with an unsupported render "
+                f"mode. Render mode: {env.render_mode}, modes: {render_modes}"
             )
-        require(
-            env.render_mode is None or env.render_mode in render_modes,
-            "The environment was initialized successfully however with an unsupported render mode. "
-            f"Render mode: {env.render_mode}, modes: {render_modes}",
-        )
     else:
-        require(
-            env.render_mode is None,
-            "With no render_modes, expects the Env.render_mode to be None, "
-            f"actual value: {env.render_mode}",
-        )
+        if env.render_mode is not None:
+            raise error.FailedCheck(
+                "With no render_modes, expects the Env.render_mode to be None, "
+                f"actual value: {env.render_mode}"
+            )
 
 
 def env_render_passive_checker(env: Env[Any, Any]) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+_CONTAINERS = (list, tuple, dict, set)
+
 
 def snapshot(value: Any) -> Any:
     """Copy the built-in containers in `value`, and keep everything else by reference.
@@ -57,5 +59,10 @@ class RecordConstructorArgs:
             _disable_deepcopy: Record containers by reference too.
             **kwargs: The constructor's arguments.
         """
-        if "_saved_kwargs" not in self.__dict__:
-            self._saved_kwargs: dict[str, Any] = kwargs if _disable_deepcopy else snapshot(kwargs)
+        if "_saved_kwargs" in self.__dict__:
+            return
+        if not _disable_deepcopy:
+            for name, value in kwargs.items():
+                if type(value) in _CONTAINERS:
+                    kwargs[name] = snapshot(value)
+        self._saved_kwargs: dict[str, Any] = kwargs

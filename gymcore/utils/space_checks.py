@@ -14,20 +14,14 @@ if TYPE_CHECKING:
     from gymcore.spaces import Box, Space
 
 
-def require(condition: bool, message: str) -> None:
-    """Raise `FailedCheck` (also an `AssertionError`) unless `condition`."""
-    if not condition:
-        raise error.FailedCheck(message)
-
-
 def _check_box_shapes(space: Box, space_type: str) -> None:
     for bound in ("low", "high"):
         shape = getattr(space, bound).shape
-        require(
-            shape == space.shape,
-            f"The Box {space_type} space shape and {bound} shape have different shapes, "
-            f"{bound} shape: {shape}, box shape: {space.shape}",
-        )
+        if shape != space.shape:
+            raise error.FailedCheck(
+                f"The Box {space_type} space shape and {bound} shape have different shapes, "
+                f"{bound} shape: {shape}, box shape: {space.shape}"
+            )
 
 
 def _check_box_observation_space(observation_space: Box) -> None:
@@ -68,39 +62,39 @@ def check_space(
     if isinstance(space, spaces.Box):
         check_box_space_fn(space)
     elif isinstance(space, spaces.Discrete):
-        require(
-            bool(space.n > 0),
-            f"Discrete {space_type} space's number of elements must be positive, "
-            f"actual number of elements: {space.n}",
-        )
-        require(
-            space.shape == (),
-            f"Discrete {space_type} space's shape should be empty, actual shape: {space.shape}",
-        )
+        if space.n <= 0:
+            raise error.FailedCheck(
+                f"Discrete {space_type} space's number of elements must be positive, "
+                f"actual number of elements: {space.n}"
+            )
+        if space.shape != ():
+            raise error.FailedCheck(
+                f"Discrete {space_type} space's shape should be empty, actual shape: {space.shape}"
+            )
     elif isinstance(space, spaces.MultiDiscrete):
-        require(
-            space.shape == space.nvec.shape,
-            f"Multi-discrete {space_type} space's shape must be equal to the nvec shape, "
-            f"space shape: {space.shape}, nvec shape: {space.nvec.shape}",
-        )
-        require(
-            bool(np.all(space.nvec > 0)),
-            f"Multi-discrete {space_type} space's all nvec elements must be greater than 0, "
-            f"actual nvec: {space.nvec}",
-        )
+        if space.shape != space.nvec.shape:
+            raise error.FailedCheck(
+                f"Multi-discrete {space_type} space's shape must be equal to the nvec shape, "
+                f"space shape: {space.shape}, nvec shape: {space.nvec.shape}"
+            )
+        if not np.all(space.nvec > 0):
+            raise error.FailedCheck(
+                f"Multi-discrete {space_type} space's all nvec elements must be greater than 0, "
+                f"actual nvec: {space.nvec}"
+            )
     elif isinstance(space, spaces.MultiBinary):
-        require(
-            all(length > 0 for length in space.shape),
-            f"Multi-binary {space_type} space's all shape elements must be greater than 0, "
-            f"actual shape: {space.shape}",
-        )
-    elif isinstance(space, spaces.Tuple):
-        require(len(space.spaces) > 0, f"An empty Tuple {space_type} space is not allowed.")
-        for subspace in space.spaces:
-            check_space(subspace, space_type, check_box_space_fn)
-    elif isinstance(space, spaces.Dict):
-        require(len(space.spaces) > 0, f"An empty Dict {space_type} space is not allowed.")
-        for subspace in space.spaces.values():
+        if not all(length > 0 for length in space.shape):
+            raise error.FailedCheck(
+                f"Multi-binary {space_type} space's all shape elements must be greater than 0, "
+                f"actual shape: {space.shape}"
+            )
+    elif isinstance(space, (spaces.Tuple, spaces.Dict)):
+        if len(space.spaces) == 0:
+            raise error.FailedCheck(
+                f"An empty {type(space).__name__} {space_type} space is not allowed."
+            )
+        subspaces = space.spaces.values() if isinstance(space, spaces.Dict) else space.spaces
+        for subspace in subspaces:
             check_space(subspace, space_type, check_box_space_fn)
 
 
@@ -141,20 +135,21 @@ def check_obs(obs: Any, observation_space: Space[Any], method_name: str) -> None
     elif isinstance(observation_space, spaces.Tuple):
         if not isinstance(obs, tuple):
             logger.warn(f"{pre} was expecting a tuple, actual type: {type(obs)}")
-        require(
-            len(obs) == len(observation_space.spaces),
-            f"{pre} length is not same as the observation space length, "
-            f"obs length: {len(obs)}, space length: {len(observation_space.spaces)}",
-        )
+        if len(obs) != len(observation_space.spaces):
+            raise error.FailedCheck(
+                f"{pre} length is not same as the observation space length, "
+                f"obs length: {len(obs)}, space length: {len(observation_space.spaces)}"
+            )
         for sub_obs, sub_space in zip(obs, observation_space.spaces, strict=True):
             check_obs(sub_obs, sub_space, method_name)
     elif isinstance(observation_space, spaces.Dict):
-        require(isinstance(obs, dict), f"{pre} must be a dict, actual type: {type(obs)}")
-        require(
-            obs.keys() == observation_space.spaces.keys(),
-            f"{pre} observation keys is not same as the observation space keys, "
-            f"obs keys: {list(obs.keys())}, space keys: {list(observation_space.spaces.keys())}",
-        )
+        if not isinstance(obs, dict):
+            raise error.FailedCheck(f"{pre} must be a dict, actual type: {type(obs)}")
+        if obs.keys() != observation_space.spaces.keys():
+            raise error.FailedCheck(
+                f"{pre} observation keys is not same as the observation space keys, "
+                f"obs keys: {list(obs)}, space keys: {list(observation_space.spaces)}"
+            )
         for key, sub_space in observation_space.spaces.items():
             check_obs(obs[key], sub_space, method_name)
 
@@ -186,7 +181,7 @@ def data_shares_objects(data_1: Any, data_2: Any) -> bool:
         return False
     if isinstance(data_1, np.ndarray):
         try:
-            return np.shares_memory(data_1, data_2, max_work=10_000)
+            return np.shares_memory(data_1, data_2, max_work=10_000)  # type: ignore[arg-type]
         except np.exceptions.TooHardError:
             return np.may_share_memory(data_1, data_2)
     if isinstance(data_1, dict):

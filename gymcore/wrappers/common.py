@@ -103,7 +103,7 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
         return result
 
     @property
-    def spec(self) -> EnvSpec | None:
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]
         """The wrapped environment's spec with this time limit."""
         if self._cached_spec is None and self.env.spec is not None:
             self._cached_spec = self.env.spec.copy(max_episode_steps=self._max_episode_steps)
@@ -224,7 +224,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
         if self.checked_render:
             return self.env.render()
         self.checked_render = True
-        return env_render_passive_checker(self.env)  # type: ignore[no-any-return]
+        return env_render_passive_checker(self.env)
 
     def close(self) -> None:
         """Close the environment; warn if a second close fails."""
@@ -241,7 +241,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
             raise
 
     @property
-    def spec(self) -> EnvSpec | None:
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]
         """The wrapped environment's spec, with the checker."""
         if self._cached_spec is None and self.env.spec is not None:
             self._cached_spec = self.env.spec.copy(disable_env_checker=False)
@@ -306,7 +306,7 @@ class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
         return self._has_reset
 
     @property
-    def spec(self) -> EnvSpec | None:
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]
         """The wrapped environment's spec, with the order enforced."""
         if self._cached_spec is None and self.env.spec is not None:
             self._cached_spec = self.env.spec.copy(order_enforce=True)

@@ -64,7 +64,7 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
         self.metadata = {**env.metadata, "render_modes": [*modes, f"{mode}_list"]}
 
     @property
-    def render_mode(self) -> str:
+    def render_mode(self) -> str:  # type: ignore[override]
         """The wrapped environment's render mode with "_list" at the end."""
         return f"{self.env.render_mode}_list"
 
@@ -84,7 +84,7 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
         self.frame_list.append(self.env.render())
         return result
 
-    def render(self) -> list[RenderFrame]:  # type: ignore[override]
+    def render(self) -> list[RenderFrame]:
         """Return the collected frames, and forget them if `pop_frames`."""
         frames = self.frame_list
         if self.pop_frames:
@@ -137,7 +137,7 @@ class HumanRendering(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
             self.metadata = {**env.metadata, "render_modes": [*modes, "human"]}
 
     @property
-    def render_mode(self) -> str:
+    def render_mode(self) -> str:  # type: ignore[override]
         """The render mode: "human"."""
         return "human"
 
