@@ -6,7 +6,7 @@ GIL is released, and everything per lane happens in engine.pxd.
 cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from gymcore_ext.actions cimport checked_actions
@@ -24,6 +24,10 @@ import numpy as np
 from gymcore_ext.lane_random import lane_generator
 
 cnp.import_array()
+
+
+cdef extern from "memory.h":
+    void* zeroed "gymcore_zeroed"(size_t size) noexcept nogil
 
 ISA_NAMES = ("baseline", "x86-64-v3", "x86-64-v4")[:ISA_COUNT]
 
@@ -161,7 +165,7 @@ cdef class Batch:
         self.lanes.loops = &facts.loops[level]
         self.lanes.lifecycle = &lifecycles[level]
         self.lanes.num_envs = num_envs
-        self.lanes.limit = limit if limit else <int64_t> 0x7FFFFFFFFFFFFFFF
+        self.lanes.limit = <int32_t> min(limit, 0x7FFFFFFF) if limit else 0x7FFFFFFF
         self.lanes.mode = mode
         self._allocate()
         self._outputs(reuse)
@@ -169,32 +173,39 @@ cdef class Batch:
     cdef _allocate(self):
         """One block of zeroed memory, every column at a cache line."""
         cdef const kernel_t* facts = self.lanes.kernel
-        cdef size_t n = (self.num_envs + 7) & ~<size_t> 7
-        cdef size_t columns = facts.state_count + 3  # and elapsed, returns, started
-        cdef size_t size = n * (8 * columns + sizeof(rng_t) + 1)
+        cdef size_t n = self._padded()
+        cdef size_t columns = facts.state_count + 1 + self.statistics  # and returns, started
+        cdef size_t size = n * (8 * columns + sizeof(rng_t) + 4 + 1)
         cdef size_t table = (facts.state_count + facts.parameter_count) * sizeof(double*)
         cdef char* place
         cdef int k
         self.columns = <double**> PyMem_RawCalloc(1, table)
-        self.memory = PyMem_RawCalloc(1, size + 64)
+        self.memory = zeroed(size + 64)
         if self.columns == NULL or self.memory == NULL:
             raise MemoryError(f"num_envs: no memory for {self.num_envs} lanes of {facts.name.decode()} ({size} bytes)")
         place = <char*> ((<size_t> self.memory + 63) & ~<size_t> 63)
         for k in range(facts.state_count):
             self.columns[k] = <double*> place
             place += 8 * n
-        self.lanes.elapsed = <int64_t*> place
-        self.lanes.returns = <double*> (place + 8 * n)
-        self.lanes.started = <double*> (place + 16 * n) if self.statistics else NULL
-        place += 24 * n
+        self.lanes.returns = <double*> place
+        place += 8 * n
+        if self.statistics:
+            self.lanes.started = <double*> place
+            place += 8 * n
         self.lanes.rngs = <rng_t*> place
-        self.lanes.ended = <uint8_t*> (place + n * sizeof(rng_t))
+        place += sizeof(rng_t) * n
+        self.lanes.elapsed = <int32_t*> place
+        self.lanes.ended = <uint8_t*> (place + 4 * n)
         for k in range(facts.parameter_count):
             self.shared[k] = facts.parameter_defaults[k]
             self.columns[facts.state_count + k] = &self.shared[k]
         self.lanes.columns.state = self.columns
         self.lanes.columns.parameters = self.columns + facts.state_count
         self.lanes.columns.parameter_stride = 0
+
+    cdef size_t _padded(self) noexcept:
+        """Length of a column: a whole number of cache lines, whatever the type."""
+        return (self.num_envs + 63) & ~<size_t> 63 if self.num_envs > 64 else self.num_envs
 
     cdef _outputs(self, bint reuse):
         cdef Py_ssize_t n = self.num_envs, size = self.lanes.kernel.observation_size
@@ -497,6 +508,10 @@ cdef class Batch:
         """Allow steps without a reset: the caller has written every lane's state."""
         self.ready = True
 
+    def forget(self):
+        """Want a reset before the next step, as a new batch does."""
+        self.ready = False
+
     @property
     def is_ready(self):
         """Whether the lanes have a state: reset was called, or mark_ready."""
@@ -516,7 +531,7 @@ cdef class Batch:
 
     def view_state(self):
         """float64 [state_count, num_envs], a view: a row for every state column."""
-        cdef size_t n = (self.num_envs + 7) & ~<size_t> 7
+        cdef size_t n = self._padded()
         whole = self._view(self.columns[0], cnp.NPY_FLOAT64, (self.lanes.kernel.state_count, n))
         return whole[:, :self.num_envs]
 
@@ -525,10 +540,10 @@ cdef class Batch:
         return self._view(self.lanes.rngs, cnp.NPY_UINT64, (self.num_envs, sizeof(rng_t) // 8))
 
     def view_lifecycle(self):
-        """Views [num_envs]: ended (bool), elapsed (int64), returns (float64)."""
+        """Views [num_envs]: ended (bool), elapsed (int32), returns (float64)."""
         return (
             self._view(self.lanes.ended, cnp.NPY_BOOL, (self.num_envs,)),
-            self._view(self.lanes.elapsed, cnp.NPY_INT64, (self.num_envs,)),
+            self._view(self.lanes.elapsed, cnp.NPY_INT32, (self.num_envs,)),
             self._view(self.lanes.returns, cnp.NPY_FLOAT64, (self.num_envs,)),
         )
 

@@ -52,9 +52,14 @@ cdef extern from "kernel.h":
     double rng_double "gymcore_rng_double"(rng_t* rng) noexcept nogil
 
 
+cdef extern from "platform.h":
+    void prefetch "gymcore_prefetch"(const void* address) noexcept nogil
+    void prefetch_range "gymcore_prefetch_range"(const void* address, int64_t bytes) noexcept nogil
+
+
 cdef extern from "lifecycle.h":
     ctypedef int64_t (*count_loop_t)(
-        const double*, const uint8_t*, uint8_t*, uint8_t*, int64_t*, double*, int64_t, int64_t, int64_t
+        const double*, const uint8_t*, uint8_t*, uint8_t*, int32_t*, double*, int32_t, int64_t, int64_t
     ) noexcept nogil
     ctypedef int64_t (*discrete_check_t)(const int64_t*, int64_t, int64_t) noexcept nogil
     ctypedef int64_t (*nan_check_t)(const float*, int64_t) noexcept nogil
@@ -86,6 +91,8 @@ cdef enum:
     BLOCK = 256
     # Lanes that a rollout takes through all its steps before the next ones.
     ROLL_BLOCK = 4096
+    # Lanes from which on a batch is too large for the second-level cache.
+    PREFETCH_LANES = 16384
 
 # What happens to a lane after it ended. SINGLE leaves everything to the caller: the batch of one behind `make`.
 cdef enum:
@@ -102,11 +109,11 @@ ctypedef struct lanes_t:
     columns_t columns
     rng_t* rngs
     uint8_t* ended           # the lane's last step ended its episode
-    int64_t* elapsed         # steps of the episode
+    int32_t* elapsed         # steps of the episode
     double* returns          # sum of the episode's rewards
     double* started          # clock at the episode's start, or NULL
     double clock             # seconds; what `started` is measured against
-    int64_t limit            # steps of an episode
+    int32_t limit            # steps of an episode; the largest number is none
     int64_t num_envs
     int mode
 
@@ -146,6 +153,10 @@ cdef inline int64_t advance_block(
     cdef int size = self.kernel.observation_size
     if self.mode == NEXT_STEP:
         pending = flagged(self.ended, lo, hi, lanes)
+        # Streams of a large batch lie in main memory: ask for those needed below, physics takes longer than they do.
+        for k in range(pending):
+            prefetch(&self.rngs[lanes[k]].state_high)
+            prefetch(&self.rngs[lanes[k]].uinteger)
     if self.columns.parameter_stride == 0:
         self.loops.step_shared(&self.columns, actions, out.rewards, out.terminated, lo, hi)
     else:
@@ -170,6 +181,9 @@ cdef inline int64_t advance_block(
         memset(out.final_observations + lo * size, 0, (hi - lo) * size * sizeof(float))
     if count and (self.mode == SAME_STEP or out.episode_returns != NULL):
         count = flagged(self.ended, lo, hi, lanes)
+        for k in range(count if self.mode == SAME_STEP else 0):
+            prefetch(&self.rngs[lanes[k]].state_high)
+            prefetch(&self.rngs[lanes[k]].uinteger)
         if out.episode_returns != NULL:
             for k in range(count):
                 i = lanes[k]
@@ -186,12 +200,35 @@ cdef inline int64_t advance_block(
     return count
 
 
+cdef inline void prefetch_block(
+    const lanes_t* self, const void* actions, const outputs_t* out, int64_t lo, int64_t hi
+) noexcept nogil:
+    """Ask for the memory of lanes [lo, hi) that a step reads or writes."""
+    cdef int64_t n = hi - lo, size = self.kernel.observation_size
+    cdef int64_t action_bytes = 4 * self.kernel.action_size if self.kernel.action_size else 8
+    cdef int k
+    for k in range(self.kernel.state_count):
+        prefetch_range(self.columns.state[k] + lo, 8 * n)
+    prefetch_range(self.returns + lo, 8 * n)
+    prefetch_range(self.elapsed + lo, 4 * n)
+    prefetch_range(self.ended + lo, n)
+    prefetch_range(<const char*> actions + action_bytes * lo, action_bytes * n)
+    prefetch_range(out.observations + size * lo, 4 * size * n)
+    prefetch_range(out.rewards + lo, 8 * n)
+    prefetch_range(out.terminated + lo, n)
+    prefetch_range(out.truncated + lo, n)
+
+
 cdef inline int64_t advance(
     const lanes_t* self, const void* actions, const outputs_t* out, int64_t lo, int64_t hi
 ) noexcept nogil:
     """Step lanes [lo, hi); return how many episodes ended."""
     cdef int64_t count = 0, block = lo
     while block < hi:
+        # A large batch streams through main memory in a dozen short pieces a block, too short for the processor's own
+        # prefetcher: at a million lanes of CartPole a third of the time was waiting.
+        if self.num_envs >= PREFETCH_LANES and block + BLOCK < hi:
+            prefetch_block(self, actions, out, block + BLOCK, min(block + 2 * BLOCK, hi))
         count += advance_block(self, actions, out, block, min(block + BLOCK, hi))
         block += BLOCK
     return count

@@ -134,6 +134,13 @@ class Renderer:
         self._window = self._surface = self._clock = None
 
 
+def draw_frame(surface: pygame.Surface, frame: NDArray[np.uint8]) -> None:
+    """Draw a finished frame [height, width, 3] uint8 of the surface's size."""
+    pygame = load_pygame()
+    height, width = frame.shape[:2]
+    surface.blit(pygame.image.frombuffer(np.ascontiguousarray(frame), (width, height), "RGB"), (0, 0))
+
+
 def tile_frames(
     frames: NDArray[np.uint8] | Sequence[NDArray[np.uint8]], columns: int | None = None
 ) -> NDArray[np.uint8]:

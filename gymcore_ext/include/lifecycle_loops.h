@@ -5,14 +5,14 @@ static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(count_step)(const double *GYMCORE
                                                            const uint8_t *GYMCORE_RESTRICT terminated,
                                                            uint8_t *GYMCORE_RESTRICT truncated,
                                                            uint8_t *GYMCORE_RESTRICT ended,
-                                                           int64_t *GYMCORE_RESTRICT elapsed,
-                                                           double *GYMCORE_RESTRICT returns, int64_t limit, int64_t lo,
+                                                           int32_t *GYMCORE_RESTRICT elapsed,
+                                                           double *GYMCORE_RESTRICT returns, int32_t limit, int64_t lo,
                                                            int64_t hi)
 {
     int64_t count = 0;
     GYMCORE_INDEPENDENT_LANES
     for (int64_t i = lo; i < hi; i++) { /* loop: count steps */
-        int64_t steps = elapsed[i] + 1;
+        int32_t steps = elapsed[i] + (elapsed[i] < GYMCORE_NO_LIMIT - 1); /* an endless episode stops counting */
         uint8_t late = steps >= limit, end = terminated[i] | late;
         elapsed[i] = steps;
         returns[i] += rewards[i];

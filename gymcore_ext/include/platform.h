@@ -51,6 +51,21 @@
 #define GYMCORE_FLATTEN
 #endif
 
+static inline void gymcore_prefetch(const void *address)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    __builtin_prefetch(address, 1);
+#else
+    (void)address;
+#endif
+}
+
+static inline void gymcore_prefetch_range(const void *address, int64_t bytes)
+{
+    for (int64_t offset = 0; offset < bytes; offset += 64)
+        gymcore_prefetch((const char *)address + offset);
+}
+
 #define GYMCORE_JOIN_(a, b) a##b
 #define GYMCORE_JOIN(a, b) GYMCORE_JOIN_(a, b)
 #define GYMCORE_TEXT_(a) #a

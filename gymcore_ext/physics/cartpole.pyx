@@ -16,8 +16,8 @@ cdef extern from *:
     #define LANE_NAME cartpole
     #define LANE_STATE(F) F(x) F(x_dot) F(theta) F(theta_dot)
     #define LANE_PARAMETERS(F) \
-        F(gravity, 9.8) F(masspole, 0.1) F(total_mass, 1.1) F(length, 0.5) F(polemass_length, 0.05) \
-        F(force_mag, 10.0) F(tau, 0.02) F(semi_implicit, 0.0) \
+        F(gravity, 9.8) F(masscart, 1.0) F(masspole, 0.1) F(length, 0.5) F(force_mag, 10.0) F(tau, 0.02) \
+        F(semi_implicit, 0.0) \
         F(theta_threshold_radians, 0x1.acee9f37bebd5p-3) F(x_threshold, 2.4) F(sutton_barto_reward, 0.0)
     #define LANE_BOUNDS(F) F(low, -0.05) F(high, 0.05)
     #define LANE_OBSERVATION_SIZE 4
@@ -27,7 +27,7 @@ cdef extern from *:
     ctypedef struct cartpole_state:
         double x, x_dot, theta, theta_dot
     ctypedef struct cartpole_parameters:
-        double gravity, masspole, total_mass, length, polemass_length, force_mag, tau, semi_implicit
+        double gravity, masscart, masspole, length, force_mag, tau, semi_implicit
         double theta_threshold_radians, x_threshold, sutton_barto_reward
     ctypedef struct cartpole_bounds:
         double low, high
@@ -49,8 +49,8 @@ cdef inline void cartpole_step "cartpole_step"(
     cdef double sin_theta, cos_theta, force, pull, theta_acc, x_acc, x_dot, theta_dot
     cdef bint failed
     # Of the four divisions by the total mass in the paper one is left, and with shared parameters none per lane.
-    cdef double per_mass = 1.0 / p.total_mass
-    cdef double pole_share = p.polemass_length * per_mass
+    cdef double per_mass = 1.0 / (p.masspole + p.masscart)
+    cdef double pole_share = p.masspole * p.length * per_mass
     sincos(s.theta, &sin_theta, &cos_theta)
     force = select(action == 1, p.force_mag, -p.force_mag)
     pull = force * per_mass + pole_share * (s.theta_dot * s.theta_dot) * sin_theta

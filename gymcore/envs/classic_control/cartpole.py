@@ -1,0 +1,144 @@
+"""CartPole: keep a pole upright on a cart that is pushed left or right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import logger, spaces
+from gymcore.envs.native import NativeDiscreteEnv
+from gymcore.envs.native_parameters import Derived, Parameter, as_positive, one_of
+from gymcore.vector.native_vector_env import NativeVectorEnv
+
+INTEGRATORS = ("euler", "semi-implicit euler")
+
+
+class CartPoleEnv(NativeDiscreteEnv):
+    """A pole hinged on a cart; the force on the cart has a fixed size and one of two directions.
+
+    Equations: Barto, Sutton and Anderson (1983), without friction, as corrected by Florian (2007).
+
+    - Observation float32 [4]: cart position (m), cart velocity (m/s), pole angle (rad, 0 is
+      upright), pole angular velocity (rad/s).
+    - Actions: 0 pushes left, 1 pushes right.
+    - Reward: 1 a step; with `sutton_barto_reward` 0 a step and -1 for the step that ends it.
+    - Terminates beyond `x_threshold` or `theta_threshold_radians`.
+    - Reset options `low`, `high`: bounds of the uniform start of all four numbers (-0.05, 0.05).
+
+    Attributes (numbers that may be set at any time): gravity, masscart, masspole, length (half the
+    pole), force_mag, tau (s a step), theta_threshold_radians, x_threshold, and
+    kinematics_integrator ("euler" or "semi-implicit euler"). total_mass and polemass_length follow.
+
+    Example:
+        >>> import gymcore as gym
+        >>> env = gym.make("CartPole-v1")
+        >>> observation, info = env.reset(seed=1)
+        >>> env.step(1)[1:]
+        (1.0, False, False, {})
+    """
+
+    metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 50}  # noqa: RUF012
+    kernel_module = "gymcore_ext.physics.cartpole"
+
+    gravity = Parameter()
+    masscart = Parameter(encode=as_positive)
+    masspole = Parameter(encode=as_positive)
+    length = Parameter(encode=as_positive)
+    force_mag = Parameter()
+    tau = Parameter(encode=as_positive)
+    theta_threshold_radians = Parameter(encode=as_positive)
+    x_threshold = Parameter(encode=as_positive)
+    kinematics_integrator = Parameter(
+        "semi_implicit", encode=one_of(*INTEGRATORS), decode=lambda columns: INTEGRATORS[int(columns[0])]
+    )
+    sutton_barto_reward = Parameter(
+        encode=lambda value: (float(bool(value)),), decode=lambda columns: bool(columns[0])
+    )
+    total_mass = Derived(lambda env: env.masspole + env.masscart, "masspole + masscart")
+    polemass_length = Derived(lambda env: env.masspole * env.length, "masspole * length")
+
+    def __init__(self, sutton_barto_reward: bool = False, render_mode: str | None = None) -> None:
+        """Make a CartPole.
+
+        Args:
+            sutton_barto_reward: reward 0 a step and -1 at the end, instead of 1 a step.
+            render_mode: None, "human" or "rgb_array".
+        """
+        super().__init__(render_mode, sutton_barto_reward=sutton_barto_reward)
+        self.observation_space, self.action_space = make_spaces()
+        self.steps_beyond_terminated: int | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        """Begin an episode; see the class for `options`."""
+        self.steps_beyond_terminated = None
+        return super().reset(seed=seed, options=options)
+
+    def step(
+        self, action: int
+    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Step by 0 or 1; see `NativeDiscreteEnv.step`. A fallen pole earns nothing more."""
+        if not self.action_space.contains(action):
+            raise self._invalid(action)
+        observation, reward, terminated = self._batch.step_single(action)
+        if terminated:
+            reward = self._reward_after_end(reward)
+        if self.render_mode == "human":
+            self.render()
+        return observation, reward, terminated, False, {}
+
+    def _reward_after_end(self, reward: float) -> float:
+        if self.steps_beyond_terminated is None:
+            self.steps_beyond_terminated = 0
+            return reward
+        if self.steps_beyond_terminated == 0:
+            logger.warn(
+                "step() was called after this environment returned terminated = True. Call reset() then: "
+                "further steps earn no reward."
+            )
+        self.steps_beyond_terminated += 1
+        return -1.0 if self.sutton_barto_reward else 0.0
+
+    @classmethod
+    def draw(cls) -> Callable[..., None]:
+        """The function that draws a CartPole."""
+        from gymcore.envs.classic_control.drawing import draw_cartpole
+
+        return draw_cartpole
+
+    def scene(self) -> dict[str, Any]:
+        """Pole length and width of the track."""
+        return {"length": self.length, "x_threshold": self.x_threshold}
+
+
+def make_spaces() -> tuple[spaces.Box, spaces.Discrete]:
+    """Observation and action space. Bounds are twice the thresholds: the last step may be beyond."""
+    high = np.array(
+        [2 * CartPoleEnv.x_threshold, math.inf, 2 * CartPoleEnv.theta_threshold_radians, math.inf],
+        np.float32,
+    )
+    return spaces.Box(-high, high, dtype=np.float32), spaces.Discrete(2)
+
+
+class CartPoleVectorEnv(NativeVectorEnv):
+    """Many CartPoles in one batch; see `NativeVectorEnv`."""
+
+    env_class = CartPoleEnv
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        max_episode_steps: int | None = 500,
+        render_mode: str | None = None,
+        sutton_barto_reward: Any = False,
+        **options: Any,
+    ) -> None:
+        """Make the batch; `options` are those of `NativeVectorEnv`."""
+        super().__init__(
+            num_envs, max_episode_steps, render_mode, sutton_barto_reward=sutton_barto_reward, **options
+        )

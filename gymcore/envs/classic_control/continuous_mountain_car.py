@@ -1,0 +1,93 @@
+"""MountainCarContinuous: the mountain car with a force to choose, and a cost for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gymcore import spaces
+from gymcore.envs.native import NativeContinuousEnv
+from gymcore.envs.native_parameters import Parameter, as_positive
+from gymcore.vector.native_vector_env import NativeVectorEnv
+
+
+class Continuous_MountainCarEnv(NativeContinuousEnv):
+    """A car in a valley, pushed by a force between -1 and 1.
+
+    Equations: Moore (1990). State and observation are float32, as Gymnasium computes them.
+
+    - Observation float32 [2]: position, velocity (a step). Action float32 [1]: force.
+    - Reward: -0.1 times the squared action (as given, not as clipped), and 100 at the goal.
+    - Reset options `low`, `high`: bounds of the uniform start position (-0.6, -0.4).
+
+    Attributes: min_action, max_action, min_position, max_position, max_speed, goal_position,
+    goal_velocity, power.
+
+    Example:
+        >>> import gymcore as gym
+        >>> env = gym.make("MountainCarContinuous-v0")
+        >>> observation, info = env.reset(seed=1)
+        >>> env.step(env.action_space.low)[1:]
+        (-0.1, False, False, {})
+    """
+
+    metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 30}  # noqa: RUF012
+    kernel_module = "gymcore_ext.physics.mountain_car_continuous"
+
+    min_action = Parameter()
+    max_action = Parameter()
+    min_position = Parameter()
+    max_position = Parameter()
+    max_speed = Parameter(encode=as_positive)
+    goal_position = Parameter()
+    goal_velocity = Parameter()
+    power = Parameter()
+
+    def __init__(self, render_mode: str | None = None, goal_velocity: float = 0) -> None:
+        """Make a MountainCarContinuous.
+
+        Args:
+            render_mode: None, "human" or "rgb_array".
+            goal_velocity: least velocity at the goal.
+        """
+        super().__init__(render_mode, goal_velocity=goal_velocity)
+        self.low_state = np.array([self.min_position, -self.max_speed], np.float32)
+        self.high_state = np.array([self.max_position, self.max_speed], np.float32)
+        self.observation_space = spaces.Box(self.low_state, self.high_state, dtype=np.float32)
+        self.action_space = spaces.Box(self.min_action, self.max_action, (1,), np.float32)
+
+    @classmethod
+    def draw(cls) -> Callable[..., None]:
+        """The function that draws a MountainCar."""
+        from gymcore.envs.classic_control.drawing import draw_mountain_car
+
+        return draw_mountain_car
+
+    def scene(self) -> dict[str, Any]:
+        """Where the flag stands, and the ends of the track."""
+        return {
+            "goal_position": self.goal_position,
+            "min_position": self.min_position,
+            "max_position": self.max_position,
+        }
+
+
+class Continuous_MountainCarVectorEnv(NativeVectorEnv):
+    """Many MountainCarContinuous in one batch; see `NativeVectorEnv`."""
+
+    env_class = Continuous_MountainCarEnv
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        max_episode_steps: int | None = 999,
+        render_mode: str | None = None,
+        goal_velocity: Any = 0,
+        **options: Any,
+    ) -> None:
+        """Make the batch; `options` are those of `NativeVectorEnv`."""
+        super().__init__(
+            num_envs, max_episode_steps, render_mode, goal_velocity=goal_velocity, **options
+        )

@@ -1,0 +1,320 @@
+"""A compiled environment as a single `Env`: a batch of one over the kernel that batches run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error, logger
+from gymcore.core import ActType, Env
+from gymcore.envs.native_parameters import Derived, Parameter
+from gymcore.envs.native_state import lane_indices, load_lanes, save_lanes
+from gymcore.utils import seeding
+from gymcore_ext.batch import Batch, kernel_facts
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+# Mode of a Batch that leaves the lifecycle to the wrappers around a single environment.
+SINGLE = 3
+
+
+class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
+    """Base of the compiled environments. A subclass declares; `gymcore_ext` computes.
+
+    A subclass sets `kernel_module`, its spaces and `metadata`, declares physics parameters as
+    `Parameter` attributes, and describes its picture with `picture_size`, `draw` and `scene`.
+
+    Observations are new arrays that the caller may keep. `np_random` is a view of the lane's own
+    random stream. One thread at a time may use an environment.
+    """
+
+    kernel_module: ClassVar[str]
+    picture_size: ClassVar[tuple[int, int]] = (600, 400)
+    parameters: ClassVar[dict[str, Parameter]] = {}
+    derived: ClassVar[frozenset[str]] = frozenset()
+    _kernel_facts: ClassVar[dict[str, Any] | None] = None
+
+    # Lanes of a vector environment are looked at through objects that share its batch.
+    _lane: int = 0
+    _renderer: Any = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        declared = {**cls.__dict__}
+        cls.parameters = {
+            **cls.parameters,
+            **{name: value for name, value in declared.items() if isinstance(value, Parameter)},
+        }
+        cls.derived = cls.derived | {
+            name for name, value in declared.items() if isinstance(value, Derived)
+        }
+
+    def __init__(self, render_mode: str | None = None, **parameters: Any) -> None:
+        """Make the batch of one.
+
+        Args:
+            render_mode: one of `metadata["render_modes"]`, or None.
+            **parameters: values of declared `Parameter` attributes.
+        """
+        self.render_mode = render_mode
+        self._batch = self.make_batch(1, mode=SINGLE)
+        for name, value in parameters.items():
+            setattr(self, name, value)
+
+    @classmethod
+    def kernel_facts(cls) -> dict[str, Any]:
+        """Sizes, names and defaults of the kernel (see `gymcore_ext.batch.kernel_facts`)."""
+        if cls._kernel_facts is None:
+            cls._kernel_facts = kernel_facts(import_module(cls.kernel_module).kernel)
+        return cls._kernel_facts
+
+    @classmethod
+    def make_batch(cls, num_envs: int, **options: Any) -> Batch:
+        """Lane memory over this environment's kernel."""
+        return Batch(import_module(cls.kernel_module).kernel, num_envs, errors=error, **options)
+
+    @classmethod
+    def lane_of(cls, envs: Any, lane: int) -> Self:
+        """One lane of a native vector environment, to look at and to set parameters of."""
+        self = object.__new__(cls)
+        self._batch = envs._batch
+        self._lane = lane
+        self.render_mode = envs.render_mode
+        self.spec = envs.spec
+        self.observation_space = envs.single_observation_space
+        self.action_space = envs.single_action_space
+        self._np_random = envs._batch.generator(lane)
+        self._np_random_seed = envs.np_random_seed[lane]
+        return self
+
+    # --- stepping ------------------------------------------------------------------------------
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        """Begin an episode; see `Env.reset`.
+
+        Args:
+            seed: seeds `np_random`, as in Gymnasium.
+            options: bounds of the initial state, by the names the class documents.
+
+        Raises:
+            InvalidArgument: bounds that are no finite numbers, or the wrong way round.
+        """
+        bounds = self.reset_bounds(options)
+        if seed is not None:
+            self._seed(seeding.checked_seed(seed))
+        elif self._np_random is None:
+            self._seed(seeding.np_random()[1])
+        observation = self._batch.reset(bounds=bounds)
+        if self.render_mode == "human":
+            self.render()
+        return observation, {}
+
+    @classmethod
+    def reset_bounds(cls, options: dict[str, Any] | None) -> tuple[float, ...] | None:
+        """The kernel's reset bounds as the options give them; None for its defaults."""
+        if not options:
+            return None
+        defaults = cls.kernel_facts()["bounds"]
+        bounds = {name: as_bound(options.get(name, value)) for name, value in defaults.items()}
+        if "low" in bounds and not bounds["low"] <= bounds["high"]:
+            raise error.InvalidArgument(
+                f"Lower bound ({bounds['low']}) must be lower than higher bound ({bounds['high']})."
+            )
+        return tuple(bounds.values())
+
+    def _seed(self, seed: int) -> None:
+        self._batch.seed(seed, 0, 1)
+        self._np_random_seed = seed
+        self._np_random = self._batch.generator(0)
+
+    def _invalid(self, action: Any) -> error.InvalidAction:
+        return error.InvalidAction(
+            f"action: {action!r} ({type(action)}) invalid, expected an element of {self.action_space}"
+        )
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """Generator over the lane's random stream: drawing from it moves the stream."""
+        if self._np_random is None:
+            self._seed(seeding.np_random()[1])
+        return self._np_random  # type: ignore[return-value]
+
+    @np_random.setter
+    def np_random(self, value: np.random.Generator) -> None:
+        try:
+            state = value.bit_generator.state
+            self.np_random.bit_generator.state = state
+        except (AttributeError, ValueError):
+            raise error.ArgumentTypeError(
+                f"np_random: expected a numpy.random.Generator over PCG64, got {value!r}"
+            ) from None
+        self._np_random_seed = -1
+
+    # --- state ---------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> npt.NDArray[np.float64] | None:
+        """The physics state, float64 [state_size], a copy; None before the first reset.
+
+        Assign a sequence to change it.
+        """
+        if not self._batch.is_ready:
+            return None
+        return self._batch.view_state()[:, self._lane].copy()  # type: ignore[no-any-return]
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        if value is None:
+            return
+        names = self.kernel_facts()["state_names"]
+        numbers = np.asarray(value, np.float64)
+        if numbers.shape != (len(names),):
+            raise error.InvalidArgument(
+                f"state: expected {len(names)} numbers ({', '.join(names)}), got {value!r}"
+            )
+        self._batch.view_state()[:, self._lane] = numbers
+        self._batch.mark_ready()
+
+    def get_state(self) -> npt.NDArray[Any]:
+        """Everything that decides what comes next, random stream included: a structured array [1]."""
+        return save_lanes(self._batch, self.kernel_facts(), lane_indices([self._lane], self._lane + 1))
+
+    def set_state(self, state: npt.NDArray[Any]) -> None:
+        """Continue from what `get_state` returned, bit for bit.
+
+        Raises:
+            InvalidArgument: the state of another environment.
+        """
+        if self._np_random is None:
+            self._seed(0)
+        load_lanes(self._batch, self.kernel_facts(), state, lane_indices([self._lane], self._lane + 1))
+        self._np_random_seed = -1
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Constructor state, and the lane as bytes: batches and windows are made again."""
+        kept = {k: v for k, v in self.__dict__.items() if k not in ("_batch", "_np_random", "_renderer")}
+        kept["_saved"] = self.get_state(), self._batch.is_ready, self._np_random is not None
+        return kept
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """Make the batch again and put the lane back."""
+        saved, ready, seeded = kept.pop("_saved")
+        self.__dict__.update(kept)
+        self._lane = 0
+        self._batch = self.make_batch(1, mode=SINGLE)
+        load_lanes(self._batch, self.kernel_facts(), saved, lane_indices(None, 1))
+        if not ready:
+            self._batch.forget()
+        self._np_random = self._batch.generator(0) if seeded else None
+
+    # --- pictures ------------------------------------------------------------------------------
+
+    @classmethod
+    def draw(cls) -> Callable[..., None]:
+        """The function that draws the environment (`gymcore.envs.rendering`)."""
+        raise NotImplementedError
+
+    def scene(self) -> dict[str, Any]:
+        """What the drawing function wants to know besides the state."""
+        return {}
+
+    def render(self) -> npt.NDArray[np.uint8] | None:
+        """The frame [height, width, 3] uint8 for "rgb_array"; a window and None for "human"."""
+        if self.render_mode is None:
+            name = self.spec.id if self.spec is not None else type(self).__name__
+            logger.warn(
+                "You are calling render method without specifying any render mode. You can specify the "
+                f'render_mode at initialization, e.g. gym.make("{name}", render_mode="rgb_array")'
+            )
+            return None
+        state = self.state
+        if state is None:
+            return None
+        return self._picture(self.render_mode, state)
+
+    def _picture(self, render_mode: str, state: npt.NDArray[np.float64]) -> npt.NDArray[np.uint8] | None:
+        if self._renderer is None:
+            from gymcore.envs.rendering import Renderer
+
+            title = self.spec.id if self.spec is not None else type(self).__name__
+            fps = self.metadata["render_fps"]
+            self._renderer = Renderer(type(self).draw(), self.picture_size, fps, render_mode, title)
+        return self._renderer.render(state, **self.scene())  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Close the window and end the environment; later steps raise ClosedEnvironmentError."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+        self._batch.close()
+
+
+def as_bound(value: Any) -> float:
+    """A reset option as a finite float."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise error.InvalidArgument(f"An option ({value}) could not be converted to a float.") from None
+    if not math.isfinite(number):
+        raise error.InvalidArgument(f"An option ({value}) must be a finite number.")
+    return number
+
+
+class NativeDiscreteEnv(NativeEnv[int]):
+    """A compiled environment with discrete actions."""
+
+    def step(
+        self, action: int
+    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Step by one action of `action_space`; see `Env.step`.
+
+        Raises:
+            InvalidAction: no element of `action_space`.
+            ResetNeeded: before the first reset.
+            ClosedEnvironmentError: after close.
+        """
+        if not self.action_space.contains(action):
+            raise self._invalid(action)
+        observation, reward, terminated = self._batch.step_single(action)
+        if self.render_mode == "human":
+            self.render()
+        return observation, reward, terminated, False, {}
+
+
+class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
+    """A compiled environment with float32 actions, clipped by its physics."""
+
+    def step(
+        self, action: npt.NDArray[np.float32]
+    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Step by a float32 array of the shape of `action_space`; see `Env.step`.
+
+        Other numbers are rounded to float32; values outside the bounds are for the physics to clip.
+
+        Raises:
+            InvalidAction: another shape, no numbers, or nan.
+            ResetNeeded: before the first reset.
+            ClosedEnvironmentError: after close.
+        """
+        try:
+            checked = np.ascontiguousarray(action, np.float32)
+        except (TypeError, ValueError):
+            raise self._invalid(action) from None
+        if checked.shape != self.action_space.shape or np.isnan(checked).any():
+            raise self._invalid(action)
+        observation, reward, terminated = self._batch.step_single_continuous(checked)
+        self._acted(checked)
+        if self.render_mode == "human":
+            self.render()
+        return observation, reward, terminated, False, {}
+
+    def _acted(self, action: npt.NDArray[np.float32]) -> None:
+        """Remember what the picture shows of an action."""
