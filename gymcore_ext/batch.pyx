@@ -4,32 +4,24 @@ Python validates what actions mean (spaces, options) and turns ended lanes into 
 GIL is released, and everything per lane happens in engine.pxd.
 """
 cimport numpy as cnp
-from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from gymcore_ext.actions cimport checked_actions
 from gymcore_ext.arrays cimport ArrayRing, array_pointer
 from gymcore_ext.engine cimport (
-    BLOCK, DISABLED, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, SAME_STEP, SINGLE, advance, best_isa, kernel_t, lanes_t,
-    lifecycles, outputs_t, pool_free, pool_new, pool_run, pool_t, reset_lanes, rng_seed_range, rng_t, roll,
+    DISABLED, SAME_STEP, SINGLE, advance, kernel_t, lanes_t, outputs_t, pool_free, pool_new, pool_run, pool_t,
+    reset_lanes, roll,
 )
+from gymcore_ext.lane_memory cimport LaneMemory
 
 import os
 import time
 
 import numpy as np
 
-from gymcore_ext.lane_random import lane_generator
+from gymcore_ext.lane_memory import ISA_NAMES, choose_isa, kernel_facts  # noqa: F401 (part of this module's face)
 
 cnp.import_array()
-
-
-cdef extern from "memory.h":
-    void* zeroed "gymcore_zeroed"(size_t size) noexcept nogil
-
-ISA_NAMES = ("baseline", "x86-64-v3", "x86-64-v4")[:ISA_COUNT]
 
 # Below this many lanes a step is shorter than giving the GIL away and taking it back.
 cdef enum:
@@ -67,46 +59,7 @@ cdef int64_t roll_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     return roll(job.lanes, job.actions, job.out, job.steps, lo, hi)
 
 
-def kernel_facts(object capsule):
-    """Sizes, names and defaults of a kernel capsule, as a dict."""
-    cdef const kernel_t* kernel = _kernel(capsule)
-
-    def names(text):
-        return tuple(text.decode().split())
-
-    return {
-        "name": kernel.name.decode(),
-        "state_names": names(kernel.state_names),
-        "parameters": dict(zip(names(kernel.parameter_names), [
-            kernel.parameter_defaults[k] for k in range(kernel.parameter_count)])),
-        "bounds": dict(zip(names(kernel.bound_names), [kernel.bound_defaults[k] for k in range(kernel.bound_count)])),
-        "observation_size": kernel.observation_size,
-        "discrete_actions": kernel.discrete_actions,
-        "action_size": kernel.action_size,
-    }
-
-
-cdef const kernel_t* _kernel(object capsule) except NULL:
-    if not PyCapsule_IsValid(capsule, KERNEL_CAPSULE):
-        raise TypeError(f"kernel: expected a capsule named {KERNEL_CAPSULE.decode()}, got {type(capsule).__name__}")
-    cdef const kernel_t* kernel = <const kernel_t*> PyCapsule_GetPointer(capsule, KERNEL_CAPSULE)
-    if kernel.abi != KERNEL_ABI:
-        raise ValueError(f"kernel: built for engine ABI {kernel.abi}, this engine has {KERNEL_ABI}: build it again")
-    return kernel
-
-
-def choose_isa(name=None):
-    """Index into ISA_NAMES: the best one this processor has, or the one named by the argument or GYMCORE_ISA."""
-    best = best_isa()
-    name = os.environ.get("GYMCORE_ISA") if name is None else name
-    if not name:
-        return best
-    if name not in ISA_NAMES[:best + 1]:
-        raise ValueError(f"GYMCORE_ISA: expected one of {', '.join(ISA_NAMES[:best + 1])} on this machine, got {name!r}")
-    return ISA_NAMES.index(name)
-
-
-cdef class Batch:
+cdef class Batch(LaneMemory):
     """Lanes of one environment: state, parameters, random streams and lifecycle of each, and the outputs of a step.
 
     Args:
@@ -125,87 +78,29 @@ cdef class Batch:
     After an error nothing has changed. One thread at a time may use a batch; a second one gets ConcurrentUseError.
     """
 
-    cdef lanes_t lanes
-    cdef double** columns             # state columns, then parameter columns
-    cdef void* memory
-    cdef double* varied               # per-lane parameters, when there are any
-    cdef double[64] shared            # parameters that all lanes share
     cdef pool_t* pool
     cdef int pool_generation, num_threads
-    cdef bint busy, ready, closed, statistics
-    cdef object errors, capsule
     cdef tuple action_shape
-    cdef ArrayRing observations, rewards, terminated, truncated, finals, returns, lengths, times
-    cdef readonly object final_observations, episode_returns, episode_lengths, episode_times
-    cdef readonly Py_ssize_t num_envs
-    cdef readonly str isa
+    cdef ArrayRing observations, rewards, terminated, truncated, ends, finals, returns, lengths, times
+    # Of the last step: which lanes ended, and what they ended with.
+    cdef readonly object ended, final_observations, episode_returns, episode_lengths, episode_times
 
     def __cinit__(
         self, object kernel, Py_ssize_t num_envs, *, int64_t limit=0, int mode=0, int num_threads=1, bint reuse=False,
         bint statistics=False, object errors, object isa=None,
     ):
-        cdef const kernel_t* facts = _kernel(kernel)
-        if num_envs < 1:
-            raise errors.InvalidArgument(f"num_envs: expected at least 1, got {num_envs}")
+        cdef const kernel_t* facts = self.lanes.kernel
         if num_threads < 1:
             raise errors.InvalidArgument(f"num_threads: expected at least 1, got {num_threads}")
         if limit < 0:
             raise errors.InvalidArgument(f"limit: expected 0 for none or a positive number of steps, got {limit}")
-        cdef int level = choose_isa(isa)
-        self.isa = ISA_NAMES[level]
-        self.capsule = kernel
-        self.errors = errors
-        self.num_envs = num_envs
         self.num_threads = num_threads
-        self.statistics = statistics
-        self.lanes.kernel = facts
         self.action_shape = (num_envs,)
         if facts.action_size:
             self.action_shape = (num_envs, facts.action_size)
-        self.lanes.loops = &facts.loops[level]
-        self.lanes.lifecycle = &lifecycles[level]
-        self.lanes.num_envs = num_envs
         self.lanes.limit = <int32_t> min(limit, 0x7FFFFFFF) if limit else 0x7FFFFFFF
         self.lanes.mode = mode
-        self._allocate()
         self._outputs(reuse)
-
-    cdef _allocate(self):
-        """One block of zeroed memory, every column at a cache line."""
-        cdef const kernel_t* facts = self.lanes.kernel
-        cdef size_t n = self._padded()
-        cdef size_t columns = facts.state_count + 1 + self.statistics  # and returns, started
-        cdef size_t size = n * (8 * columns + sizeof(rng_t) + 4 + 1)
-        cdef size_t table = (facts.state_count + facts.parameter_count) * sizeof(double*)
-        cdef char* place
-        cdef int k
-        self.columns = <double**> PyMem_RawCalloc(1, table)
-        self.memory = zeroed(size + 64)
-        if self.columns == NULL or self.memory == NULL:
-            raise MemoryError(f"num_envs: no memory for {self.num_envs} lanes of {facts.name.decode()} ({size} bytes)")
-        place = <char*> ((<size_t> self.memory + 63) & ~<size_t> 63)
-        for k in range(facts.state_count):
-            self.columns[k] = <double*> place
-            place += 8 * n
-        self.lanes.returns = <double*> place
-        place += 8 * n
-        if self.statistics:
-            self.lanes.started = <double*> place
-            place += 8 * n
-        self.lanes.rngs = <rng_t*> place
-        place += sizeof(rng_t) * n
-        self.lanes.elapsed = <int32_t*> place
-        self.lanes.ended = <uint8_t*> (place + 4 * n)
-        for k in range(facts.parameter_count):
-            self.shared[k] = facts.parameter_defaults[k]
-            self.columns[facts.state_count + k] = &self.shared[k]
-        self.lanes.columns.state = self.columns
-        self.lanes.columns.parameters = self.columns + facts.state_count
-        self.lanes.columns.parameter_stride = 0
-
-    cdef size_t _padded(self) noexcept:
-        """Length of a column: a whole number of cache lines, whatever the type."""
-        return (self.num_envs + 63) & ~<size_t> 63 if self.num_envs > 64 else self.num_envs
 
     cdef _outputs(self, bint reuse):
         cdef Py_ssize_t n = self.num_envs, size = self.lanes.kernel.observation_size
@@ -216,6 +111,8 @@ cdef class Batch:
         self.rewards = ArrayRing((n,), np.float64, reuse)
         self.terminated = ArrayRing((n,), np.bool_, reuse)
         self.truncated = ArrayRing((n,), np.bool_, reuse)
+        if self.lanes.mode == SAME_STEP or self.statistics:
+            self.ends = ArrayRing((n,), np.bool_, reuse)
         if self.lanes.mode == SAME_STEP:
             self.finals = ArrayRing(shape, np.float32, reuse)
         if self.statistics:
@@ -225,9 +122,6 @@ cdef class Batch:
 
     def __dealloc__(self):
         self._drop_pool()
-        PyMem_RawFree(self.varied)
-        PyMem_RawFree(self.columns)
-        PyMem_RawFree(self.memory)
 
     cdef _drop_pool(self):
         # In the child of a fork the pool's threads do not exist: its memory is left alone.
@@ -241,20 +135,6 @@ cdef class Batch:
         self.closed = True
         self.busy = False
         self._drop_pool()
-
-    # --- one caller at a time -------------------------------------------------------------------------------------
-
-    cdef int _enter(self, bint needs_reset) except -1:
-        """Claim the batch for one call. Between this and `busy = False` nothing may raise without lowering it."""
-        if self.busy:
-            raise self.errors.ConcurrentUseError("this batch is being stepped by another thread; use one at a time")
-        if needs_reset:
-            if self.closed:
-                raise self.errors.ClosedEnvironmentError("the environment was closed; make a new one")
-            if not self.ready:
-                raise self.errors.ResetNeeded("step: expected reset() before the first step()")
-        self.busy = True
-        return 0
 
     # --- stepping -------------------------------------------------------------------------------------------------
 
@@ -340,10 +220,14 @@ cdef class Batch:
         return observations, rewards, terminated, truncated, count
 
     cdef int _take_extras(self, outputs_t* out) except -1:
+        out.ended = NULL
         out.final_observations = NULL
         out.episode_returns = NULL
+        if self.ends is not None:
+            # Ours must be gone before a ring is asked, or its array would never be free.
+            self.ended = None
+            self.ended = self.ends.take(<void**> &out.ended)
         if self.finals is not None:
-            # Ours must be gone before the ring is asked, or the array would never be free.
             self.final_observations = None
             self.final_observations = self.finals.take(<void**> &out.final_observations)
         if self.statistics:
@@ -403,6 +287,7 @@ cdef class Batch:
             steps = shape[0]
             lead = (steps, self.num_envs)
             self._bind(&out, observations, rewards, terminated, truncated, lead)
+            out.ended = NULL
             out.final_observations = NULL
             out.episode_returns = NULL
             if final_observations is not None:
@@ -437,6 +322,7 @@ cdef class Batch:
             out.rewards = &reward
             out.terminated = &terminated
             out.truncated = &truncated
+            out.ended = NULL
             out.final_observations = NULL
             out.episode_returns = NULL
             advance(&self.lanes, action, &out, 0, 1)
@@ -445,18 +331,6 @@ cdef class Batch:
         return observation, reward, terminated != 0
 
     # --- resetting ------------------------------------------------------------------------------------------------
-
-    def seed(self, object entropy, Py_ssize_t lo, Py_ssize_t hi):
-        """Seed lanes lo, lo + 1, ... of [lo, hi) with entropy, entropy + 1, ... (a non-negative int of any size)."""
-        cdef uint32_t[::1] words
-        cdef int count = max(1, (entropy.bit_length() + 31) // 32)
-        if not 0 <= lo <= hi <= self.num_envs:
-            raise IndexError(f"lanes [{lo}, {hi}) are not in [0, {self.num_envs})")
-        words = np.frombuffer(bytearray(int(entropy).to_bytes(4 * count + 4, "little")), np.uint32)
-        self._enter(False)
-        with nogil:
-            rng_seed_range(self.lanes.rngs + lo, hi - lo, &words[0], count)
-        self.busy = False
 
     def reset(self, mask=None, bounds=None):
         """Begin new episodes, in the lanes of a bool [num_envs] mask or in all.
@@ -503,88 +377,6 @@ cdef class Batch:
         array = self.observations.take(<void**> &observations)
         self.lanes.loops.observe(&self.lanes.columns, observations, 0, self.lanes.num_envs)
         return array
-
-    def mark_ready(self):
-        """Allow steps without a reset: the caller has written every lane's state."""
-        self.ready = True
-
-    def forget(self):
-        """Want a reset before the next step, as a new batch does."""
-        self.ready = False
-
-    @property
-    def is_ready(self):
-        """Whether the lanes have a state: reset was called, or mark_ready."""
-        return self.ready
-
-    # --- what Python may look at ----------------------------------------------------------------------------------
-
-    cdef cnp.ndarray _view(self, void* data, int typenum, tuple shape):
-        """A NumPy view of lane memory that keeps this batch alive."""
-        cdef cnp.npy_intp dims[2]
-        cdef int rank = len(shape)
-        for k in range(rank):
-            dims[k] = shape[k]
-        array = cnp.PyArray_SimpleNewFromData(rank, dims, typenum, data)
-        cnp.set_array_base(array, self)
-        return array
-
-    def view_state(self):
-        """float64 [state_count, num_envs], a view: a row for every state column."""
-        cdef size_t n = self._padded()
-        whole = self._view(self.columns[0], cnp.NPY_FLOAT64, (self.lanes.kernel.state_count, n))
-        return whole[:, :self.num_envs]
-
-    def view_random(self):
-        """uint64 [num_envs, 5], a view: state (high, low), increment (high, low), and the buffered 32-bit half."""
-        return self._view(self.lanes.rngs, cnp.NPY_UINT64, (self.num_envs, sizeof(rng_t) // 8))
-
-    def view_lifecycle(self):
-        """Views [num_envs]: ended (bool), elapsed (int32), returns (float64)."""
-        return (
-            self._view(self.lanes.ended, cnp.NPY_BOOL, (self.num_envs,)),
-            self._view(self.lanes.elapsed, cnp.NPY_INT32, (self.num_envs,)),
-            self._view(self.lanes.returns, cnp.NPY_FLOAT64, (self.num_envs,)),
-        )
-
-    def generator(self, Py_ssize_t lane):
-        """numpy.random.Generator over the lane's own stream: a view."""
-        if not 0 <= lane < self.num_envs:
-            raise IndexError(f"lane {lane} is not in [0, {self.num_envs})")
-        return lane_generator(self, <size_t> (self.lanes.rngs + lane))
-
-    def get_parameters(self):
-        """float64 [parameter_count, 1] when all lanes share their parameters, else [parameter_count, num_envs]; a copy."""
-        cdef int count = self.lanes.kernel.parameter_count
-        if self.lanes.columns.parameter_stride == 0:
-            return self._view(self.shared, cnp.NPY_FLOAT64, (count, 1)).copy()
-        return self._view(self.varied, cnp.NPY_FLOAT64, (count, self.num_envs)).copy()
-
-    def set_parameters(self, cnp.ndarray values):
-        """Take float64 [parameter_count, 1] for all lanes or [parameter_count, num_envs] for each."""
-        cdef const kernel_t* facts = self.lanes.kernel
-        cdef bint shared = values.shape[1] == 1
-        cdef size_t width = 1 if shared else self.num_envs
-        cdef double* place
-        cdef double* data = <double*> array_pointer(
-            values, "parameters", cnp.NPY_FLOAT64, (facts.parameter_count, width), False, self.errors)
-        cdef int k
-        self._enter(False)
-        try:
-            if shared:
-                place = self.shared
-            else:
-                if self.varied == NULL:
-                    self.varied = <double*> PyMem_RawCalloc(facts.parameter_count * width, sizeof(double))
-                    if self.varied == NULL:
-                        raise MemoryError("parameters: no memory for one value a lane")
-                place = self.varied
-            memcpy(place, data, facts.parameter_count * width * sizeof(double))
-            for k in range(facts.parameter_count):
-                self.columns[facts.state_count + k] = place + k * width
-            self.lanes.columns.parameter_stride = 0 if shared else 1
-        finally:
-            self.busy = False
 
     def run_physics(self, actions, observations, rewards, terminated):
         """Physics and observations of actions [T, num_envs, ...] alone, into arrays [num_envs, ...].

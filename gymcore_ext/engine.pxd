@@ -5,7 +5,7 @@ Lanes that ended in the step before (NEXT_STEP) go through the physics with the 
 reset: cheaper than leaving them out of the vector loop.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 
 cdef extern from "kernel.h":
@@ -50,6 +50,10 @@ cdef extern from "kernel.h":
     uint64_t rng_next64 "gymcore_rng_next64"(rng_t* rng) noexcept nogil
     uint32_t rng_next32 "gymcore_rng_next32"(rng_t* rng) noexcept nogil
     double rng_double "gymcore_rng_double"(rng_t* rng) noexcept nogil
+
+
+cdef extern from "lane_math.h":
+    double round_half_even "gymcore_round"(double x) noexcept nogil
 
 
 cdef extern from "platform.h":
@@ -123,6 +127,7 @@ ctypedef struct outputs_t:
     double* rewards
     uint8_t* terminated
     uint8_t* truncated
+    uint8_t* ended             # which lanes ended in this step, before any reset; or NULL
     float* final_observations  # SAME_STEP: last observations of ended lanes, zero elsewhere; or NULL
     double* episode_returns    # of lanes that ended in this step, zero elsewhere; these three or NULL
     int64_t* episode_lengths
@@ -173,6 +178,8 @@ cdef inline int64_t advance_block(
             out.truncated[i] = 0
         reset_lanes(self, self.kernel.bound_defaults, lanes, pending)
 
+    if out.ended != NULL:
+        memcpy(out.ended + lo, self.ended + lo, hi - lo)
     if out.episode_returns != NULL:
         memset(out.episode_returns + lo, 0, (hi - lo) * sizeof(double))
         memset(out.episode_lengths + lo, 0, (hi - lo) * sizeof(int64_t))
@@ -189,7 +196,8 @@ cdef inline int64_t advance_block(
                 i = lanes[k]
                 out.episode_returns[i] = self.returns[i]
                 out.episode_lengths[i] = self.elapsed[i]
-                out.episode_times[i] = self.clock - self.started[i]
+                # To the microsecond, as users of the wrapper see it.
+                out.episode_times[i] = round_half_even((self.clock - self.started[i]) * 1e6) / 1e6
         if self.mode == SAME_STEP:
             if out.final_observations != NULL:
                 for k in range(count):
@@ -242,6 +250,7 @@ cdef inline int64_t roll(
     cdef int64_t size = self.kernel.observation_size
     cdef int64_t action_bytes = width * (4 * self.kernel.action_size if self.kernel.action_size else 8)
     cdef outputs_t here
+    here.ended = NULL
     here.episode_returns = NULL
     here.episode_lengths = NULL
     here.episode_times = NULL

@@ -15,7 +15,8 @@ from gymcore.core import ActType, Env
 from gymcore.envs.native_parameters import Derived, Parameter
 from gymcore.envs.native_state import lane_indices, load_lanes, save_lanes
 from gymcore.utils import seeding
-from gymcore_ext.batch import Batch, kernel_facts
+from gymcore_ext.batch import Batch
+from gymcore_ext.lane_memory import kernel_facts
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -69,7 +70,7 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
 
     @classmethod
     def kernel_facts(cls) -> dict[str, Any]:
-        """Sizes, names and defaults of the kernel (see `gymcore_ext.batch.kernel_facts`)."""
+        """Sizes, names and defaults of the kernel (see `gymcore_ext.lane_memory.kernel_facts`)."""
         if cls._kernel_facts is None:
             cls._kernel_facts = kernel_facts(import_module(cls.kernel_module).kernel)
         return cls._kernel_facts

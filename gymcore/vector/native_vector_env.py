@@ -204,7 +204,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             ConcurrentUseError: another thread is stepping this environment.
         """
         observations, rewards, terminated, truncated, ended = self._batch.step(actions)
-        infos = self._infos(terminated, truncated) if ended and self._reports else {}
+        infos = self._infos() if ended and self._reports else {}
         if self.render_mode is not None:
             self._acted(actions)
         return observations, rewards, terminated, truncated, infos
@@ -231,7 +231,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             The infos that `step` would return.
         """
         ended = self._batch.step_into(actions, observations, rewards, terminated, truncated)
-        infos = self._infos(terminated, truncated) if ended and self._reports else {}
+        infos = self._infos() if ended and self._reports else {}
         if self.render_mode is not None:
             self._acted(actions)
         return infos
@@ -276,22 +276,22 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         self._batch.rollout(actions, observations, rewards, terminated, truncated, final_observations)
         return Rollout(observations, rewards, terminated, truncated, final_observations)
 
-    def _infos(self, terminated: Bools, truncated: Bools) -> dict[str, Any]:
+    def _infos(self) -> dict[str, Any]:
         """The infos of a step in which episodes ended, as Gymnasium lays them out."""
-        ended = terminated | truncated
+        batch = self._batch
         infos: dict[str, Any] = {}
         if self._same_step:
-            infos["final_obs"] = self._batch.final_observations
-            infos["_final_obs"] = ended
+            infos["final_obs"] = batch.final_observations
+            infos["_final_obs"] = batch.ended
             infos["final_info"] = {}
-            infos["_final_info"] = ended.copy()
+            infos["_final_info"] = batch.ended
         if self._statistics:
             infos["episode"] = {
-                "r": self._batch.episode_returns,
-                "l": self._batch.episode_lengths,
-                "t": self._batch.episode_times.round(6),
+                "r": batch.episode_returns,
+                "l": batch.episode_lengths,
+                "t": batch.episode_times,
             }
-            infos["_episode"] = ended.copy()
+            infos["_episode"] = batch.ended
         return infos
 
     # --- random streams ------------------------------------------------------------------------

@@ -49,6 +49,7 @@ GYMCORE_INLINE double gymcore_select(int condition, double a, double b)
     return gymcore_from_bits((gymcore_bits(a) & mask) | (gymcore_bits(b) & ~mask));
 }
 
+/* Nearest integer, ties to even, for |x| < 2^51. */
 GYMCORE_INLINE double gymcore_round(double x) { return (x + GYMCORE_ROUND_SHIFT) - GYMCORE_ROUND_SHIFT; }
 
 /* Largest integer not above x, for |x| < 2^51. */

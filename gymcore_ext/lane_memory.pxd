@@ -1,0 +1,21 @@
+"""LaneMemory: where the lanes of a batch live."""
+cimport numpy as cnp
+
+from gymcore_ext.engine cimport lanes_t
+
+
+cdef class LaneMemory:
+    cdef lanes_t lanes
+    cdef double** columns             # state columns, then parameter columns
+    cdef void* memory
+    cdef double* varied               # per-lane parameters, when there are any
+    cdef double[64] shared            # parameters that all lanes share
+    cdef bint busy, ready, closed, statistics
+    cdef object errors, capsule
+    cdef readonly Py_ssize_t num_envs
+    cdef readonly str isa
+
+    cdef _allocate(self)
+    cdef size_t _padded(self) noexcept
+    cdef int _enter(self, bint needs_reset) except -1
+    cdef cnp.ndarray _view(self, void* data, int typenum, tuple shape)
