@@ -1,0 +1,220 @@
+"""The bars that gymcore is held to: what is measured, how it becomes a number, what it must reach.
+
+A bar looks measurements up by name (`key/id/num_envs/threads`). Ratios are taken round by round,
+then the median: both sides of a round ran within a second of each other.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+CARTPOLE = "CartPole-v1"
+CURVE = (64, 256, 1024, 4096, 16384, 65536, 262144, 1_000_000)
+MILLION = 1_000_000
+
+
+class Measured:
+    """Seconds per environment step, in every round, of everything that was measured.
+
+    Attributes:
+        rounds: Name -> seconds a step, one entry a round.
+        values: Name -> a number measured in another way (bytes, seconds).
+        missing: Name -> why there is nothing.
+    """
+
+    def __init__(self) -> None:
+        self.rounds: dict[str, list[float]] = {}
+        self.values: dict[str, float] = {}
+        self.missing: dict[str, str] = {}
+
+    def step(self, name: str) -> float:
+        """Return the median seconds a step; KeyError if it was not measured."""
+        return statistics.median(self.rounds[name])
+
+    def faster(self, name: str, than: Iterable[str]) -> float:
+        """Return how many times the rate of `name` is that of the fastest of the others.
+
+        Raises:
+            KeyError: If `name` or all of the others are missing.
+        """
+        others = [self.rounds[other] for other in than if other in self.rounds]
+        if not others:
+            raise KeyError(next(iter(than)))
+        best = (min(each) for each in zip(*others, strict=True))
+        return statistics.median(
+            other / own for own, other in zip(self.rounds[name], best, strict=True)
+        )
+
+
+class Bar(NamedTuple):
+    """One line of the table.
+
+    Attributes:
+        measure: What is measured.
+        target: The bar in words.
+        value: Gives the number, or raises KeyError with the name of what is missing.
+        show: Formats the number.
+        met: Whether a number meets the bar.
+    """
+
+    measure: str
+    target: str
+    value: Callable[[Measured], float]
+    show: Callable[[float], str]
+    met: Callable[[float], bool]
+
+
+def name(key: str, num_envs: int, env_id: str = CARTPOLE, threads: int = 1) -> str:
+    """Return the name of a measurement."""
+    return f"{key}/{env_id}/{num_envs}/{threads}"
+
+
+def pools(num_envs: int, threads: int, env_id: str = CARTPOLE) -> list[str]:
+    """Return the names of EnvPool's measurements: with one thread, and with all."""
+    return [name("envpool", num_envs, env_id, each) for each in dict.fromkeys((1, threads))]
+
+
+def times(number: float) -> str:
+    """Format a ratio."""
+    return f"{number:.3g}x"
+
+
+def ratio(measure: str, own: str, others: list[str], least: float) -> Bar:
+    """Return a bar that asks `own` to be so many times as fast as the fastest of the others."""
+    return Bar(
+        measure,
+        f">= {least:g}x",
+        lambda measured: measured.faster(own, others),
+        times,
+        lambda number: number >= least,
+    )
+
+
+def at_most(
+    measure: str,
+    most: float,
+    unit: str,
+    scale: float,
+    value: Callable[[Measured], float],
+) -> Bar:
+    """Return a bar on an absolute number; `scale` turns it into the unit of the table."""
+    return Bar(
+        measure,
+        f"<= {most:g} {unit}".rstrip(),
+        lambda measured: value(measured) * scale,
+        lambda number: f"{number:.3g} {unit}".rstrip(),
+        lambda number: number <= most,
+    )
+
+
+def after_minimum(measured: Measured) -> float:
+    """Return by how much the cost a step rises again behind its minimum, as a ratio."""
+    costs = [measured.step(name("gymcore", each)) for each in CURVE]
+    lowest = costs.index(min(costs))
+    return max(costs[lowest:]) / costs[lowest]
+
+
+def before_minimum(measured: Measured) -> float:
+    """Return the largest rise from one size to the next before the minimum, as a ratio."""
+    costs = [measured.step(name("gymcore", each)) for each in CURVE]
+    lowest = costs.index(min(costs))
+    falling = costs[: lowest + 1]
+    rises = (after / before for before, after in itertools.pairwise(falling))
+    return max(rises, default=1.0)
+
+
+def bars(threads: int) -> list[Bar]:
+    """Return all bars, for a machine with so many usable threads."""
+    step_64, step_4096 = name("gymcore", 64), name("gymcore", 4096)
+    all_on = name("gymcore-statistics", 4096)
+    found = [
+        ratio("CartPole n=64 / EnvPool sync", step_64, pools(64, threads), 60),
+        ratio("CartPole n=64 / CartPoleVectorEnv", step_64, [name("gymnasium-vector", 64)], 20),
+        ratio("CartPole n=64 / SyncVectorEnv", step_64, [name("gymnasium-sync", 64)], 200),
+        ratio("CartPole n=64 / PufferLib native", step_64, [name("pufferlib", 64)], 2),
+        at_most("CartPole n=64, a call", 1.5, "us", 64e6, lambda m: m.step(step_64)),
+        ratio("CartPole n=4096 / EnvPool sync", step_4096, pools(4096, threads), 100),
+        ratio(
+            "CartPole n=4096 / CartPoleVectorEnv", step_4096, [name("gymnasium-vector", 4096)], 10
+        ),
+        ratio("CartPole n=4096 / PufferLib native", step_4096, [name("pufferlib", 4096)], 4),
+        at_most("CartPole n=4096, statistics on, a step", 6, "ns", 1e9, lambda m: m.step(all_on)),
+        ratio(
+            "rollout n=4096 T=128 / raw physics loop",
+            name("gymcore-rollout", 4096),
+            [name("raw-physics", 4096)],
+            0.55,
+        ),
+    ]
+    for env_id, least in (
+        ("Pendulum-v1", 50),
+        ("MountainCar-v0", 50),
+        ("MountainCarContinuous-v0", 50),
+        ("Acrobot-v1", 30),
+    ):
+        own = name("gymcore", 1024, env_id)
+        found.append(
+            ratio(f"{env_id} n=1024 / EnvPool sync", own, pools(1024, threads, env_id), least)
+        )
+    own, other = name("gymcore-make", 1), name("gymnasium-make", 1)
+    seeding = name("gymcore-seeding", MILLION)
+    large = name("gymcore", 65536)
+    found += [
+        ratio("make(CartPole-v1).step / Gymnasium", own, [other], 4),
+        Bar(
+            "cost a step from n=64: rise before its minimum",
+            "<= 1.1x",
+            before_minimum,
+            times,
+            lambda number: number <= 1.1,
+        ),
+        Bar("cost a step to n=1,000,000: rise behind it", "<= 2x", after_minimum, times,
+            lambda number: number <= 2.0),
+        at_most("memory a lane beside observations", 160, "bytes", 1, lambda m: m.values["memory"]),
+        at_most("seeding 1,000,000 lanes", 1, "s", MILLION, lambda m: m.step(seeding)),
+        at_most("import gymcore over import numpy", 60, "ms", 1e3, lambda m: m.values["import"]),
+        at_most("optional packages imported", 0, "", 1, lambda m: m.values["optional"]),
+        ratio("two threads / one, n=65536", name("gymcore", 65536, threads=2), [large], 1.7),
+    ]  # fmt: skip
+    return found
+
+
+class Group(NamedTuple):
+    """Measurements that are open together and interleaved.
+
+    Attributes:
+        title: Name for `--groups`.
+        members: `(key, id, num_envs, threads)` of each.
+    """
+
+    title: str
+    members: tuple[tuple[str, str, int, int], ...]
+
+
+def groups(threads: int) -> list[Group]:
+    """Return what has to be measured, for a machine with so many usable threads."""
+
+    def group(title: str, env_id: str, num_envs: int, *keys: str, pool: bool = True) -> Group:
+        members = [(key, env_id, num_envs, 1) for key in keys]
+        if pool:
+            members += [("envpool", env_id, num_envs, t) for t in dict.fromkeys((1, threads))]
+        return Group(title, tuple(members))
+
+    puffer = ("pufferlib", "pufferlib-128")
+    native = ("gymcore", "gymcore-statistics", "gymcore-rollout", "raw-physics")
+    found = [
+        group("cartpole-64", CARTPOLE, 64, *native, "gymnasium-vector", "gymnasium-sync", "sb3",
+              *puffer),
+        group("cartpole-4096", CARTPOLE, 4096, *native, "gymnasium-vector", *puffer),
+    ]  # fmt: skip
+    for env_id in ("Pendulum-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Acrobot-v1"):
+        found.append(group(env_id, env_id, 1024, "gymcore"))
+    found.append(group("make", CARTPOLE, 1, "gymcore-make", "gymnasium-make", pool=False))
+    curve = [("gymcore", CARTPOLE, n, 1) for n in CURVE]
+    curve.insert(CURVE.index(65536) + 1, ("gymcore", CARTPOLE, 65536, 2))
+    found.append(Group("curve", tuple(curve)))
+    found.append(group("seeding", CARTPOLE, MILLION, "gymcore-seeding", pool=False))
+    return found

@@ -1,0 +1,72 @@
+"""Native `step`, batch by batch, and the step of a single environment.
+
+    pytest benchmarks
+
+A round steps many times, so that the clock's own cost disappears; figures are for that many steps,
+`extra_info` holds the rate.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import gymcore
+from gymcore.cli.contenders import RING, random_batches
+
+SIZES = (1, 8, 64, 1024, 65536)
+
+
+@pytest.fixture(autouse=True)
+def _group(benchmark: Any, env_id: str) -> Iterator[None]:
+    benchmark.group = f"step {env_id}"
+    yield
+
+
+@pytest.mark.parametrize("num_envs", SIZES)
+def bench_native_step(
+    benchmark: Any, open_batch: Callable[..., Any], env_id: str, num_envs: int
+) -> None:
+    envs = open_batch(env_id, num_envs)
+    ring = itertools.cycle(random_batches(envs.single_action_space, (num_envs,), RING))
+    calls = max(1, min(1000, 2**18 // num_envs))
+
+    def steps() -> Any:
+        result = None
+        for _ in range(calls):
+            result = envs.step(next(ring))
+        return result
+
+    observations, rewards, *_ = benchmark(steps)
+    assert observations.shape == envs.observation_space.shape
+    assert rewards.shape == (num_envs,)
+    _note_rate(benchmark, calls * num_envs)
+
+
+def bench_single_step(benchmark: Any, env_id: str) -> None:
+    env = gymcore.make(env_id)
+    env.reset(seed=0)
+    actions = list(random_batches(env.action_space, (1000,), 1)[0])
+
+    def steps() -> int:
+        episodes = 0
+        for action in actions:
+            _, _, terminated, truncated, _ = env.step(action)
+            if terminated or truncated:
+                episodes += 1
+                env.reset()
+        return episodes
+
+    episodes = benchmark(steps)
+    assert episodes >= 0
+    _note_rate(benchmark, len(actions))
+    env.close()
+
+
+def _note_rate(benchmark: Any, steps: int) -> None:
+    """Write steps a second beside the timing; there is none when benchmarks are disabled."""
+    if benchmark.stats is not None:
+        benchmark.extra_info["steps_per_second"] = steps / benchmark.stats.stats.median

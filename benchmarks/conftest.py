@@ -1,0 +1,33 @@
+"""Shared by the timings: the environments they run over, and batches that get closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import gymcore
+from gymcore.cli.bench import DEFAULT_IDS
+
+
+@pytest.fixture(params=DEFAULT_IDS)
+def env_id(request: pytest.FixtureRequest) -> str:
+    """Each environment of classic control in turn."""
+    return str(request.param)
+
+
+@pytest.fixture
+def open_batch() -> Iterator[Callable[..., Any]]:
+    """Return a maker of seeded native batches that are closed at the end."""
+    opened = []
+
+    def make(env_id: str, num_envs: int, **engine: Any) -> Any:
+        envs = gymcore.make_vec(env_id, num_envs=num_envs, vector_kwargs=engine)
+        opened.append(envs)
+        envs.reset(seed=0)
+        return envs
+
+    yield make
+    for envs in opened:
+        envs.close()

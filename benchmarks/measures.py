@@ -1,0 +1,171 @@
+"""What the bars need beside the contenders of `gymcore bench`: limits, single environments, memory.
+
+Loaded by `worker.py` only, after `contenders`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import statistics
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from contenders import RING, ROLLOUT_STEPS, Contender, Session, random_batches
+
+OPTIONAL = (
+    "pygame", "Box2D", "mujoco", "ale_py", "cv2", "imageio", "matplotlib", "zmq", "msgpack", "ray",
+    "torch", "jax", "gymnasium",
+)  # fmt: skip
+
+
+def _statistics_step(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """The native step with everything on: resets, time limit, episode statistics."""
+    import gymcore
+
+    options = {"num_threads": num_threads, "autoreset_mode": "SameStep", "episode_statistics": True}
+    envs = gymcore.make_vec(env_id, num_envs=num_envs, vector_kwargs=options)
+    envs.reset(seed=0)
+    actions = random_batches(envs.single_action_space, (num_envs,), RING)
+    return Session(envs.step, actions, num_envs, envs.close)
+
+
+def _raw_physics(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """Physics and observations alone: no resets, limits or statistics; nothing can be faster."""
+    import gymcore
+
+    envs: Any = gymcore.make_vec(env_id, num_envs=num_envs)
+    envs.reset(seed=0)
+    shape = (ROLLOUT_STEPS, num_envs)
+    number = max(2, min(RING, 2**22 // (ROLLOUT_STEPS * num_envs)))
+    actions = random_batches(envs.single_action_space, shape, number)
+    out = (
+        np.empty(envs.observation_space.shape, envs.observation_space.dtype),
+        np.empty(num_envs),
+        np.empty(num_envs, np.bool_),
+    )
+    batch = envs.unwrapped._batch
+    start = batch.view_state().copy()
+
+    def call(block: Any) -> None:
+        # Without resets the state would leave the range of the physics: begin anew every time.
+        batch.view_state()[:] = start
+        batch.run_physics(block, *out)
+
+    return Session(call, actions, ROLLOUT_STEPS * num_envs, envs.close)
+
+
+class SingleSession(Session):
+    """Steps one environment; the resets between its episodes are not timed."""
+
+    def __init__(self, env: Any) -> None:
+        """Keep the environment and a list of random actions."""
+        self._env = env
+        actions = list(random_batches(env.action_space, (4096,), 1)[0])
+        super().__init__(env.step, actions, 1, env.close)
+
+    def _time(self, calls: int) -> float:
+        step, reset = self._env.step, self._env.reset
+        reset()
+        elapsed = 0.0
+        start = time.perf_counter()
+        for action in itertools.islice(itertools.cycle(self._actions), calls):
+            _, _, terminated, truncated, _ = step(action)
+            if terminated or truncated:
+                elapsed += time.perf_counter() - start
+                reset()
+                start = time.perf_counter()
+        return elapsed + time.perf_counter() - start
+
+
+def _gymcore_make(env_id: str, num_envs: int, num_threads: int) -> Session:
+    import gymcore
+
+    return SingleSession(gymcore.make(env_id))
+
+
+def _gymnasium_make(env_id: str, num_envs: int, num_threads: int) -> Session:
+    import gymnasium
+
+    return SingleSession(gymnasium.make(env_id))
+
+
+def _seeding(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """A call is a seeded reset of every lane; a new seed each time."""
+    import gymcore
+
+    envs = gymcore.make_vec(env_id, num_envs=num_envs)
+    return Session(lambda seed: envs.reset(seed=seed), range(RING), num_envs, envs.close)
+
+
+CONTENDERS = {
+    contender.key: contender
+    for contender in (
+        Contender(
+            "gymcore-statistics", "gymcore make_vec, statistics on", "gymcore", _statistics_step
+        ),
+        Contender("raw-physics", "raw physics loop", "gymcore", _raw_physics),
+        Contender("gymcore-make", "gymcore make", "gymcore", _gymcore_make),
+        Contender("gymnasium-make", "Gymnasium make", "gymnasium", _gymnasium_make),
+        Contender("gymcore-seeding", "gymcore seeded reset", "gymcore", _seeding),
+    )
+}
+
+
+def resident_bytes() -> int:
+    """Return the memory that this process holds [bytes]."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def bytes_per_lane(env_id: str, num_envs: int) -> float:
+    """Return the memory that one more lane takes beside its observations [bytes].
+
+    What the process grows by from before `make_vec` until a batch has been reset and stepped, less
+    the observation arrays in play (the one that is held while the next one is filled makes two).
+    """
+    import gymcore
+
+    with_few = gymcore.make_vec(env_id, num_envs=8)
+    with_few.reset(seed=0)
+    actions = random_batches(with_few.single_action_space, (num_envs,), 1)[0]
+    with_few.close()
+    before = resident_bytes()
+    envs = gymcore.make_vec(env_id, num_envs=num_envs)
+    result: Any = envs.reset(seed=0)
+    for _ in range(4):
+        result = envs.step(actions)
+    grown = resident_bytes() - before
+    observations = 2 * result[0].nbytes
+    envs.close()
+    return (grown - observations) / num_envs
+
+
+def import_seconds(repeats: int) -> dict[str, Any]:
+    """Return how long `import gymcore` takes once numpy is there, in fresh interpreters.
+
+    Args:
+        repeats: Interpreters to start; the median counts.
+
+    Returns:
+        `seconds` and `optional`: optional packages that the import brought along (none should).
+    """
+    program = (
+        "import sys, time, numpy\n"
+        "start = time.perf_counter()\n"
+        "import gymcore\n"
+        "print(time.perf_counter() - start)\n"
+        f"print(*[name for name in {OPTIONAL!r} if name in sys.modules])"
+    )
+    times, optional = [], ""
+    for _ in range(repeats):
+        answer = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        )
+        first, _, rest = answer.stdout.partition("\n")
+        times.append(float(first))
+        optional = rest.strip()
+    return {"seconds": statistics.median(times), "optional": optional}

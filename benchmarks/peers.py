@@ -1,0 +1,300 @@
+"""Measure every bar against the peers that are installed: one process tree, one run.
+
+    python benchmarks/peers.py                          # table on stdout
+    python benchmarks/peers.py --json peers.json --plot peers.png
+    python benchmarks/peers.py --python pufferlib=/path/to/other/venv/bin/python
+    python benchmarks/peers.py --groups cartpole-64 make --repeats 9
+
+Each library runs in a process of its own and waits while another one is timed. A library whose
+requirements do not go with the others (PufferLib 3 wants numpy below 2) may live in another
+interpreter; nothing but numpy has to be importable beside it there. What is missing is named in the
+table and fails no run. Exit code: 0, or 1 with `--strict` if a measured bar is not met.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from bars import CARTPOLE, CURVE, MILLION, Measured, bars, groups  # noqa: E402
+
+from gymcore.cli.common import count, rate, seconds, table  # noqa: E402
+from gymcore.cli.contenders import CONTENDERS  # noqa: E402
+from gymcore.cli.machine import facts  # noqa: E402
+
+LIBRARY = {key: contender.module for key, contender in CONTENDERS.items()}
+LIBRARY["gymnasium-make"] = "gymnasium"
+
+
+class Worker:
+    """The process of one library."""
+
+    def __init__(self, python: str) -> None:
+        """Start the process with that interpreter."""
+        paths = [str(ROOT), os.environ.get("PYTHONPATH", "")] if python == sys.executable else []
+        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, paths)))
+        self._process = subprocess.Popen(
+            [python, str(Path(__file__).with_name("worker.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment,
+        )
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """Send a request and return the answer; a dead process answers `failed`."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            return {"failed": f"the process ended with code {self._process.wait()}"}
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+class Run:
+    """All measurements of one run.
+
+    Attributes:
+        measured: The numbers.
+        versions: Library -> version.
+    """
+
+    def __init__(self, pythons: dict[str, str], duration: float, repeats: int) -> None:
+        """Keep the settings; `pythons` maps a library to its interpreter."""
+        self.measured = Measured()
+        self.versions: dict[str, str | None] = {}
+        self._pythons = pythons
+        self._duration = duration
+        self._repeats = repeats
+        self._workers: dict[str, Worker] = {}
+
+    def worker(self, library: str) -> Worker:
+        """Return the process of a library, started on first use."""
+        if library not in self._workers:
+            self._workers[library] = Worker(self._pythons.get(library, sys.executable))
+        return self._workers[library]
+
+    def group(self, members: tuple[tuple[str, str, int, int], ...]) -> None:
+        """Open the members together, time them in turns, close them."""
+        opened: dict[str, tuple[str, int]] = {}
+        for key, env_id, num_envs, threads in members:
+            library = LIBRARY.get(key, "gymcore")
+            name = f"{key}/{env_id}/{num_envs}/{threads}"
+            answer = self.worker(library).ask(open=[key, env_id, num_envs, threads])
+            if "name" not in answer:
+                self.measured.missing[name] = answer.get("missing") or answer["failed"]
+                continue
+            opened[name] = (library, answer["steps_per_call"])
+            self.versions[library] = answer["version"]
+        rounds: dict[str, list[float]] = {name: [] for name in opened}
+        # The first round finds the number of calls and warms caches up; it does not count.
+        for turn in range(self._repeats + 1):
+            for name, (library, steps_per_call) in opened.items():
+                answer = self.worker(library).ask(measure=name, seconds=self._duration)
+                if "seconds" not in answer:
+                    self.measured.missing[name] = answer["failed"]
+                    rounds[name] = []
+                elif turn and name not in self.measured.missing:
+                    rounds[name].append(answer["seconds"] / steps_per_call)
+        for name, (library, _) in opened.items():
+            self.worker(library).ask(close=name)
+        self.measured.rounds.update({name: each for name, each in rounds.items() if each})
+
+    def probes(self, lanes: int) -> None:
+        """Measure memory and import time, each in fresh processes."""
+        fresh = Worker(sys.executable)
+        answer = fresh.ask(call="bytes_per_lane", arguments=[CARTPOLE, lanes])
+        self._value("memory", answer)
+        answer = fresh.ask(call="import_seconds", arguments=[2 * self._repeats + 1])
+        fresh.close()
+        found = answer.pop("value", None)
+        for name in ("import", "optional"):
+            if found is None:
+                self.measured.missing[name] = answer["failed"]
+        if found is not None:
+            self.measured.values["import"] = found["seconds"]
+            self.measured.values["optional"] = float(len(found["optional"].split()))
+
+    def _value(self, name: str, answer: dict[str, Any]) -> None:
+        """Keep a number, or why there is none."""
+        if "value" in answer:
+            self.measured.values[name] = answer["value"]
+        else:
+            self.measured.missing[name] = answer.get("missing") or answer["failed"]
+
+    def close(self) -> None:
+        """End all processes."""
+        for worker in self._workers.values():
+            worker.close()
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """Return the options."""
+    parser = argparse.ArgumentParser(description="Measure gymcore's bars against its peers.")
+    parser.add_argument("--repeats", type=count, default=7, help="interleaved rounds [7]")
+    parser.add_argument("--seconds", type=seconds, default=0.2, help="length of one [0.2]")
+    parser.add_argument("--groups", nargs="+", metavar="NAME", help="measure only these groups")
+    parser.add_argument(
+        "--python",
+        action="append",
+        default=[],
+        metavar="LIBRARY=PATH",
+        help="interpreter that has this library (pufferlib, envpool, gymnasium, ...)",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw rates and cost a step")
+    parser.add_argument("--strict", action="store_true", help="exit 1 if a bar is not met")
+    arguments = parser.parse_args(argv)
+    for each in arguments.python:
+        library, _, path = each.partition("=")
+        if library not in LIBRARY.values() or library == "gymcore" or not Path(path).is_file():
+            parser.error(f"--python: expected LIBRARY=PATH of an interpreter, got {each!r}")
+    return arguments
+
+
+def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
+    """Return the table: `measure`, `bar`, `measured` (text), `value`, `met` (None: unknown)."""
+    rows = []
+    for bar in bars(threads):
+        row: dict[str, Any] = {"measure": bar.measure, "bar": bar.target}
+        try:
+            value = bar.value(measured)
+        except KeyError as error:
+            reason = measured.missing.get(error.args[0], "not measured in this run")
+            row |= {"value": None, "measured": reason, "met": None}
+        else:
+            row |= {"value": value, "measured": bar.show(value), "met": bar.met(value)}
+        rows.append(row)
+    return rows
+
+
+def rates(measured: Measured) -> list[list[str]]:
+    """Return every measured rate as a row: name, rate, nanoseconds a step, spread of the rounds."""
+    rows = []
+    for name, rounds in measured.rounds.items():
+        key, env_id, num_envs, threads = name.split("/")
+        middle = statistics.median(rounds)
+        spread = (max(rounds) - min(rounds)) / middle
+        rows.append(
+            [
+                f"{key} {env_id} n={num_envs}" + ("" if threads == "1" else f" {threads} threads"),
+                rate(1 / middle),
+                f"{middle * 1e9:.3g} ns",
+                f"{spread:.0%}",
+            ]
+        )
+    return rows
+
+
+def plot(measured: Measured, path: Path) -> None:
+    """Draw the rates of CartPole at n = 64 and 4096, and the cost a step over the batch's size."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(13, 4.8), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(1, 3)
+    for panel, lanes in zip(panels, (64, 4096), strict=False):
+        found = [
+            (key if threads == "1" else f"{key}, {threads} threads", 1 / measured.step(name))
+            for name in measured.rounds
+            for key, env_id, num_envs, threads in [name.split("/")]
+            if env_id == CARTPOLE and num_envs == str(lanes)
+        ]
+        panel.set(title=f"{CARTPOLE}, {lanes} lanes", xlabel="steps a second")
+        if not found:
+            continue
+        found.sort(key=lambda pair: pair[1])
+        colours = ["tab:blue" if key.startswith("gymcore") else "0.7" for key, _ in found]
+        drawn = panel.barh([key for key, _ in found], [each for _, each in found], color=colours)
+        panel.bar_label(drawn, [rate(each) for _, each in found], padding=2, fontsize=7)
+        panel.set_xscale("log")
+        panel.set_xlim(found[0][1] / 2, found[-1][1] * 20)
+    names = {n: f"gymcore/{CARTPOLE}/{n}/1" for n in CURVE}
+    curve = [(n, measured.step(name) * 1e9) for n, name in names.items() if name in measured.rounds]
+    if curve:
+        panels[2].loglog(*zip(*curve, strict=True), "o-", base=10)
+    panels[2].set(title="gymcore, one thread", xlabel="lanes", ylabel="ns a step")
+    panels[2].grid(True, which="both", alpha=0.3)
+    for panel in panels:
+        panel.tick_params(labelsize=7)
+    figure.savefig(path, dpi=120)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Measure, print, write."""
+    arguments = parse(argv)
+    machine = facts()
+    threads = machine["threads"]["usable"]
+    wanted = [
+        group
+        for group in groups(threads)
+        if arguments.groups is None or group.title in arguments.groups
+    ]
+    pythons = dict(each.split("=", 1) for each in arguments.python)
+    run = Run(pythons, arguments.seconds, arguments.repeats)
+    try:
+        for group in wanted:
+            print(f"measuring {group.title} ...", file=sys.stderr, flush=True)
+            run.group(group.members)
+        if arguments.groups is None or "probes" in arguments.groups:
+            print("measuring probes ...", file=sys.stderr, flush=True)
+            run.probes(MILLION)
+    finally:
+        run.close()
+    judged = judge(run.measured, threads)
+    words = {True: "yes", False: "NO", None: "-"}
+    print(f"{machine['cpu']}, {threads} threads; Python {machine['python']}", end="; ")
+    print(*(f"{k} {v}" for k, v in sorted(run.versions.items())), sep=", ")
+    print()
+    print(table(rates(run.measured), ["rates, medians", "rate", "a step", "spread"]))
+    print()
+    cells = [[row["measure"], row["bar"], row["measured"], words[row["met"]]] for row in judged]
+    print(table(cells, ["bars", "bar", "measured", "met"]))
+    for name, reason in run.measured.missing.items():
+        print(f"missing: {name}: {reason}")
+    if arguments.json is not None:
+        document = {
+            "machine": machine,
+            "versions": run.versions,
+            "repeats": arguments.repeats,
+            "seconds": arguments.seconds,
+            "bars": judged,
+            "seconds_per_step": run.measured.rounds,
+            "values": run.measured.values,
+            "missing": run.measured.missing,
+        }
+        arguments.json.write_text(json.dumps(document, indent=2) + "\n")
+    if arguments.plot is not None:
+        plot(run.measured, arguments.plot)
+    return 1 if arguments.strict and any(row["met"] is False for row in judged) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

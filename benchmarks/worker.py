@@ -1,0 +1,78 @@
+"""A process that holds open environments of one library and times them when it is told to.
+
+`peers.py` starts one for every library, if need be in another interpreter, and talks to it in lines
+of JSON: `{"open": [key, id, num_envs, threads]}`, `{"measure": name, "seconds": s}`,
+`{"close": name}`, `{"call": function, "arguments": [...]}`. A library that aborts takes its own
+process with it and nothing else.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+
+
+def load(name: str, path: Path) -> Any:
+    """Import a file as a top-level module, without importing the package around it."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def main() -> None:
+    """Answer requests until the pipe closes."""
+    # Libraries print to stdout while they load: keep the pipe for ourselves.
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    contenders = load("contenders", HERE.parent / "gymcore" / "cli" / "contenders.py")
+    measures = load("measures", HERE / "measures.py")
+    contenders.CONTENDERS.update(measures.CONTENDERS)
+    sessions: dict[str, Any] = {}
+    for line in sys.stdin:
+        request = json.loads(line)
+        answer: dict[str, Any] = {}
+        try:
+            if "open" in request:
+                key, env_id, num_envs, threads = request["open"]
+                name = f"{key}/{env_id}/{num_envs}/{threads}"
+                sessions[name] = contenders.open_session(key, env_id, num_envs, threads)
+                distribution = contenders.CONTENDERS[key].module
+                answer = {
+                    "name": name,
+                    "steps_per_call": sessions[name].steps_per_call,
+                    "version": version(distribution),
+                }
+            elif "measure" in request:
+                answer = {"seconds": sessions[request["measure"]].measure(request["seconds"])}
+            elif "close" in request:
+                sessions.pop(request["close"]).close()
+            else:
+                answer = {"value": getattr(measures, request["call"])(*request["arguments"])}
+        except LookupError as error:
+            answer = {"missing": str(error)}
+        except Exception as error:
+            answer = {"failed": f"{type(error).__name__}: {error}"}
+        answers.write(json.dumps(answer) + "\n")
+
+
+def version(module: str) -> str | None:
+    """Return the version of the distribution that carries a module."""
+    names = metadata.packages_distributions().get(module) or [module]
+    try:
+        return metadata.version(names[0])
+    except metadata.PackageNotFoundError:
+        return None
+
+
+if __name__ == "__main__":
+    main()

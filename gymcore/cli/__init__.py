@@ -1,0 +1,90 @@
+"""The `gymcore` command line: `collect`, `list`, `bench`, `info`; one file a sub-command.
+
+A sub-command's module has a `HELP` line, `add_arguments(parser)` and `run(arguments) -> exit code`.
+What one of them needs is imported inside `run`, so `gymcore --help` and shell completion stay fast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from gymcore.cli import bench, collect, info
+from gymcore.cli import list as list_command
+from gymcore.cli.common import CliError
+
+__all__ = ["main"]
+
+_COMMANDS = {"collect": collect, "list": list_command, "bench": bench, "info": info}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="gymcore", description="Environments for reinforcement learning, compiled and batched."
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and leave")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, module in _COMMANDS.items():
+        command = commands.add_parser(name, help=module.HELP, description=module.HELP)
+        command.add_argument(
+            "--debug", action="store_true", help="show the traceback when something fails"
+        )
+        module.add_arguments(command)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Args:
+        argv: The words after the program's name; None takes them from `sys.argv`.
+
+    Returns:
+        0 on success, 2 when the request cannot be fulfilled (unknown id, missing package, bad
+        policy; one line on stderr says which), 1 for a failure that nobody foresaw, 130 after
+        Ctrl-C.
+
+    Raises:
+        SystemExit: argparse's own, for `--help` (code 0) and for words it cannot parse (code 2).
+
+    Example:
+        >>> from gymcore.cli import main
+        >>> main(["collect", "Nope-v1", "--num-steps", "64"])
+        2
+    """
+    parser = build_parser()
+    arguments = parser.parse_args(argv)
+    if arguments.version:
+        import gymcore
+
+        print(gymcore.__version__)
+        return 0
+    if arguments.command is None:
+        parser.print_help()
+        return 2
+    try:
+        return int(_COMMANDS[arguments.command].run(arguments))
+    except KeyboardInterrupt:
+        print("gymcore: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output (`| head`) has left: nobody to tell.
+        sys.stderr.close()
+        return 1
+    except Exception as error:
+        if arguments.debug:
+            raise
+        expected = isinstance(error, CliError)
+        hint = "" if expected else " (a traceback comes with --debug)"
+        print(f"gymcore: error: {_one_line(error)}{hint}", file=sys.stderr)
+        return 2 if expected else 1
+
+
+def _one_line(error: Exception) -> str:
+    """Return the error's text on one line, with its type in front unless it is ours."""
+    text = " ".join(str(error).split())
+    if isinstance(error, CliError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,139 @@
+"""`gymcore list`: the registered environments by family, and what a family still needs."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+HELP = "list the environment ids by family, and the extra that a family needs"
+
+
+class Family(NamedTuple):
+    """What one family of environments takes from the outside.
+
+    Attributes:
+        extra: Name of the extra that installs it.
+        needs: Modules without which its environments cannot be made.
+        renders: Modules without which they run but cannot be drawn.
+    """
+
+    extra: str
+    needs: tuple[str, ...] = ()
+    renders: tuple[str, ...] = ()
+
+
+#: Folder below `gymcore.envs` -> what the family takes. Other folders and packages take nothing
+#: that this command could know.
+FAMILIES = {
+    "classic_control": Family("classic-control", renders=("pygame",)),
+    "toy_text": Family("toy-text", renders=("pygame",)),
+    "box2d": Family("box2d", needs=("Box2D",), renders=("pygame",)),
+    "mujoco": Family("mujoco", needs=("mujoco",)),
+    "atari": Family("atari", needs=("ale_py",)),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `gymcore list`."""
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the registry, grouped by family.
+
+    Args:
+        arguments: The parsed options.
+
+    Returns:
+        The exit code 0.
+    """
+    families = by_family()
+    if arguments.json:
+        print(json.dumps(families, indent=2))
+        return 0
+    for name, family in families.items():
+        print(f"{name}  ({_state(family)})")
+        for environment in family["environments"]:
+            marks = []
+            if environment["native"]:
+                marks.append("native")
+            if environment["max_episode_steps"] is not None:
+                marks.append(f"at most {environment['max_episode_steps']} steps")
+            print(f"  {environment['id']:<28}{', '.join(marks)}".rstrip())
+        print()
+    total = sum(len(family["environments"]) for family in families.values())
+    print(f"{total} ids; native = compiled vector environment behind gymcore.make_vec")
+    return 0
+
+
+def by_family() -> dict[str, dict[str, Any]]:
+    """Return the registry by family, JSON-ready.
+
+    Returns:
+        Family name -> `installed` (bool), `extra` (str or None), `missing` and `missing_rendering`
+        (names of modules that are not there), `environments`: a list of `id`, `native` (bool) and
+        `max_episode_steps` (int or None). Families and ids are sorted.
+
+    Example:
+        >>> cartpole = by_family()["classic_control"]["environments"][1]
+        >>> cartpole["id"], cartpole["native"]
+        ('CartPole-v0', True)
+    """
+    import gymcore
+
+    families: dict[str, dict[str, Any]] = {}
+    registry: Mapping[str, Any] = gymcore.registry
+    for spec in sorted(registry.values(), key=lambda spec: spec.id):
+        name = family_of(spec)
+        if name not in families:
+            family = FAMILIES.get(name, Family(""))
+            families[name] = {
+                "extra": family.extra or None,
+                "installed": not _absent(family.needs),
+                "missing": _absent(family.needs),
+                "missing_rendering": _absent(family.renders),
+                "environments": [],
+            }
+        families[name]["environments"].append(
+            {
+                "id": spec.id,
+                "native": spec.vector_entry_point is not None,
+                "max_episode_steps": spec.max_episode_steps,
+            }
+        )
+    return dict(sorted(families.items()))
+
+
+def family_of(spec: Any) -> str:
+    """Return the family of an `EnvSpec`: its folder below `gymcore.envs`, namespace, or package.
+
+    Args:
+        spec: The registered spec.
+
+    Returns:
+        The family's name; "other" when nothing tells.
+    """
+    entry_point = spec.entry_point or spec.vector_entry_point
+    module = entry_point if isinstance(entry_point, str) else getattr(entry_point, "__module__", "")
+    parts = module.split(":")[0].split(".")
+    if parts[:2] == ["gymcore", "envs"] and len(parts) > 2:
+        return parts[2]
+    return str(spec.namespace or parts[0] or "other")
+
+
+def _absent(modules: tuple[str, ...]) -> list[str]:
+    """Return those of the modules that cannot be imported; none is imported to find out."""
+    return [name for name in modules if importlib.util.find_spec(name) is None]
+
+
+def _state(family: dict[str, Any]) -> str:
+    """Return the words behind a family's name: installed, or the line that installs it."""
+    install = f'pip install "gymcore[{family["extra"]}]"'
+    if family["missing"]:
+        return f"needs {', '.join(family['missing'])}: {install}"
+    if family["missing_rendering"]:
+        return f"installed; rendering needs {', '.join(family['missing_rendering'])}: {install}"
+    return "installed"

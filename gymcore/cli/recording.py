@@ -1,0 +1,301 @@
+"""The arrays behind `gymcore collect --out`, and the .npz file that they end in.
+
+Keys of the file, with T steps, N lanes and K episode ends:
+
+| key | shape | what |
+|---|---|---|
+| `observations` | [T, N, ...] | the observation that `actions[t, i]` was taken on |
+| `actions` | [T, N, ...] | as sent |
+| `rewards` | [T, N] | as received |
+| `terminated`, `truncated` | [T, N] bool | as received |
+| `final_observations` | [K, ...] | the last observation of each episode that ended |
+| `final_indices` | [K, 2] int64 | its (t, lane), in the order of t, then lane |
+| `last_observations` | [N, ...] | the observation behind step T - 1, for bootstrapping |
+| `reset_steps` | [T, N] bool | True where the step only reset the lane (next-step autoreset) |
+| `metadata` | () str | JSON: id, seed, shapes, engine, autoreset mode, policy, versions |
+
+The observation that a step led to is `observations[t + 1]`, except behind an end, where it is the
+entry of `final_observations`: a dense [T, N, ...] array of them would be copies almost everywhere.
+Dict and Tuple observations are stored leaf by leaf: `observations.position`, `observations.0`.
+Nothing in the file is pickled.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.cli.common import CliError, byte_count
+
+#: Episode ends whose observations the prediction allows for, as a share of all steps.
+_FINAL_SHARE = 0.1
+#: Share of the free memory that a recording may take.
+_MEMORY_SHARE = 0.9
+
+
+def leaves(value: Any, prefix: str = "") -> dict[str, Any]:
+    """Return the leaves of a nested observation, action or space by name.
+
+    Args:
+        value: A mapping, tuple, Dict or Tuple space, or a leaf.
+        prefix: What the names begin with.
+
+    Returns:
+        `{"": value}` for a leaf, else `.key` (or `.index`) paths to the leaves.
+
+    Example:
+        >>> leaves({"a": 1, "b": (2, 3)})
+        {'.a': 1, '.b.0': 2, '.b.1': 3}
+    """
+    children: Any = getattr(value, "spaces", value)
+    if isinstance(children, Mapping):
+        pairs = [(str(key), child) for key, child in children.items()]
+    elif isinstance(children, (tuple, list)):
+        pairs = [(str(k), child) for k, child in enumerate(children)]
+    else:
+        return {prefix: value}
+    return {name: leaf for key, c in pairs for name, leaf in leaves(c, f"{prefix}.{key}").items()}
+
+
+class Recording:
+    """[T, N] arrays of a whole run, filled from the front.
+
+    Attributes:
+        observations: Leaf name -> [T + 1, N, ...]; row t is what step t acts on.
+        actions: Leaf name -> [T, N, ...].
+        rewards: [T, N].
+        terminated: [T, N] bool.
+        truncated: [T, N] bool.
+        rows: Steps filled so far.
+    """
+
+    def __init__(self, envs: Any, steps: int, reward_dtype: npt.DTypeLike = np.float64) -> None:
+        """Allocate the arrays, if they fit.
+
+        Args:
+            envs: The vector environment that will be stepped.
+            steps: T.
+            reward_dtype: dtype of the rewards.
+
+        Raises:
+            CliError: If a space has no arrays, or if the arrays do not fit into the free memory.
+        """
+        observation_spaces = _array_leaves(envs, "observation")
+        action_spaces = _array_leaves(envs, "action")
+        self.num_envs = int(envs.num_envs)
+        self.predicted_bytes = predicted_bytes(
+            observation_spaces, action_spaces, steps, self.num_envs, np.dtype(reward_dtype)
+        )
+        refuse_if_too_large(self.predicted_bytes, steps * self.num_envs)
+        try:
+            self.observations = {
+                name: np.empty((steps + 1, *shape), dtype)
+                for name, (shape, dtype) in observation_spaces.items()
+            }
+            self.actions = {
+                name: np.empty((steps, *shape), dtype)
+                for name, (shape, dtype) in action_spaces.items()
+            }
+            shape = (steps, self.num_envs)
+            self.rewards = np.empty(shape, reward_dtype)
+            self.terminated = np.empty(shape, np.bool_)
+            self.truncated = np.empty(shape, np.bool_)
+        except MemoryError:
+            raise CliError(_too_large(self.predicted_bytes, steps * self.num_envs)) from None
+        self.rows = 0
+        # Final observations and their (t, lane), grown by doubling.
+        self._finals = {name: array[:0, 0].copy() for name, array in self.observations.items()}
+        self._final_indices = np.empty((0, 2), np.int64)
+        self._ends = 0
+
+    def set_observations(self, row: int, value: Any) -> None:
+        """Copy a batch of observations into row `row` (0 to T).
+
+        Args:
+            row: The step that acts on them.
+            value: The batch [num_envs, ...], or its dictionary or tuple.
+        """
+        for name, leaf in leaves(value).items():
+            self.observations[name][row] = leaf
+
+    def set_actions(self, row: int, value: Any) -> None:
+        """Copy a batch of actions into row `row` (0 to T - 1).
+
+        Args:
+            row: The step that sends them.
+            value: The batch [num_envs, ...], or its dictionary or tuple.
+        """
+        for name, leaf in leaves(value).items():
+            self.actions[name][row] = leaf
+
+    def add_finals(
+        self, rows: int | npt.NDArray[np.int64], lanes: npt.NDArray[np.int64], values: Any
+    ) -> None:
+        """Keep the last observations of K episodes that ended.
+
+        Args:
+            rows: [K] int64, the step that ended each, or one step for all.
+            lanes: [K] int64, the lanes; together with the steps in rising order.
+            values: [K, ...] observations in this order, or their leaves by name.
+        """
+        lo, hi = self._ends, self._ends + len(lanes)
+        if hi > len(self._final_indices):
+            self._final_indices = _grown(self._final_indices, lo, 2 * hi)
+            self._finals = {name: _grown(old, lo, 2 * hi) for name, old in self._finals.items()}
+        self._final_indices[lo:hi, 0] = rows
+        self._final_indices[lo:hi, 1] = lanes
+        for name, ends in leaves(values).items():
+            self._finals[name][lo:hi] = ends
+        self._ends = hi
+
+    def arrays(self, *, next_step: bool, metadata: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
+        """Return the file's contents for the rows filled so far.
+
+        Args:
+            next_step: Whether a step behind an end only resets; then the final observations are
+                those that the ending step returned and need not have been added.
+            metadata: JSON-ready facts for the key `metadata`.
+
+        Returns:
+            Key -> array; most are views of this recording.
+        """
+        rows = self.rows
+        done = self.terminated[:rows] | self.truncated[:rows]
+        found: dict[str, npt.NDArray[Any]] = {}
+        for name, array in self.observations.items():
+            found[f"observations{name}"] = array[:rows]
+            found[f"last_observations{name}"] = array[rows]
+        for name, array in self.actions.items():
+            found[f"actions{name}"] = array[:rows]
+        found["rewards"] = self.rewards[:rows]
+        found["terminated"] = self.terminated[:rows]
+        found["truncated"] = self.truncated[:rows]
+        found["reset_steps"] = np.zeros_like(done)
+        if next_step:
+            found["reset_steps"][1:] = done[:-1]
+            found["final_indices"] = np.argwhere(done)
+            t, lane = found["final_indices"].T
+            for name, array in self.observations.items():
+                found[f"final_observations{name}"] = array[t + 1, lane]
+        else:
+            found["final_indices"] = self._final_indices[: self._ends]
+            for name, array in self._finals.items():
+                found[f"final_observations{name}"] = array[: self._ends]
+        found["metadata"] = np.array(json.dumps(metadata))
+        return found
+
+
+def observations_at(value: Any, lanes: npt.NDArray[np.int64]) -> Any:
+    """Return the observations of some lanes out of a batch, leaf by leaf.
+
+    Args:
+        value: A batch [num_envs, ...], a dictionary or tuple of such, or an object array that
+            holds one observation a lane (as `info["final_obs"]` may).
+        lanes: [K] indices.
+
+    Returns:
+        An array [K, ...], or a nest of dictionaries of such whose leaves have the same names.
+    """
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return _stacked([value[lane] for lane in lanes])
+    if isinstance(value, Mapping):
+        return {key: observations_at(child, lanes) for key, child in value.items()}
+    if isinstance(value, (tuple, list)):
+        return tuple(observations_at(child, lanes) for child in value)
+    return np.asarray(value)[lanes]
+
+
+def _stacked(each: list[Any]) -> Any:
+    """Return a list of equal nests as one nest of stacked arrays."""
+    if isinstance(each[0], Mapping):
+        return {key: _stacked([one[key] for one in each]) for key in each[0]}
+    if isinstance(each[0], (tuple, list)):
+        return tuple(_stacked(list(children)) for children in zip(*each, strict=True))
+    return np.stack([np.asarray(one) for one in each])
+
+
+def _grown(array: npt.NDArray[Any], used: int, size: int) -> npt.NDArray[Any]:
+    """Return a copy of the first `used` rows with room for `size` rows."""
+    larger = np.empty((size, *array.shape[1:]), array.dtype)
+    larger[:used] = array[:used]
+    return larger
+
+
+def _array_leaves(envs: Any, kind: str) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+    """Return leaf name -> batched shape and dtype of the observation or action space."""
+    single = leaves(getattr(envs, f"single_{kind}_space"))
+    batched = leaves(getattr(envs, f"{kind}_space"))
+    found = {}
+    for name, space in batched.items():
+        if name not in single or space.shape is None or space.dtype is None:
+            raise CliError(
+                f"--out stores arrays, and this environment's {kind} space has none: "
+                f"{getattr(envs, f'single_{kind}_space')}"
+            )
+        found[name] = (tuple(space.shape), np.dtype(space.dtype))
+    return found
+
+
+def predicted_bytes(
+    observations: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]],
+    actions: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]],
+    steps: int,
+    num_envs: int,
+    reward_dtype: np.dtype[Any],
+) -> int:
+    """Return how many bytes a recording will take, before anything is allocated.
+
+    Args:
+        observations: Leaf name -> batched shape and dtype.
+        actions: The same of the actions.
+        steps: T.
+        num_envs: N.
+        reward_dtype: dtype of the rewards.
+
+    Returns:
+        The bytes of all arrays, with final observations for a tenth of the steps.
+
+    Example:
+        >>> boxes = {"": ((64, 4), np.dtype(np.float32))}
+        >>> numbers = {"": ((64,), np.dtype(np.int64))}
+        >>> predicted_bytes(boxes, numbers, 1000, 64, np.dtype(np.float64)) / 64_000
+        38.2
+    """
+
+    def row(spaces: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]) -> int:
+        return sum(int(np.prod(shape)) * dtype.itemsize for shape, dtype in spaces.values())
+
+    one = row(observations) + row(actions) + num_envs * (reward_dtype.itemsize + 3)
+    finals = _FINAL_SHARE * (row(observations) + 16 * num_envs)
+    return int(steps * (one + finals))
+
+
+def refuse_if_too_large(size: int, steps: int) -> None:
+    """Refuse a recording that the free memory cannot hold.
+
+    Args:
+        size: Its bytes.
+        steps: Environment steps in it, for the message.
+
+    Raises:
+        CliError: If it is larger than nine tenths of the free memory.
+    """
+    from gymcore.cli.machine import available_memory
+
+    free = available_memory()
+    if free is not None and size > _MEMORY_SHARE * free:
+        raise CliError(_too_large(size, steps, free))
+
+
+def _too_large(size: int, steps: int, free: int | None = None) -> str:
+    """Return the message for a recording that does not fit."""
+    there = "" if free is None else f", {byte_count(free)} are free"
+    fits = "" if free is None else f" --num-steps {int(steps * _MEMORY_SHARE * free / size)} fits;"
+    return (
+        f"--out: {steps:,} steps take {byte_count(size)} of memory{there};{fits} "
+        "without --out nothing is kept"
+    )

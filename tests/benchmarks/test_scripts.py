@@ -1,0 +1,118 @@
+"""The benchmark scripts run; what they measure here is too short to mean anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+QUICK = ("--repeats", "1", "--seconds", "0.002")
+
+
+def script(*words: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, paths)))
+    return subprocess.run(
+        [sys.executable, *map(str, words)],
+        capture_output=True, text=True, cwd=cwd, env=environment, timeout=280,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def peers(tmp_path_factory):
+    """One short run over some of the groups."""
+    folder = tmp_path_factory.mktemp("peers")
+    ran = script(
+        ROOT / "benchmarks" / "peers.py", *QUICK, "--groups", "cartpole-64", "Pendulum-v1", "make",
+        "--json", folder / "peers.json", "--plot", folder / "peers.png", cwd=folder,
+    )  # fmt: skip
+    return ran, folder
+
+
+def test_the_peers_run_ends_well_and_leaves_only_what_was_asked_for(peers):
+    ran, folder = peers
+    assert ran.returncode == 0, ran.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["peers.json", "peers.png"]
+    assert (folder / "peers.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_measured_bars_are_judged_and_the_others_say_why_not(peers):
+    ran, folder = peers
+    document = json.loads((folder / "peers.json").read_text())
+    judged = {row["measure"]: row for row in document["bars"]}
+    for measure in (
+        "CartPole n=64 / CartPoleVectorEnv",
+        "CartPole n=64 / SyncVectorEnv",
+        "CartPole n=64, a call",
+        "make(CartPole-v1).step / Gymnasium",
+    ):
+        assert judged[measure]["met"] in (True, False)
+        assert judged[measure]["value"] > 0
+        assert measure in ran.stdout
+    assert judged["seeding 1,000,000 lanes"]["met"] is None
+    assert judged["seeding 1,000,000 lanes"]["measured"] == "not measured in this run"
+
+
+def test_the_raw_physics_loop_is_the_fastest_way(peers):
+    document = json.loads((peers[1] / "peers.json").read_text())
+    seconds = document["seconds_per_step"]
+    assert seconds["raw-physics/CartPole-v1/64/1"][0] > 0
+    assert seconds["gymcore-statistics/CartPole-v1/64/1"][0] > 0
+    # Ten steps of Gymnasium's SyncVectorEnv last longer than one of any compiled loop.
+    slow = seconds["gymnasium-sync/CartPole-v1/64/1"][0]
+    assert seconds["raw-physics/CartPole-v1/64/1"][0] < slow / 10
+
+
+def test_versions_machine_and_missing_peers_are_written_down(peers):
+    ran, folder = peers
+    document = json.loads((folder / "peers.json").read_text())
+    assert document["machine"]["cpu"] and document["machine"]["python"]
+    import gymnasium
+
+    assert document["versions"]["gymnasium"] == gymnasium.__version__
+    for name, reason in document["missing"].items():
+        assert f"missing: {name}: {reason}" in ran.stdout
+
+
+def test_a_peer_may_live_in_another_interpreter_but_must_exist():
+    for words in ("pufferlib=/no/such/python", "gymcore=" + sys.executable, "nonsense"):
+        ran = script("benchmarks/peers.py", "--python", words)
+        assert ran.returncode == 2
+        assert "--python: expected LIBRARY=PATH" in ran.stderr
+
+
+def test_a_library_that_is_missing_in_its_interpreter_fails_no_run(tmp_path):
+    """A bare interpreter: nothing but the standard library, so the process ends at once."""
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
+    python = bare / ("Scripts" if os.name == "nt" else "bin") / "python"
+    ran = script(
+        "benchmarks/peers.py", *QUICK, "--groups", "make", "--python", f"gymnasium={python}"
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "missing: gymnasium-make/CartPole-v1/1/1: the process ended" in ran.stdout
+    assert "gymcore-make CartPole-v1 n=1" in ran.stdout
+
+
+def test_every_timing_runs_once():
+    ran = script(
+        "-m", "pytest", "benchmarks", "-q", "--benchmark-disable", "-p", "no:cacheprovider"
+    )
+    assert ran.returncode == 0, ran.stdout[-3000:]
+    assert " passed" in ran.stdout and "failed" not in ran.stdout
+
+
+def test_a_timing_notes_its_rate(tmp_path):
+    ran = script(
+        "-m", "pytest", "benchmarks/bench_step.py", "-q", "-p", "no:cacheprovider",
+        "-k", "single and Pendulum", "--benchmark-max-time=0.01", "--benchmark-warmup=off",
+        f"--benchmark-json={tmp_path / 'timing.json'}",
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout[-3000:]
+    (timing,) = json.loads((tmp_path / "timing.json").read_text())["benchmarks"]
+    assert timing["extra_info"]["steps_per_second"] > 1000

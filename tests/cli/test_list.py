@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+
+import pytest
+
+import gymcore
+from gymcore.cli import list as list_command
+
+
+@pytest.fixture
+def registry():
+    before = dict(gymcore.registry)
+    yield gymcore.registry
+    gymcore.registry.clear()
+    gymcore.registry.update(before)
+
+
+@pytest.fixture
+def absent(monkeypatch):
+    """Return a function that hides modules from the search for them."""
+    hidden = set()
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name in hidden else real(name)
+    )
+    return hidden.update
+
+
+def test_every_registered_id_is_listed_once(run):
+    families = json.loads(run("list", "--json").out)
+    ids = [each["id"] for family in families.values() for each in family["environments"]]
+    assert sorted(ids) == sorted(gymcore.registry)
+    text = run("list").out
+    for env_id in ids:
+        assert f"  {env_id} " in text
+    assert f"{len(ids)} ids" in text
+
+
+def test_classic_control_is_native_and_installed(run):
+    family = json.loads(run("list", "--json").out)["classic_control"]
+    assert family["installed"] is True
+    assert family["extra"] == "classic-control"
+    found = {each["id"]: each for each in family["environments"]}
+    assert found["CartPole-v1"] == {"id": "CartPole-v1", "native": True, "max_episode_steps": 500}
+    assert found["MountainCarContinuous-v0"]["max_episode_steps"] == 999
+
+
+def test_a_family_without_its_package_shows_the_line_that_installs_it(run, registry, absent):
+    gymcore.register("TestLander-v0", entry_point="gymcore.envs.box2d.lander:Lander")
+    absent(["Box2D"])
+    family = json.loads(run("list", "--json").out)["box2d"]
+    assert (family["installed"], family["missing"]) == (False, ["Box2D"])
+    assert 'box2d  (needs Box2D: pip install "gymcore[box2d]")' in run("list").out
+
+
+def test_a_family_that_only_lacks_its_renderer_counts_as_installed(run, absent):
+    absent(["pygame"])
+    family = json.loads(run("list", "--json").out)["classic_control"]
+    assert (family["installed"], family["missing_rendering"]) == (True, ["pygame"])
+    line = 'rendering needs pygame: pip install "gymcore[classic-control]")'
+    assert f"classic_control  (installed; {line}" in run("list").out
+
+
+@pytest.mark.parametrize(
+    ("env_id", "entry_point", "family"),
+    [
+        ("TestOne-v0", "gymcore.envs.toy_text.one:One", "toy_text"),
+        ("TestTwo-v0", "some_package.deep.inside:Two", "some_package"),
+        ("house/TestThree-v0", "some_package:Three", "house"),
+        ("TestFour-v0", lambda: None, "tests"),
+    ],
+)
+def test_families_of_other_ids(registry, env_id, entry_point, family):
+    gymcore.register(env_id, entry_point=entry_point)
+    assert list_command.family_of(gymcore.registry[env_id]) == family
+
+
+def test_nothing_is_imported_to_find_out(registry):
+    gymcore.register("TestAbsent-v0", entry_point="no_such_package_anywhere:Env")
+    families = list_command.by_family()
+    assert families["no_such_package_anywhere"]["environments"][0]["id"] == "TestAbsent-v0"
