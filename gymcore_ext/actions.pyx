@@ -57,7 +57,8 @@ cdef object convert(object actions, tuple shape, int discrete, object errors):
         raise errors.InvalidAction(
             f"actions: expected {wanted} array of shape {shape}, got {type(actions).__name__}: {error}") from None
     if array.shape != shape or array.dtype.kind not in ("iub" if discrete else "fiu"):
-        raise errors.InvalidAction(f"actions: expected {wanted} array of shape {shape}, got {array.dtype} {array.shape}")
+        raise errors.InvalidAction(
+            f"actions: expected {wanted} array of shape {shape}, got {array.dtype} {array.shape}")
     if array.dtype == np.uint64 and discrete:
         array = np.minimum(array, np.uint64(2**63 - 1))  # what int64 cannot hold stays out of range
     return np.ascontiguousarray(array, wanted)

@@ -5,6 +5,7 @@ GIL is released, and everything per lane happens in engine.pxd.
 """
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memchr
 
 from gymcore_ext.actions cimport checked_actions
 from gymcore_ext.arrays cimport ArrayRing, array_pointer
@@ -12,7 +13,7 @@ from gymcore_ext.engine cimport (
     DISABLED, SAME_STEP, SINGLE, advance, kernel_t, lanes_t, outputs_t, pool_free, pool_new, pool_run, pool_t,
     reset_lanes, roll,
 )
-from gymcore_ext.lane_memory cimport LaneMemory
+from gymcore_ext.lane_memory cimport MAX_NUMBERS, LaneMemory
 
 import os
 import time
@@ -146,16 +147,13 @@ cdef class Batch(LaneMemory):
 
     cdef int _check_ended(self) except -1:
         """In DISABLED mode a lane that ended must be reset before it is stepped."""
-        if self.lanes.mode != DISABLED:
+        if self.lanes.mode != DISABLED or memchr(self.lanes.ended, 1, self.num_envs) == NULL:
             return 0
-        ended = self._view(self.lanes.ended, cnp.NPY_BOOL, (self.num_envs,))
-        if ended.any():
-            lanes = np.flatnonzero(ended).tolist()
-            shown = ", ".join(map(str, lanes[:8])) + (", ..." if len(lanes) > 8 else "")
-            raise self.errors.ResetNeeded(
-                f"step: {len(lanes)} of {self.num_envs} lanes ended and autoreset is disabled: reset lanes [{shown}] "
-                "with reset(options={'reset_mask': mask}) first")
-        return 0
+        lanes = np.flatnonzero(self._view(self.lanes.ended, cnp.NPY_BOOL, (self.num_envs,))).tolist()
+        shown = ", ".join(map(str, lanes[:8])) + (", ..." if len(lanes) > 8 else "")
+        raise self.errors.ResetNeeded(
+            f"step: {len(lanes)} of {self.num_envs} lanes ended and autoreset is disabled: reset lanes [{shown}] "
+            "with reset(options={'reset_mask': mask}) first")
 
     cdef int64_t _run(self, const void* actions, outputs_t* out, int64_t steps) noexcept:
         """Step (steps = 0) or roll out every lane, by one thread or the pool."""
@@ -172,7 +170,7 @@ cdef class Batch(LaneMemory):
             count = step_job(&job, 0, self.lanes.num_envs)
         else:
             with nogil:
-                count = roll_job(&job, 0, self.lanes.num_envs) if steps else step_job(&job, 0, self.lanes.num_envs)
+                count = (roll_job if steps else step_job)(&job, 0, self.lanes.num_envs)
         return count
 
     cdef int64_t _chunk(self) noexcept nogil:
@@ -309,7 +307,7 @@ cdef class Batch(LaneMemory):
         return self._single(&action)
 
     def step_single_continuous(self, cnp.ndarray action):
-        """Step the only lane by a checked float32 [action_size] action: observation float32 [size], reward, terminated."""
+        """Step the only lane by a checked float32 [action_size] action; returns as `step_single`."""
         return self._single(cnp.PyArray_DATA(action))
 
     cdef object _single(self, const void* action):
@@ -343,7 +341,7 @@ cdef class Batch(LaneMemory):
             observations float32 [num_envs, size] of all lanes; those of lanes left alone are what they were.
         """
         cdef const kernel_t* facts = self.lanes.kernel
-        cdef double[64] limits
+        cdef double[MAX_NUMBERS] limits
         cdef float* observations
         cdef cnp.ndarray chosen
         cdef int64_t count, k
@@ -369,13 +367,6 @@ cdef class Batch(LaneMemory):
             self.ready = True
         finally:
             self.busy = False
-        return array
-
-    def observe(self):
-        """Observations float32 [num_envs, size] of the state as it is."""
-        cdef float* observations
-        array = self.observations.take(<void**> &observations)
-        self.lanes.loops.observe(&self.lanes.columns, observations, 0, self.lanes.num_envs)
         return array
 
     def run_physics(self, actions, observations, rewards, terminated):

@@ -4,12 +4,17 @@ cimport numpy as cnp
 from gymcore_ext.engine cimport lanes_t
 
 
+# How many parameters, and how many reset bounds, a kernel may have.
+cdef enum:
+    MAX_NUMBERS = 64
+
+
 cdef class LaneMemory:
     cdef lanes_t lanes
     cdef double** columns             # state columns, then parameter columns
     cdef void* memory
     cdef double* varied               # per-lane parameters, when there are any
-    cdef double[64] shared            # parameters that all lanes share
+    cdef double[MAX_NUMBERS] shared           # parameters that all lanes share
     cdef bint busy, ready, closed, statistics
     cdef object errors, capsule
     cdef readonly Py_ssize_t num_envs

@@ -51,6 +51,8 @@ cdef const kernel_t* _kernel(object capsule) except NULL:
     cdef const kernel_t* kernel = <const kernel_t*> PyCapsule_GetPointer(capsule, KERNEL_CAPSULE)
     if kernel.abi != KERNEL_ABI:
         raise ValueError(f"kernel: built for engine ABI {kernel.abi}, this engine has {KERNEL_ABI}: build it again")
+    if kernel.parameter_count > MAX_NUMBERS or kernel.bound_count > MAX_NUMBERS:
+        raise ValueError(f"kernel: expected at most {MAX_NUMBERS} parameters and bounds")
     return kernel
 
 
@@ -61,7 +63,8 @@ def choose_isa(name=None):
     if not name:
         return best
     if name not in ISA_NAMES[:best + 1]:
-        raise ValueError(f"GYMCORE_ISA: expected one of {', '.join(ISA_NAMES[:best + 1])} on this machine, got {name!r}")
+        here = ", ".join(ISA_NAMES[:best + 1])
+        raise ValueError(f"GYMCORE_ISA: expected one of {here} on this machine, got {name!r}")
     return ISA_NAMES.index(name)
 
 
@@ -209,7 +212,7 @@ cdef class LaneMemory:
         return lane_generator(self, <size_t> (self.lanes.rngs + lane))
 
     def get_parameters(self):
-        """float64 [parameter_count, 1] when all lanes share their parameters, else [parameter_count, num_envs]; a copy."""
+        """float64 [parameter_count, 1] when all lanes share them, else [parameter_count, num_envs]; a copy."""
         cdef int count = self.lanes.kernel.parameter_count
         if self.lanes.columns.parameter_stride == 0:
             return self._view(self.shared, cnp.NPY_FLOAT64, (count, 1)).copy()
