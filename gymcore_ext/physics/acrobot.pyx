@@ -50,7 +50,7 @@ cdef inline void acrobot_reset "acrobot_reset"(
 cdef inline acrobot_state derivative(
     acrobot_state s, const acrobot_parameters* p, double torque
 ) noexcept nogil:
-    """Time derivative of the state; cos(angle - pi/2) of the papers is written sin(angle)."""
+    """Time derivative of the state, term by term as the papers write it: near zero a sum rounds as its terms do."""
     cdef double g = 9.8
     cdef double l1 = p.LINK_LENGTH_1, m1 = p.LINK_MASS_1, m2 = p.LINK_MASS_2
     cdef double lc1 = p.LINK_COM_POS_1, lc2 = p.LINK_COM_POS_2, moi = p.LINK_MOI
@@ -59,11 +59,11 @@ cdef inline acrobot_state derivative(
     sincos(s.theta2, &sin2, &cos2)
     d1 = m1 * (lc1 * lc1) + m2 * (l1 * l1 + lc2 * lc2 + 2.0 * l1 * lc2 * cos2) + moi + moi
     d2 = m2 * (lc2 * lc2 + l1 * lc2 * cos2) + moi
-    phi2 = m2 * lc2 * g * sin(s.theta1 + s.theta2)
+    phi2 = m2 * lc2 * g * cos(s.theta1 + s.theta2 - PI / 2.0)
     phi1 = (
         -m2 * l1 * lc2 * (s.dtheta2 * s.dtheta2) * sin2
         - 2.0 * m2 * l1 * lc2 * s.dtheta2 * s.dtheta1 * sin2
-        + (m1 * lc1 + m2 * l1) * g * sin(s.theta1)
+        + (m1 * lc1 + m2 * l1) * g * cos(s.theta1 - PI / 2.0)
         + phi2
     )
     extra = select(p.nips != 0.0, 0.0, m2 * l1 * lc2 * (s.dtheta1 * s.dtheta1) * sin2)
