@@ -11,6 +11,8 @@ import statistics
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from gymcore.cli.common import times
+
 CARTPOLE = "CartPole-v1"
 CURVE = (64, 256, 1024, 4096, 16384, 65536, 262144, 1_000_000)
 MILLION = 1_000_000
@@ -33,6 +35,13 @@ class Measured:
     def step(self, name: str) -> float:
         """Return the median seconds a step; KeyError if it was not measured."""
         return statistics.median(self.rounds[name])
+
+    def best(self) -> Measured:
+        """Return the same with the fastest round of each alone: what a quiet machine would give."""
+        found = Measured()
+        found.rounds = {name: [min(each)] for name, each in self.rounds.items()}
+        found.values, found.missing = self.values, self.missing
+        return found
 
     def faster(self, name: str, than: Iterable[str]) -> float:
         """Return how many times the rate of `name` is that of the fastest of the others.
@@ -75,11 +84,6 @@ def name(key: str, num_envs: int, env_id: str = CARTPOLE, threads: int = 1) -> s
 def pools(num_envs: int, threads: int, env_id: str = CARTPOLE) -> list[str]:
     """Return the names of EnvPool's measurements: with one thread, and with all."""
     return [name("envpool", num_envs, env_id, each) for each in dict.fromkeys((1, threads))]
-
-
-def times(number: float) -> str:
-    """Format a ratio."""
-    return f"{number:.3g}x"
 
 
 def ratio(measure: str, own: str, others: list[str], least: float) -> Bar:

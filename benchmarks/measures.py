@@ -40,7 +40,7 @@ def _raw_physics(env_id: str, num_envs: int, num_threads: int) -> Session:
     envs: Any = gymcore.make_vec(env_id, num_envs=num_envs)
     envs.reset(seed=0)
     shape = (ROLLOUT_STEPS, num_envs)
-    number = max(2, min(RING, 2**22 // (ROLLOUT_STEPS * num_envs)))
+    number = max(2, min(RING, 2**20 // (ROLLOUT_STEPS * num_envs)))
     actions = random_batches(envs.single_action_space, shape, number)
     out = (
         np.empty(envs.observation_space.shape, envs.observation_space.dtype),

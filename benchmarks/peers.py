@@ -179,23 +179,29 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
 
 def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
-    """Return the table: `measure`, `bar`, `measured` (text), `value`, `met` (None: unknown)."""
-    rows = []
+    """Return the table.
+
+    Returns:
+        Rows of `measure`, `bar`, `measured` (text of the medians), `best` (the same of the fastest
+        rounds), `value` (number behind `measured`) and `met` (by the medians; None: unknown).
+    """
+    rows, best = [], measured.best()
     for bar in bars(threads):
         row: dict[str, Any] = {"measure": bar.measure, "bar": bar.target}
         try:
             value = bar.value(measured)
         except KeyError as error:
             reason = measured.missing.get(error.args[0], "not measured in this run")
-            row |= {"value": None, "measured": reason, "met": None}
+            row |= {"value": None, "measured": reason, "met": None, "best": "-"}
         else:
             row |= {"value": value, "measured": bar.show(value), "met": bar.met(value)}
+            row["best"] = bar.show(bar.value(best))
         rows.append(row)
     return rows
 
 
 def rates(measured: Measured) -> list[list[str]]:
-    """Return every measured rate as a row: name, rate, nanoseconds a step, spread of the rounds."""
+    """Return every rate as a row: name, rate, ns a step, the same of the best round, spread."""
     rows = []
     for name, rounds in measured.rounds.items():
         key, env_id, num_envs, threads = name.split("/")
@@ -205,11 +211,21 @@ def rates(measured: Measured) -> list[list[str]]:
             [
                 f"{key} {env_id} n={num_envs}" + ("" if threads == "1" else f" {threads} threads"),
                 rate(1 / middle),
-                f"{middle * 1e9:.3g} ns",
+                f"{middle * 1e9:.4g} ns",
+                f"{min(rounds) * 1e9:.4g} ns",
                 f"{spread:.0%}",
             ]
         )
     return rows
+
+
+def busy() -> float | None:
+    """Return the load that others put on this machine, None if it is next to nothing."""
+    try:
+        load = os.getloadavg()[0]
+    except OSError:
+        return None
+    return load if load > 0.5 else None
 
 
 def plot(measured: Measured, path: Path) -> None:
@@ -239,7 +255,8 @@ def plot(measured: Measured, path: Path) -> None:
     names = {n: f"gymcore/{CARTPOLE}/{n}/1" for n in CURVE}
     curve = [(n, measured.step(name) * 1e9) for n, name in names.items() if name in measured.rounds]
     if curve:
-        panels[2].loglog(*zip(*curve, strict=True), "o-", base=10)
+        panels[2].semilogx(*zip(*curve, strict=True), "o-")
+        panels[2].set_ylim(bottom=0)
     panels[2].set(title="gymcore, one thread", xlabel="lanes", ylabel="ns a step")
     panels[2].grid(True, which="both", alpha=0.3)
     for panel in panels:
@@ -259,6 +276,7 @@ def main(argv: list[str] | None = None) -> int:
     ]
     pythons = dict(each.split("=", 1) for each in arguments.python)
     run = Run(pythons, arguments.seconds, arguments.repeats)
+    load = busy()
     try:
         for group in wanted:
             print(f"measuring {group.title} ...", file=sys.stderr, flush=True)
@@ -272,16 +290,20 @@ def main(argv: list[str] | None = None) -> int:
     words = {True: "yes", False: "NO", None: "-"}
     print(f"{machine['cpu']}, {threads} threads; Python {machine['python']}", end="; ")
     print(*(f"{k} {v}" for k, v in sorted(run.versions.items())), sep=", ")
+    if load is not None:
+        print(f"the machine was busy with other things (load {load:.1f}): trust the ratios only")
     print()
-    print(table(rates(run.measured), ["rates, medians", "rate", "a step", "spread"]))
+    print(table(rates(run.measured), ["rates, medians", "rate", "a step", "best", "spread"]))
     print()
-    cells = [[row["measure"], row["bar"], row["measured"], words[row["met"]]] for row in judged]
-    print(table(cells, ["bars", "bar", "measured", "met"]))
+    shown = ("measure", "bar", "measured", "best")
+    cells = [[*(row[name] for name in shown), words[row["met"]]] for row in judged]
+    print(table(cells, ["bars, medians", "bar", "measured", "best rounds", "met"]))
     for name, reason in run.measured.missing.items():
         print(f"missing: {name}: {reason}")
     if arguments.json is not None:
         document = {
             "machine": machine,
+            "busy": load,
             "versions": run.versions,
             "repeats": arguments.repeats,
             "seconds": arguments.seconds,

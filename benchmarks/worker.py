@@ -71,7 +71,8 @@ def version(module: str) -> str | None:
     try:
         return metadata.version(names[0])
     except metadata.PackageNotFoundError:
-        return None
+        # Imported from a folder, without being installed.
+        return getattr(sys.modules.get(module), "__version__", None)
 
 
 if __name__ == "__main__":

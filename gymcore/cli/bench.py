@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gymcore.cli.common import CliError, count, rate, seconds, table
+from gymcore.cli.common import CliError, count, duration, rate, seconds, table, times
 
 if TYPE_CHECKING:
     from gymcore.cli.contenders import Session
@@ -111,7 +111,7 @@ def measure(
     env_id: str,
     num_envs: int,
     repeats: int,
-    duration: float,
+    length: float,
     peers: list[str] | None = None,
 ) -> dict[str, Any]:
     """Measure every contender in interleaved rounds, so that the machine's moods hit all alike.
@@ -120,7 +120,7 @@ def measure(
         env_id: Environment id.
         num_envs: Lanes.
         repeats: Rounds; the median of each contender counts.
-        duration: Aim for one measurement [s].
+        length: Aim for one measurement [s].
         peers: Keys of the contenders to take beside gymcore; None takes all that are installed.
 
     Returns:
@@ -153,7 +153,7 @@ def measure(
         rounds: list[list[float]] = [[] for _ in sessions]
         for _ in range(repeats):
             for k, (_, _, session) in enumerate(sessions):
-                rounds[k].append(session.steps_per_call / session.measure(duration))
+                rounds[k].append(session.steps_per_call / session.measure(length))
     finally:
         for _, _, session in sessions:
             session.close()
@@ -180,13 +180,13 @@ def _text(result: dict[str, Any]) -> str:
     for row in sorted(result["rows"], key=lambda row: -row["steps_per_second"]):
         threads = "" if row["threads"] == 1 else f", {row['threads']} threads"
         faster = row["gymcore_is_faster"]
-        per_call = result["num_envs"] / row["steps_per_second"] * 1e6
+        per_call = result["num_envs"] / row["steps_per_second"]
         lines.append(
             [
                 row["label"] + threads,
                 rate(row["steps_per_second"]),
-                f"{per_call:.3g} us",
-                "-" if faster is None else f"{faster:.3g}x",
+                duration(per_call),
+                "-" if faster is None else times(faster),
             ]
         )
     head = f"{result['id']}, {result['num_envs']} lanes"

@@ -102,6 +102,41 @@ def rate(per_second: float) -> str:
     return f"{_three_figures(per_second)} steps/s"
 
 
+def duration(length: float) -> str:
+    """Return a length of time for a person to read.
+
+    Args:
+        length: The time [s].
+
+    Returns:
+        Three significant figures with a unit.
+
+    Example:
+        >>> duration(1.234e-9), duration(0.0156), duration(75.0)
+        ('1.23 ns', '15.6 ms', '75 s')
+    """
+    for limit, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if length >= limit * 0.9995:
+            return f"{_three_figures(length / limit)} {unit}"
+    return f"{_three_figures(length / 1e-9)} ns"
+
+
+def times(ratio: float) -> str:
+    """Return a ratio for a person to read.
+
+    Args:
+        ratio: How many times.
+
+    Returns:
+        Three significant figures, or all digits before the point, and an x.
+
+    Example:
+        >>> times(1234.5), times(60.0), times(0.5514)
+        ('1234x', '60x', '0.55x')
+    """
+    return f"{_three_figures(ratio)}x"
+
+
 def byte_count(number: float) -> str:
     """Return a number of bytes for a person to read.
 

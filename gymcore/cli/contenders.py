@@ -173,8 +173,8 @@ def _gymcore_rollout(env_id: str, num_envs: int, num_threads: int) -> Session:
         raise LookupError(f"{env_id} has no compiled engine")
     envs.reset(seed=0)
     shape = (ROLLOUT_STEPS, num_envs)
-    # Each block holds 128 different batches; as many blocks as 32 MB of indices hold.
-    number = max(2, min(RING, 2**22 // (ROLLOUT_STEPS * num_envs)))
+    # Each block holds 128 different batches; as many blocks as 8 MB of indices hold.
+    number = max(2, min(RING, 2**20 // (ROLLOUT_STEPS * num_envs)))
     actions = random_batches(envs.single_action_space, shape, number)
     space = envs.observation_space
     out = {
@@ -201,7 +201,7 @@ def _gymnasium_vector(env_id: str, num_envs: int, num_threads: int) -> Session:
     import gymnasium
 
     if gymnasium.spec(env_id).vector_entry_point is None:
-        raise LookupError(f"gymnasium has no vector environment of its own for {env_id}")
+        raise LookupError(f"there is none for {env_id}")
     envs = gymnasium.make_vec(env_id, num_envs=num_envs, vectorization_mode="vector_entry_point")
     envs.reset(seed=0)
     actions = random_batches(envs.single_action_space, (num_envs,), RING)
@@ -212,7 +212,7 @@ def _envpool(env_id: str, num_envs: int, num_threads: int) -> Session:
     import envpool
 
     if env_id not in envpool.list_all_envs():
-        raise LookupError(f"envpool has no {env_id}")
+        raise LookupError(f"there is no {env_id}")
     envs = envpool.make(
         env_id, env_type="gymnasium", num_envs=num_envs, num_threads=num_threads, seed=0
     )
@@ -313,7 +313,7 @@ def open_session(key: str, env_id: str, num_envs: int, num_threads: int = 1) -> 
     if reason is not None:
         raise LookupError(reason)
     if contender.ids is not None and env_id not in contender.ids:
-        raise LookupError(f"{contender.label} has no {env_id}")
+        raise LookupError(f"there is no {env_id}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -54,7 +54,7 @@ def fakes(monkeypatch):
 
 
 def test_rates_and_ratios_of_contenders_with_known_speeds(fakes):
-    result = bench.measure("CartPole-v1", 64, repeats=3, duration=0.01)
+    result = bench.measure("CartPole-v1", 64, repeats=3, length=0.01)
     found = {(row["key"], row["threads"]): row for row in result["rows"]}
     assert found["gymcore", 1]["steps_per_second"] == pytest.approx(64e6)
     assert found["slow", 1]["steps_per_second"] == pytest.approx(64e4)
@@ -67,7 +67,7 @@ def test_rates_and_ratios_of_contenders_with_known_speeds(fakes):
         "Absent": "nowhere to be found",
         "Broken": "OverflowError: too much",
         "Gone": "no_such_module_anywhere is not installed",
-        "Choosy": "Choosy has no CartPole-v1",
+        "Choosy": "there is no CartPole-v1",
     }
     assert sorted(fakes) == [("envpool", 1), ("envpool", 2), ("gymcore", 1), ("slow", 1)]
 
@@ -120,7 +120,7 @@ def test_a_real_run_against_gymnasium_writes_table_plot_and_json(run, tmp_path):
     assert document["machine"]["threads"]["usable"] >= 1
     assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
     assert "Gymnasium SyncVectorEnv" in ran.out
-    assert "gymnasium has no vector environment of its own for Pendulum-v1" in ran.out
+    assert "left out: Gymnasium's own vector env: there is none for Pendulum-v1" in ran.out
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,17 @@ import threading
 
 import pytest
 
-from gymcore.cli.common import Interruption, byte_count, count, rate, seconds, seed, table
+from gymcore.cli.common import (
+    Interruption,
+    byte_count,
+    count,
+    duration,
+    rate,
+    seconds,
+    seed,
+    table,
+    times,
+)
 
 
 @pytest.mark.parametrize(
@@ -67,6 +77,28 @@ def test_rate(number: float, text: str) -> None:
 )
 def test_byte_count(number: float, text: str) -> None:
     assert byte_count(number) == text
+
+
+@pytest.mark.parametrize(
+    ("length", "text"),
+    [
+        (0.0, "0 ns"),
+        (4.66e-9, "4.66 ns"),
+        (9.9996e-7, "1 us"),
+        (2.5e-4, "250 us"),
+        (0.0156, "15.6 ms"),
+        (90.0, "90 s"),
+    ],
+)
+def test_duration(length: float, text: str) -> None:
+    assert duration(length) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"), [(1912.3, "1912x"), (60.04, "60x"), (1.7, "1.7x"), (0.577, "0.58x")]
+)
+def test_times(ratio: float, text: str) -> None:
+    assert times(ratio) == text
 
 
 def test_table_aligns_first_column_left_and_the_rest_right() -> None:
