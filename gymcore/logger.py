@@ -26,7 +26,7 @@ def _formatted(msg: str, args: tuple[object, ...]) -> str:
     """Return `msg % args`; a lone percent sign in a message without arguments is kept as it is."""
     try:
         return msg % args
-    except ValueError:
+    except (TypeError, ValueError):
         if args:
             raise
         return msg

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gymcore.envs.env_id import parse_env_id
-from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.error import ArgumentTypeError, Error, InvalidArgument
 from gymcore.utils.record_constructor import snapshot
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class EnvSpec:
                 ) from error
         try:
             return EnvSpec(**parsed, additional_wrappers=tuple(wrappers))
-        except TypeError as error:
+        except (TypeError, Error) as error:
             raise InvalidArgument(
                 f"An issue occurred when trying to make {parsed} an EnvSpec"
             ) from error

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gymcore.envs.env_spec import EnvSpec
 from gymcore.envs.lookup import registry
 from gymcore.error import InvalidArgument
 
 
-def _family(spec: EnvSpec) -> str:
-    """Return the namespace of a spec, or the package that its entry point is in."""
+def _family(spec: EnvSpec) -> str | None:
+    """Return the namespace of a spec, or the package that its entry point is in, or None."""
     if spec.namespace is not None:
         return spec.namespace
     if not isinstance(spec.entry_point, str):
-        return str(None)
+        return None
     packages = spec.entry_point.partition(":")[0].split(".")
     if len(packages) == 1:
         return spec.name
@@ -25,7 +25,7 @@ def pprint_registry(
     print_registry: Mapping[str, EnvSpec] = registry,
     *,
     num_cols: int = 3,
-    exclude_namespaces: list[str] | None = None,
+    exclude_namespaces: Sequence[str | None] | None = None,
     disable_print: bool = False,
 ) -> str | None:
     """Print the ids of a registry, by family.
@@ -33,7 +33,7 @@ def pprint_registry(
     Args:
         print_registry: The registry.
         num_cols: Ids a line.
-        exclude_namespaces: Families to leave out.
+        exclude_namespaces: Families to leave out; None is that of the environments without one.
         disable_print: Return the text instead.
 
     Returns:
@@ -50,7 +50,7 @@ def pprint_registry(
     """
     if num_cols < 1:
         raise InvalidArgument(f"num_cols: expected at least 1, got {num_cols}")
-    families: dict[str, list[str]] = {}
+    families: dict[str | None, list[str]] = {}
     for spec in print_registry.values():
         families.setdefault(_family(spec), []).append(spec.id)
     width = max((len(spec.name) for spec in print_registry.values()), default=0)

@@ -249,7 +249,8 @@ def find_spec(env_id: str) -> EnvSpec:
         check_version_exists(ns, name, version)
         raise error.Error(
             f"No registered env with id: {env_id}. Did you register it, or import the package that "
-            "registers it? Use `gymcore.pprint_registry()` to see all registered environments."
+            "registers it? Use `gymcore.pprint_registry()` to see all of the registered "
+            "environments."
         )
     if found.version is not None:
         newest = find_highest_version(found.namespace, found.name)

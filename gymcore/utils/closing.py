@@ -38,6 +38,7 @@ _CLOSING, _CLOSED = 1, 2
 
 _automatic = threading.local()
 _forked = False
+_base: type[Env[Any, Any]]
 
 
 def _remember_fork() -> None:
@@ -113,27 +114,32 @@ def _close_quietly(env: Env[Any, Any]) -> None:
         _automatic.active = before
 
 
+def _layers(env: Env[Any, Any]) -> list[Env[Any, Any]]:
+    """Return `env` and what it wraps, inwards."""
+    layers = [env]
+    while isinstance(inner := layers[-1].__dict__.get("env"), _base):
+        layers.append(inner)
+    return layers
+
+
+def _references(layers: list[Env[Any, Any]], inner: Env[Any, Any]) -> int:
+    """Return how many attributes of the wrappers among the layers are `inner`."""
+    return sum(value is inner for layer in layers[:-1] for value in layer.__dict__.values())
+
+
+def _is_held(layers: list[Env[Any, Any]]) -> bool:
+    """Whether anything but the wrappers among the layers refers to one of the inner layers."""
+    for index in range(1, len(layers)):
+        own = _references(layers, layers[index])
+        if sys.getrefcount(layers[index]) > own + 2:  # 2: the list, the argument of getrefcount
+            return True
+    return False
+
+
 def close_collected(env: Env[Any, Any]) -> None:
     """Close `env`, which is about to be collected, if rules 1, 3 and 5 allow it."""
-    if not _is_open(env) or _forked or sys.is_finalizing():
-        return
-    attributes = env.__dict__
-    inner = attributes.get("env")
-    if inner is not None:
-        own = sum(value is inner for value in attributes.values())
-        if sys.getrefcount(inner) > own + 2:  # 2: the local name and the argument of getrefcount
-            return
-    _close_quietly(env)
-
-
-def _depth(env: Env[Any, Any]) -> int:
-    """Return how many layers `env` wraps."""
-    depth = 0
-    inner = env.__dict__.get("env")
-    while inner is not None and depth < 1000:
-        depth += 1
-        inner = getattr(inner, "__dict__", {}).get("env")
-    return depth
+    if _is_open(env) and not _forked and not sys.is_finalizing() and not _is_held(_layers(env)):
+        _close_quietly(env)
 
 
 def _all_subclasses(cls: type[Env[Any, Any]]) -> set[type[Env[Any, Any]]]:
@@ -148,11 +154,13 @@ def _all_subclasses(cls: type[Env[Any, Any]]) -> set[type[Env[Any, Any]]]:
 
 
 def close_at_exit(base: type[Env[Any, Any]]) -> None:
-    """Arrange that instances of `base` that are still open at interpreter exit are closed.
+    """Arrange that environments which are still open at interpreter exit are closed.
 
     Args:
-        base: `Env`.
+        base: `Env`, which cannot be imported here.
     """
+    global _base
+    _base = base
 
     def close_alive() -> None:
         if _forked:
@@ -161,7 +169,8 @@ def close_at_exit(base: type[Env[Any, Any]]) -> None:
         classes = {id(cls) for cls in _all_subclasses(base) if _marks(cls.close)}
         gc.unfreeze()
         alive = [env for env in gc.get_objects() if id(type(env)) in classes]
-        for env in sorted(alive, key=_depth, reverse=True):  # wrappers before what they wrap
+        alive.sort(key=lambda env: len(_layers(env)), reverse=True)  # wrappers first
+        for env in alive:
             if _is_open(env):
                 _close_quietly(env)
 

@@ -61,19 +61,20 @@ def env_data_reuse_passive_checker(
 
 
 def _check_reset_signature(reset: Callable[..., Any]) -> None:
-    signature = inspect.signature(reset)
-    seed = signature.parameters.get("seed")
-    if seed is None:
+    parameters = inspect.signature(reset).parameters
+    takes_anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    seed = parameters.get("seed")
+    if seed is None and not takes_anything:
         logger.deprecation(
             "Current gymcore version requires that `Env.reset` can be passed a `seed` instead of "
             "using `Env.seed` for resetting the environment random number generator."
         )
-    elif seed.default is not None:
+    elif seed is not None and seed.default is not None:
         logger.warn(
             "The default seed argument in `Env.reset` should be `None`, otherwise the environment "
             f"will by default always be deterministic. Actual default: {seed}"
         )
-    if "options" not in signature.parameters:
+    if "options" not in parameters and not takes_anything:
         logger.deprecation(
             "Current gymcore version requires that `Env.reset` can be passed `options` to allow "
             "the environment initialisation to be passed additional information."

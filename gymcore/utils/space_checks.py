@@ -27,16 +27,19 @@ def _check_box_shapes(space: Box, space_type: str) -> None:
 def _check_box_observation_space(observation_space: Box) -> None:
     """Check the bounds of a box of observations."""
     _check_box_shapes(observation_space, "observation")
-    if np.any(observation_space.low == observation_space.high):
+    low, high = observation_space.low, observation_space.high
+    if (low < high).all():
+        return
+    if (low == high).any():
         logger.warn("A Box observation space maximum and minimum values are equal.")
-    elif np.any(observation_space.high < observation_space.low):
+    elif (low > high).any():
         logger.warn("A Box observation space low value is greater than a high value.")
 
 
 def _check_box_action_space(action_space: Box) -> None:
     """Check the bounds of a box of actions."""
     _check_box_shapes(action_space, "action")
-    if np.any(action_space.low == action_space.high):
+    if (action_space.low == action_space.high).any():
         logger.warn("A Box action space maximum and minimum values are equal.")
 
 

@@ -1,0 +1,250 @@
+"""Ids: taking them apart, finding what they stand for, and the errors on the way."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gymcore
+from gymcore.envs.registration import get_env_id, parse_env_id
+from tests.envs.registered import fill
+from tests.parity import compare
+
+IDS = (
+    "Maze-v0",
+    "Maze-v2",
+    "Tower",
+    "Hopper-v4",
+    "Hopper-v5",
+    "MazeRunner-v1",
+    "games/Maze-v1",
+    "games/Maze-v3",
+    "games/Chess",
+    "puzzles/Sokoban-v0",
+)
+
+pytestmark = pytest.mark.usefixtures("registries")
+
+
+# Taking apart
+
+
+@given(st.text(alphabet="aB-v01/:._ é\n[", max_size=12))
+def test_parse_any_text_like_gymnasium(text: str) -> None:
+    compare(lambda gym: gym.envs.registration.parse_env_id(text))
+
+
+@pytest.mark.parametrize(
+    ("env_id", "parts"),
+    [
+        ("Maze", (None, "Maze", None)),
+        ("Maze-v12", (None, "Maze", 12)),
+        ("ALE/Pong-v5", ("ALE", "Pong", 5)),
+        ("my-games/A.b_c-v0", ("my-games", "A.b_c", 0)),
+        ("Maze-v0-v1", (None, "Maze-v0", 1)),
+        ("Maze-v", (None, "Maze-v", None)),
+    ],
+)
+def test_parse_and_put_together(env_id: str, parts: tuple[Any, ...]) -> None:
+    assert parse_env_id(env_id) == parts
+    assert get_env_id(*parts) == env_id
+
+
+@given(
+    st.none() | st.from_regex(r"[a-z][\w-]*", fullmatch=True),
+    st.from_regex(r"[A-Za-z_]+", fullmatch=True),
+    st.none() | st.integers(0, 99),
+)
+def test_round_trip(ns: str | None, name: str, version: int | None) -> None:
+    assert parse_env_id(get_env_id(ns, name, version)) == (ns, name, version)
+
+
+@pytest.mark.parametrize("env_id", [3, None, b"Maze-v0", ["Maze-v0"]])
+def test_ids_of_a_wrong_type(env_id: Any) -> None:
+    compare(lambda gym: gym.envs.registration.parse_env_id(env_id), message=False)
+    compare(lambda gym: gym.make(env_id))
+    compare(lambda gym: gym.make_vec(env_id))
+    compare(lambda gym: gym.register(env_id, entry_point=int), message=False)
+    compare(lambda gym: gym.spec(env_id), message=False)
+
+
+# Finding
+
+QUERIES = [
+    *IDS,
+    "Maze",
+    "Maze-v1",
+    "Maze-v3",
+    "Maze-v00",
+    "Hopper-v2",
+    "Hopper",
+    "Tower-v0",
+    "Tower-v3",
+    "maze-v0",
+    "Mase-v0",
+    "hoper",
+    "nope-v0",
+    "zzzzzz-v0",
+    "zzzzzz",
+    "games/Maze",
+    "games/Maze-v2",
+    "games/Maze-v4",
+    "games/maze-v1",
+    "games/zzzz-v1",
+    "games/Chess-v0",
+    "game/Maze-v1",
+    "zzzz/Maze-v1",
+    "puzzles/Maze-v0",
+    "Maze v0",
+    "a/b/c-v0",
+    "",
+    "math:Maze-v2",
+    "math:games/Maze",
+    "no_such_module:Maze-v0",
+    "math.no_such_module:Maze-v0",
+    "math:zzzz-v0",
+]
+
+
+@pytest.mark.parametrize("env_id", QUERIES)
+def test_spec_like_gymnasium(env_id: str) -> None:
+    def scenario(gym: ModuleType) -> Any:
+        fill(gym, *IDS)
+        return gym.spec(env_id)
+
+    compare(scenario)
+
+
+@pytest.mark.parametrize("env_id", QUERIES)
+@pytest.mark.parametrize("function", ["make", "make_vec"])
+def test_make_like_gymnasium(function: str, env_id: str) -> None:
+    def scenario(gym: ModuleType) -> Any:
+        fill(gym, *IDS)
+        return getattr(gym, function)(env_id).spec
+
+    # An id that is gone raises DeprecatedEnv alone, with no deprecation warning before it.
+    gone = env_id in ("Maze-v1", "Hopper-v2", "games/Maze-v2", "Maze-v00")
+    compare(scenario, warns=not gone)
+
+
+def test_gone_versions_name_their_successor_without_a_warning() -> None:
+    fill(gymcore, *IDS)
+    with pytest.raises(
+        gymcore.error.DeprecatedEnv,
+        match=r"^Environment version v2 for `Hopper` is deprecated. Please use `Hopper-v5` ins",
+    ):
+        gymcore.make("Hopper-v2")
+
+
+@pytest.mark.parametrize("ns", ["GAMES", "Games", "gamez"])
+def test_namespaces_are_suggested_in_any_case(ns: str) -> None:
+    fill(gymcore, *IDS)
+    with pytest.raises(gymcore.error.NamespaceNotFound, match="Did you mean: `games`"):
+        gymcore.make(f"{ns}/Maze-v1")
+
+
+def test_two_module_prefixes() -> None:
+    compare(lambda gym: gym.make("math:sys:Maze-v0"), message=False)
+
+
+def test_the_module_of_an_id_may_register_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    fill(gymcore)
+    (tmp_path / "newgames.py").write_text(
+        "import gymcore\n"
+        "from tests.envs.registered import make_env_class\n"
+        "gymcore.register('Go-v0', entry_point=make_env_class(gymcore))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert gymcore.make("newgames:Go-v0").spec.id == "Go-v0"
+    del sys.modules["newgames"]
+
+
+def test_error_types() -> None:
+    fill(gymcore, *IDS)
+    for env_id, kind in {
+        "zz/Maze-v0": gymcore.error.NamespaceNotFound,
+        "Maize-v0": gymcore.error.NameNotFound,
+        "Maze-v9": gymcore.error.VersionNotFound,
+        "Maze-v1": gymcore.error.DeprecatedEnv,
+        "Tower-v1": gymcore.error.DeprecatedEnv,
+        "Maze!": gymcore.error.Error,
+    }.items():
+        with pytest.raises(gymcore.error.Error) as caught:
+            gymcore.make(env_id)
+        assert type(caught.value) is kind
+
+
+@pytest.mark.parametrize(
+    ("ns", "name"), [(None, "Maze"), (None, "Tower"), ("games", "Maze"), ("x", "Maze"), (None, "x")]
+)
+def test_highest_version(ns: str | None, name: str) -> None:
+    def scenario(gym: ModuleType) -> Any:
+        fill(gym, *IDS)
+        return gym.envs.registration.find_highest_version(ns, name)
+
+    compare(scenario)
+
+
+# Ids of the past
+
+
+def test_alias_with_the_same_behaviour() -> None:
+    fill(gymcore, "Maze-v3")
+    gymcore.envs.registration.register_alias("Labyrinth-v0", "Maze-v3")
+    message = "The environment Labyrinth-v0 is out of date. It is now called `Maze-v3`"
+    with pytest.warns(DeprecationWarning, match=message):
+        assert gymcore.make("Labyrinth-v0", size=4).spec.id == "Maze-v3"
+    with pytest.warns(DeprecationWarning, match=message):
+        assert gymcore.spec("Labyrinth-v0") is gymcore.spec("Maze-v3")
+    with pytest.warns(DeprecationWarning, match=message):
+        assert gymcore.make_vec("math:Labyrinth-v0", num_envs=2).spec.id == "Maze-v3"
+    assert list(gymcore.registry) == ["Maze-v3"]
+
+
+def test_alias_of_an_old_version() -> None:
+    fill(gymcore, "Maze-v3")
+    gymcore.envs.registration.register_alias("Maze-v2", "Maze-v3")
+    with pytest.warns(DeprecationWarning, match="Maze-v2 is out of date"):
+        assert gymcore.make("Maze-v2").spec.id == "Maze-v3"
+    with pytest.raises(gymcore.error.DeprecatedEnv, match="v1 for `Maze` is deprecated"):
+        gymcore.make("Maze-v1")
+
+
+def test_alias_whose_successor_behaves_differently() -> None:
+    fill(gymcore, "Maze-v3")
+    gymcore.envs.registration.register_alias("Maze-v2", "Maze-v3", change="walls are drawn anew")
+    for function in (gymcore.make, gymcore.make_vec, gymcore.spec):
+        with pytest.raises(
+            gymcore.error.DeprecatedEnv,
+            match=r"^The environment Maze-v2 is deprecated, and its successor differs: walls are "
+            r"drawn anew\. Please use `Maze-v3` instead\.$",
+        ):
+            function("Maze-v2")
+
+
+def test_alias_gives_way_to_a_registered_environment() -> None:
+    fill(gymcore, "Maze-v2", "Other-v0")
+    gymcore.envs.registration.register_alias("Maze-v2", "Other-v0", change="everything")
+    assert gymcore.make("Maze-v2").spec.id == "Maze-v2"
+
+
+def test_alias_without_its_successor_is_unknown() -> None:
+    fill(gymcore, "Maze-v2")
+    gymcore.envs.registration.register_alias("Labyrinth-v0", "Castle-v0")
+    with pytest.raises(gymcore.error.NameNotFound):
+        gymcore.make("Labyrinth-v0")
+
+
+@pytest.mark.parametrize("ids", [("no id", "Maze-v0"), ("Maze-v0", "no id")])
+def test_malformed_alias(ids: tuple[str, str]) -> None:
+    before = dict(gymcore.envs.registration.aliases)
+    with pytest.raises(gymcore.error.Error, match="Malformed environment ID: no id"):
+        gymcore.envs.registration.register_alias(*ids)
+    assert gymcore.envs.registration.aliases == before

@@ -1,0 +1,71 @@
+"""Running the same code under gymcore and under Gymnasium, and comparing what comes out."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import gymnasium
+
+import gymcore
+
+
+@dataclass
+class Outcome:
+    """What a call led to: a value or an exception, and the warnings on the way."""
+
+    value: Any
+    error: BaseException | None
+    warnings: list[tuple[str, str]]
+
+
+def normal(text: str) -> str:
+    """Return `text` without package names, addresses and colours."""
+    text = re.sub(r"0x[0-9a-f]+", "0x", text)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    return re.sub("gymnasium|Gymnasium|gymcore", "gym", text)
+
+
+def outcome(call: Callable[[], Any]) -> Outcome:
+    """Call and catch everything."""
+    value, error = None, None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            value = call()
+        except Exception as problem:
+            error = problem
+    return Outcome(value, error, [(w.category.__name__, normal(str(w.message))) for w in caught])
+
+
+def compare(
+    scenario: Callable[[ModuleType], Any], *, message: bool = True, warns: bool = True
+) -> Outcome:
+    """Run `scenario` with each package and assert the same outcome; return that of gymcore.
+
+    An exception of gymcore may be of a class more than Gymnasium's: it has to be caught by the same
+    `except`. Values are compared by their text.
+
+    Args:
+        scenario: The code to run; it gets the package.
+        message: Whether an exception's message must be the same.
+        warns: Whether the warnings must be the same.
+    """
+    ours = outcome(lambda: scenario(gymcore))
+    theirs = outcome(lambda: scenario(gymnasium))
+    if theirs.error is not None:
+        assert ours.error is not None, f"no {theirs.error!r}"
+        caught_by = [cls.__name__ for cls in type(ours.error).__mro__]
+        assert type(theirs.error).__name__ in caught_by, f"{ours.error!r} for {theirs.error!r}"
+        if message:
+            assert normal(str(ours.error)) == normal(str(theirs.error))
+    elif ours.error is not None:
+        raise ours.error
+    assert normal(repr(ours.value)) == normal(repr(theirs.value))
+    if warns:
+        assert ours.warnings == theirs.warnings
+    return ours
