@@ -57,7 +57,9 @@ class AcrobotEnv(NativeDiscreteEnv):
     LINK_MOI = Parameter(encode=as_positive)
     MAX_VEL_1 = Parameter(encode=as_positive)
     MAX_VEL_2 = Parameter(encode=as_positive)
-    AVAIL_TORQUE = Parameter("torque_low", "torque_middle", "torque_high", encode=_as_torques, decode=list)
+    AVAIL_TORQUE = Parameter(
+        "torque_low", "torque_middle", "torque_high", encode=_as_torques, decode=list
+    )
     book_or_nips = Parameter(
         "nips", encode=one_of(*EQUATIONS), decode=lambda columns: EQUATIONS[int(columns[0])]
     )

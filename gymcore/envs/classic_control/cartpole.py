@@ -53,7 +53,9 @@ class CartPoleEnv(NativeDiscreteEnv):
     theta_threshold_radians = Parameter(encode=as_positive)
     x_threshold = Parameter(encode=as_positive)
     kinematics_integrator = Parameter(
-        "semi_implicit", encode=one_of(*INTEGRATORS), decode=lambda columns: INTEGRATORS[int(columns[0])]
+        "semi_implicit",
+        encode=one_of(*INTEGRATORS),
+        decode=lambda columns: INTEGRATORS[int(columns[0])],
     )
     sutton_barto_reward = Parameter(
         encode=lambda value: (float(bool(value)),), decode=lambda columns: bool(columns[0])
@@ -140,5 +142,9 @@ class CartPoleVectorEnv(NativeVectorEnv):
     ) -> None:
         """Make the batch; `options` are those of `NativeVectorEnv`."""
         super().__init__(
-            num_envs, max_episode_steps, render_mode, sutton_barto_reward=sutton_barto_reward, **options
+            num_envs,
+            max_episode_steps,
+            render_mode,
+            sutton_barto_reward=sutton_barto_reward,
+            **options,
         )

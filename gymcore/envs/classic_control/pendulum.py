@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,16 @@ from gymcore import error, spaces
 from gymcore.envs.native import NativeContinuousEnv
 from gymcore.envs.native_parameters import Parameter, as_positive
 from gymcore.vector.native_vector_env import NativeVectorEnv
+
+
+# Half-widths of the start, in radians and radians a second.
+DEFAULT_X = math.pi
+DEFAULT_Y = 1.0
+
+
+def angle_normalize(x: float) -> float:
+    """The angle in [-pi, pi), in radians; arrays work too."""
+    return ((x + math.pi) % (2 * math.pi)) - math.pi
 
 
 class PendulumEnv(NativeContinuousEnv):
@@ -71,7 +82,9 @@ class PendulumEnv(NativeContinuousEnv):
         """Both bounds are half-widths, so neither may be negative."""
         bounds = super().reset_bounds(options)
         if bounds is not None and min(bounds) < 0:
-            raise error.InvalidArgument(f"x_init, y_init: expected no negative number, got {bounds}")
+            raise error.InvalidArgument(
+                f"x_init, y_init: expected no negative number, got {bounds}"
+            )
         return bounds
 
     def _acted(self, action: npt.NDArray[np.float32]) -> None:

@@ -1,0 +1,39 @@
+"""Reading the bounds that `reset(options=...)` takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymcore.envs.native import as_bound
+from gymcore.error import InvalidArgument
+
+__all__ = ["maybe_parse_reset_bounds", "verify_number_and_cast"]
+
+
+def verify_number_and_cast(x: Any) -> float:
+    """Return `x` as a finite float.
+
+    Raises:
+        InvalidArgument: it is none (a `ValueError`).
+    """
+    return as_bound(x)
+
+
+def maybe_parse_reset_bounds(
+    options: dict[str, Any] | None, default_low: float, default_high: float
+) -> tuple[float, float]:
+    """Return `low` and `high` of reset options, or the defaults.
+
+    Raises:
+        InvalidArgument: a bound that is no finite number, or the wrong way round (a `ValueError`).
+
+    Example:
+        >>> maybe_parse_reset_bounds({"low": 1}, 0.0, 3.0)
+        (1.0, 3.0)
+    """
+    options = options or {}
+    low = as_bound(options.get("low", default_low))
+    high = as_bound(options.get("high", default_high))
+    if low > high:
+        raise InvalidArgument(f"Lower bound ({low}) must be lower than higher bound ({high}).")
+    return low, high
