@@ -101,13 +101,17 @@ def build_facts() -> dict[str, Any]:
     """Return what the compiled modules say of themselves: compiler, flags, Cython, CPU features.
 
     Returns:
-        The answer of `gymcore_ext.build_info.build_info()`; empty if nothing is compiled.
+        The answer of `gymcore_ext.build_info.build_info()`; empty if nothing is compiled. Where it
+        refuses (`GYMCORE_ISA` names what this machine lacks), its refusal under `isa`.
     """
     try:
         from gymcore_ext.build_info import build_info
     except ImportError:
         return {}
-    return dict(build_info())
+    try:
+        return dict(build_info())
+    except ValueError as error:
+        return {"isa": str(error)}
 
 
 def facts() -> dict[str, Any]:

@@ -31,6 +31,13 @@ def test_the_text_says_what_is_there_and_what_is_not(run, monkeypatch):
     assert found["compiler"]
 
 
+def test_a_refused_instruction_set_does_not_stop_the_report(run, monkeypatch):
+    monkeypatch.setenv("GYMCORE_ISA", "x87")
+    ran = run("info")
+    assert ran.code == 0
+    assert "x87" in ran.out
+
+
 def test_a_package_without_compiled_modules_says_so(run, monkeypatch):
     monkeypatch.setattr(machine, "build_facts", dict)
     assert "none found" in run("info").out

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gymcore import spaces
+from gymcore.cli import machine, recording
+from gymcore.cli.common import CliError
+from gymcore.cli.recording import Recording, leaves, observations_at
+from gymcore.vector.utils import batch_space
+
+
+def batch_of(observation_space, action_space, num_envs):
+    """What a recording wants to know of a vector environment."""
+    return SimpleNamespace(
+        num_envs=num_envs,
+        single_observation_space=observation_space,
+        single_action_space=action_space,
+        observation_space=batch_space(observation_space, num_envs),
+        action_space=batch_space(action_space, num_envs),
+    )
+
+
+CARTPOLE = (spaces.Box(-1, 1, (4,), np.float32), spaces.Discrete(2))
+
+
+def test_arrays_have_the_shapes_and_dtypes_of_the_spaces():
+    kept = Recording(batch_of(*CARTPOLE, 3), steps=10)
+    assert {name: (a.shape, a.dtype) for name, a in kept.observations.items()} == {
+        "": ((11, 3, 4), np.float32)
+    }
+    assert {name: (a.shape, a.dtype) for name, a in kept.actions.items()} == {
+        "": ((10, 3), np.int64)
+    }
+    assert kept.rewards.shape == (10, 3) and kept.rewards.dtype == np.float64
+    assert kept.terminated.dtype == kept.truncated.dtype == np.bool_
+
+
+def test_the_prediction_covers_what_is_allocated_without_exaggerating():
+    kept = Recording(batch_of(*CARTPOLE, 64), steps=1000)
+    allocated = sum(
+        array.nbytes
+        for array in (
+            kept.observations[""], kept.actions[""], kept.rewards, kept.terminated, kept.truncated
+        )
+    )  # fmt: skip
+    # Final observations and the mask of reset steps come on top.
+    assert allocated < kept.predicted_bytes < 1.2 * allocated
+
+
+def test_leaves_of_spaces_and_of_their_samples_have_the_same_names():
+    space = spaces.Dict(
+        {"b": spaces.Tuple((spaces.Discrete(2), spaces.Box(0, 1, (2,)))), "a": spaces.Discrete(3)}
+    )
+    assert list(leaves(space)) == [".a", ".b.0", ".b.1"]
+    assert sorted(leaves(space.sample())) == sorted(leaves(space))
+    assert list(leaves(np.zeros(3))) == [""]
+    assert leaves(space)[".b.0"] == spaces.Discrete(2)
+
+
+def test_final_observations_grow_as_needed_and_keep_their_order():
+    kept = Recording(batch_of(*CARTPOLE, 5), steps=100)
+    rows, lanes = [], []
+    for t in range(100):
+        ended = np.flatnonzero((np.arange(5) + t) % 7 == 0)
+        kept.add_finals(t, ended, np.full((len(ended), 4), t, np.float32))
+        rows += [t] * len(ended)
+        lanes += ended.tolist()
+    kept.rows = 100
+    kept.terminated[:] = kept.truncated[:] = False
+    found = kept.arrays(next_step=False, metadata={})
+    np.testing.assert_array_equal(found["final_indices"], np.stack([rows, lanes], axis=1))
+    np.testing.assert_array_equal(found["final_observations"][:, 0], rows)
+    assert found["final_observations"].dtype == np.float32
+
+
+def test_blocks_of_final_observations_may_be_added_at_once():
+    kept = Recording(batch_of(*CARTPOLE, 5), steps=4)
+    values = np.arange(12, dtype=np.float32).reshape(3, 4)
+    kept.add_finals(np.array([1, 1, 3]), np.array([0, 4, 2]), values)
+    kept.rows = 4
+    found = kept.arrays(next_step=False, metadata={})
+    np.testing.assert_array_equal(found["final_indices"], [[1, 0], [1, 4], [3, 2]])
+    np.testing.assert_array_equal(found["final_observations"], values)
+
+
+def test_a_run_without_an_ended_episode_has_empty_finals_of_the_right_shape():
+    kept = Recording(batch_of(*CARTPOLE, 5), steps=4)
+    kept.terminated[:] = kept.truncated[:] = False
+    kept.rows = 4
+    for next_step in (False, True):
+        found = kept.arrays(next_step=next_step, metadata={})
+        assert found["final_observations"].shape == (0, 4)
+        assert found["final_indices"].shape == (0, 2)
+        assert found["final_indices"].dtype == np.int64
+
+
+def test_only_the_rows_that_were_filled_come_out():
+    kept = Recording(batch_of(*CARTPOLE, 2), steps=10)
+    kept.terminated[:] = kept.truncated[:] = False
+    for row in range(4):
+        kept.set_observations(row, np.full((2, 4), row))
+        kept.set_actions(row, np.array([row % 2, 1]))
+    kept.rows = 3
+    found = kept.arrays(next_step=True, metadata={"id": "x"})
+    assert found["observations"][:, 0, 0].tolist() == [0, 1, 2]
+    assert found["last_observations"][0].tolist() == [3, 3, 3, 3]
+    assert found["actions"].tolist() == [[0, 1], [1, 1], [0, 1]]
+    assert str(found["metadata"]) == '{"id": "x"}'
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        np.array([[0, 0], [1, 10], [2, 20]]),
+        np.array([None, np.array([1, 10]), np.array([2, 20])], dtype=object),
+    ],
+)
+def test_observations_of_some_lanes_out_of_arrays(batch):
+    found = observations_at(batch, np.array([1, 2]))
+    np.testing.assert_array_equal(found, [[1, 10], [2, 20]])
+    assert found.dtype == np.int64
+
+
+def test_observations_of_some_lanes_out_of_nests():
+    lanes = np.array([2, 0])
+    nest = {"a": np.array([1, 2, 3]), "b": (np.array([[1.0], [2.0], [3.0]]),)}
+    found = observations_at(nest, lanes)
+    assert found["a"].tolist() == [3, 1] and found["b"][0].tolist() == [[3.0], [1.0]]
+    single = np.empty(3, dtype=object)
+    single[:] = [{"a": 1, "b": (np.array([1.0]),)}, None, {"a": 3, "b": (np.array([3.0]),)}]
+    same = observations_at(single, lanes)
+    assert same["a"].tolist() == [3, 1] and same["b"][0].tolist() == [[3.0], [1.0]]
+
+
+@pytest.mark.parametrize(
+    "space", [spaces.Text(4), spaces.Sequence(spaces.Discrete(2)), spaces.Dict(a=spaces.Text(4))]
+)
+def test_spaces_without_arrays_are_refused_by_name(space):
+    with pytest.raises(CliError, match=r"--out stores arrays.*(Text|Sequence)"):
+        Recording(batch_of(space, spaces.Discrete(2), 3), 10)
+
+
+def test_what_does_not_fit_is_refused_with_a_number_of_steps_that_does(monkeypatch):
+    monkeypatch.setattr(machine, "available_memory", lambda: 2**30)
+    recording.refuse_if_too_large(int(0.8 * 2**30), 10**6)
+    with pytest.raises(CliError, match=r"1,000,000 steps take 4 GiB.*1 GiB are free.*225000 fits"):
+        recording.refuse_if_too_large(4 * 2**30, 10**6)
+    monkeypatch.setattr(machine, "available_memory", lambda: None)
+    recording.refuse_if_too_large(2**60, 10**6)
+
+
+def test_an_allocation_that_fails_all_the_same_is_told(monkeypatch):
+    def full(*_):
+        raise MemoryError
+
+    envs = batch_of(*CARTPOLE, 3)
+    monkeypatch.setattr(np, "empty", full)
+    with pytest.raises(CliError, match="of memory"):
+        Recording(envs, 10)
