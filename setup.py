@@ -1,91 +1,119 @@
 """Build of the compiled modules; everything else is in pyproject.toml.
 
-Environment switches:
-  GYMCORE_DEBUG=1          no optimisation, assertions and bounds checks on
-  GYMCORE_SANITIZE=1       AddressSanitizer and UndefinedBehaviorSanitizer (see CONTRIBUTING.md for how to run)
-  GYMCORE_COVERAGE=1       gcov instrumentation
-  GYMCORE_BASELINE_ONLY=1  physics loops for the baseline instruction set alone
+Environment switches, off unless set to something else than 0:
+  GYMCORE_DEBUG=1          no optimisation; C assertions and Cython's bounds checks on
+  GYMCORE_SANITIZE=1       AddressSanitizer and UndefinedBehaviorSanitizer (CONTRIBUTING.md says how to run it)
+  GYMCORE_COVERAGE=1       gcov counters
+  GYMCORE_BASELINE_ONLY=1  loops for the baseline instruction set alone
 """
 
 import os
 import sys
 from pathlib import Path
 
+import Cython
 import numpy
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).parent
 PACKAGE = Path("gymcore_ext")
+STAMP = Path("build", "configuration.txt")
+SWITCHES = [
+    name
+    for name in ("DEBUG", "SANITIZE", "COVERAGE", "BASELINE_ONLY")
+    if os.environ.get(f"GYMCORE_{name}", "0") not in ("", "0")
+]
+DEBUG = "DEBUG" in SWITCHES
 
 
-def switched(name: str) -> bool:
-    return os.environ.get(name, "0") not in ("", "0")
+def compiler_flags() -> tuple[list[str], list[str]]:
+    """Flags of the compiler and of the linker."""
+    if sys.platform == "win32":
+        return ["/Od" if DEBUG else "/O2", "/fp:precise", "/std:c11"], []
+    # No contraction and no fast mathematics: the same bits on every machine is a promise (lane_math.h).
+    compiling = ["-ffp-contract=off", "-fno-strict-aliasing", "-Wno-unused-function"]
+    linking = []
+    if DEBUG:
+        compiling += ["-O0", "-g", "-UNDEBUG"]
+    elif "SANITIZE" in SWITCHES:
+        compiling += ["-O1", "-g"]
+    else:
+        compiling += ["-O3"]
+    if "SANITIZE" in SWITCHES:
+        checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+        compiling += [*checks, "-fno-omit-frame-pointer"]
+        linking += checks
+    if "COVERAGE" in SWITCHES:
+        compiling += ["--coverage"]
+        linking += ["--coverage"]
+    return compiling, linking
 
 
-DEBUG, SANITIZE, COVERAGE = (
-    switched(f"GYMCORE_{name}") for name in ("DEBUG", "SANITIZE", "COVERAGE")
-)
-
-macros = [
+COMPILING, LINKING = compiler_flags()
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": DEBUG,
+    "wraparound": False,
+    "cdivision": True,
+    "initializedcheck": DEBUG,
+    "embedsignature": True,
+}
+MACROS = [
     ("NPY_NO_DEPRECATED_API", "NPY_1_25_API_VERSION"),
     ("NPY_TARGET_VERSION", "NPY_1_25_API_VERSION"),
+    *((f"GYMCORE_{name}", "1") for name in SWITCHES),
 ]
-if switched("GYMCORE_BASELINE_ONLY"):
-    macros.append(("GYMCORE_BASELINE_ONLY", "1"))
-
-if sys.platform == "win32":
-    compile_args, link_args = ["/Od" if DEBUG else "/O2", "/fp:precise", "/std:c11"], []
-else:
-    # No contraction and no fast mathematics: the same bits on every machine is a promise (lane_math.h).
-    compile_args, link_args = (
-        ["-ffp-contract=off", "-fno-strict-aliasing", "-Wno-unused-function"],
-        [],
-    )
-    compile_args += ["-O0", "-g", "-UNDEBUG"] if DEBUG else ["-O1", "-g"] if SANITIZE else ["-O3"]
-    if SANITIZE:
-        flags = [
-            "-fsanitize=address,undefined",
-            "-fno-sanitize-recover=undefined",
-            "-fno-omit-frame-pointer",
-        ]
-        compile_args += flags
-        link_args += flags
-    if COVERAGE:
-        compile_args += ["--coverage"]
-        link_args += ["--coverage"]
-
-macros.append(("GYMCORE_COMPILE_FLAGS", '"' + " ".join(compile_args) + '"'))
-
-headers = sorted(
-    str(path.relative_to(ROOT))
-    for path in (ROOT / PACKAGE).rglob("*.[hp]*")
-    if path.suffix in (".h", ".pxd")
-)
-extensions = [
-    Extension(
-        ".".join(path.relative_to(ROOT).with_suffix("").parts),
-        [str(path.relative_to(ROOT))],
-        depends=headers,
-        include_dirs=[str(PACKAGE / "include"), numpy.get_include()],
-        define_macros=macros,
-        extra_compile_args=compile_args,
-        extra_link_args=link_args,
-    )
-    for path in sorted((ROOT / PACKAGE).rglob("*.pyx"))
+# What `gymcore info` says of the build.
+BUILD_INFO_MACROS = [
+    ("GYMCORE_COMPILE_FLAGS", '"' + " ".join(COMPILING) + '"'),
+    ("GYMCORE_CYTHON_VERSION", f'"{Cython.__version__}"'),
+    ("GYMCORE_NUMPY_VERSION", f'"{numpy.__version__}"'),
 ]
 
-setup(
-    ext_modules=cythonize(
-        extensions,
-        build_dir="build/cython",
-        compiler_directives={
-            "language_level": 3,
-            "boundscheck": DEBUG,
-            "wraparound": False,
-            "cdivision": True,
-            "initializedcheck": DEBUG,
-            "embedsignature": True,
-        },
-    )
-)
+
+def stamp() -> str:
+    """A file that is newer than what another configuration has built, so that all of it is built again."""
+    text = "\n".join(map(repr, [COMPILING, LINKING, DIRECTIVES, MACROS, BUILD_INFO_MACROS]))
+    path = ROOT / STAMP
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    return str(STAMP)
+
+
+def extensions() -> list[Extension]:
+    """One module for every .pyx file."""
+    headers = [path for path in (ROOT / PACKAGE).rglob("*") if path.suffix in (".h", ".pxd")]
+    depends = [*sorted(str(path.relative_to(ROOT)) for path in headers), stamp()]
+    sources = [path.relative_to(ROOT) for path in sorted((ROOT / PACKAGE).rglob("*.pyx"))]
+    return [
+        Extension(
+            ".".join(source.with_suffix("").parts),
+            [str(source)],
+            depends=depends,
+            include_dirs=[str(PACKAGE / "include"), numpy.get_include()],
+            define_macros=MACROS + BUILD_INFO_MACROS * (source.stem == "build_info"),
+            extra_compile_args=COMPILING,
+            extra_link_args=LINKING,
+        )
+        for source in sources
+    ]
+
+
+class BuildExtensions(build_ext):
+    """Runs Cython only when something is built, and one compiler a processor."""
+
+    def finalize_options(self) -> None:
+        self.distribution.ext_modules = cythonize(
+            extensions(),
+            build_dir=os.path.join("build", "cython-debug" if DEBUG else "cython"),
+            compiler_directives=DIRECTIVES,
+            quiet=True,
+        )
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count() or 1
+
+
+setup(ext_modules=extensions(), cmdclass={"build_ext": BuildExtensions})

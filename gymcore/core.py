@@ -111,7 +111,7 @@ class Env(Generic[ObsType, ActType]):
             self._np_random, self._np_random_seed = seeding.np_random(seed)
         return None  # type: ignore[return-value]  # a subclass returns the observation
 
-    def render(self) -> RenderFrame | list[RenderFrame] | None:
+    def render(self) -> Any:
         """Show or return the current state, as `render_mode` says.
 
         Returns:
@@ -278,7 +278,7 @@ class Wrapper(
         """Reset the wrapped environment; see `Env.reset`."""
         return self.env.reset(seed=seed, options=options)  # type: ignore[return-value]
 
-    def render(self) -> RenderFrame | list[RenderFrame] | None:
+    def render(self) -> Any:
         """Render the wrapped environment; see `Env.render`."""
         return self.env.render()
 

@@ -32,11 +32,26 @@ cdef class ArrayRing:
     """
 
     def __cinit__(self, tuple shape, object dtype, bint reuse=False):
+        cdef int axis
         self.shape = shape
+        self.rank = len(shape)
+        for axis in range(self.rank):
+            self.sizes[axis] = shape[axis]
         self.dtype = np.dtype(dtype)
+        self.typenum = self.dtype.num
         self.reuse = reuse
         self.arrays = []
         self.oldest = 0
+
+    cdef bint intact(self, cnp.ndarray array, int k) noexcept:
+        """Whether the array is as it was made: a caller may have changed its shape or flags in place."""
+        cdef int axis
+        if cnp.PyArray_NDIM(array) != self.rank or not cnp.PyArray_ISCARRAY(array):
+            return False
+        for axis in range(self.rank):
+            if cnp.PyArray_DIM(array, axis) != self.sizes[axis]:
+                return False
+        return cnp.PyArray_DATA(array) == self.pointers[k] and cnp.PyArray_TYPE(array) == self.typenum
 
     cdef object take(self, void** pointer):
         """The next array, and its first byte; its content is undefined."""
@@ -44,16 +59,21 @@ cdef class ArrayRing:
         cdef object array
         for k in range(count):
             if self.reuse or holders(PyList_GET_ITEM(self.arrays, k)) == 1:
-                pointer[0] = self.pointers[k]
-                return self.arrays[k]
-        array = np.empty(self.shape, self.dtype)
-        if count < 3:
-            k = count
-            self.arrays.append(array)
+                array = self.arrays[k]
+                if self.intact(array, k):
+                    pointer[0] = self.pointers[k]
+                    return array
+                break
         else:
+            k = count
+        array = np.empty(self.shape, self.dtype)
+        if k == 3:
             k = self.oldest
             self.oldest = (k + 1) % 3
+        if k < count:
             self.arrays[k] = array
+        else:
+            self.arrays.append(array)
         pointer[0] = self.pointers[k] = cnp.PyArray_DATA(<cnp.ndarray> array)
         return array
 
@@ -79,3 +99,20 @@ cdef void* array_pointer(
     if writable and not cnp.PyArray_ISWRITEABLE(checked):
         raise errors.InvalidArgument(f"{name}: expected a writable array, got a read-only one")
     return cnp.PyArray_DATA(checked)
+
+
+cdef int check_apart(tuple arrays, tuple names, object errors) except -1:
+    """Raise if two C-contiguous arrays share memory: the engine writes each of them as if it were the only one."""
+    cdef Py_ssize_t i, k, count = len(arrays)
+    cdef cnp.ndarray one, other
+    cdef char* start
+    cdef char* place
+    for i in range(count):
+        one = arrays[i]
+        start = <char*> cnp.PyArray_DATA(one)
+        for k in range(i):
+            other = arrays[k]
+            place = <char*> cnp.PyArray_DATA(other)
+            if start < place + cnp.PyArray_NBYTES(other) and place < start + cnp.PyArray_NBYTES(one):
+                raise errors.InvalidArgument(f"{names[i]}: expected memory of its own, got that of {names[k]}")
+    return 0

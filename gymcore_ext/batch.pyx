@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memchr
 
 from gymcore_ext.actions cimport checked_actions
-from gymcore_ext.arrays cimport ArrayRing, array_pointer
+from gymcore_ext.arrays cimport ArrayRing, array_pointer, check_apart
 from gymcore_ext.engine cimport (
     DISABLED, SAME_STEP, SINGLE, advance, kernel_t, lanes_t, outputs_t, pool_free, pool_new, pool_run, pool_t,
     reset_lanes, roll,
@@ -261,6 +261,9 @@ cdef class Batch(LaneMemory):
         out.rewards = <double*> array_pointer(rewards, "rewards", cnp.NPY_FLOAT64, lead, True, errors)
         out.terminated = <uint8_t*> array_pointer(terminated, "terminated", cnp.NPY_BOOL, lead, True, errors)
         out.truncated = <uint8_t*> array_pointer(truncated, "truncated", cnp.NPY_BOOL, lead, True, errors)
+        check_apart(
+            (observations, rewards, terminated, truncated), ("observations", "rewards", "terminated", "truncated"),
+            errors)
         return 0
 
     def rollout(self, actions, observations, rewards, terminated, truncated, final_observations=None):
@@ -295,6 +298,7 @@ cdef class Batch(LaneMemory):
                 out.final_observations = <float*> array_pointer(
                     final_observations, "final_observations", cnp.NPY_FLOAT32,
                     lead + (self.lanes.kernel.observation_size,), True, self.errors)
+                check_apart((final_observations, observations), ("final_observations", "observations"), self.errors)
             checked = self._actions(actions, (steps,) + self.action_shape)
             self._prepare()
             count = self._run(cnp.PyArray_DATA(checked), &out, steps)

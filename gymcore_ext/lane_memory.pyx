@@ -11,6 +11,7 @@ from gymcore_ext.engine cimport (
 )
 
 import os
+import time
 
 import numpy as np
 
@@ -162,8 +163,24 @@ cdef class LaneMemory:
             rng_seed_range(self.lanes.rngs + lo, hi - lo, &words[0], count)
         self.busy = False
 
-    def mark_ready(self):
-        """Allow steps without a reset: the caller has written every lane's state."""
+    def claim(self):
+        """Keep other callers out while Python writes to views; pair it with `release`."""
+        self._enter(False)
+
+    def release(self):
+        """End what `claim` began."""
+        self.busy = False
+
+    def mark_ready(self, lanes=None):
+        """Allow steps without a reset: the caller has written every lane's state.
+
+        Args:
+            lanes: indices of lanes whose episodes begin now by the clock; None for all of a batch that was not ready.
+        """
+        cdef cnp.ndarray started
+        if self.statistics and (lanes is not None or not self.ready):
+            started = self._view(self.lanes.started, cnp.NPY_FLOAT64, (self.num_envs,))
+            started[slice(None) if lanes is None else lanes] = time.perf_counter()
         self.ready = True
 
     def forget(self):
@@ -174,6 +191,11 @@ cdef class LaneMemory:
     def is_ready(self):
         """Whether the lanes have a state: reset was called, or mark_ready."""
         return self.ready
+
+    @property
+    def is_closed(self):
+        """Whether the batch was closed."""
+        return self.closed
 
     # --- what Python may look at ----------------------------------------------------------------------------------
 

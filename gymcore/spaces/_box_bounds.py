@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
+from gymcore.spaces._checks import dtype_limits
 
 Array = npt.NDArray[Any]
 Bound = float | np.integer[Any] | np.floating[Any] | npt.NDArray[Any]
-
-# (lowest, highest) finite value of a dtype, as Python numbers: no comparison with them can wrap.
-Limits = tuple[int, int] | tuple[float, float]
 
 
 def is_float_integer(value: Any) -> bool:
@@ -75,77 +73,6 @@ def checked_shape(shape: Iterable[int] | None, low: Bound, high: Bound) -> tuple
     )
 
 
-def _limits(dtype: np.dtype[Any]) -> Limits:
-    """Return the lowest and the highest finite value of the dtype."""
-    if dtype.kind == "f":
-        floats = np.finfo(dtype)
-        return float(floats.min), float(floats.max)
-    if dtype.kind == "b":
-        return 0, 1
-    integers = np.iinfo(dtype)
-    return int(integers.min), int(integers.max)
-
-
-def _check_form(name: str, bound: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Raise if the bound is neither a number nor a numeric array of the right shape."""
-    if not isinstance(bound, np.ndarray):
-        if not is_float_integer(bound):
-            raise error.InvalidArgument(
-                f"Box {name} must be a np.ndarray, integer, or float, actual type={type(bound)}"
-            )
-        return
-    if bound.shape != shape:
-        raise error.InvalidArgument(
-            f"Box {name}.shape doesn't match provided shape, "
-            f"{name}.shape={bound.shape}, shape={shape}"
-        )
-    if bound.dtype.kind not in "iufb":
-        kinds = "floating, integer, or bool" if name == "low" else "floating or integer"
-        raise error.InvalidArgument(
-            f"Box {name} must be a {kinds} dtype, actual dtype={bound.dtype}"
-        )
-    if bound.dtype.kind == dtype.kind == "f" and (
-        np.finfo(bound.dtype).precision > np.finfo(dtype).precision
-    ):
-        logger.warn(
-            f"Box {name}'s precision lowered by casting to {dtype}, "
-            f"current {name}.dtype={bound.dtype}",
-            stacklevel=4,
-        )
-
-
-def _check_range(name: str, bound: Any, infinite: Any, dtype: np.dtype[Any]) -> None:
-    """Raise if a value is NaN, or infinite or too large for the dtype."""
-    if np.any(bound != bound):
-        raise error.InvalidArgument(f"No {name} value can be equal to `np.nan`, {name}={bound}")
-    if dtype.kind in "ub" and np.any(infinite):
-        sign = "-" if name == "low" else ""
-        raise error.InvalidArgument(
-            f"Box unsigned int dtype don't support `{sign}np.inf`, {name}={bound}"
-        )
-    lowest, highest = _limits(dtype)
-    # Next to a 64-bit integer range a float only knows the power of two above the range.
-    beyond = highest + 1 if dtype.kind != "f" else np.inf
-    allowed = _mask((bound == np.inf) | (bound == -np.inf)) if dtype.kind == "f" else infinite
-    sides = [
-        ("min", lowest, bound < lowest),
-        ("max", highest, (bound > highest) | (bound >= beyond)),
-    ]
-    if name == "high":
-        sides.reverse()
-    for side, limit, outside in sides:
-        if np.any(_mask(outside) & ~_mask(allowed)):
-            raise error.InvalidArgument(
-                f"Box {name} is out of bounds of the dtype range, "
-                f"{name}={bound}, {side} dtype={limit}"
-            )
-
-
-def _mask(condition: Any) -> npt.NDArray[np.bool_]:
-    """Return a condition on a number or on an array as a bool array, so that `~` negates it."""
-    return np.asarray(condition, dtype=np.bool_)
-
-
 def cast_bound(
     name: str, bound: Bound, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
@@ -164,17 +91,91 @@ def cast_bound(
     Raises:
         InvalidArgument: If the bound has a wrong type, shape, dtype or value.
     """
-    _check_form(name, bound, shape, dtype)
-    infinite = bound == (-np.inf if name == "low" else np.inf)
-    _check_range(name, bound, infinite, dtype)
-    bounded = np.full(shape, ~_mask(infinite), dtype=np.bool_)
-    if dtype.kind == "i" and np.any(infinite):
-        limit = _limits(dtype)[0 if name == "low" else 1]
-        values = np.full(shape, limit, dtype=dtype)
-        finite = np.broadcast_to(np.where(infinite, 0, bound), shape)
-        values[bounded] = finite[bounded].astype(dtype)
-        return values, bounded
     if isinstance(bound, np.ndarray):
-        return bound.astype(dtype), bounded
+        return _cast_array(name, bound, shape, dtype)
+    if not is_float_integer(bound):
+        raise error.InvalidArgument(
+            f"Box {name} must be a np.ndarray, integer, or float, actual type={type(bound)}"
+        )
+    # Comparisons of Python numbers are exact and fast: no arrays before the value is known good.
+    value = bound.item() if isinstance(bound, np.generic) else bound
+    infinite = _check_range(name, value, dtype)
+    bounded = np.full(shape, not infinite)
+    if infinite and dtype.kind == "i":
+        value = dtype_limits(dtype)[0 if name == "low" else 1]
     # The conversion of a Python float to an integer dtype drops the fraction.
-    return np.full(shape, bound, dtype=dtype), bounded
+    return np.full(shape, value, dtype=dtype), bounded
+
+
+def _cast_array(
+    name: str, bound: Array, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Make the array of a bound that was given as an array."""
+    if bound.shape != shape:
+        raise error.InvalidArgument(
+            f"Box {name}.shape doesn't match provided shape, "
+            f"{name}.shape={bound.shape}, shape={shape}"
+        )
+    if bound.dtype.kind not in "iufb":
+        kinds = "floating, integer, or bool" if name == "low" else "floating or integer"
+        raise error.InvalidArgument(
+            f"Box {name} must be a {kinds} dtype, actual dtype={bound.dtype}"
+        )
+    if bound.dtype.kind == dtype.kind == "f" and (
+        np.finfo(bound.dtype).precision > np.finfo(dtype).precision
+    ):
+        logger.warn(
+            f"Box {name}'s precision lowered by casting to {dtype}, "
+            f"current {name}.dtype={bound.dtype}",
+            stacklevel=4,
+        )
+    infinite = np.asarray(_check_range(name, bound, dtype), dtype=np.bool_)
+    if dtype.kind == "i" and infinite.any():
+        values = np.where(infinite, 0, bound).astype(dtype)
+        values[infinite] = dtype_limits(dtype)[0 if name == "low" else 1]
+        return values, ~infinite
+    return bound.astype(dtype), ~infinite
+
+
+def _any(condition: Any) -> bool:
+    """Tell whether a condition on a number, or on any element of an array, holds."""
+    return bool(condition.any()) if isinstance(condition, np.ndarray) else bool(condition)
+
+
+def _check_range(name: str, bound: Any, dtype: np.dtype[Any]) -> Any:
+    """Raise if a value is NaN, or infinite or too large for the dtype.
+
+    Args:
+        name: "low" or "high".
+        bound: A Python number or an array.
+        dtype: The dtype of the space.
+
+    Returns:
+        Where the space has no bound on this side: a bool or a bool array.
+    """
+    if _any(bound != bound):
+        raise error.InvalidArgument(f"No {name} value can be equal to `np.nan`, {name}={bound}")
+    infinite = bound == (-np.inf if name == "low" else np.inf)
+    if dtype.kind in "ub" and _any(infinite):
+        sign = "-" if name == "low" else ""
+        raise error.InvalidArgument(
+            f"Box unsigned int dtype don't support `{sign}np.inf`, {name}={bound}"
+        )
+    lowest, highest = dtype_limits(dtype)
+    too_low, too_high = bound < lowest, bound > highest
+    allowed = infinite
+    if dtype.kind == "f":
+        allowed = allowed | (bound == (np.inf if name == "low" else -np.inf))
+    else:
+        # Next to a 64-bit range a float array only knows the power of two above the range.
+        too_high = too_high | (bound >= highest + 1)
+    sides = [("min", lowest, too_low), ("max", highest, too_high)]
+    if name == "high":
+        sides.reverse()
+    for side, limit, outside in sides:
+        if _any(outside > allowed):
+            raise error.InvalidArgument(
+                f"Box {name} is out of bounds of the dtype range, "
+                f"{name}={bound}, {side} dtype={limit}"
+            )
+    return infinite

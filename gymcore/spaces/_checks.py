@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,21 @@ from gymcore import error
 
 # `Generator.choice` accepts probabilities whose sum is this close to one.
 _SUM_TOLERANCE = float(np.sqrt(np.finfo(np.float64).eps))
+
+
+@functools.cache
+def dtype_limits(dtype: np.dtype[Any]) -> tuple[int, int] | tuple[float, float]:
+    """Return the lowest and the highest finite value of a dtype, as Python numbers.
+
+    Comparisons with Python numbers never wrap around.
+    """
+    if dtype.kind == "f":
+        floats = np.finfo(dtype)
+        return float(floats.min), float(floats.max)
+    if dtype.kind == "b":
+        return 0, 1
+    integers = np.iinfo(dtype)
+    return int(integers.min), int(integers.max)
 
 
 def reject_both(mask: Any, probability: Any) -> None:
@@ -24,7 +40,7 @@ def reject_both(mask: Any, probability: Any) -> None:
 
 def is_binary(mask: npt.NDArray[np.int8], highest: int = 1) -> bool:
     """Tell whether all elements of an int8 array lie in 0..`highest`."""
-    return bool(mask.view(np.uint8).max(initial=0) <= highest)
+    return bool(np.asarray(mask).view(np.uint8).max(initial=0) <= highest)
 
 
 def is_in_unit_interval(probability: npt.NDArray[np.float64]) -> bool:

@@ -63,7 +63,7 @@ def _flatdim_discrete(space: Discrete) -> int:
 
 @flatdim.register(MultiDiscrete)
 def _flatdim_multi_discrete(space: MultiDiscrete) -> int:
-    return int(np.sum(space.nvec, dtype=np.int64))
+    return sum(space.nvec.ravel().tolist())
 
 
 @flatdim.register(Text)
@@ -160,9 +160,10 @@ def _flatten_space_sequence(space: Sequence) -> Sequence:
 def _flatten_space_one_of(space: OneOf) -> Box:
     length = flatdim(space)
     boxes = _flat_boxes(space)
+    filled = [box for box in boxes if box.low.size]
     dtype = flat_dtype(space)
-    low = np.full(length, min(box.low.min(initial=np.inf) for box in boxes), dtype=dtype)
-    high = np.full(length, max(box.high.max(initial=-np.inf) for box in boxes), dtype=dtype)
+    low = np.full(length, min([box.low.min() for box in filled], default=0), dtype=dtype)
+    high = np.full(length, max([box.high.max() for box in filled], default=0), dtype=dtype)
     low[0], high[0] = 0, len(boxes) - 1
     return Box(low, high, dtype=dtype)
 

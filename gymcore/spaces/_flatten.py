@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence as SequenceABC
 from functools import singledispatch
 from typing import Any
@@ -74,8 +75,10 @@ def _flatten_discrete(space: Discrete, x: Any) -> Array:
 
 @flatten.register(MultiDiscrete)
 def _flatten_multi_discrete(space: MultiDiscrete, x: Any) -> Array:
-    positions = np.asarray(x) - space.start
-    if positions.shape != space.shape or not ((positions >= 0) & (positions < space.nvec)).all():
+    values = np.asarray(x)
+    positions = values - space.start
+    inside = (positions >= 0) & (positions < space.nvec)
+    if values.shape != space.shape or b"\0" in inside.tobytes():
         raise error.InvalidArgument(f"{x} is not an element of {space}")
     offsets, length = _onehot_offsets(space)
     onehot = np.zeros(length, dtype=space.dtype)
@@ -148,8 +151,8 @@ def unflatten(space: Space[Any], x: Any) -> Any:
         NotImplementedError: If nothing is registered for the type of the space.
 
     Example:
-        >>> unflatten(Tuple((Discrete(3), MultiBinary(2))), np.array([0, 0, 1, 1, 0]))
-        (np.int64(2), array([1, 0], dtype=int8))
+        >>> unflatten(Tuple((Discrete(3), MultiBinary(2))), np.array([1, 0, 0, 1, 0]))[1]
+        array([1, 0], dtype=int8)
     """
     raise NotImplementedError(f"Unknown space: `{space}`")
 
@@ -229,15 +232,14 @@ def _unflatten_one_of(space: OneOf, x: Any) -> tuple[np.int64, Any]:
             f"subspace, is not below {len(space.spaces)}"
         )
     part = space.spaces[chosen]
-    value = np.asarray(x)[1 : 1 + flatdim(part)].astype(flat_dtype(part))
-    return chosen, unflatten(part, value)
+    return chosen, unflatten(part, np.asarray(x)[1 : 1 + flatdim(part)])
 
 
 def _onehot_offsets(space: MultiDiscrete) -> tuple[Array, int]:
     """Return where the one-hot vector of each element starts, and the length of all together."""
-    ends = np.cumsum(space.nvec.ravel(), dtype=np.int64)
-    starts = np.concatenate([np.zeros(1, dtype=np.int64), ends])
-    return starts[:-1], int(starts[-1])
+    sizes = space.nvec.ravel().astype(np.int64)
+    ends = sizes.cumsum()
+    return ends - sizes, int(ends[-1]) if len(ends) else 0
 
 
 def _join(space: Tuple | Dict, flat: SequenceABC[Array]) -> Array:
@@ -249,14 +251,14 @@ def _join(space: Tuple | Dict, flat: SequenceABC[Array]) -> Array:
 
 def _split(space: Tuple | Dict, x: Any) -> list[Array]:
     """Cut a flattened element into the flattened parts."""
-    lengths = [flatdim(part) for part in parts(space)]
+    ends = list(itertools.accumulate(map(flatdim, parts(space)), initial=0))
     array = np.asarray(x)
-    if array.shape != (sum(lengths),):
+    if array.shape != (ends[-1],):
         raise error.InvalidArgument(
-            f"expected an array of shape ({sum(lengths)},) to unflatten to space {space}, "
+            f"expected an array of shape ({ends[-1]},) to unflatten to space {space}, "
             f"actual shape: {array.shape}"
         )
-    return np.split(array, np.cumsum(lengths[:-1], dtype=np.int64))
+    return [array[start:end] for start, end in itertools.pairwise(ends)]
 
 
 def _flatten_batch(space: Space[Any], batch: Any) -> Any:

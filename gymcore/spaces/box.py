@@ -149,7 +149,7 @@ class Box(Space[npt.NDArray[Any]]):
 
         Example:
             >>> Box(-1.0, 1.0, shape=(2,), seed=3).sample()
-            array([-0.8287023 , -0.52653944], dtype=float32)
+            array([-0.8287017, -0.526379 ], dtype=float32)
         """
         if mask is not None:
             raise error.InvalidArgument(
@@ -159,20 +159,30 @@ class Box(Space[npt.NDArray[Any]]):
             raise error.InvalidArgument(
                 f"Box.sample cannot be provided a probability mask, actual value: {probability}"
             )
-        return draw(self.np_random, self.low, self.high, self.bounded_below, self.bounded_above)
+        return draw(
+            self.np_random,
+            self.low,
+            self.high,
+            self.bounded_below,
+            self.bounded_above,
+            self.dtype,
+        )
 
     def contains(self, x: Any) -> bool:
         """Tell whether `x` has the shape of the space, a dtype that fits, and lies in the bounds.
 
         Args:
-            x: An array; anything else is converted to one, with a warning.
+            x: An array, or a NumPy scalar if the space has no axes; anything else is converted to
+                an array, with a warning.
 
         Returns:
             True if the dtype of `x` can be cast safely to that of the space, the shape is equal,
             and every element lies in its interval (NaN does not).
         """
         if not isinstance(x, np.ndarray):
-            logger.warn("Casting input x to numpy array.", stacklevel=2)
+            # A NumPy scalar is what a batch of arrays without axes consists of.
+            if not isinstance(x, np.generic) or self._shape:
+                logger.warn("Casting input x to numpy array.", stacklevel=2)
             try:
                 x = np.asarray(x, dtype=self.dtype)
             except (ValueError, TypeError, OverflowError):

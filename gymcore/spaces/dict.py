@@ -44,11 +44,15 @@ class Dict(Space[dict[str, Any]], collections.abc.Mapping[str, Any]):
         spaces: The subspaces by key, in the order in which elements hold them.
 
     Example:
+        >>> from gymcore.spaces import Box, Discrete
         >>> space = Dict({"position": Box(-1, 1, shape=(2,)), "color": Discrete(3)}, seed=42)
         >>> space
         Dict('color': Discrete(3), 'position': Box(-1.0, 1.0, (2,), float32))
-        >>> space.sample()
-        {'color': np.int64(0), 'position': array([-0.3991573 ,  0.21649833], dtype=float32)}
+        >>> element = space.sample()
+        >>> int(element["color"]), element["position"].shape
+        (0, (2,))
+        >>> element in space
+        True
     """
 
     def __init__(
@@ -108,6 +112,7 @@ class Dict(Space[dict[str, Any]], collections.abc.Mapping[str, Any]):
             InvalidArgument: If the keys differ from those of the space, or a seed is negative.
 
         Example:
+            >>> from gymcore.spaces import Discrete
             >>> Dict(a=Discrete(2), b=Discrete(3)).seed(3)
             {'a': 1742692731, 'b': 183930185}
         """

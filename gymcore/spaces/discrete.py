@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.spaces._checks import (
+    dtype_limits,
     is_binary,
     is_in_unit_interval,
     pick,
@@ -79,17 +80,17 @@ class Discrete(Space[np.integer[Any]]):
         count, first = int(n), int(start)
         if count <= 0:
             raise error.InvalidArgument(f"n (counts) have to be positive, actual value: {n}")
-        limits = np.iinfo(self.dtype)
+        lowest, highest = dtype_limits(self.dtype)
         for value in (count, first):
-            if not limits.min <= value <= limits.max:
+            if not lowest <= value <= highest:
                 raise OverflowError(f"Python integer {value} out of bounds for {self.dtype}")
-        if first + count - 1 > limits.max:
+        if first + count - 1 > highest:
             raise error.InvalidArgument(
                 f"the last element, start + n - 1 = {first + count - 1}, does not fit "
                 f"the dtype {self.dtype}"
             )
-        self.n = self.dtype.type(count)
-        self.start = self.dtype.type(first)
+        self.__dict__.update(n=self.dtype.type(count), start=self.dtype.type(first))
+        self._find_limits()
         super().__init__((), self.dtype, seed)
 
     def __setattr__(self, name: str, value: Any) -> None:

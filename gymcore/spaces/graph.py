@@ -48,6 +48,7 @@ class Graph(Space[GraphInstance]):
         batch_edge_space: The space of a batch of one edge, or None.
 
     Example:
+        >>> from gymcore.spaces import Box, Discrete
         >>> space = Graph(node_space=Box(-1, 1, shape=(3,)), edge_space=Discrete(3), seed=123)
         >>> graph = space.sample(num_nodes=4, num_edges=8)
         >>> graph.nodes.shape, graph.edges.shape, graph.edge_links.shape
@@ -103,6 +104,7 @@ class Graph(Space[GraphInstance]):
             InvalidArgument: If the number of seeds is wrong, or a seed is negative.
 
         Example:
+            >>> from gymcore.spaces import Discrete
             >>> Graph(Discrete(2), Discrete(3)).seed(3)
             (3, 1742692731, 183930185)
         """

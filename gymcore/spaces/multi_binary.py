@@ -36,7 +36,7 @@ class MultiBinary(Space[npt.NDArray[np.int8]]):
 
     Example:
         >>> MultiBinary(5, seed=42).sample()
-        array([0, 1, 1, 0, 0], dtype=int8)
+        array([1, 0, 1, 0, 1], dtype=int8)
         >>> MultiBinary((2, 3)).shape
         (2, 3)
     """

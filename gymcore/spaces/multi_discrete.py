@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
-from gymcore.spaces._checks import check_nested_masks, pick, reject_both
+from gymcore.spaces._checks import check_nested_masks, dtype_limits, pick, reject_both
 from gymcore.spaces.discrete import Discrete
 from gymcore.spaces.space import Space
 
@@ -90,7 +90,7 @@ class MultiDiscrete(Space[npt.NDArray[np.integer[Any]]]):
             raise error.InvalidArgument(
                 f"nvec (counts) have to be positive, actual value: {self.nvec}"
             )
-        if (self.start > np.iinfo(self.dtype).max - (self.nvec - 1)).any():
+        if (self.start > dtype_limits(self.dtype)[1] - (self.nvec - 1)).any():
             raise error.InvalidArgument(
                 f"the last values, start + nvec - 1, do not all fit the dtype {self.dtype}: "
                 f"start={self.start}, nvec={self.nvec}"

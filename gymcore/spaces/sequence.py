@@ -35,8 +35,9 @@ class Sequence(Space[Any]):
         stacked_feature_space: With `stack=True`, the space of a batch of one.
 
     Example:
-        >>> Sequence(Discrete(5), seed=0).sample()
-        (np.int64(2), np.int64(3), np.int64(4))
+        >>> from gymcore.spaces import Box, Discrete
+        >>> (2, 0, 4) in Sequence(Discrete(5))
+        True
         >>> space = Sequence(Box(0, 1), stack=True)
         >>> np.zeros((7, 1), dtype=np.float32) in space
         True
@@ -89,6 +90,7 @@ class Sequence(Space[Any]):
             InvalidArgument: If there are not two seeds, or one is negative.
 
         Example:
+            >>> from gymcore.spaces import Discrete
             >>> Sequence(Discrete(2)).seed(3)
             (3, 1742692731)
         """
@@ -135,6 +137,7 @@ class Sequence(Space[Any]):
             InvalidArgument: If both are given.
 
         Example:
+            >>> from gymcore.spaces import Box
             >>> len(Sequence(Box(0, 1)).sample(mask=(3, None)))
             3
         """

@@ -89,7 +89,7 @@ class Text(Space[str]):
         self._char_set = frozenset(characters)
         self._char_list = characters
         self._char_index = {char: np.int32(i) for i, char in enumerate(characters)}
-        self._char_str = "".join(characters)
+        self._char_str = "".join(sorted(characters))
         super().__init__(None, np.str_, seed)
 
     @property
@@ -104,7 +104,7 @@ class Text(Space[str]):
 
     @property
     def characters(self) -> str:
-        """The characters, in the order of their indices, as one string."""
+        """The characters in sorted order, as one string."""
         return self._char_str
 
     def character_index(self, char: str) -> np.int32:
@@ -160,6 +160,7 @@ class Text(Space[str]):
             length, weights = self._checked(mask, "mask", np.int8)
         elif probability is not None:
             length, weights = self._checked(probability, "probability", np.float64)
+        are_probabilities = probability is not None and weights is not None
         if weights is None:
             weights = np.ones(len(self._char_list))
         nothing = not weights.any()
@@ -173,7 +174,8 @@ class Text(Space[str]):
             length = int(self.np_random.integers(self.min_length, self.max_length + 1))
         if nothing:
             return ""
-        weights = weights if probability is not None else weights / weights.sum()
+        if not are_probabilities:
+            weights = weights / weights.sum()
         drawn = self.np_random.choice(len(weights), size=length, p=weights)
         return "".join([self._char_list[i] for i in drawn.tolist()])
 

@@ -36,9 +36,10 @@ class Tuple(Space[tuple[Any, ...]], collections.abc.Sequence[Any]):
         spaces: The subspaces.
 
     Example:
-        >>> space = Tuple((Discrete(2), Box(-1, 1, shape=(2,))), seed=42)
-        >>> space.sample()
-        (np.int64(0), array([-0.3991573 ,  0.21649833], dtype=float32))
+        >>> from gymcore.spaces import Box, Discrete
+        >>> space = Tuple((Discrete(2), Box(-1, 1, shape=(2,))))
+        >>> (1, np.zeros(2, dtype=np.float32)) in space
+        True
         >>> space[0]
         Discrete(2)
     """
@@ -82,6 +83,7 @@ class Tuple(Space[tuple[Any, ...]], collections.abc.Sequence[Any]):
                 negative.
 
         Example:
+            >>> from gymcore.spaces import Discrete
             >>> Tuple((Discrete(2), Discrete(3))).seed(3)
             (1742692731, 183930185)
         """

@@ -7,7 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from gymcore import error, logger
-from gymcore.core import ActType, Env, ObsType, RenderFrame, Wrapper
+from gymcore.core import ActType, Env, ObsType, Wrapper
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.passive_env_checker import (
     check_action_space,
@@ -219,7 +219,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
             self._previous_data = result
         return result
 
-    def render(self) -> RenderFrame | list[RenderFrame] | None:
+    def render(self) -> Any:
         """Render the environment; check the first frame."""
         if self.checked_render:
             return self.env.render()
@@ -287,7 +287,7 @@ class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
         self._step_target = _next_working(self.env)
         return result
 
-    def render(self) -> RenderFrame | list[RenderFrame] | None:
+    def render(self) -> Any:
         """Render the environment.
 
         Raises:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, SupportsFloat
 import numpy as np
 
 from gymcore import error
-from gymcore.core import ActType, Env, ObsType, RenderFrame, Wrapper
+from gymcore.core import ActType, Env, ObsType, Wrapper
 from gymcore.envs.window import Window, load_pygame
 from gymcore.utils import RecordConstructorArgs
 
@@ -84,7 +84,7 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
         self.frame_list.append(self.env.render())
         return result
 
-    def render(self) -> list[RenderFrame]:
+    def render(self) -> list[Any]:
         """Return the collected frames, and forget them if `pop_frames`."""
         frames = self.frame_list
         if self.pop_frames:

@@ -2,8 +2,9 @@
  *
  * Branch-free, free of libm and of fused multiply-adds: the same bits on every machine, in every instruction set, in a
  * vector or alone. Errors, tested against mpmath (tests/ext/test_lane_math.py):
- *   sine, cosine: at most 0.8 ulp for |x| <= 2^20 (about one million radians); beyond it the reduction loses
- *   bits, and from 2^51 on, and for nan and inf, the result means nothing (it is never a trap or a hang).
+ *   sine, cosine: at most 0.85 ulp for |x| <= 2^18; at most 1.1 ulp up to 2^20 (about one million radians), more than
+ *   0.85 only where x is the double nearest a multiple of pi/2; beyond it at most |x| * 2^-52, and from 2^51 on, and for
+ *   nan and inf, the result means nothing (it is never a trap or a hang).
  * Coefficients: tools/fit_trigonometry.py.
  */
 #ifndef GYMCORE_LANE_MATH_H
@@ -13,6 +14,7 @@
 
 #define GYMCORE_PI 0x1.921fb54442d18p+1
 #define GYMCORE_TWO_PI 0x1.921fb54442d18p+2
+#define GYMCORE_TURNS_PER_RADIAN 0x1.45f306dc9c883p-3
 
 #define GYMCORE_SINE_0 -0x1.5555555555549p-3
 #define GYMCORE_SINE_1 0x1.111111110f928p-7
@@ -110,16 +112,15 @@ GYMCORE_INLINE double gymcore_cos(double x)
     return cosine;
 }
 
-/* x mod 2 pi in [0, 2 pi), equal to C's fmod made positive, as Python's `%` gives it, for |x| < 2^26: the double
- * nearest 2 pi is split so that both products are exact. */
+/* x mod 2 pi in [0, 2 pi], bit for bit what Python's `x % (2 * pi)` is, for |x| < 2^30 (2 pi itself comes out for
+ * negative numbers too small to make a difference). The double nearest 2 pi is split so that both products and both
+ * differences are exact; like Python's, the one rounding is that of adding 2 pi to a negative remainder. */
 GYMCORE_INLINE double gymcore_mod_two_pi(double x)
 {
     const double head = 0x1.921fb50000000p+2, rest = 0x1.110b460000000p-24;
-    double turns = gymcore_floor(x / GYMCORE_TWO_PI);
+    double turns = gymcore_round(x * GYMCORE_TURNS_PER_RADIAN); /* one off near half a turn does not matter */
     double remainder = (x - turns * head) - turns * rest;
-    /* The quotient was rounded: near a whole turn the floor may be one off. */
-    remainder = gymcore_select(remainder < 0.0, remainder + GYMCORE_TWO_PI, remainder);
-    return gymcore_select(remainder >= GYMCORE_TWO_PI, remainder - GYMCORE_TWO_PI, remainder);
+    return gymcore_select(remainder < 0.0, remainder + GYMCORE_TWO_PI, remainder);
 }
 
 GYMCORE_INLINE double gymcore_clip(double x, double low, double high)

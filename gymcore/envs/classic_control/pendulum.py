@@ -14,7 +14,6 @@ from gymcore.envs.native import NativeContinuousEnv
 from gymcore.envs.native_parameters import Parameter, as_positive
 from gymcore.vector.native_vector_env import NativeVectorEnv
 
-
 # Half-widths of the start, in radians and radians a second.
 DEFAULT_X = math.pi
 DEFAULT_Y = 1.0
