@@ -59,6 +59,7 @@ DIRECTIVES = {
     "cdivision": True,
     "initializedcheck": DEBUG,
     "embedsignature": True,
+    "show_performance_hints": False,
 }
 MACROS = [
     ("NPY_NO_DEPRECATED_API", "NPY_1_25_API_VERSION"),

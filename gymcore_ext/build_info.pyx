@@ -1,0 +1,71 @@
+"""What this build of the package is: compiler, flags, versions and instruction sets, for bug reports."""
+from gymcore_ext.lane_memory import ISA_NAMES, choose_isa
+
+
+cdef extern from *:
+    """
+    #if defined(__clang__)
+    #define GYMCORE_COMPILER "Clang " __clang_version__
+    #elif defined(__GNUC__)
+    #define GYMCORE_COMPILER "GCC " __VERSION__
+    #elif defined(_MSC_VER)
+    #define GYMCORE_COMPILER_(number) "MSVC " #number
+    #define GYMCORE_COMPILER_OF(number) GYMCORE_COMPILER_(number)
+    #define GYMCORE_COMPILER GYMCORE_COMPILER_OF(_MSC_VER)
+    #else
+    #define GYMCORE_COMPILER "unknown"
+    #endif
+
+    #ifdef GYMCORE_DEBUG
+    #define GYMCORE_IS_DEBUG 1
+    #else
+    #define GYMCORE_IS_DEBUG 0
+    #endif
+    #ifdef GYMCORE_SANITIZE
+    #define GYMCORE_IS_SANITIZED 1
+    #else
+    #define GYMCORE_IS_SANITIZED 0
+    #endif
+    #ifdef GYMCORE_COVERAGE
+    #define GYMCORE_IS_COVERAGE 1
+    #else
+    #define GYMCORE_IS_COVERAGE 0
+    #endif
+    """
+    const char* COMPILER "GYMCORE_COMPILER"
+    const char* COMPILE_FLAGS "GYMCORE_COMPILE_FLAGS"
+    const char* CYTHON_VERSION "GYMCORE_CYTHON_VERSION"
+    const char* NUMPY_VERSION "GYMCORE_NUMPY_VERSION"
+    bint IS_DEBUG "GYMCORE_IS_DEBUG"
+    bint IS_SANITIZED "GYMCORE_IS_SANITIZED"
+    bint IS_COVERAGE "GYMCORE_IS_COVERAGE"
+
+
+def build_info():
+    """Facts of the build, ready for JSON.
+
+    Returns:
+        A dict with `compiler` and its version, `flags`, `cython` and `numpy_headers` (versions it was built with),
+        `debug`, `sanitized` and `coverage` (bool, the environment switches of setup.py), `isa_built` (names of the
+        instruction sets the loops were compiled for) and `isa` (the one in use here, see `GYMCORE_ISA`).
+
+    Raises:
+        ValueError: the environment variable GYMCORE_ISA names an instruction set that this machine does not have.
+
+    Example:
+        >>> from gymcore_ext.build_info import build_info
+        >>> facts = build_info()
+        >>> facts["isa"] in facts["isa_built"]
+        True
+    """
+    return {
+        "compiler": COMPILER.decode(),
+        "flags": COMPILE_FLAGS.decode(),
+        "cython": CYTHON_VERSION.decode(),
+        "numpy_headers": NUMPY_VERSION.decode(),
+        "debug": IS_DEBUG,
+        "sanitized": IS_SANITIZED,
+        "coverage": IS_COVERAGE,
+        "isa_built": list(ISA_NAMES),
+        "isa": ISA_NAMES[choose_isa()],
+    }
