@@ -2,7 +2,7 @@
 
 Environment switches, off unless set to something else than 0:
   GYMCORE_DEBUG=1          no optimisation; C assertions and Cython's bounds checks on
-  GYMCORE_SANITIZE=1       AddressSanitizer and UndefinedBehaviorSanitizer (CONTRIBUTING.md says how to run it)
+  GYMCORE_SANITIZE=1       AddressSanitizer and UndefinedBehaviorSanitizer (see CONTRIBUTING.md)
   GYMCORE_COVERAGE=1       gcov counters
   GYMCORE_BASELINE_ONLY=1  loops for the baseline instruction set alone
 """
@@ -32,7 +32,7 @@ def compiler_flags() -> tuple[list[str], list[str]]:
     """Flags of the compiler and of the linker."""
     if sys.platform == "win32":
         return ["/Od" if DEBUG else "/O2", "/fp:precise", "/std:c11"], []
-    # No contraction and no fast mathematics: the same bits on every machine is a promise (lane_math.h).
+    # No contraction, no fast mathematics: the same bits on every machine is a promise (lane_math.h).
     compiling = ["-ffp-contract=off", "-fno-strict-aliasing", "-Wno-unused-function"]
     linking = []
     if DEBUG:
@@ -75,7 +75,7 @@ BUILD_INFO_MACROS = [
 
 
 def stamp() -> str:
-    """A file that is newer than what another configuration has built, so that all of it is built again."""
+    """A file that is newer than what another configuration built, so that all is built again."""
     text = "\n".join(map(repr, [COMPILING, LINKING, DIRECTIVES, MACROS, BUILD_INFO_MACROS]))
     path = ROOT / STAMP
     if not path.exists() or path.read_text() != text:
@@ -107,6 +107,7 @@ class BuildExtensions(build_ext):
     """Runs Cython only when something is built, and one compiler a processor."""
 
     def finalize_options(self) -> None:
+        """Turn .pyx into C files."""
         self.distribution.ext_modules = cythonize(
             extensions(),
             build_dir=os.path.join("build", "cython-debug" if DEBUG else "cython"),

@@ -1,4 +1,4 @@
-"""The compiled engine: arrays and numbers, no spaces and no registries. It imports nothing from gymcore."""
+"""The compiled engine: arrays and numbers, no spaces, no registries, nothing of gymcore."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["get_include"]
 def get_include() -> str:
     """Directory of the C headers, for packages that bring kernels of their own.
 
-    The `.pxd` files beside them are found by Cython itself (`from gymcore_ext.physics.lane cimport ...`).
+    Cython finds the `.pxd` files by itself: `from gymcore_ext.physics.lane cimport ...`.
 
     Returns:
         An absolute path, for `include_dirs` of a `setuptools.Extension`.
