@@ -10,6 +10,7 @@ import numpy as np
 from gymcore import error
 from gymcore.spaces._checks import reject_both
 from gymcore.spaces._seeds import check_seeds, draw_subseeds, is_plain
+from gymcore.spaces._stacking import is_array_like
 from gymcore.spaces.dict import Dict
 from gymcore.spaces.sequence import Sequence
 from gymcore.spaces.space import Space
@@ -23,7 +24,11 @@ def _is_columnar(space: Space[Any]) -> bool:
     if isinstance(space, Tuple):
         return len(space.spaces) != 1
     if isinstance(space, Sequence):
-        return space.stack and space.is_array_like and _is_columnar(space.stacked_feature_space)
+        return (
+            space.stack
+            and is_array_like(space.feature_space)
+            and _is_columnar(space.stacked_feature_space)
+        )
     return isinstance(space, Dict)
 
 

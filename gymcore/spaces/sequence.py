@@ -70,11 +70,6 @@ class Sequence(Space[Any]):
         """Always False: the length varies."""
         return False
 
-    @property
-    def is_array_like(self) -> bool:
-        """Whether a stacked sequence is made of arrays only (in dicts and tuples)."""
-        return is_array_like(self.feature_space)
-
     def seed(self, seed: Any | None = None) -> tuple[Any, Any]:
         """Restart the random streams of the lengths and of the feature space.
 
@@ -239,7 +234,7 @@ class Sequence(Space[Any]):
         """
         if not self.stack:
             return [self.feature_space.to_jsonable(sample) for sample in sample_n]
-        if self.is_array_like:
+        if is_array_like(self.feature_space):
             return self.stacked_feature_space.to_jsonable(sample_n)
         return [
             self.feature_space.to_jsonable(unstack(self.stacked_feature_space, sample) or [])
@@ -258,7 +253,7 @@ class Sequence(Space[Any]):
         space = self.feature_space
         if not self.stack:
             return [tuple(space.from_jsonable(sample)) for sample in sample_n]
-        if self.is_array_like:
+        if is_array_like(self.feature_space):
             batches = self.stacked_feature_space.from_jsonable(sample_n)
             return [with_axes(space, batch) for batch in batches]
         return [stack(space, space.from_jsonable(sample)) for sample in sample_n]

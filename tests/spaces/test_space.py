@@ -1,0 +1,308 @@
+"""What all spaces have in common, over a long list of spaces."""
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import gymcore.spaces
+from gymcore import error
+from gymcore.spaces import Box, Discrete, Space, Tuple
+from tests.spaces.catalogue import (
+    ALL,
+    COMPOSITE,
+    FUNDAMENTAL,
+    GRAPHS_OF_OTHERS,
+    STACKED_OTHERS,
+    label,
+)
+from tests.spaces.parity import (
+    OURS,
+    THEIRS,
+    assert_same,
+    assert_same_outcome,
+    assert_same_result,
+    random_states,
+    subspaces,
+)
+
+every_space = pytest.mark.parametrize("factory", ALL, ids=label)
+
+
+def without(*conditions):
+    """Parametrize over the spaces for which no condition holds."""
+    left = [f for f in ALL if not any(condition(f(OURS)) for condition in conditions)]
+    return pytest.mark.parametrize("factory", left, ids=label)
+
+
+def is_stacked(space):
+    """Gymnasium raises when it looks for what is no batch in these; see test_sequence.py."""
+    return isinstance(space, OURS.Sequence) and space.stack
+
+
+def is_scalar_multi_discrete(space):
+    """Gymnasium does not find its own sample there; see test_multi_discrete.py."""
+    return space == OURS.MultiDiscrete(3)
+
+
+def is_empty(space):
+    """JSON does not tell the number of elements that have no parts; see test_dict.py."""
+    return space in (OURS.Dict(), OURS.Tuple([]))
+
+
+def has_integer_keys(space):
+    """JSON has only strings as keys."""
+    return isinstance(space, OURS.Dict) and 1 in space.spaces
+
+
+def is_nested_twice(space):
+    """Spaces at the bottom take entropy from the system if only those above are seeded."""
+    return any(map(subspaces, subspaces(space)))
+
+
+every_space_and_more = pytest.mark.parametrize(
+    "factory", ALL + STACKED_OTHERS + GRAPHS_OF_OTHERS, ids=label
+)
+
+
+@every_space_and_more
+def test_description_equals_gymnasiums(factory):
+    assert_same_outcome(lambda spaces: [factory(spaces), str(factory(spaces))])
+    assert_same_outcome(lambda spaces: factory(spaces).is_np_flattenable)
+
+
+@every_space_and_more
+def test_seeds_and_samples_equal_gymnasiums(factory):
+    for seed in (0, 1, 2**70):
+
+        def run(spaces, seed=seed):
+            space = factory(spaces)
+            seeds = space.seed(seed)
+            return [seeds, [space.sample() for _ in range(3)], random_states(space)]
+
+        assert_same_outcome(run)
+
+
+@without(is_nested_twice)
+def test_a_given_generator_is_used_as_gymnasium_does(factory):
+    def run(spaces):
+        space = factory(spaces)
+        generator = np.random.default_rng(3)
+        space._np_random = generator
+        for sub in subspaces(space):
+            sub._np_random = generator
+        space.sample()
+        assert space.np_random is generator
+        return [space.sample(), generator.bit_generator.state]
+
+    assert_same_outcome(run)
+
+
+@every_space_and_more
+def test_samples_belong_to_the_space(factory):
+    space = factory(OURS)
+    space.seed(11)
+    for _ in range(5):
+        assert space.sample() in space
+
+
+@without(is_stacked, is_scalar_multi_discrete)
+def test_verdicts_on_other_values_equal_gymnasiums(factory):
+    def run(spaces):
+        space = factory(spaces)
+        space.seed(1)
+        values = [space.sample(), 1.5, "a", (), [], {}, np.zeros(3), 1, True]
+        return [space.contains(value) for value in values]
+
+    assert_same_outcome(run)
+
+
+@without(is_empty)
+def test_json_equals_gymnasiums(factory):
+    def run(spaces):
+        space = factory(spaces)
+        space.seed(3)
+        samples = [space.sample() for _ in range(3)]
+        text = json.dumps(space.to_jsonable(samples))
+        return space.to_jsonable(samples), space.from_jsonable(json.loads(text))
+
+    assert_same_outcome(run)
+
+
+@without(is_empty, is_scalar_multi_discrete, has_integer_keys)
+def test_json_round_trip(factory):
+    space = factory(OURS)
+    space.seed(4)
+    samples = [space.sample() for _ in range(3)]
+    assert_same(space.from_jsonable(json.loads(json.dumps(space.to_jsonable(samples)))), samples)
+
+
+@every_space_and_more
+def test_copies_and_pickles_continue_alike(factory):
+    space = factory(OURS)
+    space.seed(5)
+    space.sample()
+    copies = [
+        copy.deepcopy(space),
+        pickle.loads(pickle.dumps(space)),
+        pickle.loads(pickle.dumps(space, 2)),
+    ]
+    expected = [space.sample() for _ in range(2)]
+    for other in copies:
+        assert other == space
+        assert type(other) is type(space)
+        assert repr(other) == repr(space)
+        assert_same([other.sample() for _ in range(2)], expected)
+
+
+def test_equality_of_all_pairs_equals_gymnasiums():
+    def run(spaces):
+        made = [factory(spaces) for factory in ALL]
+        return [[bool(one == other) for other in made] for one in made]
+
+    assert_same(run(OURS), run(THEIRS))
+
+
+@pytest.mark.parametrize("factory", [*FUNDAMENTAL[:1], *COMPOSITE], ids=label)
+def test_numpy_integers_seed_like_python_integers(factory):
+    one, other = factory(OURS), factory(OURS)
+    assert_same(one.seed(np.int64(9)), other.seed(9))
+    assert_same(one.sample(), other.sample())
+
+
+@every_space
+def test_seeds_that_are_refused(factory):
+    for seed in (-1, 1.5, "a"):
+
+        def run(spaces, seed=seed):
+            return factory(spaces).seed(seed)
+
+        assert_same_outcome(run)
+
+
+def test_seed_none_takes_fresh_entropy():
+    seeds = {Discrete(3).seed(None) for _ in range(4)} | {Box(0, 1).seed() for _ in range(4)}
+    assert len(seeds) == 8
+    assert all(type(seed) is int for seed in seeds)
+
+
+def test_a_seed_returned_starts_the_same_stream():
+    space = Box(0, 1, (4,))
+    seed = space.seed()
+    first = space.sample()
+    assert_same(Box(0, 1, (4,), seed=seed).sample(), first)
+
+
+def test_the_generator_is_made_when_first_needed():
+    space = Discrete(3)
+    assert space._np_random is None
+    generator = space.np_random
+    assert isinstance(generator, np.random.Generator)
+    assert space.np_random is generator
+
+
+def test_reading_the_generator_of_a_tuple_leaves_its_subspaces_alone():
+    space = Tuple([Discrete(9, seed=1)])
+    before = space[0].np_random
+    assert isinstance(space.np_random, np.random.Generator)
+    assert space[0].np_random is before
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "Space().shape",
+        "Space().dtype",
+        "Space(shape=[2, 3], dtype='float32').shape",
+        "Space(shape=[2, 3], dtype='float32').dtype",
+        "Space().to_jsonable((1, 2))",
+        "Space().from_jsonable([1, 2])",
+        "Space().seed(3)",
+        "Space(seed=np.random.default_rng(4)).np_random.random()",
+        "Space(seed='a')",
+        "Space(seed=np.random.RandomState(3))",
+        "Space(shape=3)",
+        "Space(dtype='foo')",
+    ],
+)
+def test_the_base_class(expression):
+    assert_same_result(expression)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda space: space.sample(), "sample"),
+        (lambda space: space.contains(1), "contains"),
+        (lambda space: 1 in space, "contains"),
+        (lambda space: space.is_np_flattenable, "is_np_flattenable"),
+    ],
+)
+def test_what_a_subclass_must_write(call, name):
+    class Odd(Space[int]):
+        pass
+
+    with pytest.raises(NotImplementedError, match=f"Odd does not define `{name}`"):
+        call(Odd())
+
+
+def test_in_uses_the_contains_of_a_subclass():
+    class Even(Discrete):
+        def contains(self, x):
+            return super().contains(x) and int(x) % 2 == 0
+
+    assert 2 in Even(5)
+    assert 3 not in Even(5)
+
+
+def test_shape_and_generator_cannot_be_set():
+    with pytest.raises(AttributeError):
+        Space().shape = (3,)
+    with pytest.raises(AttributeError):
+        Space().np_random = np.random.default_rng()
+
+
+def test_states_of_old_pickles():
+    space = Space()
+    generator = np.random.default_rng(1)
+    space.__setstate__([("shape", (3,)), ("np_random", generator), ("extra", 7)])
+    assert space.shape == (3,)
+    assert space.np_random is generator
+    assert space.extra == 7
+
+
+def test_errors_are_both_ours_and_builtin():
+    with pytest.raises(TypeError) as caught:
+        Tuple([3])
+    assert isinstance(caught.value, error.Error)
+    with pytest.raises(ValueError, match=r"n \(counts\) have to be positive") as caught:
+        Discrete(0)
+    assert isinstance(caught.value, error.Error)
+
+
+def test_all_names_of_gymnasiums_module_are_there():
+    missing = set(THEIRS.__all__) - set(gymcore.spaces.__all__)
+    assert not missing
+    for name in THEIRS.__all__:
+        module = getattr(THEIRS, name).__module__.replace("gymnasium", "gymcore")
+        assert hasattr(__import__(module, fromlist=["x"]), name)
+
+
+def test_parameters_have_gymnasiums_names_and_order():
+    import inspect
+
+    for name in THEIRS.__all__:
+        theirs = getattr(THEIRS, name)
+        if not isinstance(theirs, type) or name == "GraphInstance":
+            continue
+        for method in ("__init__", "sample", "seed", "contains", "to_jsonable", "from_jsonable"):
+            parameters = [
+                [
+                    (p.name, p.kind)
+                    for p in inspect.signature(getattr(cls, method)).parameters.values()
+                ]
+                for cls in (getattr(OURS, name), theirs)
+            ]
+            assert parameters[0] == parameters[1], f"{name}.{method}"

@@ -1,0 +1,65 @@
+"""Seeds and generators."""
+
+import gymnasium.utils.seeding
+import numpy as np
+import pytest
+
+from gymcore import error
+from gymcore.utils import seeding
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7, 2**31, 2**64 - 1, 2**200])
+def test_streams_equal_gymnasiums(seed):
+    ours, used = seeding.np_random(seed)
+    theirs, _ = gymnasium.utils.seeding.np_random(seed)
+    assert used == seed
+    assert type(used) is int
+    assert ours.bit_generator.state == theirs.bit_generator.state
+    assert ours.random(3).tolist() == theirs.random(3).tolist()
+
+
+def test_literal_values():
+    generator, _ = seeding.np_random(7)
+    assert generator.integers(1000, size=3).tolist() == [944, 625, 684]
+
+
+def test_fresh_entropy_can_be_used_again():
+    first, seed = seeding.np_random()
+    again, same = seeding.np_random(seed)
+    assert same == seed
+    assert first.bit_generator.state == again.bit_generator.state
+    assert len({seeding.np_random(None)[1] for _ in range(5)}) == 5
+
+
+class Index:
+    def __index__(self):
+        return 7
+
+
+@pytest.mark.parametrize("seed", [np.int64(7), np.uint8(7), np.array(7), Index()])
+def test_everything_with_an_index_is_an_integer(seed):
+    generator, used = seeding.np_random(seed)
+    assert used == 7
+    assert type(used) is int
+    assert generator.random() == seeding.np_random(7)[0].random()
+
+
+@pytest.mark.parametrize(
+    ("seed", "builtin", "problem"),
+    [
+        (-1, ValueError, "Seed must be greater or equal to zero, actual value: -1"),
+        (np.int8(-3), ValueError, "actual value: -3"),
+        (1.5, TypeError, "Seed must be a python integer, actual type: <class 'float'>"),
+        ("a", TypeError, "actual type: <class 'str'>"),
+        (np.array([1, 2]), TypeError, "actual type: <class 'numpy.ndarray'>"),
+        ([1], TypeError, "actual type: <class 'list'>"),
+    ],
+)
+def test_what_cannot_be_a_seed(seed, builtin, problem):
+    with pytest.raises(error.Error, match=problem) as caught:
+        seeding.np_random(seed)
+    assert isinstance(caught.value, builtin)
+
+
+def test_names_of_the_generator_class():
+    assert seeding.RNG is seeding.RandomNumberGenerator is np.random.Generator
