@@ -17,6 +17,7 @@ from gymcore.spaces._box_bounds import (
     is_float_integer,
 )
 from gymcore.spaces._box_sampling import draw
+from gymcore.spaces._typing import ScalarT_co
 from gymcore.spaces.space import Space
 
 __all__ = ["Box", "array_short_repr", "is_float_integer"]
@@ -36,7 +37,7 @@ def array_short_repr(arr: npt.NDArray[Any]) -> str:
     return str(arr)
 
 
-class Box(Space[npt.NDArray[Any]]):
+class Box(Space[npt.NDArray[ScalarT_co]]):
     """Arrays of one shape and dtype whose every element lies in a closed interval.
 
     Each element has its own interval: finite, infinite on one side, or the whole line.
@@ -130,7 +131,7 @@ class Box(Space[npt.NDArray[Any]]):
             f"manner is not in {{'below', 'above', 'both'}}, actual value: {manner}"
         )
 
-    def sample(self, mask: None = None, probability: None = None) -> npt.NDArray[Any]:
+    def sample(self, mask: None = None, probability: None = None) -> npt.NDArray[ScalarT_co]:
         """Draw a random element.
 
         An element bounded on both sides is uniform, one bounded on one side exponential from that

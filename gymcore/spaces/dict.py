@@ -10,6 +10,7 @@ from typing import Any
 from gymcore import error
 from gymcore.spaces._checks import reject_both
 from gymcore.spaces._seeds import check_seeds, draw_subseeds, is_plain
+from gymcore.spaces._typing import T_co
 from gymcore.spaces.space import Space
 
 __all__ = ["Dict"]
@@ -34,7 +35,7 @@ def _ordered(spaces: Any, sort_keys: bool) -> dict[Any, Any]:
     )
 
 
-class Dict(Space[dict[str, Any]], collections.abc.Mapping[str, Any]):
+class Dict(Space[dict[str, T_co]], collections.abc.Mapping[str, Any]):
     """Dictionaries that hold, under each key, an element of the subspace of that key.
 
     The space is itself a mapping from keys to subspaces. `in` asks whether a dictionary belongs to
@@ -141,7 +142,7 @@ class Dict(Space[dict[str, Any]], collections.abc.Mapping[str, Any]):
         self,
         mask: dict[str, Any] | None = None,
         probability: dict[str, Any] | None = None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, T_co]:
         """Draw a random element of each subspace.
 
         Args:

@@ -18,12 +18,13 @@ from gymcore.spaces._checks import (
     reject_both,
     sums_to_one,
 )
+from gymcore.spaces._typing import IntegerT_co
 from gymcore.spaces.space import Space
 
 __all__ = ["Discrete"]
 
 
-class Discrete(Space[np.integer[Any]]):
+class Discrete(Space[IntegerT_co]):
     """The integers `start`, `start + 1`, ..., `start + n - 1`.
 
     Attributes:
@@ -113,7 +114,7 @@ class Discrete(Space[np.integer[Any]]):
         self,
         mask: npt.NDArray[np.int8] | None = None,
         probability: npt.NDArray[np.float64] | None = None,
-    ) -> np.integer[Any]:
+    ) -> IntegerT_co:
         """Draw a random element.
 
         Args:

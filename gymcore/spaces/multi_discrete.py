@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gymcore import error, logger
 from gymcore.spaces._checks import check_nested_masks, dtype_limits, pick, reject_both
+from gymcore.spaces._typing import IntegerT_co
 from gymcore.spaces.discrete import Discrete
 from gymcore.spaces.space import Space
 
@@ -26,7 +27,7 @@ def _as_integers(values: Any, dtype: np.dtype[Any], name: str) -> npt.NDArray[An
     return result
 
 
-class MultiDiscrete(Space[npt.NDArray[np.integer[Any]]]):
+class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
     """Integer arrays of one shape; element `i` lies in `start[i]`, ..., `start[i] + nvec[i] - 1`.
 
     Attributes:
@@ -111,7 +112,7 @@ class MultiDiscrete(Space[npt.NDArray[np.integer[Any]]]):
         self,
         mask: tuple[Any, ...] | None = None,
         probability: tuple[Any, ...] | None = None,
-    ) -> npt.NDArray[np.integer[Any]]:
+    ) -> npt.NDArray[IntegerT_co]:
         """Draw a random element.
 
         Args:

@@ -11,6 +11,7 @@ from gymcore import error
 from gymcore.spaces._checks import reject_both
 from gymcore.spaces._seeds import check_seeds, draw_subseeds, is_plain
 from gymcore.spaces._stacking import is_array_like
+from gymcore.spaces._typing import T_co
 from gymcore.spaces.dict import Dict
 from gymcore.spaces.sequence import Sequence
 from gymcore.spaces.space import Space
@@ -32,7 +33,7 @@ def _is_columnar(space: Space[Any]) -> bool:
     return isinstance(space, Dict)
 
 
-class OneOf(Space[tuple[Any, Any]]):
+class OneOf(Space[tuple[Any, T_co]]):
     """Pairs `(i, x)` in which `x` is an element of the i-th subspace.
 
     Attributes:
@@ -118,7 +119,7 @@ class OneOf(Space[tuple[Any, Any]]):
         self,
         mask: tuple[Any | None, ...] | None = None,
         probability: tuple[Any | None, ...] | None = None,
-    ) -> tuple[np.int64, Any]:
+    ) -> tuple[np.int64, T_co]:
         """Draw a random subspace (all equally likely), and a random element of it.
 
         Args:

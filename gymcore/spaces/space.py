@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Generic, SupportsIndex, TypeVar
+from typing import Any, Generic, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.spaces._typing import T_co
 from gymcore.utils import seeding
 
 __all__ = ["Space"]
-
-T_co = TypeVar("T_co", covariant=True)
 
 # Names under which old pickles stored what is now an attribute with an underscore.
 _LEGACY_NAMES = {"shape": "_shape", "np_random": "_np_random"}

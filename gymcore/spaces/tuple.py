@@ -11,6 +11,7 @@ import numpy as np
 from gymcore import error
 from gymcore.spaces._checks import reject_both
 from gymcore.spaces._seeds import check_seeds, draw_subseeds, is_plain
+from gymcore.spaces._typing import T_co
 from gymcore.spaces.space import Space
 
 __all__ = ["Tuple"]
@@ -27,7 +28,7 @@ def checked_spaces(spaces: Iterable[Space[Any]]) -> tuple[Space[Any], ...]:
     return result
 
 
-class Tuple(Space[tuple[Any, ...]], collections.abc.Sequence[Any]):
+class Tuple(Space[tuple[T_co, ...]], collections.abc.Sequence[Any]):
     """Tuples whose i-th entry is an element of the i-th subspace.
 
     The space is itself a sequence of its subspaces: index, iterate, take its length.
@@ -111,7 +112,7 @@ class Tuple(Space[tuple[Any, ...]], collections.abc.Sequence[Any]):
         self,
         mask: tuple[Any | None, ...] | None = None,
         probability: tuple[Any | None, ...] | None = None,
-    ) -> tuple[Any, ...]:
+    ) -> tuple[T_co, ...]:
         """Draw a random element of each subspace.
 
         Args:

@@ -290,6 +290,20 @@ def test_all_names_of_gymnasiums_module_are_there():
         assert hasattr(__import__(module, fromlist=["x"]), name)
 
 
+def test_the_same_spaces_are_generic():
+    def generic(spaces):
+        classes = [getattr(spaces, name) for name in THEIRS.__all__]
+        return [
+            cls.__name__
+            for cls in classes
+            if isinstance(cls, type) and getattr(cls, "__parameters__", ())
+        ]
+
+    assert generic(OURS) == generic(THEIRS)
+    assert isinstance(Box[np.float32](0, 1), Box)
+    assert isinstance(Tuple[int]([]), Tuple)
+
+
 def test_parameters_have_gymnasiums_names_and_order():
     import inspect
 
