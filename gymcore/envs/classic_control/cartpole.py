@@ -100,8 +100,8 @@ class CartPoleEnv(NativeDiscreteEnv):
             return reward
         if self.steps_beyond_terminated == 0:
             logger.warn(
-                "step() was called after this environment returned terminated = True. Call reset() then: "
-                "further steps earn no reward."
+                "step() was called after this environment returned terminated = True. Call reset() "
+                "then: further steps earn no reward."
             )
         self.steps_beyond_terminated += 1
         return -1.0 if self.sutton_barto_reward else 0.0
@@ -119,7 +119,7 @@ class CartPoleEnv(NativeDiscreteEnv):
 
 
 def make_spaces() -> tuple[spaces.Box, spaces.Discrete]:
-    """Observation and action space. Bounds are twice the thresholds: the last step may be beyond."""
+    """Observation and action space; bounds twice the thresholds, which a last step may pass."""
     high = np.array(
         [2 * CartPoleEnv.x_threshold, math.inf, 2 * CartPoleEnv.theta_threshold_radians, math.inf],
         np.float32,
