@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -182,9 +182,7 @@ def flat_dtype(space: Space[Any]) -> np.dtype[Any]:
         return np.dtype(np.int32)
     if isinstance(space, (Tuple, Dict, OneOf)):
         return np.result_type(*[flat_dtype(part) for part in parts(space)])
-    flat = flatten_space(space)
-    assert flat.dtype is not None
-    return flat.dtype
+    return cast("np.dtype[Any]", flatten_space(space).dtype)
 
 
 def _flat_boxes(space: Tuple | Dict | OneOf) -> list[Any]:

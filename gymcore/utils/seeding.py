@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -11,7 +11,15 @@ from gymcore import error
 
 __all__ = ["RNG", "RandomNumberGenerator", "checked_seed", "np_random"]
 
-RNG = RandomNumberGenerator = np.random.Generator
+if TYPE_CHECKING:
+    RNG = RandomNumberGenerator = np.random.Generator
+
+
+def __getattr__(name: str) -> Any:
+    # At first use: importing numpy.random costs a seventh of importing NumPy.
+    if name in ("RNG", "RandomNumberGenerator"):
+        return np.random.Generator
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def checked_seed(seed: SupportsIndex) -> int:
