@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gymcore import error, logger
 from gymcore.envs.env_id import get_env_id, parse_env_id
@@ -15,8 +14,7 @@ registry: dict[str, EnvSpec] = {}
 """Every registered environment, by id."""
 
 
-@dataclass(frozen=True)
-class Alias:
+class Alias(NamedTuple):
     """An id of the past.
 
     Attributes:

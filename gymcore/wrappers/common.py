@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from gymcore import error, logger
 from gymcore.core import ActType, Env, ObsType, Wrapper
 from gymcore.utils import RecordConstructorArgs
-from gymcore.utils.passive_env_checker import (
-    check_action_space,
-    check_observation_space,
-    env_data_reuse_passive_checker,
-    env_render_passive_checker,
-    env_reset_passive_checker,
-    env_step_passive_checker,
-)
 
 if TYPE_CHECKING:
     from gymcore.envs.registration import EnvSpec
@@ -28,6 +21,13 @@ __all__ = [
     "RecordEpisodeStatistics",
     "TimeLimit",
 ]
+
+
+def _checks() -> ModuleType:
+    """Return the checks, which are imported when the first environment is made."""
+    from gymcore.utils import passive_env_checker
+
+    return passive_env_checker
 
 
 def _next_working(env: Env[Any, Any]) -> Env[Any, Any]:
@@ -176,12 +176,10 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
         """
         RecordConstructorArgs.__init__(self)
         Wrapper.__init__(self, env)
-        for kind, check in (
-            ("action", check_action_space),
-            ("observation", check_observation_space),
-        ):
+        for kind in ("action", "observation"):
             if not hasattr(env, f"{kind}_space"):
                 raise AttributeError(f"The environment must specify an {kind} space.")
+            check = getattr(_checks(), f"check_{kind}_space")
             check(getattr(env, f"{kind}_space"))
         self.checked_reset = False
         self.checked_step = False
@@ -199,10 +197,10 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
             result = self.env.step(action)
         else:
             self.checked_step = True
-            result = env_step_passive_checker(self.env, action)
+            result = _checks().env_step_passive_checker(self.env, action)
         data = (result[0], result[-1])
         if self._previous_data is not None:
-            env_data_reuse_passive_checker(self._previous_data, data, source, "step")
+            _checks().env_data_reuse_passive_checker(self._previous_data, data, source, "step")
         self.checked_data_reuse = source == "step"
         self._previous_data = None if self.checked_data_reuse else data
         return result
@@ -214,7 +212,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
         if self.checked_reset:
             return self.env.reset(seed=seed, options=options)
         self.checked_reset = True
-        result = env_reset_passive_checker(self.env, seed=seed, options=options)
+        result = _checks().env_reset_passive_checker(self.env, seed=seed, options=options)
         if isinstance(result, tuple) and len(result) == 2:
             self._previous_data = result
         return result
@@ -224,7 +222,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
         if self.checked_render:
             return self.env.render()
         self.checked_render = True
-        return env_render_passive_checker(self.env)
+        return _checks().env_render_passive_checker(self.env)
 
     def close(self) -> None:
         """Close the environment; warn if a second close fails."""
