@@ -81,7 +81,8 @@ cdef class LaneMemory:
         cdef const kernel_t* facts = _kernel(kernel)
         if num_envs < 1:
             raise errors.InvalidArgument(f"num_envs: expected at least 1, got {num_envs}")
-        cdef int level = choose_isa(isa)
+        # A kernel of another package may carry fewer instruction sets: an older compiler built it.
+        cdef int level = min(<int> choose_isa(isa), facts.isa_count - 1)
         self.isa = ISA_NAMES[level]
         self.capsule = kernel
         self.errors = errors

@@ -1,0 +1,1 @@
+# Everything here is for other Cython modules: see actions.pxd.

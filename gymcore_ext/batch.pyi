@@ -1,0 +1,77 @@
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore_ext.lane_memory import ISA_NAMES as ISA_NAMES
+from gymcore_ext.lane_memory import LaneMemory
+from gymcore_ext.lane_memory import choose_isa as choose_isa
+from gymcore_ext.lane_memory import kernel_facts as kernel_facts
+
+class Batch(LaneMemory):
+    def __init__(
+        self,
+        kernel: object,
+        num_envs: int,
+        *,
+        limit: int = 0,
+        mode: int = 0,
+        num_threads: int = 1,
+        reuse: bool = False,
+        statistics: bool = False,
+        errors: Any,
+        isa: str | None = None,
+    ) -> None: ...
+    @property
+    def ended(self) -> npt.NDArray[np.bool_]: ...
+    @property
+    def final_observations(self) -> npt.NDArray[np.float32]: ...
+    @property
+    def episode_returns(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def episode_lengths(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def episode_times(self) -> npt.NDArray[np.float64]: ...
+    def close(self) -> None: ...
+    def step(
+        self, actions: npt.ArrayLike
+    ) -> tuple[
+        npt.NDArray[np.float32],
+        npt.NDArray[np.float64],
+        npt.NDArray[np.bool_],
+        npt.NDArray[np.bool_],
+        int,
+    ]: ...
+    def step_into(
+        self,
+        actions: npt.ArrayLike,
+        observations: npt.NDArray[np.float32],
+        rewards: npt.NDArray[np.float64],
+        terminated: npt.NDArray[np.bool_],
+        truncated: npt.NDArray[np.bool_],
+    ) -> int: ...
+    def rollout(
+        self,
+        actions: npt.ArrayLike,
+        observations: npt.NDArray[np.float32],
+        rewards: npt.NDArray[np.float64],
+        terminated: npt.NDArray[np.bool_],
+        truncated: npt.NDArray[np.bool_],
+        final_observations: npt.NDArray[np.float32] | None = None,
+    ) -> int: ...
+    def step_single(self, action: int) -> tuple[npt.NDArray[np.float32], float, bool]: ...
+    def step_single_continuous(
+        self, action: npt.NDArray[np.float32]
+    ) -> tuple[npt.NDArray[np.float32], float, bool]: ...
+    def reset(
+        self,
+        mask: npt.NDArray[np.bool_] | None = None,
+        bounds: tuple[float, ...] | None = None,
+    ) -> npt.NDArray[np.float32]: ...
+    def run_physics(
+        self,
+        actions: npt.ArrayLike,
+        observations: npt.NDArray[np.float32],
+        rewards: npt.NDArray[np.float64],
+        terminated: npt.NDArray[np.bool_],
+    ) -> None: ...
