@@ -112,7 +112,7 @@ GYMCORE_INLINE double gymcore_cos(double x)
     return cosine;
 }
 
-/* x mod 2 pi in [0, 2 pi], bit for bit what Python's `x % (2 * pi)` is, for |x| < 2^30 (2 pi itself comes out for
+/* x mod 2 pi in [0, 2 pi], equal to Python's `x % (2 * pi)` for |x| <= 2^30 (2 pi itself comes out for
  * negative numbers too small to make a difference). The double nearest 2 pi is split so that both products and both
  * differences are exact; like Python's, the one rounding is that of adding 2 pi to a negative remainder. */
 GYMCORE_INLINE double gymcore_mod_two_pi(double x)

@@ -1,0 +1,117 @@
+"""The elementary functions that physics uses (include/lane_math.h), over NumPy arrays.
+
+For tests, for authors of kernels who want to know what `sin` in a kernel gives, and for code that must compute the same
+bits on every machine, which NumPy's own functions do not promise.
+"""
+from libc.stdint cimport int64_t
+
+import numpy as np
+
+from gymcore_ext.lane_memory import choose_isa
+
+
+cdef extern from "array_math.h":
+    ctypedef void (*sincos_loop_t)(const double*, double*, double*, int64_t) noexcept nogil
+    ctypedef void (*mod_loop_t)(const double*, double*, int64_t) noexcept nogil
+    ctypedef void (*clip_loop_t)(const double*, double, double, double*, int64_t) noexcept nogil
+
+    ctypedef struct array_math_t "gymcore_array_math":
+        sincos_loop_t sincos
+        mod_loop_t mod_two_pi
+        clip_loop_t clip
+
+    const array_math_t* array_maths "gymcore_array_maths"
+
+
+def sincos(x, *, isa=None):
+    """Sine and cosine of every element.
+
+    Errors: see include/lane_math.h. For nan, infinities and |x| from 2^51 on the results mean nothing.
+
+    Args:
+        x: radians; anything that `numpy.asarray` makes float64 of.
+        isa: name of the instruction set to use (`gymcore_ext.lane_memory.ISA_NAMES`); the best one by default. All of
+            them give the same bits.
+
+    Returns:
+        Two new float64 arrays of the shape of `x`.
+
+    Raises:
+        ValueError: an instruction set that this machine has not; an `x` that is no array of numbers.
+
+    Example:
+        >>> sine, cosine = sincos([0.0, 1.0])
+        >>> cosine.tolist()
+        [1.0, 0.5403023058681398]
+    """
+    cdef const double[::1] flat
+    cdef double[::1] sines, cosines
+    cdef const array_math_t* loops = &array_maths[<int> choose_isa(isa)]
+    values = np.asarray(x, np.float64)
+    sine, cosine = np.empty(values.shape), np.empty(values.shape)
+    flat, sines, cosines = np.ascontiguousarray(values).reshape(-1), sine.reshape(-1), cosine.reshape(-1)
+    if flat.shape[0]:
+        with nogil:
+            loops.sincos(&flat[0], &sines[0], &cosines[0], flat.shape[0])
+    return sine, cosine
+
+
+def mod_two_pi(x, *, isa=None):
+    """Every element modulo the double nearest 2 pi: bit for bit what Python's `x % (2 * math.pi)` is, for |x| < 2^30.
+
+    Args:
+        x: radians; anything that `numpy.asarray` makes float64 of.
+        isa: as for `sincos`.
+
+    Returns:
+        A new float64 array of the shape of `x`.
+
+    Raises:
+        ValueError: as for `sincos`.
+
+    Example:
+        >>> mod_two_pi([7.0, -1.0]).tolist() == [7.0 % 6.283185307179586, -1.0 % 6.283185307179586]
+        True
+    """
+    cdef const double[::1] flat
+    cdef double[::1] remainders
+    cdef const array_math_t* loops = &array_maths[<int> choose_isa(isa)]
+    values = np.asarray(x, np.float64)
+    remainder = np.empty(values.shape)
+    flat, remainders = np.ascontiguousarray(values).reshape(-1), remainder.reshape(-1)
+    if flat.shape[0]:
+        with nogil:
+            loops.mod_two_pi(&flat[0], &remainders[0], flat.shape[0])
+    return remainder
+
+
+def clip(x, double low, double high, *, isa=None):
+    """Every element raised to `low`, then lowered to `high`; nan stays nan.
+
+    Args:
+        x: anything that `numpy.asarray` makes float64 of.
+        low: least value; a number.
+        high: largest value; it wins where `low` is above it.
+        isa: as for `sincos`.
+
+    Returns:
+        A new float64 array of the shape of `x`.
+
+    Raises:
+        ValueError: as for `sincos`.
+        TypeError: bounds that are no numbers.
+
+    Example:
+        >>> clip([-2.0, 0.5, 2.0], -1.0, 1.0).tolist()
+        [-1.0, 0.5, 1.0]
+    """
+    cdef const double[::1] flat
+    cdef double[::1] results
+    cdef const array_math_t* loops = &array_maths[<int> choose_isa(isa)]
+    values = np.asarray(x, np.float64)
+    clipped = np.empty(values.shape)
+    flat, results = np.ascontiguousarray(values).reshape(-1), clipped.reshape(-1)
+    if flat.shape[0]:
+        with nogil:
+            loops.clip(&flat[0], low, high, &results[0], flat.shape[0])
+    return clipped
