@@ -79,21 +79,27 @@ cdef class LanePCG64:
     def state(self, value):
         if not isinstance(value, dict) or value.get("bit_generator") != "PCG64":
             raise ValueError(f"state: expected the state of a PCG64 bit generator, got {value!r}")
+        try:
+            numbers = [int(value["state"][name]) for name in ("state", "inc")]
+            halves = [int(value[name]) for name in ("has_uint32", "uinteger")]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"state: expected the state of a PCG64 bit generator, got {value!r} ({error!r})") from None
+        if min(*numbers, *halves) < 0 or max(numbers) >> 128 or max(halves) >> 32:
+            raise ValueError(f"state: expected 128-bit numbers and a 32-bit half draw, got {value!r}")
         cdef object mask = (1 << 64) - 1
-        cdef object state = int(value["state"]["state"]), increment = int(value["state"]["inc"])
-        cdef uint32_t has_uint32 = 1 if value["has_uint32"] else 0, uinteger = int(value["uinteger"])
-        cdef uint64_t state_high = state >> 64, state_low = state & mask
-        cdef uint64_t increment_high = increment >> 64, increment_low = increment & mask
-        self.rng.state_high = state_high
-        self.rng.state_low = state_low
-        self.rng.increment_high = increment_high
-        self.rng.increment_low = increment_low
-        self.rng.has_uint32 = has_uint32
-        self.rng.uinteger = uinteger
+        self.rng.state_high = numbers[0] >> 64
+        self.rng.state_low = numbers[0] & mask
+        self.rng.increment_high = numbers[1] >> 64
+        self.rng.increment_low = numbers[1] & mask
+        self.rng.has_uint32 = 1 if halves[0] else 0
+        self.rng.uinteger = halves[1]
 
     def random_raw(self, size=None, output=True):
         """Raw 64-bit draws, as numpy.random.BitGenerator.random_raw gives them."""
-        return np.random.Generator(self).integers(0, 2**64, size=size, dtype=np.uint64) if output else None
+        drawn = np.random.Generator(self).integers(0, 2**64, size=size, dtype=np.uint64)
+        if not output:
+            return None
+        return int(drawn) if size is None else drawn
 
     def __reduce__(self):
         return detached_pcg64, (self.state,)
