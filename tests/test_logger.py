@@ -91,4 +91,4 @@ def test_deprecations_are_shown_once_unless_the_user_says_otherwise(
     result = subprocess.run(
         [sys.executable, *options, "-c", program], capture_output=True, text=True, check=True
     )
-    assert result.stderr.count("old way") == shown
+    assert result.stderr.count("WARN: old way") == shown
