@@ -20,6 +20,7 @@ OPTIONAL_PACKAGES = {
     "ale_py": "ale-py",
     "cv2": "opencv-python-headless",
     "imageio": "imageio",
+    "lz4": "lz4",
     "matplotlib": "matplotlib",
     "zmq": "pyzmq",
     "msgpack": "msgpack",

@@ -144,7 +144,9 @@ def test_classes_have_the_members_of_the_stub(name):
     module = importlib.import_module(name)
     for key, node in stubbed_names(stub_of(name)).items():
         if isinstance(node, ast.ClassDef):
-            check_class(node, getattr(module, key), (ROOT / name.replace(".", "/")).with_suffix(".pyx"))
+            check_class(
+                node, getattr(module, key), (ROOT / name.replace(".", "/")).with_suffix(".pyx")
+            )
 
 
 def check_class(node: ast.ClassDef, compiled: type, source: Path) -> None:
@@ -167,7 +169,9 @@ def check_class(node: ast.ClassDef, compiled: type, source: Path) -> None:
         ) or any(isinstance(one, ast.Attribute) for one in definition.decorator_list)
         assert is_property == inspect.isdatadescriptor(real), f"{node.name}.{member}"
         if not is_property:
-            assert written_signature(definition) == compiled_signature(real), f"{node.name}.{member}"
+            assert written_signature(definition) == compiled_signature(real), (
+                f"{node.name}.{member}"
+            )
 
 
 def test_a_wrong_stub_is_found():

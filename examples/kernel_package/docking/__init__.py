@@ -46,7 +46,7 @@ class DockingVectorEnv(NativeVectorEnv):
         mass: Any = 500.0,
         **options: Any,
     ) -> None:
-        """Make the batch; `mass` may be one number a lane, `options` are those of NativeVectorEnv."""
+        """Make the batch; `mass` may have one number a lane, `options` are NativeVectorEnv's."""
         super().__init__(num_envs, max_episode_steps, render_mode, mass=mass, **options)
 
 

@@ -1,0 +1,84 @@
+"""pyproject.toml, the installed metadata and the code agree."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+
+import gymcore
+from gymcore.cli.machine import OPTIONAL_PACKAGES
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[2]
+PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT: dict[str, Any] = PYPROJECT["project"]
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {Requirement(one).name for one in requirements}
+
+
+def test_the_version_is_the_same_everywhere():
+    assert gymcore.__version__ == PROJECT["version"]
+
+
+def test_core_dependencies_stay_few():
+    assert names(PROJECT["dependencies"]) == {"numpy", "cloudpickle", "typing-extensions", "tqdm"}
+
+
+def test_all_is_every_extra_a_user_needs_on_one_machine():
+    (everything,) = map(Requirement, EXTRAS["all"])
+    assert everything.name == "gymcore"
+    assert everything.extras == EXTRAS.keys() - {"all", "ray", "test", "bench", "dev"}
+
+
+def test_tests_need_nothing_that_the_test_extra_lacks():
+    imported = set()
+    for path in (ROOT / "tests").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                imported.add(str(node.module).split(".")[0])
+    local = {path.stem for path in (ROOT / "tests").rglob("*.py")}
+    local |= {path.name for path in (ROOT / "tests").rglob("*") if path.is_dir()}
+    local |= {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
+    known = {"gymcore", "gymcore_ext", "tests", "__future__"} | local | sys.stdlib_module_names
+    declared = names(PROJECT["dependencies"]) | names(EXTRAS["test"])
+    spelled = {name.lower().replace("-", "_") for name in declared}
+    assert {name for name in imported - known if name.lower() not in spelled} == set()
+
+
+def test_optional_packages_of_the_info_command_are_those_of_the_extras():
+    users = [EXTRAS[key] for key in EXTRAS.keys() - {"all", "test", "dev", "bench"}]
+    wanted = set().union(*map(names, users))
+    assert wanted <= set(OPTIONAL_PACKAGES.values())
+
+
+@pytest.mark.parametrize("version", PYTHONS)
+def test_every_supported_python_is_declared_and_built_for(version):
+    assert f"Programming Language :: Python :: {version}" in PROJECT["classifiers"]
+    assert f"cp{version.replace('.', '')}-*" in PYPROJECT["tool"]["cibuildwheel"]["build"].split()
+
+
+def test_the_oldest_supported_python_is_the_one_tools_check_for():
+    assert PROJECT["requires-python"] == f">={PYTHONS[0]}"
+    assert PYPROJECT["tool"]["mypy"]["python_version"] == PYTHONS[0]
+    assert PYPROJECT["tool"]["ruff"]["target-version"] == f"py{PYTHONS[0].replace('.', '')}"
+
+
+def test_the_command_is_a_function_that_exists():
+    module, function = PROJECT["scripts"]["gymcore"].split(":")
+    assert callable(getattr(importlib.import_module(module), function))
