@@ -46,7 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="engine; auto takes the compiled one where there is one, else sync [auto]",
     )
-    parser.add_argument("--out", type=Path, metavar="FILE.npz", help="keep every step in this file")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE.npz",
+        help="keep every step: [T, N] observations, actions, rewards, flags; final observations "
+        "with their (t, lane); metadata",
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace FILE.npz if it exists")
     parser.add_argument("--no-progress", action="store_true", help="no progress bar")
     parser.add_argument(
