@@ -1,11 +1,12 @@
-"""Fit the polynomial coefficients that ``gymcore_ext/include/lane_math.h`` uses for sine and cosine.
+"""Fit the polynomials that ``gymcore_ext/include/lane_math.h`` uses for sine and cosine.
 
-Run ``python tools/fit_trigonometry.py``; it prints the coefficients as C hexadecimal literals with the largest
-error of each fit, and the three-part split of pi/2. Needs mpmath.
+Run ``python tools/fit_trigonometry.py``; it prints the coefficients as C hexadecimal literals with
+the largest error of each fit, and the three-part split of pi/2. Needs mpmath.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from mpmath import cos, lu_solve, matrix, mp, mpf, pi, polyval, sin, sqrt
@@ -34,8 +35,8 @@ def cosine_tail(z: mpf) -> mpf:
 def remez(function, weight, terms: int, fixed: list[mpf]) -> list[mpf]:
     """Minimax coefficients (lowest power first) of weight * (polynomial - function) on [0, LIMIT].
 
-    The lowest coefficients are held at ``fixed``: each coefficient is rounded to double and the remaining ones
-    are fitted again, so that they make up for the rounding.
+    The lowest coefficients are held at ``fixed``: each coefficient is rounded to double and the
+    remaining ones are fitted again, so that they make up for the rounding.
     """
     free = terms - len(fixed)
     points = [LIMIT * (1 - cos(pi * (k + mpf(1) / 2) / (free + 1))) / 2 for k in range(free + 1)]
@@ -56,8 +57,7 @@ def remez(function, weight, terms: int, fixed: list[mpf]) -> list[mpf]:
         errors = [residual(z, coefficients) for z in grid]
         signs = [0, *[k for k in range(1, 600) if errors[k] * errors[k - 1] < 0], 600]
         extrema = [
-            max(range(lo, hi), key=lambda k: abs(errors[k]))
-            for lo, hi in zip(signs, signs[1:], strict=False)
+            max(range(lo, hi), key=lambda k: abs(errors[k])) for lo, hi in itertools.pairwise(signs)
         ]
         if len(extrema) != free + 1:
             break
@@ -80,7 +80,7 @@ def fit(name: str, function, weight, terms: int) -> None:
 
 
 def split_half_pi() -> None:
-    """Split pi/2 in two parts of 33 bits, whose products with |n| < 2^20 are exact, and the rest."""
+    """Split pi/2: two parts of 33 bits (products with |n| < 2^20 are exact), and the rest."""
     rest = pi / 2
     for part in (1, 2):
         exponent = math.floor(mp.log(rest, 2))

@@ -1,0 +1,77 @@
+"""The scripts in examples/ run, and show what they say they show."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pygame
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(script: str, *words: str) -> list[str]:
+    """Lines that the script prints; a warning is an error."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(ROOT / script), *words],
+        env=environment,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=120,
+    )
+    return done.stdout.splitlines()
+
+
+def test_every_example_has_a_test_here():
+    scripts = {path.name for path in (ROOT / "examples").glob("*.py")}
+    tested = set(re.findall(r'run\("examples/(\w+\.py)"', Path(__file__).read_text()))
+    assert scripts == tested
+
+
+def test_ppo_style_collection_learns():
+    lines = run("examples/ppo_style_collection.py", "--updates", "15")
+    returns = [float(line.rsplit(" ", 1)[1]) for line in lines]
+    assert len(returns) == 15
+    assert returns[0] < 40
+    assert returns[-1] > 100
+
+
+def test_domain_randomisation_shows_that_longer_poles_fall_later():
+    lines = run("examples/domain_randomisation.py")
+    steps = [float(re.findall(r"([\d.]+) steps", line)[0]) for line in lines[1:]]
+    assert len(steps) == 8
+    assert steps == sorted(steps)
+    assert steps[-1] > 2 * steps[0]
+
+
+def test_save_and_restore_continues_bit_for_bit():
+    lines = run("examples/save_and_restore.py")
+    assert lines[0] == "continues bit for bit: True"
+    assert re.fullmatch(r"best constant torque of the next 20 steps: [+-]\d\.\d\d N m", lines[1])
+
+
+def pixels(path: Path) -> np.ndarray:
+    picture = pygame.image.load(path)
+    flat = np.frombuffer(pygame.image.tostring(picture, "RGB"), np.uint8)
+    return flat.reshape(picture.get_height(), picture.get_width(), 3).astype(int)
+
+
+def test_the_pictures_of_the_documentation_are_drawn_by_their_script(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+    copy = tmp_path / "tools" / "render_environments.py"
+    copy.parent.mkdir()
+    copy.write_text((ROOT / "tools" / "render_environments.py").read_text())
+    drawn = [line.split()[0] for line in run(str(copy))]
+    kept = {path.name: path for path in (ROOT / "docs/environments/images").glob("*.png")}
+    assert set(drawn) == kept.keys()
+    for name, path in kept.items():
+        assert path.stat().st_size < 30_000
+        made = pixels(tmp_path / "docs" / "environments" / "images" / name)
+        # Another SDL may scale a little differently; another scene differs by whole shapes.
+        assert np.abs(made - pixels(path)).mean() < 0.05, name

@@ -1,0 +1,51 @@
+"""Draw the pictures of docs/environments: every environment some steps into an episode.
+
+python tools/render_environments.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pygame
+
+import gymcore as gym
+
+FOLDER = Path(__file__).parents[1] / "docs" / "environments" / "images"
+
+# Id -> number of steps and a rule that choose a telling moment.
+SCENES: dict[str, tuple[int, Callable[[Any], Any]]] = {
+    "CartPole-v1": (8, lambda seen: 0),
+    "MountainCar-v0": (62, lambda seen: 2 if seen[1] >= 0 else 0),
+    "MountainCarContinuous-v0": (72, lambda seen: np.sign(seen[1:])),
+    "Pendulum-v1": (33, lambda seen: 2 * np.sign(seen[2:])),
+    "Acrobot-v1": (52, lambda seen: 2 if seen[5] > 0 else 0),
+}
+
+
+def picture(env_id: str, steps: int, rule: Callable[[Any], Any]) -> pygame.Surface:
+    """The frame after so many steps of the rule, at half its size."""
+    with gym.make(env_id, render_mode="rgb_array") as env:
+        observation, _ = env.reset(seed=1)
+        for _ in range(steps):
+            observation, *_ = env.step(rule(observation))
+        frame = env.render()
+    height, width = frame.shape[:2]
+    surface = pygame.image.frombuffer(frame, (width, height), "RGB")
+    return pygame.transform.smoothscale(surface, (width // 2, height // 2))
+
+
+def main() -> None:
+    """Write one PNG for each environment."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for env_id, scene in SCENES.items():
+        path = FOLDER / f"{env_id}.png"
+        pygame.image.save(picture(env_id, *scene), path)
+        print(path.name, path.stat().st_size, "bytes")
+
+
+if __name__ == "__main__":
+    main()
