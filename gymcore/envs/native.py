@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gymcore import error, logger
 from gymcore.core import ActType, Env
 from gymcore.envs.native_parameters import Derived, Parameter
-from gymcore.envs.native_state import lane_indices, load_lanes, save_lanes
+from gymcore.envs.native_state import as_states, lane_indices, load_lanes, save_lanes, write_states
 from gymcore.utils import seeding
 from gymcore_ext.batch import Batch
 from gymcore_ext.lane_memory import kernel_facts
@@ -41,8 +41,9 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
     derived: ClassVar[frozenset[str]] = frozenset()
     _kernel_facts: ClassVar[dict[str, Any] | None] = None
 
-    # Lanes of a vector environment are looked at through objects that share its batch.
+    # A lane of a vector environment is looked at through an object that shares its batch.
     _lane: int = 0
+    _shares_batch: bool = False
     _renderer: Any = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -81,17 +82,26 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
         return Batch(import_module(cls.kernel_module).kernel, num_envs, errors=error, **options)
 
     @classmethod
-    def lane_of(cls, envs: Any, lane: int) -> Self:
-        """One lane of a native vector environment, to look at and to set parameters of."""
+    def lane_of(cls, envs: Any, lane: int, seed: int) -> Self:
+        """One lane of a native vector environment, to look at and to set parameters of.
+
+        Args:
+            envs: the vector environment, whose memory the lane's object shares.
+            lane: its index.
+            seed: what the lane was seeded with.
+        """
         self = object.__new__(cls)
+        # Attributes of the object hide the methods, which are for a batch of one. This `close`
+        # also keeps a collected lane from closing the batch.
+        self.__dict__.update(reset=_for_the_batch, step=_for_the_batch, close=_nothing_to_close)
         self._batch = envs._batch
+        self._shares_batch = True
         self._lane = lane
         self.render_mode = envs.render_mode
         self.spec = envs.spec
         self.observation_space = envs.single_observation_space
         self.action_space = envs.single_action_space
-        self._np_random = envs._batch.generator(lane)
-        self._np_random_seed = envs.np_random_seed[lane]
+        self._np_random_seed = seed
         return self
 
     # --- stepping ------------------------------------------------------------------------------
@@ -111,8 +121,8 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
         bounds = self.reset_bounds(options)
         if seed is not None:
             self._seed(seeding.checked_seed(seed))
-        elif self._np_random is None:
-            self._seed(seeding.np_random()[1])
+        else:
+            self._ensure_seeded()
         observation = self._batch.reset(bounds=bounds)
         if self.render_mode == "human":
             self.render()
@@ -136,16 +146,25 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
         self._np_random_seed = seed
         self._np_random = self._batch.generator(0)
 
+    def _ensure_seeded(self) -> None:
+        """Make the view of the lane's stream, seeded by the system if nobody gave a seed."""
+        if self._np_random is not None:
+            return
+        if self._shares_batch:
+            self._np_random = self._batch.generator(self._lane)
+        else:
+            self._seed(seeding.np_random()[1])
+
     def _invalid(self, action: Any) -> error.InvalidAction:
         return error.InvalidAction(
-            f"action: {action!r} ({type(action)}) invalid, expected an element of {self.action_space}"
+            f"action: {action!r} ({type(action)}) invalid, expected an element of "
+            f"{self.action_space}"
         )
 
     @property
     def np_random(self) -> np.random.Generator:
         """Generator over the lane's random stream: drawing from it moves the stream."""
-        if self._np_random is None:
-            self._seed(seeding.np_random()[1])
+        self._ensure_seeded()
         return self._np_random  # type: ignore[return-value]
 
     @np_random.setter
@@ -169,54 +188,71 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
         """
         if not self._batch.is_ready:
             return None
-        return self._batch.view_state()[:, self._lane].copy()  # type: ignore[no-any-return]
+        return self._batch.view_state()[:, self._lane].copy()
 
     @state.setter
     def state(self, value: Any) -> None:
         if value is None:
             return
-        names = self.kernel_facts()["state_names"]
-        numbers = np.asarray(value, np.float64)
-        if numbers.shape != (len(names),):
-            raise error.InvalidArgument(
-                f"state: expected {len(names)} numbers ({', '.join(names)}), got {value!r}"
-            )
-        self._batch.view_state()[:, self._lane] = numbers
-        self._batch.mark_ready()
+        self._ensure_seeded()
+        numbers = as_states([value], self.kernel_facts())
+        write_states(self._batch, numbers, lane_indices([self._lane], self._lane + 1))
 
     def get_state(self) -> npt.NDArray[Any]:
-        """Everything that decides what comes next, random stream included: a structured array [1]."""
-        return save_lanes(self._batch, self.kernel_facts(), lane_indices([self._lane], self._lane + 1))
+        """Everything that decides what comes next, random stream included: a structured array [1].
+
+        Wrappers have a state of their own, such as the steps counted by `TimeLimit`: copy or pickle
+        the whole environment to keep that too.
+        """
+        self._ensure_seeded()
+        return save_lanes(
+            self._batch, self.kernel_facts(), lane_indices([self._lane], self._lane + 1)
+        )
 
     def set_state(self, state: npt.NDArray[Any]) -> None:
-        """Continue from what `get_state` returned, bit for bit.
+        """Continue from what `get_state` returned, here or from a lane of a vector environment.
 
         Raises:
             InvalidArgument: the state of another environment.
         """
-        if self._np_random is None:
-            self._seed(0)
-        load_lanes(self._batch, self.kernel_facts(), state, lane_indices([self._lane], self._lane + 1))
+        indices = lane_indices([self._lane], self._lane + 1)
+        load_lanes(self._batch, self.kernel_facts(), state, indices)
+        self._np_random = self._batch.generator(self._lane)
         self._np_random_seed = -1
 
+    def _save(self) -> npt.NDArray[Any]:
+        indices = lane_indices([self._lane], self._lane + 1)
+        return save_lanes(self._batch, self.kernel_facts(), indices)
+
     def __getstate__(self) -> dict[str, Any]:
-        """Constructor state, and the lane as bytes: batches and windows are made again."""
-        kept = {k: v for k, v in self.__dict__.items() if k not in ("_batch", "_np_random", "_renderer")}
-        kept["_saved"] = self.get_state(), self._batch.is_ready, self._np_random is not None
+        """Constructor state, and the lane as an array: batches and windows are made again."""
+        kept = {
+            k: v for k, v in self.__dict__.items() if k not in ("_batch", "_np_random", "_renderer")
+        }
+        seeded = self._shares_batch or self._np_random is not None
+        indices = lane_indices([self._lane], self._lane + 1)
+        kept["_saved"] = save_lanes(self._batch, self.kernel_facts(), indices), seeded
+        kept["_closed"] = self._batch.is_closed
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Make the batch again and put the lane back."""
-        saved, ready, seeded = kept.pop("_saved")
+        """Make the batch again and put the lane back; the copy of a lane is on its own."""
+        kept = dict(kept)
+        (saved, seeded), closed = kept.pop("_saved"), kept.pop("_closed")
+        if kept.pop("_shares_batch", False):
+            for name in ("reset", "step", "close", "_lane"):
+                kept.pop(name)
         self.__dict__.update(kept)
-        self._lane = 0
         self._batch = self.make_batch(1, mode=SINGLE)
         load_lanes(self._batch, self.kernel_facts(), saved, lane_indices(None, 1))
-        if not ready:
-            self._batch.forget()
         self._np_random = self._batch.generator(0) if seeded else None
+        if closed:
+            self._batch.close()
 
     # --- pictures ------------------------------------------------------------------------------
+
+    def _acted(self, action: npt.NDArray[np.float32]) -> None:
+        """Remember what the picture shows of an action."""
 
     @classmethod
     def draw(cls) -> Callable[..., None]:
@@ -232,8 +268,9 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
         if self.render_mode is None:
             name = self.spec.id if self.spec is not None else type(self).__name__
             logger.warn(
-                "You are calling render method without specifying any render mode. You can specify the "
-                f'render_mode at initialization, e.g. gym.make("{name}", render_mode="rgb_array")'
+                "You are calling render method without specifying any render mode. You can specify "
+                "the render_mode at initialization, "
+                f'e.g. gym.make("{name}", render_mode="rgb_array")'
             )
             return None
         state = self.state
@@ -241,14 +278,16 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
             return None
         return self._picture(self.render_mode, state)
 
-    def _picture(self, render_mode: str, state: npt.NDArray[np.float64]) -> npt.NDArray[np.uint8] | None:
+    def _picture(
+        self, render_mode: str, state: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.uint8] | None:
         if self._renderer is None:
             from gymcore.envs.rendering import Renderer
 
             title = self.spec.id if self.spec is not None else type(self).__name__
             fps = self.metadata["render_fps"]
             self._renderer = Renderer(type(self).draw(), self.picture_size, fps, render_mode, title)
-        return self._renderer.render(state, **self.scene())  # type: ignore[no-any-return]
+        return self._renderer.render(state, **self.scene())
 
     def close(self) -> None:
         """Close the window and end the environment; later steps raise ClosedEnvironmentError."""
@@ -258,12 +297,24 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
         self._batch.close()
 
 
+def _for_the_batch(*args: Any, **kwargs: Any) -> None:
+    raise error.Error(
+        "a lane of a vector environment: reset and step the vector environment instead"
+    )
+
+
+def _nothing_to_close() -> None:
+    """Lanes end with their vector environment."""
+
+
 def as_bound(value: Any) -> float:
     """A reset option as a finite float."""
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise error.InvalidArgument(f"An option ({value}) could not be converted to a float.") from None
+        raise error.InvalidArgument(
+            f"An option ({value}) could not be converted to a float."
+        ) from None
     if not math.isfinite(number):
         raise error.InvalidArgument(f"An option ({value}) must be a finite number.")
     return number
@@ -306,7 +357,7 @@ class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
             ClosedEnvironmentError: after close.
         """
         try:
-            checked = np.ascontiguousarray(action, np.float32)
+            checked = np.asarray(action, np.float32, order="C")
         except (TypeError, ValueError):
             raise self._invalid(action) from None
         if checked.shape != self.action_space.shape or np.isnan(checked).any():
@@ -316,6 +367,3 @@ class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, False, {}
-
-    def _acted(self, action: npt.NDArray[np.float32]) -> None:
-        """Remember what the picture shows of an action."""

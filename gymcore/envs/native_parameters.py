@@ -107,7 +107,7 @@ class Parameter:
 
 
 class Derived:
-    """An attribute that follows from parameters. It can be set to what it is, and to nothing else."""
+    """An attribute that follows from parameters: it can only be set to what it is."""
 
     def __init__(self, value: Callable[[Any], float], formula: str) -> None:
         """Take the function of the environment, and how a reader would write it."""
@@ -127,7 +127,8 @@ class Derived:
         """Accept the value it has."""
         if not math.isclose(float(value), self.value(env), rel_tol=1e-12):
             raise InvalidArgument(
-                f"{self.name}: is {self.formula} = {self.value(env)}, set those instead; got {value}"
+                f"{self.name}: is {self.formula} = {self.value(env)}, set those instead; "
+                f"got {value}"
             )
 
 
@@ -141,6 +142,7 @@ def write_parameter(
     """Write one value of a parameter for each of the lanes.
 
     As long as all lanes have the same values the batch keeps one set for all, which steps faster.
+    Nothing changes if a value is none for the parameter.
     """
     rows = parameter.rows(facts)
     encoded: npt.NDArray[np.float64] = np.array(
@@ -148,6 +150,11 @@ def write_parameter(
     ).T
     table = np.repeat(current := batch.get_parameters(), batch.num_envs // current.shape[1], axis=1)
     table[np.ix_(rows, lanes)] = encoded
+    write_table(batch, table)
+
+
+def write_table(batch: Any, table: npt.NDArray[np.float64]) -> None:
+    """Give the batch its parameters, [parameter_count, num_envs]; one set if all lanes agree."""
     if (table == table[:, :1]).all():
         table = table[:, :1]
     batch.set_parameters(np.ascontiguousarray(table))

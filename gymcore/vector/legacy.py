@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from gymcore.core import Env
@@ -15,12 +14,12 @@ from gymcore.envs.lookup import find_spec
 from gymcore.envs.making import make as make_single
 from gymcore.envs.making_vector import make_vec
 from gymcore.error import ArgumentTypeError, Error
+from gymcore.vector.legacy_infos import FinalInfos, LegacyInfos, with_legacy_names
 from gymcore.vector.sync_vector_env import SyncVectorEnv
-from gymcore.vector.utils.infos import split_info
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore.vector.vector_wrappers import VectorWrapper
 
-__all__ = ["FinalInfos", "LegacyVectorEnv", "make"]
+__all__ = ["FinalInfos", "LegacyInfos", "LegacyVectorEnv", "make"]
 
 EnvWrapper = Callable[[Env[Any, Any]], Env[Any, Any]]
 
@@ -102,84 +101,19 @@ class LegacyVectorEnv(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
             As `VectorEnv.step`. Where an episode has ended, the observation is the next episode's
             first, and the infos hold the old one's last: `final_obs` as the engine gives it,
             `final_observation` (an object array, None where no episode has ended), `final_info` (a
-            `FinalInfos`), and a mask for each.
+            `FinalInfos`), and a mask for each. The infos are a `LegacyInfos`, which builds the last
+            two when they are read.
         """
-        observations, rewards, terminations, truncations, infos = self.env.step(actions)
-        if "final_obs" in infos:
-            infos = _with_legacy_names(infos)
-        return observations, rewards, terminations, truncations, infos
+        step = self.env.step(actions)
+        if "final_obs" not in step[4]:
+            return step
+        return step[0], step[1], step[2], step[3], with_legacy_names(step[4])
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the wrapped environment."""
         if name.startswith("_") or name == "env":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.env, name)
-
-
-class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
-    """Last infos of ended episodes, readable as Gym 0.26 and as Gymnasium give them.
-
-    As an object array `[num_envs]` it holds one dict for each ended episode, None elsewhere.
-    Indexed by a string it is the merged dict of arrays.
-
-    Example:
-        >>> import numpy as np
-        >>> merged = {"score": np.array([0, 9]), "_score": np.array([False, True])}
-        >>> infos = FinalInfos.from_merged(merged, mask=np.array([False, True]))
-        >>> infos[1], infos["score"], "score" in infos
-        ({'score': np.int64(9)}, array([0, 9]), True)
-    """
-
-    merged: dict[str, Any]
-
-    @classmethod
-    def from_merged(cls, merged: dict[str, Any], mask: npt.NDArray[np.bool_]) -> FinalInfos:
-        """Return the infos of the environments in `mask`.
-
-        Args:
-            merged: The merged dict of infos; kept, not copied.
-            mask: `[num_envs] bool`, the environments whose episode has ended.
-        """
-        infos = np.full(len(mask), None, dtype=object).view(cls)
-        for i in np.flatnonzero(mask).tolist():
-            infos[i] = split_info(merged, i)
-        infos.merged = merged
-        return infos
-
-    def __array_finalize__(self, source: Any) -> None:
-        """Hand the merged dict on to views and copies."""
-        self.merged = getattr(source, "merged", {})
-
-    def __getitem__(self, key: Any) -> Any:
-        """Return entries by index, or a column of the merged dict by name."""
-        if isinstance(key, str):
-            return self.merged[key]
-        return super().__getitem__(key)
-
-    def __contains__(self, key: object) -> bool:
-        """Return whether a name is in the merged dict, or a value in the array."""
-        if isinstance(key, str):
-            return key in self.merged
-        return super().__contains__(key)
-
-
-def _with_legacy_names(infos: dict[str, Any]) -> dict[str, Any]:
-    """Return `infos` with `final_observation` added and `final_info` readable both ways."""
-    mask = infos["_final_obs"]
-    final_obs = infos["final_obs"]
-    if isinstance(final_obs, np.ndarray) and final_obs.dtype == object:
-        observations = final_obs
-    else:  # the compiled engine's dense batch
-        observations = np.full(len(mask), None, dtype=object)
-        for i in np.flatnonzero(mask).tolist():
-            observations[i] = final_obs[i]
-    return {
-        **infos,
-        "final_observation": observations,
-        "_final_observation": mask,
-        "final_info": FinalInfos.from_merged(infos.get("final_info", {}), mask),
-        "_final_info": mask,
-    }
 
 
 def _make_one(

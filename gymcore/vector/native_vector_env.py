@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import error
-from gymcore.envs.native_parameters import write_parameter
+from gymcore import error, logger
 from gymcore.envs.native_state import lane_indices, load_lanes, save_lanes
 from gymcore.utils import seeding
+from gymcore.vector.engine_options import positive, thread_count
+from gymcore.vector.native_lanes import call_lanes, set_lanes
+from gymcore.vector.native_pictures import Pictures
+from gymcore.vector.native_rollout import Rollout, rollout_arrays
+from gymcore.vector.native_seeds import LaneSeeds
 from gymcore.vector.utils.arguments import seeds_per_env, split_reset_mask
 from gymcore.vector.utils.batch_spaces import batch_space
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 
 if TYPE_CHECKING:
     from gymcore.envs.native import NativeEnv
+    from gymcore.spaces import Space
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -27,18 +32,7 @@ Observations = npt.NDArray[np.float32]
 # The engine's numbers for the modes (gymcore_ext/engine.pxd).
 _MODES = {AutoresetMode.NEXT_STEP: 0, AutoresetMode.SAME_STEP: 1, AutoresetMode.DISABLED: 2}
 
-# Lanes a thread should have at least, before waking another one pays.
-_LANES_PER_THREAD = 8192
-
-
-class Rollout(NamedTuple):
-    """What `NativeVectorEnv.rollout` writes: arrays with leading axes [T, num_envs]."""
-
-    observations: Observations
-    rewards: Floats
-    terminated: Bools
-    truncated: Bools
-    final_observations: Observations | None
+_MOST_LANES, _MOST_STEPS = 2**40, 2**31 - 2
 
 
 class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]]):
@@ -56,7 +50,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         >>> import gymcore as gym
         >>> envs = gym.make_vec("CartPole-v1", num_envs=3)
         >>> observations, infos = envs.reset(seed=1)
-        >>> observations, rewards, terminated, truncated, infos = envs.step(envs.action_space.sample())
+        >>> observations, rewards, *flags, infos = envs.step(envs.action_space.sample())
         >>> observations.shape, rewards
         ((3, 4), array([1., 1., 1.]))
         >>> envs.set_attr("length", [0.4, 0.5, 0.6])
@@ -98,12 +92,14 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             InvalidArgument: a value out of range, or not one a lane.
             ArgumentTypeError: an argument that neither the engine nor the physics has.
         """
-        self.num_envs = _positive("num_envs", num_envs)
+        self.num_envs = positive("num_envs", num_envs, _MOST_LANES)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.copy = copy
-        self.num_threads = _threads(num_threads, self.num_envs)
+        self.num_threads = thread_count(num_threads, self.num_envs)
         self.max_episode_steps = (
-            None if max_episode_steps in (None, -1) else _positive("max_episode_steps", max_episode_steps)
+            None
+            if max_episode_steps in (None, -1)
+            else positive("max_episode_steps", max_episode_steps, _MOST_STEPS)
         )
         if unknown := sorted(parameters.keys() - self.env_class.parameters.keys()):
             raise error.ArgumentTypeError(
@@ -118,28 +114,41 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         self.render_mode = render_mode
         self.metadata = {**self.env_class.metadata, "autoreset_mode": self.autoreset_mode}
         self._facts = self.env_class.kernel_facts()
+        self.episode_statistics = bool(episode_statistics)
+        self._same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
+        self._reports = self.episode_statistics or self._same_step
+        self._last_actions: npt.NDArray[Any] | None = None
+        self._pictures = Pictures()
+        self._make_batch()
+
+        single = self.env_class()
+        self.single_observation_space = single.observation_space
+        self.single_action_space = single.action_space
+        for name, value in parameters.items():
+            self.set_attr(name, value)
+
+    def _make_batch(self) -> None:
         self._batch = self.env_class.make_batch(
             self.num_envs,
             limit=self.max_episode_steps or 0,
             mode=_MODES[self.autoreset_mode],
             num_threads=self.num_threads,
-            reuse=not copy,
-            statistics=episode_statistics,
+            reuse=not self.copy,
+            statistics=self.episode_statistics,
         )
-        self._statistics = episode_statistics
-        self._same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
-        self._reports = episode_statistics or self._same_step
-        self._seeds: int | list[int] | None = None
-        self._window: Any = None
-        self._last_actions: npt.NDArray[Any] | None = None
+        self._seeds = LaneSeeds(self._batch)
 
-        single = self.env_class()
-        self.single_observation_space = single.observation_space
-        self.single_action_space = single.action_space
-        self.observation_space = batch_space(single.observation_space, self.num_envs)
-        self.action_space = batch_space(single.action_space, self.num_envs)
-        for name, value in parameters.items():
-            self.set_attr(name, value)
+    # The bounds of a batch's spaces take as much memory as its lanes: made at first use.
+
+    @cached_property
+    def observation_space(self) -> Space[Any]:  # type: ignore[override]
+        """Space of a batch of observations."""
+        return batch_space(self.single_observation_space, self.num_envs)
+
+    @cached_property
+    def action_space(self) -> Space[Any]:  # type: ignore[override]
+        """Space of a batch of actions."""
+        return batch_space(self.single_action_space, self.num_envs)
 
     # --- stepping ------------------------------------------------------------------------------
 
@@ -163,23 +172,29 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         Raises:
             InvalidArgument: a bad seed, mask or bound.
             ArgumentTypeError: one of the wrong type.
+            ResetNeeded: a mask that leaves lanes out in the first reset.
             ClosedEnvironmentError: after close.
         """
         if self.closed:
             raise error.ClosedEnvironmentError(f"{self} was closed; make a new one")
         env_options, mask = split_reset_mask(options, self.num_envs)
         bounds = self.env_class.reset_bounds(env_options)
-        if isinstance(seed, (int, np.integer)) and mask is None:
-            self._seed_all(seeding.checked_seed(seed))
-        elif seed is not None or self._seeds is None:
-            seeds = seeds_per_env(seed, self.num_envs)
-            if self._seeds is None:
-                self._seed_all(seeding.np_random()[1])
-            self._seed_lanes(seeds, mask)
+        if mask is not None and not self._batch.is_ready and not mask.all():
+            raise error.ResetNeeded(
+                "options['reset_mask']: the first reset must include every lane, got a mask "
+                f"without lanes {_shown(np.flatnonzero(~mask))}"
+            )
+        if seed is None:
+            self._seeds.ensure()
+        elif mask is None and not isinstance(seed, (Sequence, np.ndarray)):
+            self._seeds.seed_all(seeding.checked_seed(seed))
+        else:
+            self._seeds.seed_lanes(seeds_per_env(seed, self.num_envs), mask)
         observations = self._batch.reset(mask, bounds)
-        if self.render_mode == "human":
+        if self.render_mode is not None:
             self._last_actions = None
-            self.render()
+            if self.render_mode == "human":
+                self.render()
         return observations, {}
 
     def step(
@@ -265,16 +280,18 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             InvalidArgument: an array of the wrong dtype, shape or layout, or autoreset disabled.
             InvalidAction: any action of the T batches is no action; nothing was stepped.
         """
-        shape = np.shape(actions)[:2]
-        wide = (*shape, self._facts["observation_size"])
-        observations = np.empty(wide, np.float32) if observations is None else observations
-        rewards = np.empty(shape, np.float64) if rewards is None else rewards
-        terminated = np.empty(shape, np.bool_) if terminated is None else terminated
-        truncated = np.empty(shape, np.bool_) if truncated is None else truncated
-        if isinstance(final_observations, bool):
-            final_observations = np.empty(wide, np.float32) if final_observations else None
-        self._batch.rollout(actions, observations, rewards, terminated, truncated, final_observations)
-        return Rollout(observations, rewards, terminated, truncated, final_observations)
+        arrays = rollout_arrays(
+            actions,
+            self.num_envs,
+            self._facts["observation_size"],
+            observations=observations,
+            rewards=rewards,
+            terminated=terminated,
+            truncated=truncated,
+            final_observations=final_observations,
+        )
+        self._batch.rollout(actions, *arrays)
+        return arrays
 
     def _infos(self) -> dict[str, Any]:
         """The infos of a step in which episodes ended, as Gymnasium lays them out."""
@@ -285,7 +302,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             infos["_final_obs"] = batch.ended
             infos["final_info"] = {}
             infos["_final_info"] = batch.ended
-        if self._statistics:
+        if self.episode_statistics:
             infos["episode"] = {
                 "r": batch.episode_returns,
                 "l": batch.episode_lengths,
@@ -296,33 +313,15 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
 
     # --- random streams ------------------------------------------------------------------------
 
-    def _seed_all(self, first: int) -> None:
-        self._batch.seed(first, 0, self.num_envs)
-        self._seeds = first
-
-    def _seed_lanes(self, seeds: list[int | None], mask: Bools | None) -> None:
-        """Seed the lanes of the mask (None for all) that have a seed."""
-        current = list(self.np_random_seed)
-        for lane, one in enumerate(seeds):
-            if one is not None and (mask is None or mask[lane]):
-                self._batch.seed(one, lane, lane + 1)
-                current[lane] = one
-        self._seeds = current
-
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
         """The seed of every lane; -1 for a lane whose stream came from elsewhere."""
-        if self._seeds is None:
-            self._seed_all(seeding.np_random()[1])
-        if isinstance(self._seeds, int):
-            return tuple(range(self._seeds, self._seeds + self.num_envs))
-        return tuple(self._seeds or ())
+        return self._seeds.as_tuple()
 
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         """A generator over the random stream of every lane: drawing from it moves the stream."""
-        if self._seeds is None:
-            self._seed_all(seeding.np_random()[1])
+        self._seeds.ensure()
         return tuple(self._batch.generator(lane) for lane in range(self.num_envs))
 
     # --- attributes and state ------------------------------------------------------------------
@@ -334,53 +333,25 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             InvalidArgument: `reset`, `step` and `close`, which are for the batch.
             AttributeError: lanes have no such attribute.
         """
-        if name in ("reset", "step", "close", "set_state"):
-            raise error.InvalidArgument(f"name: call {name}() of the vector environment, not of its lanes")
-        if name in self.env_class.parameters:
-            parameter = self.env_class.parameters[name]
-            values = self._batch.get_parameters()[parameter.rows(self._facts)]
-            return tuple(
-                parameter.decode(column)
-                for column in np.broadcast_to(values, (len(values), self.num_envs)).T.tolist()
-            )
-        found = [getattr(self._lane_env(lane), name) for lane in range(self.num_envs)]
-        return tuple(one(*args, **kwargs) if callable(one) else one for one in found)
+        return call_lanes(self, name, args, kwargs)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """An attribute of every lane: a physics parameter, `state`, `np_random`, ..."""
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Set a physics parameter (or `state`) of the lanes.
+        """Set a physics parameter, `state` or `np_random` of the lanes.
 
         Args:
             name: the attribute.
             values: a list, tuple or array with one value a lane, or one value for all.
 
         Raises:
-            InvalidArgument: not one value a lane, or a value out of range.
+            InvalidArgument: not one value a lane, or a value out of range; nothing has changed.
+            ArgumentTypeError: a value of the wrong type; nothing has changed.
             AttributeError: lanes have no such attribute, or it is not theirs to set.
         """
-        if isinstance(values, (list, tuple, np.ndarray)) and np.ndim(values) > 0:
-            if len(values) != self.num_envs:
-                raise error.InvalidArgument(
-                    f"Values must be a list or tuple with length equal to the number of environments. Got "
-                    f"`{len(values)}` values for {self.num_envs} environments."
-                )
-            per_lane = list(values)
-        else:
-            per_lane = [values] * self.num_envs
-        if name in self.env_class.parameters:
-            parameter = self.env_class.parameters[name]
-            write_parameter(self._batch, self._facts, parameter, per_lane, range(self.num_envs))
-        elif name in ("state", "np_random") or name in self.env_class.derived:
-            for lane, value in enumerate(per_lane):
-                setattr(self._lane_env(lane), name, value)
-        else:
-            raise AttributeError(
-                f"lanes of {self} have no attribute {name!r} to set; they have "
-                f"{sorted(self.env_class.parameters)} and 'state'"
-            )
+        set_lanes(self, name, values)
 
     def get_state(self, lanes: Sequence[int] | None = None) -> npt.NDArray[Any]:
         """Everything that decides what lanes do next, random streams included.
@@ -389,10 +360,10 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             lanes: indices or a mask; None for all.
 
         Returns:
-            A structured array with one record a lane (`gymcore.envs.native_state.lane_dtype`); a copy.
+            A structured array with one record a lane (`gymcore.envs.native_state.lane_dtype`), a
+            copy.
         """
-        if self._seeds is None:
-            self._seed_all(seeding.np_random()[1])
+        self._seeds.ensure()
         return save_lanes(self._batch, self._facts, lane_indices(lanes, self.num_envs))
 
     def set_state(self, state: npt.NDArray[Any], lanes: Sequence[int] | None = None) -> None:
@@ -407,16 +378,27 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         """
         indices = lane_indices(lanes, self.num_envs)
         load_lanes(self._batch, self._facts, state, indices)
-        seeds = list(self.np_random_seed) if self._seeds is not None else [-1] * self.num_envs
-        for lane in indices.tolist():
-            seeds[lane] = -1
-        self._seeds = seeds
+        self._seeds.forget(indices)
 
-    def _lane_env(self, lane: int) -> NativeEnv[Any]:
-        env = self.env_class.lane_of(self, lane)
-        if self._last_actions is not None:
-            env._acted(self._last_actions[lane])
-        return env
+    def __getstate__(self) -> dict[str, Any]:
+        """Settings, and the lanes as an array: copies and pickles continue bit for bit, apart."""
+        kept = {
+            k: v for k, v in self.__dict__.items() if k not in ("_batch", "_seeds", "_pictures")
+        }
+        kept["_saved"] = self.get_state(), self._seeds.known
+        return kept
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """Make the batch again and put the lanes back."""
+        kept = dict(kept)
+        saved, seeds = kept.pop("_saved")
+        self.__dict__.update(kept)
+        self._pictures = Pictures()
+        self._make_batch()
+        load_lanes(self._batch, self._facts, saved, lane_indices(None, self.num_envs))
+        self._seeds.restore(seeds)
+        if self.closed:
+            self._batch.close()
 
     # --- pictures ------------------------------------------------------------------------------
 
@@ -428,11 +410,15 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
     def render(self) -> tuple[npt.NDArray[np.uint8], ...] | None:  # type: ignore[override]
         """A frame [height, width, 3] uint8 of every lane, or the window for "human"."""
         if self.render_mode is None:
-            raise error.UnsupportedMode(f"render: {self} was made without a render_mode")
-        if self.render_mode == "human":
-            self._show(self.render_tiled())
+            logger.warn(
+                f"render: {self} was made without a render mode, so there is nothing to show; give "
+                'make_vec a render_mode, e.g. render_mode="rgb_array"'
+            )
             return None
-        return self._frames()
+        if self.render_mode == "human":
+            self._pictures.show(self)
+            return None
+        return self._pictures.frames(self)
 
     def render_tiled(self, columns: int | None = None) -> npt.NDArray[np.uint8]:
         """All lanes in one picture, row by row: [rows * height, columns * width, 3] uint8.
@@ -440,49 +426,13 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         Args:
             columns: lanes in a row; None for about as many as rows.
         """
-        from gymcore.envs.rendering import tile_frames
-
-        return tile_frames(self._frames(), columns)
-
-    def _frames(self) -> tuple[npt.NDArray[np.uint8], ...]:
-        if not self._batch.is_ready:
-            raise error.ResetNeeded("render: expected reset() before the first render()")
-        lanes = (self._lane_env(lane) for lane in range(self.num_envs))
-        return tuple(env._picture("rgb_array", env.state) for env in lanes)  # type: ignore[misc, arg-type]
-
-    def _show(self, frame: npt.NDArray[np.uint8]) -> None:
-        from gymcore.envs.rendering import Renderer, draw_frame
-
-        if self._window is None:
-            height, width = frame.shape[:2]
-            title = f"{self.spec.id} x {self.num_envs}" if self.spec is not None else repr(self)
-            fps = self.metadata["render_fps"]
-            self._window = Renderer(draw_frame, (width, height), fps, "human", title)
-        self._window.render(frame)
+        return self._pictures.tiled(self, columns)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Stop the threads and close the window."""
-        if self._window is not None:
-            self._window.close()
-            self._window = None
         self._batch.close()
+        self._pictures.close()
 
 
-def _positive(name: str, value: Any) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise error.ArgumentTypeError(f"{name}: expected an integer, got {value!r} ({type(value)})") from None
-    if number < 1:
-        raise error.InvalidArgument(f"{name}: expected at least 1, got {number}")
-    return number
-
-
-def _threads(num_threads: int | None, num_envs: int) -> int:
-    if num_threads is not None:
-        return _positive("num_threads", num_threads)
-    if num_envs < 2 * _LANES_PER_THREAD:
-        return 1
-    from gymcore.utils.cpus import usable_cpus
-
-    return min(usable_cpus(), num_envs // _LANES_PER_THREAD)
+def _shown(lanes: npt.NDArray[Any]) -> str:
+    return f"[{', '.join(map(str, lanes[:8].tolist()))}{', ...' if len(lanes) > 8 else ''}]"

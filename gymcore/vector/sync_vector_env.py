@@ -19,6 +19,8 @@ from gymcore.error import (
     ResetNeeded,
 )
 from gymcore.spaces import Space
+from gymcore.vector.engine_options import thread_count
+from gymcore.vector.episode_statistics import EpisodeStatistics
 from gymcore.vector.utils.arguments import seeds_per_env, split_reset_mask
 from gymcore.vector.utils.batch_spaces import batch_differing_spaces, batch_space
 from gymcore.vector.utils.space_checks import check_equal_spaces, check_equivalent_spaces
@@ -49,6 +51,9 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         copy: bool = True,
         observation_mode: str | tuple[Space[Any], Space[Any]] = "same",
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        *,
+        num_threads: int | None = None,
+        episode_statistics: bool = False,
     ) -> None:
         """Make the environments.
 
@@ -60,6 +65,10 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
                 "different", spaces of the same shape and dtype with bounds of their own; or a tuple
                 `(observation_space, single_observation_space)` to announce.
             autoreset_mode: When an ended environment is reset.
+            num_threads: For the compiled engine; without effect here, where environments are
+                stepped one after another. Taken so that a program can change engines by one word.
+            episode_statistics: Report ended episodes in `info["episode"]`, as
+                `wrappers.vector.RecordEpisodeStatistics` does: "r", "l" and "t" (s).
 
         Raises:
             InvalidArgument: No functions, or an unknown mode (a `ValueError`).
@@ -75,6 +84,7 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         for i, env_fn in enumerate(self.env_fns):
             if not callable(env_fn):
                 raise ArgumentTypeError(f"env_fns[{i}]: expected a function, got {type(env_fn)}")
+        thread_count(num_threads, len(self.env_fns))  # only to refuse what other engines refuse
 
         self.envs: list[Env[Any, Any]] = []
         try:
@@ -89,6 +99,8 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self._observations = create_empty_array(self.single_observation_space, self.num_envs)
         self._env_obs: list[Any] | None = None  # the last observation of each, None before reset
         self._autoreset_envs = np.zeros(self.num_envs, dtype=np.bool_)
+        self.episode_statistics = bool(episode_statistics)
+        self._statistics = EpisodeStatistics(self.num_envs) if episode_statistics else None
 
     def _adopt(self, first: Env[Any, Any]) -> None:
         """Take metadata and single spaces from the first environment; check the others' spaces."""
@@ -171,6 +183,8 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
                 infos = self._add_info(infos, info, i)
         self._env_obs = env_obs
         self._autoreset_envs = self._autoreset_envs & ~mask
+        if self._statistics is not None:
+            self._statistics.begin(mask)
         return self._batch(env_obs), infos
 
     def step(
@@ -225,9 +239,27 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
                     infos = self._add_info(infos, final, i)
             if info:
                 infos = self._add_info(infos, info, i)
+        ended = terminations | truncations
+        if self._statistics is not None:
+            self._count(self._statistics, rewards, ended, infos)
         if not same_step:
-            self._autoreset_envs = terminations | truncations
+            self._autoreset_envs = ended
         return self._batch(env_obs), rewards, terminations, truncations, infos
+
+    def _count(
+        self,
+        statistics: EpisodeStatistics,
+        rewards: npt.NDArray[np.float64],
+        ended: npt.NDArray[np.bool_],
+        infos: dict[str, Any],
+    ) -> None:
+        """Count the step, and report the episodes that ended in it."""
+        statistics.count(rewards)
+        # Where this step was a reset (`_autoreset_envs` is still the last step's), nothing counts.
+        statistics.begin(self._autoreset_envs)
+        statistics.report(infos, ended)
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            statistics.begin(ended)
 
     def _batch(self, env_obs: list[Any]) -> ObsType:
         """Return the observations of all environments as one batch."""
@@ -236,7 +268,7 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
     def render(self) -> tuple[RenderFrame, ...] | None:
         """Return the frame of each environment."""
-        return tuple(env.render() for env in self.envs)  # type: ignore[misc]
+        return tuple(env.render() for env in self.envs)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of every environment, or get an attribute.

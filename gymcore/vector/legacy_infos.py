@@ -1,0 +1,226 @@
+"""Infos with Gym 0.26's names for ended episodes, built when somebody looks at them.
+
+A training loop looks at `final_observation` or `final_info` at few steps or never, while an episode
+ends in some lane at nearly every step of a large batch. So a step only notes what there would be to
+build; it holds on to the engine's arrays, which nobody else writes to any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, ValuesView
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.vector.utils.infos import split_info
+
+__all__ = ["FinalInfos", "LegacyInfos", "with_legacy_names"]
+
+
+class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
+    """Last infos of ended episodes, readable as Gym 0.26 and as Gymnasium give them.
+
+    As an object array `[num_envs]` it holds one dict for each ended episode, None elsewhere.
+    Indexed by a string it is the merged dict of arrays.
+
+    Example:
+        >>> import numpy as np
+        >>> merged = {"score": np.array([0, 9]), "_score": np.array([False, True])}
+        >>> infos = FinalInfos.from_merged(merged, mask=np.array([False, True]))
+        >>> infos[1], infos["score"], "score" in infos
+        ({'score': np.int64(9)}, array([0, 9]), True)
+    """
+
+    merged: dict[str, Any]
+
+    @classmethod
+    def from_merged(cls, merged: dict[str, Any], mask: npt.NDArray[np.bool_]) -> FinalInfos:
+        """Return the infos of the environments in `mask`.
+
+        Args:
+            merged: The merged dict of infos; kept, not copied.
+            mask: `[num_envs] bool`, the environments whose episode has ended.
+        """
+        infos = np.full(len(mask), None, dtype=object).view(cls)
+        for i in np.flatnonzero(mask).tolist():
+            infos[i] = split_info(merged, i)
+        infos.merged = merged
+        return infos
+
+    def __array_finalize__(self, source: Any) -> None:
+        """Hand the merged dict on to views and copies."""
+        self.merged = getattr(source, "merged", {})
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return entries by index, or a column of the merged dict by name."""
+        if isinstance(key, str):
+            return self.merged[key]
+        return super().__getitem__(key)
+
+    def __contains__(self, key: object) -> bool:
+        """Return whether a name is in the merged dict, or a value in the array."""
+        if isinstance(key, str):
+            return key in self.merged
+        return super().__contains__(key)
+
+
+class _Later:
+    """Stands in a `LegacyInfos` for an array that is not built yet."""
+
+
+_LATER = _Later()
+
+
+def with_legacy_names(infos: dict[str, Any]) -> LegacyInfos:
+    """Return the infos of a step in which episodes ended, with Gym's names added.
+
+    Args:
+        infos: What the engine gave: `final_obs` (an array [num_envs, ...] or an object array),
+            `_final_obs` [num_envs] bool, and perhaps `final_info`. Left as it is; its values are
+            kept, not copied.
+    """
+    mask = infos["_final_obs"]
+    result = LegacyInfos(infos)
+    result["final_observation"] = _LATER
+    result["_final_observation"] = mask
+    if "final_info" not in infos:
+        result["final_info"] = {}
+        result["_final_info"] = mask
+    return result
+
+
+class LegacyInfos(dict[str, Any]):
+    """The infos of a same-step engine with `final_observation` and Gym's `final_info`.
+
+    Made by `with_legacy_names`. Both values are built at first access and stay the same objects
+    from then on. Everything that reads values builds them first, `dict(infos)`, `{**infos}` and
+    `f(**infos)` included; copies and pickles are plain dicts.
+
+    Example:
+        >>> import numpy as np
+        >>> mask = np.array([False, True])
+        >>> dense = np.array([[0.0, 0.0], [1.5, 2.5]])
+        >>> infos = with_legacy_names({"final_obs": dense, "_final_obs": mask})
+        >>> "final_observation" in infos
+        True
+        >>> infos["final_observation"]
+        array([None, array([1.5, 2.5])], dtype=object)
+        >>> infos["final_info"].tolist()
+        [None, {}]
+    """
+
+    # No __init__: a call of it would cost as much as all the rest.
+    __slots__ = ()
+
+    def _final_observation(self) -> npt.NDArray[np.object_]:
+        """The last observations as an object array, None where no episode has ended."""
+        final_obs, mask = dict.__getitem__(self, "final_obs"), dict.__getitem__(self, "_final_obs")
+        if isinstance(final_obs, np.ndarray) and final_obs.dtype == object:
+            return final_obs
+        # The compiled engine's dense batch.
+        observations = np.full(len(mask), None, dtype=object)
+        for i in np.flatnonzero(mask).tolist():
+            observations[i] = final_obs[i]
+        return observations
+
+    def _build(self) -> LegacyInfos:
+        """Build what is not built yet."""
+        for key in ("final_observation", "final_info"):
+            if key in self:
+                self[key]
+        return self
+
+    # --- reading one value ---------------------------------------------------------------------
+
+    def __getitem__(self, key: str) -> Any:
+        """Return a value."""
+        value = dict.__getitem__(self, key)
+        if value is _LATER:
+            self[key] = value = self._final_observation()
+        elif key == "final_info" and type(value) is dict:
+            self[key] = value = FinalInfos.from_merged(value, dict.__getitem__(self, "_final_obs"))
+        return value
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a value, or the default."""
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+    def pop(self, key: str, *default: Any) -> Any:
+        """Remove a key and return its value, or the default."""
+        self._build()
+        return super().pop(key, *default)
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """Return a value, after setting it to the default if it is missing."""
+        super().setdefault(key, default)
+        return self[key]
+
+    # --- reading all of them -------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the keys.
+
+        Defining this keeps `dict()` and `**` from copying the entries behind our back: they ask for
+        each value instead.
+        """
+        return super().__iter__()
+
+    def items(self) -> ItemsView[str, Any]:  # type: ignore[override]
+        """The view of keys and values."""
+        return dict.items(self._build())
+
+    def values(self) -> ValuesView[Any]:  # type: ignore[override]
+        """The view of values."""
+        return dict.values(self._build())
+
+    def __delitem__(self, key: str) -> None:
+        """Remove a key; the others keep their values."""
+        self._build()
+        super().__delitem__(key)
+
+    def popitem(self) -> tuple[str, Any]:
+        """Remove the last key and return it with its value."""
+        self._build()
+        return super().popitem()
+
+    def copy(self) -> dict[str, Any]:
+        """A plain dict of the same values."""
+        return dict(self)
+
+    __copy__ = copy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle as a plain dict."""
+        return dict, (dict(self),)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """As `__reduce__`, for every protocol."""
+        return self.__reduce__()
+
+    def __or__(self, other: Any) -> Any:
+        """A plain dict of both; the other one's values win."""
+        return dict(self) | other
+
+    def __ror__(self, other: Any) -> Any:
+        """A plain dict of both; these values win."""
+        return other | dict(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare as a dict of its values."""
+        return dict.__eq__(
+            self._build(), other._build() if isinstance(other, LegacyInfos) else other
+        )
+
+    def __ne__(self, other: object) -> bool:
+        """Compare as a dict of its values."""
+        return not self == other
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        """As a plain dict."""
+        return repr(dict(self))

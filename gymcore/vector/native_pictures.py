@@ -1,0 +1,56 @@
+"""Pictures of the lanes of a compiled batch: one a lane, one of them all, or a window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+from gymcore.vector.native_lanes import lane_envs
+
+if TYPE_CHECKING:
+    from gymcore.vector.native_vector_env import NativeVectorEnv
+
+Frame = npt.NDArray[np.uint8]
+
+
+class Pictures:
+    """Draws a native vector environment, and has its window if there is one."""
+
+    def __init__(self) -> None:
+        """Begin without a window."""
+        self._window: Any = None
+
+    def frames(self, envs: NativeVectorEnv) -> tuple[Frame, ...]:
+        """A frame [height, width, 3] uint8 of every lane."""
+        if not envs._batch.is_ready:
+            raise error.ResetNeeded("render: expected reset() before the first render()")
+        states = envs.get_attr("state")
+        lanes = zip(lane_envs(envs), states, strict=True)
+        return tuple(env._picture("rgb_array", state) for env, state in lanes)  # type: ignore[misc]
+
+    def tiled(self, envs: NativeVectorEnv, columns: int | None) -> Frame:
+        """All lanes in one frame [rows * height, columns * width, 3] uint8."""
+        from gymcore.envs.rendering import tile_frames
+
+        return tile_frames(self.frames(envs), columns)
+
+    def show(self, envs: NativeVectorEnv) -> None:
+        """Show all lanes in the window, which is opened if need be."""
+        from gymcore.envs.rendering import Renderer, draw_frame
+
+        frame = self.tiled(envs, None)
+        if self._window is None:
+            height, width = frame.shape[:2]
+            title = repr(envs) if envs.spec is None else f"{envs.spec.id} x {envs.num_envs}"
+            fps = envs.metadata["render_fps"]
+            self._window = Renderer(draw_frame, (width, height), fps, "human", title)
+        self._window.render(frame)
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
