@@ -1,0 +1,108 @@
+"""What the contract tests share: backends, environments, and how their episodes are made to end.
+
+A new backend is one more entry of `BACKENDS`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import gymcore as gym
+from gymcore.vector import AutoresetMode
+
+# Values of `vectorization_mode`.
+BACKENDS = ("native", "sync")
+
+MODES = tuple(AutoresetMode)
+NEXT_STEP, SAME_STEP, DISABLED = MODES
+
+# For each id a state from which every action leads to an end state; Pendulum has none.
+ENDING_STATES: dict[str, list[float] | None] = {
+    "CartPole-v1": [3.0, 0.0, 0.0, 0.0],
+    "MountainCar-v0": [0.6, 0.07],
+    "MountainCarContinuous-v0": [0.6, 0.07],
+    "Pendulum-v1": None,
+    "Acrobot-v1": [np.pi, 0.0, 0.0, 0.0],
+}
+IDS = tuple(ENDING_STATES)
+TERMINATING_IDS = tuple(id for id, state in ENDING_STATES.items() if state is not None)
+
+# A physics parameter of each, with a value that is not the default.
+PARAMETERS = {
+    "CartPole-v1": ("length", 0.9),
+    "MountainCar-v0": ("gravity", 0.004),
+    "MountainCarContinuous-v0": ("power", 0.003),
+    "Pendulum-v1": ("g", 4.0),
+    "Acrobot-v1": ("LINK_LENGTH_1", 1.5),
+}
+
+# Reset options of each.
+BOUNDS = {
+    "CartPole-v1": {"low": -0.01, "high": 0.2},
+    "MountainCar-v0": {"low": -0.9, "high": -0.8},
+    "MountainCarContinuous-v0": {"low": -0.9, "high": -0.8},
+    "Pendulum-v1": {"x_init": 0.5, "y_init": 0.1},
+    "Acrobot-v1": {"low": -0.3, "high": 0.2},
+}
+
+
+def make_envs(
+    id: str,
+    backend: str = "native",
+    mode: AutoresetMode = NEXT_STEP,
+    num_envs: int = 3,
+    *,
+    vector_kwargs: dict[str, Any] | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Make a vector environment of the backend."""
+    return gym.make_vec(
+        id,
+        num_envs=num_envs,
+        vectorization_mode=backend,
+        vector_kwargs={"autoreset_mode": mode, **(vector_kwargs or {})},
+        **kwargs,
+    )
+
+
+def draw_actions(envs: Any, *shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
+    """Random actions [*shape, num_envs, ...] in the dtype of the action space."""
+    rng = np.random.default_rng(seed)
+    space = envs.single_action_space
+    if isinstance(space, gym.spaces.Discrete):
+        return rng.integers(space.n, size=(*shape, envs.num_envs))
+    wide = (*shape, envs.num_envs, *space.shape)
+    return rng.uniform(space.low, space.high, wide).astype(np.float32)
+
+
+def single_envs(envs: Any, **kwargs: Any) -> list[Any]:
+    """As many single environments of the same id, without a time limit unless one is given."""
+    return [
+        gym.make(envs.spec.id, **{"max_episode_steps": -1, **kwargs}) for _ in range(envs.num_envs)
+    ]
+
+
+def stagger(envs: Any, seed: int = 5) -> Any:
+    """Begin lane 1's episode one step after the others'; return the observations.
+
+    With a time limit of L the lanes but 1 end at step L - 1 after this, and lane 1 at step L.
+    """
+    envs.reset(seed=seed)
+    envs.step(draw_actions(envs, seed=99))
+    mask = np.arange(envs.num_envs) == 1
+    return envs.reset(options={"reset_mask": mask})[0]
+
+
+def same_bytes(one: Any, other: Any) -> bool:
+    """Whether two results of reset or step agree byte by byte, infos included."""
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(same_bytes(one[key], other[key]) for key in one)
+    if isinstance(one, (tuple, list)):
+        return len(one) == len(other) and all(map(same_bytes, one, other))
+    if isinstance(one, np.ndarray) and one.dtype == object:
+        return len(one) == len(other) and all(map(same_bytes, one, other))
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and one.shape == other.shape and np.array_equal(one, other)
+    return bool(one == other)

@@ -1,0 +1,351 @@
+"""docs/contract.md, sections 5 to 8: masked resets, errors, ownership of arrays, statistics."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import gymcore as gym
+from gymcore import error
+from tests.vector.contract import (
+    BOUNDS,
+    DISABLED,
+    NEXT_STEP,
+    SAME_STEP,
+    draw_actions,
+    make_envs,
+    same_bytes,
+    single_envs,
+    stagger,
+)
+
+MASK = np.array([False, True, False])
+
+
+# 5 Masked resets
+
+
+def test_5_1_masks_select_lanes(make, backend, mode):
+    envs = make(backend, mode)
+    singles = single_envs(envs)
+    envs.reset(seed=31)
+    [env.reset(seed=31 + i) for i, env in enumerate(singles)]
+    for actions in draw_actions(envs, 3):
+        before = envs.step(actions)[0]
+        [env.step(action) for env, action in zip(singles, actions, strict=True)]
+    observations, infos = envs.reset(options={"reset_mask": MASK})
+    assert infos == {}
+    assert same_bytes(observations[[0, 2]], before[[0, 2]])
+    assert same_bytes(observations[1], singles[1].reset()[0])
+    actions = draw_actions(envs, seed=5)
+    expected = [env.step(action)[0] for env, action in zip(singles, actions, strict=True)]
+    assert same_bytes(envs.step(actions)[0], np.array(expected))
+
+
+@pytest.mark.parametrize("seed", [40, [40, 41, 42], [None, 41, None]], ids=repr)
+def test_5_2_seeds_of_other_lanes_have_no_effect(make, backend, mode, seed):
+    envs, other = make(backend, mode), make(backend, mode)
+    envs.reset(seed=1), other.reset(seed=1)
+    observations = envs.reset(seed=seed, options={"reset_mask": MASK})[0]
+    assert same_bytes(observations[1], gym.make(envs.spec.id).reset(seed=41)[0])
+    assert envs.np_random_seed == (1, 41, 3)
+    assert same_bytes(envs.reset()[0][[0, 2]], other.reset()[0][[0, 2]])
+
+
+def test_5_3_other_options_reach_the_lanes(make, backend, mode):
+    envs = make(backend, mode)
+    bounds = BOUNDS[envs.spec.id]
+    singles = single_envs(envs)
+    expected = [env.reset(seed=9 + i, options=bounds)[0] for i, env in enumerate(singles)]
+    assert same_bytes(envs.reset(seed=9, options=bounds)[0], np.array(expected))
+    assert not same_bytes(envs.reset(seed=9)[0], np.array(expected))
+    before = envs.reset(seed=7)[0]
+    observations = envs.reset(seed=9, options={"reset_mask": MASK, **bounds})[0]
+    assert same_bytes(observations, np.array([before[0], expected[1], before[2]]))
+
+
+def test_5_4_arguments_are_never_changed(make, backend, mode):
+    envs = make(backend, mode)
+    envs.reset(seed=1)
+    for seed in (None, [4, None, 6], np.array([4, 5, 6])):
+        options = {"reset_mask": MASK.copy(), "unknown": [1], **BOUNDS[envs.spec.id]}
+        arguments = copy.deepcopy((options, seed))
+        envs.reset(seed=seed, options=options)
+        assert same_bytes(options, arguments[0])
+        assert same_bytes(seed, arguments[1])
+
+
+@pytest.mark.parametrize(
+    ("mask", "exception"),
+    [
+        ([False, True, False], TypeError),
+        (np.array([0, 1, 0]), TypeError),
+        (None, TypeError),
+        (np.array([True, False]), ValueError),
+        (np.ones((3, 1), dtype=bool), ValueError),
+        (np.array(True), ValueError),
+        (np.zeros(3, dtype=bool), ValueError),
+    ],
+    ids=repr,
+)
+def test_5_5_bad_masks(make, backend, mask, exception):
+    envs, other = make(backend), make(backend)
+    envs.reset(seed=1), other.reset(seed=1)
+    states = envs.get_attr("state")
+    with pytest.raises(exception, match="reset_mask") as caught:
+        envs.reset(seed=5, options={"reset_mask": mask})
+    assert isinstance(caught.value, error.Error)
+    assert same_bytes(envs.get_attr("state"), states)
+    assert same_bytes(envs.reset()[0], other.reset()[0])
+
+
+def test_5_6_the_first_reset_takes_every_lane(make, backend, mode):
+    envs = make(backend, mode)
+    with pytest.raises(error.ResetNeeded, match="reset_mask"):
+        envs.reset(seed=1, options={"reset_mask": MASK})
+    with pytest.raises(error.ResetNeeded):
+        envs.step(draw_actions(envs))
+    everyone = {"reset_mask": np.ones(3, dtype=bool)}
+    observations = envs.reset(seed=4, options=everyone)[0]
+    assert same_bytes(observations, make(backend, mode).reset(seed=4)[0])
+    envs.reset(options={"reset_mask": MASK})
+
+
+def test_5_7_masked_resets_of_waiting_lanes(make, backend):
+    envs = make(backend, NEXT_STEP, max_episode_steps=2)
+    envs.reset(seed=1)
+    for actions in draw_actions(envs, 2):
+        envs.step(actions)
+    single = gym.make(envs.spec.id)
+    single.reset(seed=2)
+    observations = envs.reset(options={"reset_mask": MASK})[0]
+    assert same_bytes(observations[1], single.reset()[0])
+    actions = draw_actions(envs, seed=3)
+    step, expected = envs.step(actions), single.step(actions[1])
+    assert same_bytes(step[0][1], expected[0])
+    assert step[1].tolist() == [0.0, expected[1], 0.0]
+
+
+# 6 Errors
+
+
+def test_6_1_step_before_reset(make, backend, mode):
+    envs = make(backend, mode)
+    with pytest.raises(error.ResetNeeded, match="reset") as caught:
+        envs.step(draw_actions(envs))
+    assert isinstance(caught.value, AssertionError)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 4])
+def test_6_2_another_number_of_actions(make, backend, mode, count):
+    envs = make(backend, mode)
+    envs.reset(seed=1)
+    states = envs.get_attr("state")
+    actions = draw_actions(envs, 2).reshape(6, *envs.single_action_space.shape)[:count]
+    for form in (actions, actions.tolist()):
+        with pytest.raises(error.InvalidAction, match="actions") as caught:
+            envs.step(form)
+        assert isinstance(caught.value, ValueError)
+    assert same_bytes(envs.get_attr("state"), states)
+    envs.step(draw_actions(envs))
+
+
+def test_6_3_impossible_actions(make, backend, mode):
+    envs = make(backend, mode)
+    envs.reset(seed=1)
+    actions = draw_actions(envs)
+    for bad in (-1, 3, 2**62) if actions.dtype == np.int64 else (np.nan,):
+        actions[2] = bad
+        with pytest.raises(error.InvalidAction) as caught:
+            envs.step(actions)
+        assert isinstance(caught.value, AssertionError)
+        assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    "actions", [None, 3, "abc", object(), [None] * 3, [[0, 1], [0], 1], {}, [{}] * 3], ids=repr
+)
+def test_6_4_no_actions_at_all(make, backend, mode, actions):
+    envs = make(backend, mode)
+    envs.reset(seed=1)
+    with pytest.raises(error.Error):
+        envs.step(actions)
+
+
+@pytest.mark.parametrize(
+    ("seed", "exception"),
+    [
+        (-1, ValueError),
+        ([1, -2, 3], ValueError),
+        ([1, 2], ValueError),
+        ([], ValueError),
+        (np.array([1, 2, 3, 4]), ValueError),
+        (np.array([[1, 2, 3]]), ValueError),
+        (1.0, TypeError),
+        (np.float32(2), TypeError),
+        ("123", TypeError),
+        ([1, 2.5, 3], TypeError),
+        (np.array([1.0, 2.0, 3.0]), TypeError),
+        ({1, 2, 3}, TypeError),
+    ],
+    ids=repr,
+)
+def test_6_5_bad_seeds(make, backend, seed, exception):
+    envs, other = make(backend), make(backend)
+    envs.reset(seed=1), other.reset(seed=1)
+    states = envs.get_attr("state")
+    with pytest.raises(exception, match=r"[Ss]eed") as caught:
+        envs.reset(seed=seed)
+    assert isinstance(caught.value, error.Error)
+    assert same_bytes(envs.get_attr("state"), states)
+    assert envs.np_random_seed == (1, 2, 3)
+    assert same_bytes(envs.reset()[0], other.reset()[0])
+
+
+@pytest.mark.parametrize("bad", ["abc", None, np.nan, np.inf, [1, 2]], ids=repr)
+def test_6_6_bad_bounds(make, backend, bad):
+    envs, other = make(backend), make(backend)
+    envs.reset(seed=1), other.reset(seed=1)
+    bounds = BOUNDS[envs.spec.id]
+    swapped = dict(zip(bounds, [2.0, 1.0] if "low" in bounds else [-1.0, 1.0], strict=True))
+    for options in ({**bounds, next(iter(bounds)): bad}, swapped):
+        with pytest.raises(ValueError) as caught:
+            envs.reset(seed=3, options=options)
+        assert isinstance(caught.value, error.Error)
+    assert envs.np_random_seed == (1, 2, 3)
+    assert same_bytes(envs.reset()[0], other.reset()[0])
+
+
+def test_6_7_bad_constructions(env_id, backend):
+    with pytest.raises(ValueError, match="Nonsense"):
+        make_envs(env_id, backend, "Nonsense")
+    for num_envs in (0, -1):
+        with pytest.raises(ValueError, match="num_envs"):
+            make_envs(env_id, backend, num_envs=num_envs)
+
+
+# 7 Ownership of arrays
+
+
+def test_7_1_results_stay_as_they_are(make, backend, mode):
+    envs = make(backend, mode, max_episode_steps=4, vector_kwargs={"episode_statistics": True})
+    kept = [stagger(envs)]
+    copies = copy.deepcopy(kept)
+    for actions in draw_actions(envs, 25):
+        step = envs.step(actions)
+        kept.append(step)
+        copies.append(copy.deepcopy(step))
+        if mode is DISABLED and (step[2] | step[3]).any():
+            kept.append(envs.reset(options={"reset_mask": step[2] | step[3]}))
+            copies.append(copy.deepcopy(kept[-1]))
+    assert same_bytes(kept, copies)
+    assert sum("episode" in step[4] for step in kept if len(step) == 5) > 3
+    memory = {id(array) for step in kept if len(step) == 5 for array in step[:4]}
+    assert len(memory) == 4 * 25
+
+
+def test_7_2_the_caller_may_write(make, backend, mode):
+    envs, other = (make(backend, mode, max_episode_steps=3) for _ in range(2))
+    envs.reset(seed=1)[0][:] = 77
+    other.reset(seed=1)
+    for actions in draw_actions(envs, 7):
+        step, expected = envs.step(actions), other.step(actions)
+        assert same_bytes(step, expected)
+        step[0][:] = step[1][:] = 77
+        step[2][:] = step[3][:] = True
+        step[4].clear()
+        if mode is DISABLED and expected[3].any():
+            options = {"reset_mask": expected[3]}
+            assert same_bytes(envs.reset(options=options), other.reset(options=options))
+
+
+def test_7_3_without_copies(make, backend, mode):
+    envs, other = make(backend, mode, vector_kwargs={"copy": False}), make(backend, mode)
+    first = envs.reset(seed=1)[0]
+    other.reset(seed=1)
+    for actions in draw_actions(envs, 5):
+        step = envs.step(actions)
+        assert step[0] is first
+        assert same_bytes(step, other.step(actions))
+    assert envs.reset()[0] is first
+
+
+def test_7_4_actions_are_never_changed(make, backend, mode):
+    envs = make(backend, mode)
+    envs.reset(seed=1)
+    actions = draw_actions(envs)
+    if actions.dtype == np.float32:
+        actions *= 3  # beyond the bounds, where physics clips
+    before = actions.copy()
+    envs.step(actions)
+    assert same_bytes(actions, before)
+
+
+# 8 Episode statistics
+
+
+def with_statistics(make, backend, mode, limit=3):
+    return make(backend, mode, max_episode_steps=limit, vector_kwargs={"episode_statistics": True})
+
+
+def test_8_1_ended_episodes_are_reported(make, backend, mode):
+    envs = with_statistics(make, backend, mode)
+    for _ in range(2):
+        envs.reset(seed=1)
+        rewards = np.zeros(3)
+        for actions in draw_actions(envs, 3):
+            step = envs.step(actions)
+            rewards += step[1]
+        infos = step[4]
+        assert list(infos["episode"]) == ["r", "l", "t"]
+        assert same_bytes(infos["episode"]["r"], rewards)
+        assert same_bytes(infos["episode"]["l"], np.array([3, 3, 3]))
+        assert infos["episode"]["t"].dtype == np.float64
+        assert (infos["episode"]["t"] >= 0).all()
+        assert (infos["episode"]["t"] < 60).all()
+        assert same_bytes(infos["_episode"], np.ones(3, dtype=bool))
+        in_same_step = ["final_obs", "_final_obs", "final_info", "_final_info"]
+        before = in_same_step if mode is SAME_STEP else []
+        assert list(infos) == [*before, "episode", "_episode"]
+
+
+def test_8_2_other_lanes_have_zeros(make, backend, mode):
+    envs = with_statistics(make, backend, mode)
+    stagger(envs)
+    steps = []
+    for actions in draw_actions(envs, 9):
+        steps.append(envs.step(actions))
+        if mode is DISABLED and steps[-1][3].any():
+            envs.reset(options={"reset_mask": steps[-1][3]})
+    assert "episode" not in steps[0][4]
+    assert steps[1][4]["_episode"].tolist() == [True, False, True]
+    assert steps[2][4]["_episode"].tolist() == [False, True, False]
+    for step in steps:
+        ended = step[2] | step[3]
+        assert ("episode" in step[4]) is bool(ended.any())
+        if ended.any():
+            assert same_bytes(step[4]["_episode"], ended)
+            assert step[4]["episode"]["l"].tolist() == [3 * one for one in ended.tolist()]
+            for column in step[4]["episode"].values():
+                assert not column[~ended].any()
+
+
+def test_8_3_masked_resets_count_anew(make, backend, mode):
+    envs = with_statistics(make, backend, mode, limit=5)
+    envs.reset(seed=1)
+    steps = [envs.step(actions) for actions in draw_actions(envs, 2)]
+    envs.reset(options={"reset_mask": MASK})
+    steps += [envs.step(actions) for actions in draw_actions(envs, 3, seed=1)]
+    episode = steps[-1][4]["episode"]
+    assert episode["l"].tolist() == [5, 0, 5]
+    rewards = sum(step[1] for step in steps)
+    assert same_bytes(episode["r"][[0, 2]], rewards[[0, 2]])
+
+
+def test_8_4_no_statistics_without_asking(make, backend, mode):
+    envs = make(backend, mode, max_episode_steps=1)
+    envs.reset(seed=1)
+    step = envs.step(draw_actions(envs))
+    assert step[3].all()
+    assert "episode" not in step[4]
+    assert "_episode" not in step[4]
