@@ -45,7 +45,6 @@ def _raw_physics(env_id: str, num_envs: int, num_threads: int) -> Session:
     out = (
         np.empty(envs.observation_space.shape, envs.observation_space.dtype),
         np.empty(num_envs),
-        np.empty(num_envs, np.bool_),
     )
     batch = envs.unwrapped._batch
     start = batch.view_state().copy()

@@ -73,5 +73,4 @@ class Batch(LaneMemory):
         actions: npt.ArrayLike,
         observations: npt.NDArray[np.float32],
         rewards: npt.NDArray[np.float64],
-        terminated: npt.NDArray[np.bool_],
     ) -> None: ...

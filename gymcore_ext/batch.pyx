@@ -10,7 +10,7 @@ from libc.string cimport memchr
 from gymcore_ext.actions cimport checked_actions
 from gymcore_ext.arrays cimport ArrayRing, array_pointer, check_apart
 from gymcore_ext.engine cimport (
-    DISABLED, SAME_STEP, SINGLE, advance, kernel_t, lanes_t, outputs_t, pool_free, pool_new, pool_run, pool_t,
+    DISABLED, SAME_STEP, SINGLE, advance, flag_t, kernel_t, lanes_t, outputs_t, pool_free, pool_new, pool_run, pool_t,
     reset_lanes, roll,
 )
 from gymcore_ext.lane_memory cimport MAX_NUMBERS, LaneMemory
@@ -19,8 +19,6 @@ import os
 import time
 
 import numpy as np
-
-from gymcore_ext.lane_memory import ISA_NAMES, choose_isa, kernel_facts  # noqa: F401 (part of this module's face)
 
 cnp.import_array()
 
@@ -373,7 +371,7 @@ cdef class Batch(LaneMemory):
             self.busy = False
         return array
 
-    def run_physics(self, actions, observations, rewards, terminated):
+    def run_physics(self, actions, observations, rewards):
         """Physics and observations of actions [T, num_envs, ...] alone, into arrays [num_envs, ...].
 
         No resets, limits or statistics: the limit that benchmarks compare the engine against.
@@ -381,17 +379,22 @@ cdef class Batch(LaneMemory):
         cdef outputs_t out
         cdef cnp.ndarray checked
         cdef const char* data
+        cdef cnp.ndarray ends
+        cdef flag_t* terminated
         cdef int64_t step, steps = np.shape(actions)[0], n = self.num_envs
         cdef int64_t stride = n * (4 * self.lanes.kernel.action_size if self.lanes.kernel.action_size else 8)
         self._enter(True)
         try:
-            self._bind(&out, observations, rewards, terminated, np.empty(n, np.bool_), (n,))
+            flags = np.empty(n, np.bool_)
+            self._bind(&out, observations, rewards, flags, flags.copy(), (n,))
+            ends = np.empty(n, np.int16)
             checked = self._actions(actions, (steps,) + self.action_shape)
             data = <const char*> cnp.PyArray_DATA(checked)
+            terminated = <flag_t*> cnp.PyArray_DATA(ends)
             with nogil:
                 for step in range(steps):
                     self.lanes.loops.step_shared(
-                        &self.lanes.columns, data + step * stride, out.rewards, out.terminated, 0, n)
+                        &self.lanes.columns, data + step * stride, out.rewards, terminated, 0, n)
                     self.lanes.loops.observe(&self.lanes.columns, out.observations, 0, n)
         finally:
             self.busy = False

@@ -4,7 +4,7 @@ Order of a step: physics of every lane, counting and time limit, then the lanes 
 Lanes that ended in the step before (NEXT_STEP) go through the physics with the others and are overwritten by their
 reset: cheaper than leaving them out of the vector loop.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 
@@ -22,9 +22,12 @@ cdef extern from "kernel.h":
         double** parameters
         int64_t parameter_stride
 
+    ctypedef int16_t flag_t "gymcore_flag"
+
     ctypedef void (*step_loop_t)(
-        const columns_t*, const void*, double*, uint8_t*, int64_t, int64_t) noexcept nogil
+        const columns_t*, const void*, double*, flag_t*, int64_t, int64_t) noexcept nogil
     ctypedef void (*observe_loop_t)(const columns_t*, float*, int64_t, int64_t) noexcept nogil
+    ctypedef void (*observe_lanes_t)(const columns_t*, float*, const int64_t*, int64_t) noexcept nogil
     ctypedef void (*reset_loop_t)(
         const columns_t*, rng_t*, const double*, const int64_t*, int64_t) noexcept nogil
 
@@ -43,6 +46,7 @@ cdef extern from "kernel.h":
         const double* parameter_defaults
         const double* bound_defaults
         reset_loop_t reset
+        observe_lanes_t observe_lanes
         loops_t* loops
 
     void rng_seed_range "gymcore_rng_seed_range"(
@@ -63,7 +67,7 @@ cdef extern from "platform.h":
 
 cdef extern from "lifecycle.h":
     ctypedef int64_t (*count_loop_t)(
-        const double*, const uint8_t*, uint8_t*, uint8_t*, int32_t*, double*, int32_t, int64_t, int64_t
+        const double*, const flag_t*, uint8_t*, uint8_t*, uint8_t*, int32_t*, double*, int32_t, int64_t, int64_t
     ) noexcept nogil
     ctypedef int64_t (*discrete_check_t)(const int64_t*, int64_t, int64_t) noexcept nogil
     ctypedef int64_t (*nan_check_t)(const float*, int64_t) noexcept nogil
@@ -154,6 +158,7 @@ cdef inline int64_t advance_block(
 ) noexcept nogil:
     """Step lanes [lo, hi), at most BLOCK of them; return how many episodes ended."""
     cdef int64_t lanes[BLOCK]
+    cdef flag_t ends[BLOCK]
     cdef int64_t pending = 0, count, k, i
     cdef int size = self.kernel.observation_size
     if self.mode == NEXT_STEP:
@@ -163,11 +168,12 @@ cdef inline int64_t advance_block(
             prefetch(&self.rngs[lanes[k]].state_high)
             prefetch(&self.rngs[lanes[k]].uinteger)
     if self.columns.parameter_stride == 0:
-        self.loops.step_shared(&self.columns, actions, out.rewards, out.terminated, lo, hi)
+        self.loops.step_shared(&self.columns, actions, out.rewards, ends - lo, lo, hi)
     else:
-        self.loops.step_varied(&self.columns, actions, out.rewards, out.terminated, lo, hi)
+        self.loops.step_varied(&self.columns, actions, out.rewards, ends - lo, lo, hi)
     count = self.lifecycle.count_step(
-        out.rewards, out.terminated, out.truncated, self.ended, self.elapsed, self.returns, self.limit, lo, hi)
+        out.rewards, ends, out.terminated, out.truncated, self.ended, self.elapsed, self.returns, self.limit,
+        lo, hi)
 
     if pending:
         for k in range(pending):
@@ -200,8 +206,7 @@ cdef inline int64_t advance_block(
                 out.episode_times[i] = round_half_even((self.clock - self.started[i]) * 1e6) / 1e6
         if self.mode == SAME_STEP:
             if out.final_observations != NULL:
-                for k in range(count):
-                    self.loops.observe(&self.columns, out.final_observations, lanes[k], lanes[k] + 1)
+                self.kernel.observe_lanes(&self.columns, out.final_observations, lanes, count)
             reset_lanes(self, self.kernel.bound_defaults, lanes, count)
 
     self.loops.observe(&self.columns, out.observations, lo, hi)

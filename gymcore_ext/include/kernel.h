@@ -30,10 +30,18 @@ typedef struct {
     int terminated;
 } gymcore_outcome;
 
+/* Whether a lane terminated, inside the engine. The smallest type of a loop decides how many lanes the compiler takes at
+ * a time: with two bytes 32, four vectors of every variable, enough to hide the latency of one behind the others. With
+ * one byte it is 64 lanes and the loop spills, with eight it is 8 and it waits. CartPole, 4096 lanes, a whole step:
+ * 4.44 ns with int16, 4.68 with int32, 4.74 with uint8, 5.11 with float64. */
+typedef int16_t gymcore_flag;
+
 /* Actions are int64 [lanes] (discrete) or float32 [lanes, action_size] (continuous). */
 typedef void gymcore_step_loop(const gymcore_columns *columns, const void *actions, double *rewards,
-                               uint8_t *terminated, int64_t lo, int64_t hi);
+                               gymcore_flag *terminated, int64_t lo, int64_t hi);
 typedef void gymcore_observe_loop(const gymcore_columns *columns, float *observations, int64_t lo, int64_t hi);
+typedef void gymcore_observe_lanes(const gymcore_columns *columns, float *observations, const int64_t *lanes,
+                                   int64_t count);
 typedef void gymcore_reset_loop(const gymcore_columns *columns, gymcore_rng *rngs, const double *bounds,
                                 const int64_t *lanes, int64_t count);
 
@@ -56,6 +64,7 @@ typedef struct {
     const double *parameter_defaults;
     const double *bound_defaults;
     gymcore_reset_loop *reset;
+    gymcore_observe_lanes *observe_lanes; /* rows of a few lanes, anywhere in the batch */
     gymcore_loops loops[GYMCORE_ISA_COUNT]; /* baseline first, then x86-64-v3, x86-64-v4 */
 } gymcore_kernel;
 

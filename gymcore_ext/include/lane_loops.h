@@ -2,7 +2,7 @@
 #define LANE_LOOP(name) GYMCORE_JOIN(LANE(name), LANE_ISA)
 
 static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_columns *columns, const void *actions, double *rewards,
-                                                uint8_t *terminated, int64_t lo, int64_t hi)
+                                                gymcore_flag *terminated, int64_t lo, int64_t hi)
 {
     LANE_STATE(LANE_COLUMN)
     LANE(_parameters) parameters;
@@ -15,12 +15,12 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_co
         LANE(_step)(&state, &parameters, LANE_ACTION_AT(i), &outcome);
         LANE_STATE(LANE_STORE)
         rewards[i] = outcome.reward;
-        terminated[i] = (uint8_t)outcome.terminated;
+        terminated[i] = (gymcore_flag)outcome.terminated;
     }
 }
 
 static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_varied)(const gymcore_columns *columns, const void *actions, double *rewards,
-                                                uint8_t *terminated, int64_t lo, int64_t hi)
+                                                gymcore_flag *terminated, int64_t lo, int64_t hi)
 {
     LANE_STATE(LANE_COLUMN)
     LANE_PARAMETERS(LANE_PARAMETER_COLUMN)
@@ -34,7 +34,7 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_varied)(const gymcore_co
         LANE(_step)(&state, &parameters, LANE_ACTION_AT(i), &outcome);
         LANE_STATE(LANE_STORE)
         rewards[i] = outcome.reward;
-        terminated[i] = (uint8_t)outcome.terminated;
+        terminated[i] = (gymcore_flag)outcome.terminated;
     }
 }
 

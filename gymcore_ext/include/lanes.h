@@ -73,6 +73,17 @@ static void LANE(_reset_lanes)(const gymcore_columns *columns, gymcore_rng *rngs
     }
 }
 
+static void LANE(_observe_lanes)(const gymcore_columns *columns, float *observations, const int64_t *lanes, int64_t count)
+{
+    LANE_STATE(LANE_COLUMN)
+    for (int64_t k = 0; k < count; k++) {
+        int64_t i = lanes[k];
+        LANE(_state) state;
+        LANE_STATE(LANE_LOAD)
+        LANE(_observe)(&state, observations + i * LANE_OBSERVATION_SIZE);
+    }
+}
+
 #define LANE_ISA _baseline
 #define LANE_TARGET
 #include "lane_loops.h"
@@ -104,6 +115,7 @@ static const gymcore_kernel LANE(_kernel) = {
     LANE(_parameter_defaults),
     LANE(_bound_defaults),
     LANE(_reset_lanes),
+    LANE(_observe_lanes),
     {
         { LANE(_step_shared_baseline), LANE(_step_varied_baseline), LANE(_observe_baseline) },
 #if GYMCORE_ISA_COUNT > 1

@@ -2,7 +2,8 @@
 #define LIFECYCLE_LOOP(name) GYMCORE_JOIN(gymcore_##name, LIFECYCLE_ISA)
 
 static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(count_step)(const double *GYMCORE_RESTRICT rewards,
-                                                           const uint8_t *GYMCORE_RESTRICT terminated,
+                                                           const gymcore_flag *GYMCORE_RESTRICT ends,
+                                                           uint8_t *GYMCORE_RESTRICT terminated,
                                                            uint8_t *GYMCORE_RESTRICT truncated,
                                                            uint8_t *GYMCORE_RESTRICT ended,
                                                            int32_t *GYMCORE_RESTRICT elapsed,
@@ -13,9 +14,10 @@ static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(count_step)(const double *GYMCORE
     GYMCORE_INDEPENDENT_LANES
     for (int64_t i = lo; i < hi; i++) { /* loop: count steps */
         int32_t steps = elapsed[i] + (elapsed[i] < GYMCORE_NO_LIMIT - 1); /* an endless episode stops counting */
-        uint8_t late = steps >= limit, end = terminated[i] | late;
+        uint8_t late = steps >= limit, over = ends[i - lo] != 0, end = over | late;
         elapsed[i] = steps;
         returns[i] += rewards[i];
+        terminated[i] = over;
         truncated[i] = late;
         ended[i] = end;
         count += end;

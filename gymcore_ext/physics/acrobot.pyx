@@ -10,7 +10,7 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t
 
 from gymcore_ext.physics.lane cimport (
-    KERNEL_CAPSULE, PI, TWO_PI, clip, cos, floor, kernel_t, outcome_t, rng_t, select, sin, sincos, uniform,
+    KERNEL_CAPSULE, PI, TWO_PI, clip, cos, floor, kernel_t, outcome_t, rng_t, select, sincos, uniform,
 )
 
 

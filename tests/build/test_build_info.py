@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gymcore_ext
-from gymcore_ext.batch import ISA_NAMES
+from gymcore_ext.lane_memory import ISA_NAMES
 from gymcore_ext.build_info import build_info
 
 
