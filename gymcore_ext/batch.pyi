@@ -3,10 +3,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore_ext.lane_memory import ISA_NAMES as ISA_NAMES
 from gymcore_ext.lane_memory import LaneMemory
-from gymcore_ext.lane_memory import choose_isa as choose_isa
-from gymcore_ext.lane_memory import kernel_facts as kernel_facts
 
 class Batch(LaneMemory):
     def __init__(

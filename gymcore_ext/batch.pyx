@@ -58,6 +58,14 @@ cdef int64_t roll_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     return roll(job.lanes, job.actions, job.out, job.steps, lo, hi)
 
 
+cdef void drop_pool(Batch self) noexcept:
+    """Stop the threads. No method: an object whose LaneMemory could not be made has no methods of a Batch yet."""
+    # In the child of a fork the pool's threads do not exist: its memory is left alone.
+    if self.pool != NULL and self.pool_generation == fork_generation:
+        pool_free(self.pool)
+    self.pool = NULL
+
+
 cdef class Batch(LaneMemory):
     """Lanes of one environment: state, parameters, random streams and lifecycle of each, and the outputs of a step.
 
@@ -120,20 +128,14 @@ cdef class Batch(LaneMemory):
             self.times = ArrayRing((n,), np.float64, reuse)
 
     def __dealloc__(self):
-        self._drop_pool()
-
-    cdef _drop_pool(self):
-        # In the child of a fork the pool's threads do not exist: its memory is left alone.
-        if self.pool != NULL and self.pool_generation == fork_generation:
-            pool_free(self.pool)
-        self.pool = NULL
+        drop_pool(self)
 
     def close(self):
         """Stop the threads; every later call but `close` raises. Lane memory lives on for views of it."""
         self._enter(False)
         self.closed = True
         self.busy = False
-        self._drop_pool()
+        drop_pool(self)
 
     # --- stepping -------------------------------------------------------------------------------------------------
 

@@ -103,8 +103,10 @@ cdef class LaneMemory:
         cdef size_t table = (facts.state_count + facts.parameter_count) * sizeof(double*)
         cdef char* place
         cdef int k
-        self.columns = <double**> PyMem_RawCalloc(1, table)
-        self.memory = zeroed(size + 64)
+        # Of so many lanes the size may not fit its type.
+        if n < <size_t> -1 >> 16:
+            self.columns = <double**> PyMem_RawCalloc(1, table)
+            self.memory = zeroed(size + 64)
         if self.columns == NULL or self.memory == NULL:
             raise MemoryError(f"num_envs: no memory for {self.num_envs} lanes of {facts.name.decode()} ({size} bytes)")
         place = <char*> ((<size_t> self.memory + 63) & ~<size_t> 63)
