@@ -1,0 +1,189 @@
+"""The same bytes on every instruction set, at any batch size and number of threads, by any call."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import gymcore
+from tests.ext.instruction_sets import available
+from tests.ext.lanes import KERNELS, facts, random_actions
+from tests.ext.recording import (
+    NEXT_STEP,
+    SAME_STEP,
+    Recording,
+    assert_same_bytes,
+    lanes_of,
+    record,
+)
+
+LANES, STEPS, LIMIT = 130, 70, 29
+MODES = {"next step": NEXT_STEP, "same step": SAME_STEP}
+IDS = {
+    "CartPole-v0": "cartpole",
+    "CartPole-v1": "cartpole",
+    "MountainCar-v0": "mountain_car",
+    "MountainCarContinuous-v0": "mountain_car_continuous",
+    "Pendulum-v1": "pendulum",
+    "Acrobot-v1": "acrobot",
+}
+
+
+@cache
+def actions_of(name: str, lanes: int = LANES, steps: int = STEPS) -> npt.NDArray[Any]:
+    return random_actions(name, np.random.default_rng(1), steps, lanes)
+
+
+@cache
+def reference(name: str, mode: int) -> Recording:
+    """130 lanes by the plainest way: baseline instructions, one thread, step by step."""
+    recording = record(
+        name, actions_of(name), seed=50, mode=mode, limit=LIMIT, isa="baseline", method="step"
+    )
+    # There were episodes of every kind, or this would not say much.
+    ends = recording["terminated"] | recording["truncated"]
+    assert ends.sum() >= 2 * LANES
+    if name == "cartpole":
+        assert recording["terminated"].sum() > LANES
+    return recording
+
+
+@pytest.mark.parametrize("isa", available())
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+@pytest.mark.parametrize("name", KERNELS)
+def test_instruction_sets(name: str, mode: int, isa: str) -> None:
+    for method in ("step", "step_into", "rollout"):
+        recording = record(
+            name, actions_of(name), seed=50, mode=mode, limit=LIMIT, isa=isa, method=method
+        )
+        assert_same_bytes(recording, reference(name, mode))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_batch_sizes(name: str) -> None:
+    for lanes in range(1, LANES + 1):
+        actions = np.ascontiguousarray(actions_of(name)[:, :lanes])
+        recording = record(name, actions, seed=50, limit=LIMIT)
+        assert_same_bytes(recording, lanes_of(reference(name, NEXT_STEP), 0, lanes))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_places_of_a_lane_in_its_batch(name: str) -> None:
+    for lo in range(1, LANES, 3):
+        hi = min(lo + 1 + lo % 37, LANES)
+        actions = np.ascontiguousarray(actions_of(name)[:, lo:hi])
+        recording = record(name, actions, seed=50 + lo, limit=LIMIT, mode=SAME_STEP)
+        assert_same_bytes(recording, lanes_of(reference(name, SAME_STEP), lo, hi))
+
+
+@pytest.mark.parametrize("threads", [2, 3, 4])
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+@pytest.mark.parametrize("name", KERNELS)
+def test_threads(name: str, mode: int, threads: int) -> None:
+    for method in ("step", "rollout"):
+        recording = record(
+            name,
+            actions_of(name),
+            seed=50,
+            mode=mode,
+            limit=LIMIT,
+            num_threads=threads,
+            method=method,
+        )
+        assert_same_bytes(recording, reference(name, mode))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_threads_with_more_lanes_than_a_chunk(name: str) -> None:
+    actions = actions_of(name, 9001, 12)
+    alone = record(name, actions, limit=5)
+    for threads, method in ((2, "rollout"), (3, "step"), (4, "step_into")):
+        shared = record(name, actions, limit=5, num_threads=threads, method=method)
+        assert_same_bytes(shared, alone)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_lanes_beyond_the_prefetch_threshold(name: str) -> None:
+    # From 16384 lanes on the next lanes' memory is asked for ahead.
+    actions = actions_of(name, 16500, 4)
+    whole = record(name, actions, seed=9, limit=3)
+    part = record(name, np.ascontiguousarray(actions[:, 16350:]), seed=9 + 16350, limit=3)
+    assert_same_bytes(lanes_of(whole, 16350, 16500), part)
+
+
+def changed_parameters(name: str, lanes: int) -> npt.NDArray[np.float64]:
+    """Parameters [count, lanes]: the defaults, a little moved; switches stay."""
+    defaults = np.array(list(facts(name)["parameters"].values()))[:, None]
+    return defaults * np.random.default_rng(5).uniform(0.9, 1.1, (len(defaults), lanes))
+
+
+@pytest.mark.parametrize("isa", available())
+@pytest.mark.parametrize("name", KERNELS)
+def test_parameters_shared_or_the_same_for_every_lane(name: str, isa: str) -> None:
+    defaults = np.array(list(facts(name)["parameters"].values()))[:, None]
+    for table in (defaults, changed_parameters(name, 1)):
+        shared = record(name, actions_of(name), limit=LIMIT, parameters=table, isa=isa)
+        varied = record(
+            name, actions_of(name), limit=LIMIT, parameters=np.repeat(table, LANES, axis=1), isa=isa
+        )
+        assert_same_bytes(varied, shared)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_lanes_with_parameters_of_their_own(name: str) -> None:
+    table = changed_parameters(name, LANES)
+    batch = record(name, actions_of(name), seed=3, limit=LIMIT, parameters=table, mode=SAME_STEP)
+    for isa in available():
+        same = record(
+            name, actions_of(name), seed=3, limit=LIMIT, parameters=table, mode=SAME_STEP, isa=isa
+        )
+        assert_same_bytes(same, batch)
+    for lane in range(0, LANES, 7):
+        alone = record(
+            name,
+            np.ascontiguousarray(actions_of(name)[:, lane : lane + 1]),
+            seed=3 + lane,
+            limit=LIMIT,
+            parameters=table[:, lane : lane + 1],
+            mode=SAME_STEP,
+        )
+        assert_same_bytes(alone, lanes_of(batch, lane, lane + 1))
+
+
+@pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
+@pytest.mark.parametrize("env_id", IDS)
+def test_single_environments(env_id: str) -> None:
+    """`make` in a loop of next-step autoreset gives the bytes of `make_vec`."""
+    actions = random_actions(IDS[env_id], np.random.default_rng(2), 450, 3)
+    envs = gymcore.make_vec(env_id, num_envs=3, vector_kwargs={"num_threads": 2})
+    envs.reset(seed=20)
+    batch = envs.rollout(actions)  # type: ignore[attr-defined]
+    envs.close()
+    for lane in range(3):
+        env = gymcore.make(env_id)
+        env.reset(seed=20 + lane)
+        over = False
+        for t in range(len(actions)):
+            if over:
+                observation, reward, terminated, truncated = env.reset()[0], 0.0, False, False
+            else:
+                observation, reward, terminated, truncated, _ = env.step(actions[t, lane])
+            over = terminated or truncated
+            assert observation.tobytes() == batch.observations[t, lane].tobytes()
+            assert reward == batch.rewards[t, lane]
+            assert (terminated, truncated) == (batch.terminated[t, lane], batch.truncated[t, lane])
+
+
+def test_the_environment_variable_chooses_the_instruction_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GYMCORE_ISA", "baseline")
+    recording = record("pendulum", actions_of("pendulum"), seed=50, limit=LIMIT)
+    assert_same_bytes(recording, reference("pendulum", NEXT_STEP))
+    monkeypatch.setenv("GYMCORE_ISA", "vax")
+    with pytest.raises(ValueError, match="GYMCORE_ISA: expected one of baseline"):
+        record("pendulum", actions_of("pendulum"))
