@@ -19,10 +19,12 @@ def as_number(value: Any) -> tuple[float, ...]:
     """One finite number, as the one column of a parameter."""
     try:
         number = float(value)
+    except OverflowError:
+        number = math.inf
     except (TypeError, ValueError):
         raise ArgumentTypeError(f"expected a number, got {value!r} ({type(value)})") from None
     if not math.isfinite(number):
-        raise InvalidArgument(f"expected a finite number, got {number}")
+        raise InvalidArgument(f"expected a finite number, got {value}")
     return (number,)
 
 
@@ -137,14 +139,19 @@ def write_parameter(
     facts: dict[str, Any],
     parameter: Parameter,
     values: Sequence[Any],
-    lanes: Sequence[int],
+    lanes: Sequence[int] | None,
 ) -> None:
-    """Write one value of a parameter for each of the lanes.
+    """Write one value of a parameter for each of the lanes, or one for all of them (None).
 
     As long as all lanes have the same values the batch keeps one set for all, which steps faster.
     Nothing changes if a value is none for the parameter.
     """
     rows = parameter.rows(facts)
+    if lanes is None or batch.num_envs == 1:
+        table = batch.get_parameters()
+        table[rows] = np.array(parameter.encoded(values[0]), np.float64)[:, None]
+        write_table(batch, table)
+        return
     encoded: npt.NDArray[np.float64] = np.array(
         [parameter.encoded(value) for value in values], np.float64
     ).T

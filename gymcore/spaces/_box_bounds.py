@@ -121,7 +121,7 @@ def _cast_array(
         raise error.InvalidArgument(
             f"Box {name} must be a {kinds} dtype, actual dtype={bound.dtype}"
         )
-    if bound.dtype.kind == dtype.kind == "f" and (
+    if bound.dtype != dtype and bound.dtype.kind == dtype.kind == "f" and (
         np.finfo(bound.dtype).precision > np.finfo(dtype).precision
     ):
         logger.warn(
@@ -161,6 +161,8 @@ def _check_range(name: str, bound: Any, dtype: np.dtype[Any]) -> Any:
         raise error.InvalidArgument(
             f"Box unsigned int dtype don't support `{sign}np.inf`, {name}={bound}"
         )
+    if dtype.kind == "f" and getattr(bound, "dtype", None) == dtype:
+        return infinite  # what has the dtype is in its range
     lowest, highest = dtype_limits(dtype)
     too_low, too_high = bound < lowest, bound > highest
     allowed = infinite

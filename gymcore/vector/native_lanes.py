@@ -60,6 +60,9 @@ def set_lanes(envs: NativeVectorEnv, name: str, values: Any) -> None:
                 f"environments. Got `{len(values)}` values for {envs.num_envs} environments."
             )
         per_lane = list(values)
+    elif name in env_class.parameters:
+        write_parameter(envs._batch, envs._facts, env_class.parameters[name], [values], None)
+        return
     else:
         per_lane = [values] * envs.num_envs
 
