@@ -32,7 +32,7 @@ def compiler_flags() -> tuple[list[str], list[str]]:
     """Flags of the compiler and of the linker."""
     if sys.platform == "win32":
         return ["/Od" if DEBUG else "/O2", "/fp:precise", "/std:c11"], []
-    # No contraction, no fast mathematics: the same bits on every machine is a promise (lane_math.h).
+    # No contraction, no fast mathematics: the same bits on every machine (lane_math.h).
     compiling = ["-ffp-contract=off", "-fno-strict-aliasing", "-Wno-unused-function"]
     linking = []
     if DEBUG:

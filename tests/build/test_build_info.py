@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gymcore_ext
-from gymcore_ext.lane_memory import ISA_NAMES
 from gymcore_ext.build_info import build_info
+from gymcore_ext.lane_memory import ISA_NAMES
 
 
 def test_it_names_compiler_versions_and_flags():

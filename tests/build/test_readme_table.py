@@ -1,0 +1,60 @@
+"""tools/readme_table.py writes measured ratios, and nothing else, into README.md."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+RUN = {
+    "bars": [
+        {"measure": "CartPole n=64 / EnvPool sync", "measured": "7.5x", "value": 7.5},
+        {"measure": "CartPole n=64 / PufferLib native", "measured": "no pufferlib", "value": None},
+        {"measure": "seeding 1,000,000 lanes", "measured": "0.1 s", "value": 0.1},
+        {"measure": "Acrobot-v1 n=1024 / EnvPool sync", "measured": "3x", "value": 3.0},
+    ],
+    "versions": {"gymnasium": "1.4.0", "envpool": "9.9"},
+    "machine": {"cpu": "Some CPU", "threads": {"usable": 2}, "python": "3.12.1"},
+    "repeats": 5,
+}
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("readme_table", ROOT / "tools/readme_table.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_measured_ratios_become_rows(tool):
+    assert tool.table(RUN).splitlines() == [
+        "| compared with | gymcore's rate is |",
+        "|---|---:|",
+        "| CartPole-v1, 64 lanes: EnvPool, sync | 7.5x |",
+        "| Acrobot-v1, 1024 lanes: EnvPool, sync | 3x |",
+        "",
+        "Medians of 5 rounds. Some CPU, 2 threads, Python 3.12.1; envpool 9.9, gymnasium 1.4.0.",
+    ]
+
+
+def test_only_what_is_between_the_marks_changes(tool):
+    text = f"before\n{tool.BEGIN}\nold\n{tool.END}\nafter\n"
+    assert tool.replaced(text, "new") == f"before\n{tool.BEGIN}\nnew\n{tool.END}\nafter\n"
+
+
+def test_the_readme_has_the_marks(tool):
+    assert tool.replaced(tool.README.read_text(), "x").count("\nx\n") == 1
+
+
+def test_every_worded_measure_is_one_of_the_benchmarks(tool, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    bars = importlib.import_module("bars")
+    monkeypatch.delitem(sys.modules, "bars")
+    assert tool.WORDS.keys() <= {bar.measure for bar in bars.bars(threads=2)}

@@ -1,0 +1,68 @@
+"""Every example in a docstring of gymcore and of its compiled modules runs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import gymcore
+import gymcore_ext
+
+PACKAGES = (gymcore, gymcore_ext)
+MODULES = [package.__name__ for package in PACKAGES] + [
+    module.name
+    for package in PACKAGES
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    if not module.name.endswith("__main__")
+]
+
+
+class Finder(doctest.DocTestFinder):
+    """Finds functions and methods that Cython compiled too: doctest takes them for data."""
+
+    def find_all(self, name: str) -> list[doctest.DocTest]:
+        module = importlib.import_module(name)
+        found = {test.name: test for test in self.find(module, name)}
+        if not (module.__file__ or "").endswith((".so", ".pyd")):
+            return list(found.values())
+        for key, value in vars(module).items():
+            if getattr(value, "__module__", None) != name:
+                continue
+            members = {f"{name}.{key}": value}
+            if isinstance(value, type):
+                members |= {f"{name}.{key}.{k}": member for k, member in vars(value).items()}
+            for full_name, member in members.items():
+                text = getattr(member, "__doc__", None)
+                if isinstance(text, str) and ">>>" in text and full_name not in found:
+                    parser = doctest.DocTestParser()
+                    found[full_name] = parser.get_doctest(
+                        text, vars(module).copy(), full_name, None, 0
+                    )
+        return list(found.values())
+
+
+def documented(name: str) -> list[doctest.DocTest]:
+    return [test for test in Finder().find_all(name) if test.examples]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_run(name, tmp_path, monkeypatch, registries):
+    monkeypatch.chdir(tmp_path)
+    for test in documented(name):
+        report: list[str] = []
+        runner = doctest.DocTestRunner(verbose=False)
+        runner.run(test, out=report.append)
+        assert not runner.failures, "".join(report)
+
+
+def test_examples_are_found():
+    """Of a function, a class and a method; in Python and in Cython."""
+    found = {test.name for name in MODULES for test in documented(name)}
+    assert "gymcore.envs.registration.register" in found
+    assert "gymcore.vector.native_vector_env.NativeVectorEnv" in found
+    assert "gymcore_ext.build_info.build_info" in found
+    assert "gymcore_ext.get_include" in found
+    assert len(found) > 100

@@ -1,0 +1,68 @@
+"""Write the ratios of a benchmark run into README.md, between its two marks.
+
+python benchmarks/peers.py --json peers.json
+python tools/readme_table.py peers.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+README = Path(__file__).parents[1] / "README.md"
+BEGIN, END = "<!-- measured ratios: begin -->", "<!-- measured ratios: end -->"
+# What the measures of benchmarks/bars.py say, in words; the others are no ratios against a peer.
+WORDS = {
+    "CartPole n=64 / EnvPool sync": "CartPole-v1, 64 lanes: EnvPool, sync",
+    "CartPole n=64 / CartPoleVectorEnv": "CartPole-v1, 64 lanes: Gymnasium's CartPoleVectorEnv",
+    "CartPole n=64 / SyncVectorEnv": "CartPole-v1, 64 lanes: Gymnasium's SyncVectorEnv",
+    "CartPole n=64 / PufferLib native": "CartPole-v1, 64 lanes: PufferLib's native environment",
+    "CartPole n=4096 / EnvPool sync": "CartPole-v1, 4096 lanes: EnvPool, sync",
+    "CartPole n=4096 / CartPoleVectorEnv": "CartPole-v1, 4096 lanes: Gymnasium's CartPoleVectorEnv",
+    "CartPole n=4096 / PufferLib native": "CartPole-v1, 4096 lanes: PufferLib's native environment",
+    "Pendulum-v1 n=1024 / EnvPool sync": "Pendulum-v1, 1024 lanes: EnvPool, sync",
+    "MountainCar-v0 n=1024 / EnvPool sync": "MountainCar-v0, 1024 lanes: EnvPool, sync",
+    "MountainCarContinuous-v0 n=1024 / EnvPool sync": (
+        "MountainCarContinuous-v0, 1024 lanes: EnvPool, sync"
+    ),
+    "Acrobot-v1 n=1024 / EnvPool sync": "Acrobot-v1, 1024 lanes: EnvPool, sync",
+    "make(CartPole-v1).step / Gymnasium": '`make("CartPole-v1").step`: Gymnasium\'s',
+    "rollout n=4096 T=128 / raw physics loop": "`rollout`, 4096 lanes: the physics alone, in C",
+}
+
+
+def table(run: dict[str, Any]) -> str:
+    """The table and a line about the machine, from the JSON of benchmarks/peers.py."""
+    rows = [
+        f"| {WORDS[bar['measure']]} | {bar['measured']} |"
+        for bar in run["bars"]
+        if bar["measure"] in WORDS and bar["value"] is not None
+    ]
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(run["versions"].items()))
+    machine = run["machine"]
+    about = f"{machine['cpu']}, {machine['threads']['usable']} threads, Python {machine['python']}"
+    head = ["| compared with | gymcore's rate is |", "|---|---:|"]
+    return "\n".join(
+        [*head, *rows, "", f"Medians of {run['repeats']} rounds. {about}; {versions}."]
+    )
+
+
+def replaced(text: str, content: str) -> str:
+    """The text with what stands between the marks replaced."""
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    return f"{before}{BEGIN}\n{content}\n{END}{after}"
+
+
+def main() -> None:
+    """Rewrite README.md."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("json", type=Path, help="what `benchmarks/peers.py --json` wrote")
+    run = json.loads(parser.parse_args().json.read_text())
+    README.write_text(replaced(README.read_text(), table(run)))
+
+
+if __name__ == "__main__":
+    main()
