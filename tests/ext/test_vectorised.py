@@ -1,7 +1,7 @@
 """The compiler turns the loops over lanes into vector code, with the flags of the build.
 
-Compiling takes half a minute, most of it for Acrobot, so the reports are kept in pytest's cache until
-a source, the flags or the compiler change.
+Compiling takes half a minute, most of it for Acrobot, so the reports are kept in pytest's cache
+until a source, the flags or the compiler change.
 """
 
 from __future__ import annotations
