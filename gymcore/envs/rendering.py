@@ -138,7 +138,8 @@ def draw_frame(surface: pygame.Surface, frame: NDArray[np.uint8]) -> None:
     """Draw a finished frame [height, width, 3] uint8 of the surface's size."""
     pygame = load_pygame()
     height, width = frame.shape[:2]
-    surface.blit(pygame.image.frombuffer(np.ascontiguousarray(frame), (width, height), "RGB"), (0, 0))
+    pixels = pygame.image.frombuffer(np.ascontiguousarray(frame), (width, height), "RGB")
+    surface.blit(pixels, (0, 0))
 
 
 def tile_frames(
