@@ -121,8 +121,10 @@ def _cast_array(
         raise error.InvalidArgument(
             f"Box {name} must be a {kinds} dtype, actual dtype={bound.dtype}"
         )
-    if bound.dtype != dtype and bound.dtype.kind == dtype.kind == "f" and (
-        np.finfo(bound.dtype).precision > np.finfo(dtype).precision
+    if (
+        bound.dtype != dtype
+        and bound.dtype.kind == dtype.kind == "f"
+        and (np.finfo(bound.dtype).precision > np.finfo(dtype).precision)
     ):
         logger.warn(
             f"Box {name}'s precision lowered by casting to {dtype}, "

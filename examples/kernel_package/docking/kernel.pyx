@@ -1,7 +1,7 @@
 """Docking: a spacecraft on a line must stop at a station, by thrusts backwards and forwards.
 
 State: position (m, the station is at 0), velocity (m/s). Observation: the state. Actions: 0 thrust backwards, 1 coast,
-2 thrust forwards. A step costs 0.01, a thrust 0.02 more; a gentle contact is worth 1, a crash or a drift out of range -1.
+2 thrust forwards. A step costs 0.01, a thrust 0.02 more; a gentle contact is worth 1, a crash or a drift away -1.
 """
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t
