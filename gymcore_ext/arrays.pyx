@@ -89,7 +89,7 @@ cdef void* array_pointer(
     if not isinstance(array, np.ndarray):
         raise errors.ArgumentTypeError(f"{name}: expected a NumPy array of shape {shape}, got {type(array).__name__}")
     checked = array
-    if checked.dtype.num != typenum or (<object> checked).shape != shape:
+    if checked.dtype.num != typenum or not cnp.PyArray_ISNOTSWAPPED(checked) or (<object> checked).shape != shape:
         raise errors.InvalidArgument(
             f"{name}: expected {np.dtype(cnp.PyArray_DescrFromType(typenum))} array of shape {shape}, "
             f"got {checked.dtype} {(<object> checked).shape}"

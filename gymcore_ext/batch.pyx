@@ -298,7 +298,9 @@ cdef class Batch(LaneMemory):
                 out.final_observations = <float*> array_pointer(
                     final_observations, "final_observations", cnp.NPY_FLOAT32,
                     lead + (self.lanes.kernel.observation_size,), True, self.errors)
-                check_apart((final_observations, observations), ("final_observations", "observations"), self.errors)
+                check_apart(
+                    (observations, rewards, terminated, truncated, final_observations),
+                    ("observations", "rewards", "terminated", "truncated", "final_observations"), self.errors)
             checked = self._actions(actions, (steps,) + self.action_shape)
             self._prepare()
             count = self._run(cnp.PyArray_DATA(checked), &out, steps)

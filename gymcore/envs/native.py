@@ -311,6 +311,8 @@ def as_bound(value: Any) -> float:
     """A reset option as a finite float."""
     try:
         number = float(value)
+    except OverflowError:
+        number = math.inf
     except (TypeError, ValueError):
         raise error.InvalidArgument(
             f"An option ({value}) could not be converted to a float."

@@ -13,13 +13,13 @@ _MOST_THREADS = 1024
 _LANES_PER_THREAD = 8192
 
 
-def positive(name: str, value: Any, most: int) -> int:
+def positive(name: str, value: Any, most: int | None = None) -> int:
     """Return a count as an int.
 
     Args:
         name: what the error calls it.
         value: an integer, Python's or NumPy's.
-        most: the greatest one that makes sense.
+        most: the greatest one that makes sense; None for none.
 
     Raises:
         ArgumentTypeError: no integer.
@@ -35,8 +35,10 @@ def positive(name: str, value: Any, most: int) -> int:
         raise error.ArgumentTypeError(
             f"{name}: expected an integer, got {value!r} ({type(value)})"
         ) from None
-    if not 1 <= number <= most:
-        raise error.InvalidArgument(f"{name}: expected 1 to {most}, got {number}")
+    if number < 1:
+        raise error.InvalidArgument(f"{name}: expected at least 1, got {number}")
+    if most is not None and number > most:
+        raise error.InvalidArgument(f"{name}: expected at most {most}, got {number}")
     return number
 
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.error import InvalidArgument
+
 Bools = npt.NDArray[np.bool_]
 
 
@@ -65,9 +67,17 @@ class EpisodeStatistics:
                 and `t` (seconds, float64, to the microsecond), each [num_envs] and 0 where no
                 episode has ended, and `_episode`.
             ended: bool [num_envs].
+
+        Raises:
+            InvalidArgument: the environments report an `episode` themselves.
         """
         if not ended.any():
             return
+        if "episode" in infos:
+            raise InvalidArgument(
+                "episode_statistics: the environments have an info named 'episode' themselves; "
+                f"the infos of this step are {sorted(infos)}"
+            )
         seconds = np.round(time.perf_counter() - self._started, 6)
         infos["episode"] = {
             "r": np.where(ended, self._returns, 0.0),

@@ -51,8 +51,9 @@ def call_lanes(envs: NativeVectorEnv, name: str, args: Any, kwargs: Any) -> tupl
 def set_lanes(envs: NativeVectorEnv, name: str, values: Any) -> None:
     """Set an attribute of every lane; see `NativeVectorEnv.set_attr`."""
     env_class = envs.env_class
-    # One state is an array itself.
-    one_value_ndim = 1 if name == "state" else 0
+    # One value of these is an array itself.
+    has_columns = name in env_class.parameters and len(env_class.parameters[name].columns) > 1
+    one_value_ndim = 1 if has_columns or name == "state" else 0
     if isinstance(values, (list, tuple)) or np.ndim(values) > one_value_ndim:
         if len(values) != envs.num_envs:
             raise error.InvalidArgument(

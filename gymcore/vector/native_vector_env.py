@@ -32,7 +32,8 @@ Observations = npt.NDArray[np.float32]
 # The engine's numbers for the modes (gymcore_ext/engine.pxd).
 _MODES = {AutoresetMode.NEXT_STEP: 0, AutoresetMode.SAME_STEP: 1, AutoresetMode.DISABLED: 2}
 
-_MOST_LANES, _MOST_STEPS = 2**40, 2**31 - 2
+# What lane memory can be asked for, and what its step counters hold.
+_MOST_LANES, _MOST_STEPS = 2**40, 2**31 - 1
 
 
 class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]]):
@@ -99,7 +100,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         self.max_episode_steps = (
             None
             if max_episode_steps in (None, -1)
-            else positive("max_episode_steps", max_episode_steps, _MOST_STEPS)
+            else positive("max_episode_steps", max_episode_steps)
         )
         if unknown := sorted(parameters.keys() - self.env_class.parameters.keys()):
             raise error.ArgumentTypeError(
@@ -130,7 +131,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
     def _make_batch(self) -> None:
         self._batch = self.env_class.make_batch(
             self.num_envs,
-            limit=self.max_episode_steps or 0,
+            limit=min(self.max_episode_steps or 0, _MOST_STEPS),
             mode=_MODES[self.autoreset_mode],
             num_threads=self.num_threads,
             reuse=not self.copy,
