@@ -5,6 +5,10 @@ A new backend is one more entry of `BACKENDS`.
 
 from __future__ import annotations
 
+import os
+import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -106,3 +110,43 @@ def same_bytes(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray):
         return one.dtype == other.dtype and one.shape == other.shape and np.array_equal(one, other)
     return bool(one == other)
+
+
+def outputs(envs: Any, *lead: int) -> dict[str, Any]:
+    """Arrays [*lead, num_envs, ...] for the results of steps, by the names that step_into has."""
+    shape = (*lead, envs.num_envs)
+    return {
+        "observations": np.full((*shape, *envs.single_observation_space.shape), -1, np.float32),
+        "rewards": np.full(shape, -1.0),
+        "terminated": np.ones(shape, np.bool_),
+        "truncated": np.ones(shape, np.bool_),
+    }
+
+
+def own_threads() -> int:
+    """How many threads the operating system counts in this process."""
+    return len(os.listdir("/proc/self/task"))
+
+
+def threads_settle_at(count: int) -> bool:
+    """Whether there are `count` threads; one that was joined may take a moment to disappear."""
+    deadline = time.monotonic() + 10
+    while own_threads() != count:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.001)
+    return True
+
+
+class ActionsThatTakeTime:
+    """Actions that are asked for within a step, and call `meanwhile` in another thread first."""
+
+    def __init__(self, actions: Any, meanwhile: Callable[[], None]) -> None:
+        self.actions = actions
+        self.meanwhile = meanwhile
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        thread = threading.Thread(target=self.meanwhile)
+        thread.start()
+        thread.join()
+        return self.actions

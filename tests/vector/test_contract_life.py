@@ -2,9 +2,7 @@
 
 import copy
 import gc
-import os
 import pickle
-import threading
 import weakref
 
 import numpy as np
@@ -15,17 +13,15 @@ from gymcore import error
 from tests.vector.contract import (
     PARAMETERS,
     SAME_STEP,
+    ActionsThatTakeTime,
     draw_actions,
+    outputs,
+    own_threads,
     same_bytes,
     single_envs,
     stagger,
+    threads_settle_at,
 )
-
-
-def own_threads():
-    """How many threads the operating system counts in this process."""
-    return len(os.listdir("/proc/self/task"))
-
 
 # 9 Attributes of lanes
 
@@ -147,7 +143,7 @@ def test_10_4_collected_without_close(env_id, backend, mode):
     del envs
     gc.collect()
     assert gone() is None
-    assert own_threads() == threads
+    assert threads_settle_at(threads)
     assert same_bytes(kept[0], observations)
 
 
@@ -188,17 +184,6 @@ def test_10_6_rendering(make, backend, mode):
 
 
 # 11 The compiled engine alone
-
-
-def outputs(envs, *lead):
-    """Arrays [*lead, num_envs, ...] for the results of steps."""
-    shape = (*lead, envs.num_envs)
-    return {
-        "observations": np.full((*shape, *envs.single_observation_space.shape), -1, np.float32),
-        "rewards": np.full(shape, -1.0),
-        "terminated": np.ones(shape, np.bool_),
-        "truncated": np.ones(shape, np.bool_),
-    }
 
 
 def test_11_1_step_into(make, mode):
@@ -298,20 +283,6 @@ def test_11_5_errors_change_nothing(make, mode):
             call()
         assert envs.get_state().tobytes() == before
         assert envs.np_random_seed == (1, 2, 3)
-
-
-class ActionsThatTakeTime:
-    """Actions that are asked for within a step, and call `meanwhile` in another thread first."""
-
-    def __init__(self, actions, meanwhile):
-        self.actions = actions
-        self.meanwhile = meanwhile
-
-    def __array__(self, dtype=None, copy=None):
-        thread = threading.Thread(target=self.meanwhile)
-        thread.start()
-        thread.join()
-        return self.actions
 
 
 def test_11_6_a_second_thread_is_refused(make, mode):
