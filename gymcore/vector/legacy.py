@@ -104,10 +104,10 @@ class LegacyVectorEnv(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
             `FinalInfos`), and a mask for each. The infos are a `LegacyInfos`, which builds the last
             two when they are read.
         """
-        step = self.env.step(actions)
-        if "final_obs" not in step[4]:
-            return step
-        return step[0], step[1], step[2], step[3], with_legacy_names(step[4])
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        if "final_obs" in infos:
+            infos = with_legacy_names(infos)
+        return observations, rewards, terminations, truncations, infos
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the wrapped environment."""

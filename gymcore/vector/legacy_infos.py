@@ -77,16 +77,13 @@ def with_legacy_names(infos: dict[str, Any]) -> LegacyInfos:
 
     Args:
         infos: What the engine gave: `final_obs` (an array [num_envs, ...] or an object array),
-            `_final_obs` [num_envs] bool, and perhaps `final_info`. Left as it is; its values are
-            kept, not copied.
+            `_final_obs` [num_envs] bool, and perhaps `final_info`. Kept, not copied; the caller
+            changes it no more.
     """
-    mask = infos["_final_obs"]
     result = LegacyInfos(infos)
-    result["final_observation"] = _LATER
-    result["_final_observation"] = mask
-    if "final_info" not in infos:
-        result["final_info"] = {}
-        result["_final_info"] = mask
+    result._source = infos
+    result["final_observation"] = result["final_info"] = _LATER
+    result["_final_observation"] = result["_final_info"] = infos["_final_obs"]
     return result
 
 
@@ -110,12 +107,15 @@ class LegacyInfos(dict[str, Any]):
         [None, {}]
     """
 
-    # No __init__: a call of it would cost as much as all the rest.
-    __slots__ = ()
+    # There is no __init__, and nothing like __setitem__ and __delitem__: in Python they would cost
+    # as much as all the rest.
+    __slots__ = ("_source",)
+
+    _source: dict[str, Any]
 
     def _final_observation(self) -> npt.NDArray[np.object_]:
         """The last observations as an object array, None where no episode has ended."""
-        final_obs, mask = dict.__getitem__(self, "final_obs"), dict.__getitem__(self, "_final_obs")
+        final_obs, mask = self._source["final_obs"], self._source["_final_obs"]
         if isinstance(final_obs, np.ndarray) and final_obs.dtype == object:
             return final_obs
         # The compiled engine's dense batch.
@@ -123,6 +123,11 @@ class LegacyInfos(dict[str, Any]):
         for i in np.flatnonzero(mask).tolist():
             observations[i] = final_obs[i]
         return observations
+
+    def _final_info(self) -> FinalInfos:
+        """The last infos, readable in both ways."""
+        source = self._source
+        return FinalInfos.from_merged(source.get("final_info", {}), source["_final_obs"])
 
     def _build(self) -> LegacyInfos:
         """Build what is not built yet."""
@@ -137,9 +142,8 @@ class LegacyInfos(dict[str, Any]):
         """Return a value."""
         value = dict.__getitem__(self, key)
         if value is _LATER:
-            self[key] = value = self._final_observation()
-        elif key == "final_info" and type(value) is dict:
-            self[key] = value = FinalInfos.from_merged(value, dict.__getitem__(self, "_final_obs"))
+            value = self._final_info() if key == "final_info" else self._final_observation()
+            self[key] = value
         return value
 
     def get(self, key: str, default: Any = None) -> Any:
@@ -176,11 +180,6 @@ class LegacyInfos(dict[str, Any]):
     def values(self) -> ValuesView[Any]:  # type: ignore[override]
         """The view of values."""
         return dict.values(self._build())
-
-    def __delitem__(self, key: str) -> None:
-        """Remove a key; the others keep their values."""
-        self._build()
-        super().__delitem__(key)
 
     def popitem(self) -> tuple[str, Any]:
         """Remove the last key and return it with its value."""

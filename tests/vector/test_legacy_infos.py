@@ -174,12 +174,14 @@ def test_comparing_and_showing():
     assert repr(infos) == repr(plain)
     assert str(infos) == str(plain)
     keys = ("extra", "other")
-    small = with_legacy_names({"final_obs": 1, "_final_obs": [], "final_info": 2, "extra": 3})
-    for key in ("final_observation", "_final_observation", "_final_info"):
-        small.pop(key, None)
-    assert small == {"final_obs": 1, "_final_obs": [], "final_info": 2, "extra": 3}
-    assert small == {"final_obs": 1, "_final_obs": [], "final_info": 2, "extra": 3}
-    assert small != {"extra": 3}
+    small = with_legacy_names({"final_obs": np.zeros((0, 2)), "_final_obs": [], "extra": 3})
+    for key in ALL:
+        if key != "extra":
+            small.pop(key)
+    assert type(small) is LegacyInfos
+    assert small == {"extra": 3}
+    assert dict.__eq__({"extra": 3}, small)
+    assert small != {"extra": 4}
     assert (small != small.copy()) is False
     assert [small.get(key) for key in keys] == [3, None]
     with pytest.raises(TypeError):
