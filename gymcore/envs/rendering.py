@@ -135,10 +135,12 @@ class Renderer:
 
 
 def draw_frame(surface: pygame.Surface, frame: NDArray[np.uint8]) -> None:
-    """Draw a finished frame [height, width, 3] uint8 of the surface's size."""
+    """Draw a finished frame [height, width, 3] uint8, scaled if the surface has another size."""
     pygame = load_pygame()
     height, width = frame.shape[:2]
     pixels = pygame.image.frombuffer(np.ascontiguousarray(frame), (width, height), "RGB")
+    if surface.get_size() != (width, height):
+        pixels = pygame.transform.smoothscale(pixels, surface.get_size())
     surface.blit(pixels, (0, 0))
 
 

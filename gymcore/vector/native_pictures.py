@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Frame = npt.NDArray[np.uint8]
 
+# Height and width that a window may take: larger batches are shown smaller.
+WINDOW_ROOM = (840, 1280)
+
 
 class Pictures:
     """Draws a native vector environment, and has its window if there is one."""
@@ -43,7 +46,9 @@ class Pictures:
 
         frame = self.tiled(envs, None)
         if self._window is None:
-            height, width = frame.shape[:2]
+            sides = frame.shape[:2]
+            scale = min(1.0, WINDOW_ROOM[0] / sides[0], WINDOW_ROOM[1] / sides[1])
+            height, width = (max(1, round(side * scale)) for side in sides)
             title = repr(envs) if envs.spec is None else f"{envs.spec.id} x {envs.num_envs}"
             fps = envs.metadata["render_fps"]
             self._window = Renderer(draw_frame, (width, height), fps, "human", title)

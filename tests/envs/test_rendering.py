@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gymcore import error
-from gymcore.envs.rendering import Renderer
+from gymcore.envs.rendering import Renderer, draw_frame
 from gymcore.envs.window import load_pygame
 
 ROOT = Path(error.__file__).parents[1]
@@ -237,3 +237,14 @@ class TestHuman:
         peer.close()  # quits all of pygame
         assert renderer.render() is None
         renderer.close()
+
+
+def test_a_finished_frame_is_scaled_to_the_surface():
+    pygame = pytest.importorskip("pygame", reason="pygame is not installed")
+    frame = np.zeros((20, 40, 3), np.uint8)
+    frame[:, 20:] = 200
+    surface = pygame.Surface((20, 10))
+    draw_frame(surface, frame)
+    pixels = pygame.surfarray.array3d(surface).swapaxes(0, 1)
+    assert pixels[5, 2].tolist() == [0, 0, 0]
+    assert pixels[5, 17].tolist() == [200, 200, 200]
