@@ -10,8 +10,8 @@ from libc.string cimport memchr
 from gymcore_ext.actions cimport checked_actions
 from gymcore_ext.arrays cimport ArrayRing, array_pointer, check_apart
 from gymcore_ext.engine cimport (
-    DISABLED, SAME_STEP, SINGLE, advance, flag_t, kernel_t, lanes_t, outputs_t, pool_free, pool_new, pool_run, pool_t,
-    reset_lanes, roll,
+    DISABLED, NEXT_STEP, SAME_STEP, SINGLE, STREAM_BYTES, STREAM_SIZE, advance, flag_t, kernel_t, lanes_t,
+    outputs_t, pool_free, pool_new, pool_run, pool_t, reset_lanes, roll,
 )
 from gymcore_ext.lane_memory cimport MAX_NUMBERS, LaneMemory
 
@@ -99,6 +99,8 @@ cdef class Batch(LaneMemory):
         cdef const kernel_t* facts = self.lanes.kernel
         if num_threads < 1:
             raise errors.InvalidArgument(f"num_threads: expected at least 1, got {num_threads}")
+        if mode not in (NEXT_STEP, SAME_STEP, DISABLED, SINGLE) or (mode == SINGLE and num_envs != 1):
+            raise errors.InvalidArgument(f"mode: expected 0, 1, 2, or 3 with one lane, got {mode} with {num_envs}")
         if limit < 0:
             raise errors.InvalidArgument(f"limit: expected 0 for none or a positive number of steps, got {limit}")
         self.num_threads = num_threads
@@ -160,6 +162,9 @@ cdef class Batch(LaneMemory):
         cdef rollout_t job
         cdef int64_t count
         job.lanes = &self.lanes
+        out.streamed = (
+            self.lanes.kernel.observation_size <= STREAM_SIZE
+            and 4 * self.lanes.kernel.observation_size * self.lanes.num_envs * max(steps, 1) > STREAM_BYTES)
         job.actions = actions
         job.out = out
         job.steps = steps
@@ -323,6 +328,7 @@ cdef class Batch(LaneMemory):
         self._enter(True)
         try:
             observation = self.observations.take(<void**> &out.observations)
+            out.streamed = False
             out.rewards = &reward
             out.terminated = &terminated
             out.truncated = &truncated

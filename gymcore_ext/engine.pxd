@@ -63,6 +63,8 @@ cdef extern from "lane_math.h":
 cdef extern from "platform.h":
     void prefetch "gymcore_prefetch"(const void* address) noexcept nogil
     void prefetch_range "gymcore_prefetch_range"(const void* address, int64_t bytes) noexcept nogil
+    void stream "gymcore_stream"(void* target, const void* source, int64_t bytes) noexcept nogil
+    void stream_fence "gymcore_stream_fence"() noexcept nogil
 
 
 cdef extern from "lifecycle.h":
@@ -101,6 +103,10 @@ cdef enum:
     ROLL_BLOCK = 4096
     # Lanes from which on a batch is too large for the second-level cache.
     PREFETCH_LANES = 16384
+    # Observations of at most this many numbers are streamed when a call writes more than STREAM_BYTES of them: they
+    # would push everything else out of the caches, and be pushed out themselves before anybody reads them.
+    STREAM_SIZE = 16
+    STREAM_BYTES = 8 << 20
 
 # What happens to a lane after it ended. SINGLE leaves everything to the caller: the batch of one behind `make`.
 cdef enum:
@@ -127,6 +133,7 @@ ctypedef struct lanes_t:
 
 
 ctypedef struct outputs_t:
+    bint streamed              # write observations and rewards past the caches
     float* observations
     double* rewards
     uint8_t* terminated
@@ -226,10 +233,33 @@ cdef inline void prefetch_block(
     prefetch_range(self.elapsed + lo, 4 * n)
     prefetch_range(self.ended + lo, n)
     prefetch_range(<const char*> actions + action_bytes * lo, action_bytes * n)
-    prefetch_range(out.observations + size * lo, 4 * size * n)
-    prefetch_range(out.rewards + lo, 8 * n)
+    if not out.streamed:
+        prefetch_range(out.observations + size * lo, 4 * size * n)
+        prefetch_range(out.rewards + lo, 8 * n)
     prefetch_range(out.terminated + lo, n)
     prefetch_range(out.truncated + lo, n)
+
+
+cdef inline int64_t advance_streamed(
+    const lanes_t* self, const void* actions, const outputs_t* out, int64_t lo, int64_t hi
+) noexcept nogil:
+    """`advance` for results that no cache can hold: a block at a time in a scratch, then past the caches."""
+    cdef float[BLOCK * STREAM_SIZE] observations
+    cdef double[BLOCK] rewards
+    cdef int64_t count = 0, block = lo, end, size = self.kernel.observation_size
+    cdef outputs_t here = out[0]
+    while block < hi:
+        end = min(block + BLOCK, hi)
+        if self.num_envs >= PREFETCH_LANES and end < hi:
+            prefetch_block(self, actions, out, end, min(end + BLOCK, hi))
+        here.observations = observations - block * size
+        here.rewards = rewards - block
+        count += advance_block(self, actions, &here, block, end)
+        stream(out.observations + block * size, observations, 4 * size * (end - block))
+        stream(out.rewards + block, rewards, 8 * (end - block))
+        block = end
+    stream_fence()
+    return count
 
 
 cdef inline int64_t advance(
@@ -237,6 +267,8 @@ cdef inline int64_t advance(
 ) noexcept nogil:
     """Step lanes [lo, hi); return how many episodes ended."""
     cdef int64_t count = 0, block = lo
+    if out.streamed:
+        return advance_streamed(self, actions, out, lo, hi)
     while block < hi:
         # A large batch streams through main memory in a dozen short pieces a block, too short for the processor's own
         # prefetcher: at a million lanes of CartPole a third of the time was waiting.
@@ -255,6 +287,7 @@ cdef inline int64_t roll(
     cdef int64_t size = self.kernel.observation_size
     cdef int64_t action_bytes = width * (4 * self.kernel.action_size if self.kernel.action_size else 8)
     cdef outputs_t here
+    here.streamed = out.streamed
     here.ended = NULL
     here.episode_returns = NULL
     here.episode_lengths = NULL

@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #if defined(__FAST_MATH__)
 #error "gymcore promises the same bits everywhere: build it without -ffast-math"
@@ -57,6 +60,28 @@ static inline void gymcore_prefetch(const void *address)
     __builtin_prefetch(address, 1);
 #else
     (void)address;
+#endif
+}
+
+/* Copy past the caches: for results of tens of megabytes, whose lines need not be read before they are written. Another
+ * thread sees them after gymcore_stream_fence. */
+static inline void gymcore_stream(void *target, const void *source, int64_t bytes)
+{
+#if defined(__SSE2__)
+    if ((((uintptr_t)target | (uintptr_t)bytes) & 15) == 0) {
+        for (int64_t offset = 0; offset < bytes; offset += 16)
+            _mm_stream_si128((__m128i *)((char *)target + offset),
+                             _mm_loadu_si128((const __m128i *)((const char *)source + offset)));
+        return;
+    }
+#endif
+    memcpy(target, source, (size_t)bytes);
+}
+
+static inline void gymcore_stream_fence(void)
+{
+#if defined(__SSE2__)
+    _mm_sfence();
 #endif
 }
 
