@@ -1,4 +1,4 @@
-"""Results of more than eight megabytes are written past the caches: the same bytes as any others."""
+"""Results of over eight megabytes are written past the caches: the same bytes as any others."""
 
 import numpy as np
 import pytest
