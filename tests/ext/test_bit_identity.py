@@ -107,12 +107,20 @@ def test_threads_with_more_lanes_than_a_chunk(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_lanes_beyond_the_prefetch_threshold(name: str) -> None:
-    # From 16384 lanes on the next lanes' memory is asked for ahead.
-    actions = actions_of(name, 16500, 4)
-    whole = record(name, actions, seed=9, limit=3)
-    part = record(name, np.ascontiguousarray(actions[:, 16350:]), seed=9 + 16350, limit=3)
-    assert_same_bytes(lanes_of(whole, 16350, 16500), part)
+def test_batches_and_results_too_large_for_the_caches(name: str) -> None:
+    """Memory of such lanes is asked for ahead, and such results are written past the caches."""
+    lanes, steps, part = 16501, 70, 16350
+    actions = actions_of(name, lanes, steps)
+    whole = record(name, actions, seed=9, limit=LIMIT, mode=SAME_STEP)
+    assert whole["observations"].nbytes > 8 << 20
+    small = record(
+        name, np.ascontiguousarray(actions[:, part:]), seed=9 + part, limit=LIMIT, mode=SAME_STEP
+    )
+    assert small["observations"].nbytes < 1 << 20
+    assert_same_bytes(lanes_of(whole, part, lanes), small)
+    assert_same_bytes(
+        record(name, actions, seed=9, limit=LIMIT, mode=SAME_STEP, num_threads=2), whole
+    )
 
 
 def changed_parameters(name: str, lanes: int) -> npt.NDArray[np.float64]:
