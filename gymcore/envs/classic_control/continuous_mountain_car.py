@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gymcore import spaces
+from gymcore.envs.classic_control.mountain_car import MountainCarPicture
 from gymcore.envs.native import NativeContinuousEnv
 from gymcore.envs.native_parameters import Parameter, as_positive
 from gymcore.vector.native_vector_env import NativeVectorEnv
 
 
-class Continuous_MountainCarEnv(NativeContinuousEnv):
+class Continuous_MountainCarEnv(MountainCarPicture, NativeContinuousEnv):
     """A car in a valley, pushed by a force between -1 and 1.
 
     Equations: Moore (1990). State and observation are float32, as Gymnasium computes them.
@@ -57,21 +57,6 @@ class Continuous_MountainCarEnv(NativeContinuousEnv):
         self.high_state = np.array([self.max_position, self.max_speed], np.float32)
         self.observation_space = spaces.Box(self.low_state, self.high_state, dtype=np.float32)
         self.action_space = spaces.Box(self.min_action, self.max_action, (1,), np.float32)
-
-    @classmethod
-    def draw(cls) -> Callable[..., None]:
-        """The function that draws a MountainCar."""
-        from gymcore.envs.classic_control.drawing import draw_mountain_car
-
-        return draw_mountain_car
-
-    def scene(self) -> dict[str, Any]:
-        """Where the flag stands, and the ends of the track."""
-        return {
-            "goal_position": self.goal_position,
-            "min_position": self.min_position,
-            "max_position": self.max_position,
-        }
 
 
 class Continuous_MountainCarVectorEnv(NativeVectorEnv):

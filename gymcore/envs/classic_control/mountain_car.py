@@ -13,7 +13,30 @@ from gymcore.envs.native_parameters import Parameter, as_positive
 from gymcore.vector.native_vector_env import NativeVectorEnv
 
 
-class MountainCarEnv(NativeDiscreteEnv):
+class MountainCarPicture:
+    """The picture of both mountain cars: a hill, a car and a flag."""
+
+    goal_position: Any
+    min_position: Any
+    max_position: Any
+
+    @classmethod
+    def draw(cls) -> Callable[..., None]:
+        """The function that draws a MountainCar."""
+        from gymcore.envs.classic_control.drawing import draw_mountain_car
+
+        return draw_mountain_car
+
+    def scene(self) -> dict[str, Any]:
+        """Where the flag stands, and the ends of the track."""
+        return {
+            "goal_position": self.goal_position,
+            "min_position": self.min_position,
+            "max_position": self.max_position,
+        }
+
+
+class MountainCarEnv(MountainCarPicture, NativeDiscreteEnv):
     """A car in a valley with three actions: push left, coast, push right.
 
     Equations: Moore (1990), in the constants of Sutton and Barto's book.
@@ -62,21 +85,6 @@ class MountainCarEnv(NativeDiscreteEnv):
         self.high = np.array([self.max_position, self.max_speed], np.float32)
         self.observation_space = spaces.Box(self.low, self.high, dtype=np.float32)
         self.action_space = spaces.Discrete(3)
-
-    @classmethod
-    def draw(cls) -> Callable[..., None]:
-        """The function that draws a MountainCar."""
-        from gymcore.envs.classic_control.drawing import draw_mountain_car
-
-        return draw_mountain_car
-
-    def scene(self) -> dict[str, Any]:
-        """Where the flag stands, and the ends of the track."""
-        return {
-            "goal_position": self.goal_position,
-            "min_position": self.min_position,
-            "max_position": self.max_position,
-        }
 
     def get_keys_to_action(self) -> dict[tuple[int, ...], int]:
         """Arrow keys (pygame key codes) for `gymcore.utils.play`."""
