@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import os
+from importlib.machinery import EXTENSION_SUFFIXES
 
 __all__ = ["get_include"]
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+# Python finds the sources first in the folder of a checkout, whatever is installed.
+if not any(os.path.exists(os.path.join(_HERE, f"batch{suffix}")) for suffix in EXTENSION_SUFFIXES):
+    raise ImportError(
+        f"{_HERE} holds sources that are not compiled for this Python. To use an installed "
+        "gymcore, start Python elsewhere; to work on the sources, run `pip install -e .` in theirs."
+    )
 
 
 def get_include() -> str:
@@ -21,4 +31,4 @@ def get_include() -> str:
         >>> os.path.exists(os.path.join(gymcore_ext.get_include(), "lanes.h"))
         True
     """
-    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
+    return os.path.join(_HERE, "include")

@@ -89,6 +89,19 @@ def test_the_package_is_all_of_the_python_files_and_nothing_else(installed):
     assert {name.split("/")[0] for name in installed} == {"gymcore", "gymcore_ext"}
 
 
+def test_sources_that_are_not_compiled_say_so(checkout, installed):
+    done = subprocess.run(
+        [sys.executable, "-c", "import gymcore as gym; gym.make('CartPole-v1')"],
+        cwd=checkout / "library",
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "sources that are not compiled for this Python" in done.stderr
+    assert "pip install -e ." in done.stderr
+
+
 def test_git_tracks_no_build_products():
     if not (ROOT / ".git").exists():
         pytest.skip("git: this is no clone, nothing is tracked")
