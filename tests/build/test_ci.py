@@ -1,0 +1,56 @@
+""".ci/run: the commands of README and CONTRIBUTING are the ones that it runs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / ".ci" / "run"
+
+
+def test_it_finds_the_readmes_test_command():
+    (pattern,) = re.findall(r"grep -E '([^']+)' README.md", SCRIPT.read_text())
+    found = [
+        line for line in (ROOT / "README.md").read_text().splitlines() if re.search(pattern, line)
+    ]
+    assert found == [
+        'python3 -m venv .venv && .venv/bin/pip install -e ".[all,test]" && .venv/bin/pytest'
+    ]
+
+
+def test_it_runs_the_linters_and_types_that_contributing_names():
+    table = (ROOT / "CONTRIBUTING.md").read_text()
+    (lint,) = re.findall(r"^\| lint \| `(.*)` \|$", table, flags=re.M)
+    (types,) = re.findall(r"^\| types \| `(.*)` \|$", table, flags=re.M)
+    script = SCRIPT.read_text()
+    for command in [*lint.split(" && "), types]:
+        assert re.search(rf"^\s+(\.venv/bin/)?{re.escape(command)}$", script, flags=re.M), command
+
+
+def test_every_stage_is_a_function():
+    done = subprocess.run(
+        ["bash", str(SCRIPT), "--list"], check=True, stdout=subprocess.PIPE, text=True, timeout=30
+    )
+    stages = done.stdout.split()
+    assert {"tests", "lint", "types", "sanitizers", "distributions", "wheel"} <= set(stages)
+    for stage in stages:
+        assert re.search(rf"^{stage}\(\) {{$", SCRIPT.read_text(), flags=re.M), stage
+
+
+def test_a_failing_stage_fails_the_run(tmp_path):
+    """The script as it is, with stages of our own: the second one fails half way."""
+    head, rest = SCRIPT.read_text().split("# --- what the machine must have", 1)
+    loop = rest[rest.index('for stage in "${STAGES[@]}"') :]
+    ours = "good() { echo fine; }\nbad() { false; echo not reached; }\nSTAGES=(good bad good)\n"
+    script = tmp_path / ".ci" / "run"
+    script.parent.mkdir()
+    script.write_text(head + ours + loop)
+    done = subprocess.run(
+        ["bash", str(script)], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 1
+    assert "ci: stage bad FAILED with exit code 1" in done.stderr
+    assert "not reached" not in done.stdout
+    assert done.stdout.count("fine") == 1
