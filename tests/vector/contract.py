@@ -5,6 +5,7 @@ A new backend is one more entry of `BACKENDS`.
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
@@ -126,6 +127,17 @@ def outputs(envs: Any, *lead: int) -> dict[str, Any]:
 def own_threads() -> int:
     """How many threads the operating system counts in this process."""
     return len(os.listdir("/proc/self/task"))
+
+
+def settled_threads() -> int:
+    """How many threads there are when none of what earlier tests left is still ending."""
+    gc.collect()
+    count, since = own_threads(), time.monotonic()
+    while time.monotonic() - since < 0.25:
+        time.sleep(0.005)
+        if own_threads() != count:
+            count, since = own_threads(), time.monotonic()
+    return count
 
 
 def threads_settle_at(count: int) -> bool:

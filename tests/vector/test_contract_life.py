@@ -16,8 +16,8 @@ from tests.vector.contract import (
     ActionsThatTakeTime,
     draw_actions,
     outputs,
-    own_threads,
     same_bytes,
+    settled_threads,
     single_envs,
     stagger,
     threads_settle_at,
@@ -129,7 +129,7 @@ def test_10_3_with_block(make, backend):
 
 
 def test_10_4_collected_without_close(env_id, backend, mode):
-    threads = own_threads()
+    threads = settled_threads()
     envs = gym.make_vec(
         env_id,
         num_envs=3,

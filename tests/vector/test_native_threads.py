@@ -18,8 +18,8 @@ from tests.vector.contract import (
     draw_actions,
     make_envs,
     outputs,
-    own_threads,
     same_bytes,
+    settled_threads,
     threads_settle_at,
 )
 
@@ -51,7 +51,7 @@ def script(code, *, timeout=120):
 
 @pytest.mark.parametrize("num_threads", [1, 2, 3, 7])
 def test_threads_begin_with_the_first_step_and_end_with_close(num_threads):
-    before = own_threads()
+    before = settled_threads()
     envs = threaded(num_threads)
     assert threads_settle_at(before)
     envs.reset(seed=1)
@@ -64,7 +64,7 @@ def test_threads_begin_with_the_first_step_and_end_with_close(num_threads):
 
 
 def test_threads_end_with_the_environment():
-    before = own_threads()
+    before = settled_threads()
     envs = threaded(3)
     envs.reset(seed=1)
     kept = envs.step(draw_actions(envs))
@@ -87,7 +87,7 @@ def test_more_threads_than_lanes():
 
 
 def test_two_hundred_environments_come_and_go():
-    before = own_threads()
+    before = settled_threads()
     files = len(os.listdir("/proc/self/fd"))
     for i in range(200):
         envs = threaded(2, num_envs=100 + i)
