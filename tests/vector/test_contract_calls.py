@@ -103,6 +103,7 @@ def test_5_6_the_first_reset_takes_every_lane(make, backend, mode):
     envs = make(backend, mode)
     with pytest.raises(error.ResetNeeded, match="reset_mask"):
         envs.reset(seed=1, options={"reset_mask": MASK})
+    assert envs.np_random_seed[1] != 2
     with pytest.raises(error.ResetNeeded):
         envs.step(draw_actions(envs))
     everyone = {"reset_mask": np.ones(3, dtype=bool)}
