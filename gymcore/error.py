@@ -8,6 +8,7 @@ code that catches that keeps working.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -118,6 +119,80 @@ class ClosedEnvironmentError(Error):
 
 class ConcurrentUseError(Error, RuntimeError):
     """Two threads called the same object at once."""
+
+
+class ForkedProcessError(Error, RuntimeError):
+    """A vector environment was used in a forked child of the process that owns its workers."""
+
+
+# Sub-environments and worker processes
+
+
+class EnvironmentFailed(Error):
+    """Environments of a batch raised an exception.
+
+    What is raised is also of the class of their exception, so that `except ValueError` (or whatever
+    they raise) catches it.
+
+    Attributes:
+        lanes: Indices of the environments.
+        traceback: Text of the traceback, in a worker process where there is one.
+        exit_code: None; of the process, if it died (`WorkerDied`).
+    """
+
+    exit_code: int | None = None
+
+    def __init__(self, message: str, lanes: Sequence[int] = (), traceback: str = "") -> None:
+        """Keep the parts of the message.
+
+        Args:
+            message: What happened, without the traceback.
+            lanes: Indices of the environments.
+            traceback: Text of the traceback.
+        """
+        # Not super(): the class of the environment's exception may want other arguments.
+        Exception.__init__(self, message)
+        self.message = message
+        self.lanes = list(lanes)
+        self.traceback = traceback
+
+    def __str__(self) -> str:
+        """Return the message and, below it, the traceback."""
+        return f"{self.message}\n\n{self.traceback}" if self.traceback else self.message
+
+
+class WorkerDied(EnvironmentFailed):
+    """A worker process ended by itself or was killed.
+
+    Attributes:
+        exit_code: Of the process; `-9` for one that signal 9 killed, None if it is not known.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        lanes: Sequence[int] = (),
+        traceback: str = "",
+        exit_code: int | None = None,
+    ) -> None:
+        """Keep the parts of the message, and the exit code."""
+        super().__init__(message, lanes, traceback)
+        self.exit_code = exit_code
+
+
+class WorkerTimeout(Error, TimeoutError):
+    """Worker processes have not answered in time; the vector environment can still be used.
+
+    Also a `multiprocessing.TimeoutError` and a `TimeoutError`.
+
+    Attributes:
+        lanes: Indices of the environments whose results are missing.
+    """
+
+    def __init__(self, message: str, lanes: Sequence[int] = ()) -> None:
+        """Keep the message and the lanes."""
+        super().__init__(message)
+        self.lanes = list(lanes)
 
 
 class _PendingCallError(Error):

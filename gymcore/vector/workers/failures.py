@@ -1,0 +1,269 @@
+"""What goes wrong in environments and worker processes, as exceptions of the parent."""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+import pickle
+import traceback
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from gymcore.error import EnvironmentFailed, WorkerDied, WorkerTimeout
+
+__all__ = [
+    "Failure",
+    "describe_failure",
+    "environment_failed",
+    "failures_raised",
+    "shown_lanes",
+    "worker_died",
+    "worker_timeout",
+]
+
+_MOST_SHOWN = 8
+
+
+class Failure(NamedTuple):
+    """An exception of one environment, as it travels between processes.
+
+    Attributes:
+        lane: Index of the environment in the whole batch.
+        call: What it was doing: "reset", "step", "render", ...
+        kind: Name of the exception's class.
+        message: `str(exception)`.
+        traceback: Text of the traceback.
+        pickled_class: The class, or None where it does not pickle.
+        pickled: The exception itself, or None where it does not pickle.
+    """
+
+    lane: int
+    call: str
+    kind: str
+    message: str
+    traceback: str
+    pickled_class: bytes | None
+    pickled: bytes | None
+
+
+def describe_failure(lane: int, call: str, exception: BaseException) -> Failure:
+    """Return a failure that can be pickled, whatever the exception is.
+
+    Args:
+        lane: Index of the environment in the whole batch.
+        call: What it was doing.
+        exception: What it raised.
+    """
+    return Failure(
+        lane,
+        call,
+        type(exception).__name__,
+        _text(exception),
+        _traceback_text(exception),
+        _pickled(type(exception)),
+        _pickled(exception),
+    )
+
+
+def failures_raised(failures: Sequence[Failure]) -> EnvironmentFailed:
+    """Return the exception for failures that came from worker processes.
+
+    Args:
+        failures: At least one; the first one decides what else the exception is.
+    """
+    first = failures[0]
+    kind = _loaded(first.pickled_class)
+    original = _loaded(first.pickled)
+    error = environment_failed(
+        [failure.lane for failure in failures],
+        first.call,
+        original if isinstance(original, BaseException) else None,
+        "\n".join(failure.traceback for failure in failures),
+        kind=kind if isinstance(kind, type) else None,
+        name=first.kind,
+        text=first.message,
+    )
+    if isinstance(original, BaseException):
+        error.__cause__ = original
+    return error
+
+
+def environment_failed(
+    lanes: Sequence[int],
+    call: str,
+    exception: BaseException | None,
+    traceback_text: str | None = None,
+    *,
+    kind: type | None = None,
+    name: str | None = None,
+    text: str | None = None,
+) -> EnvironmentFailed:
+    """Return the exception to raise for an exception of environments.
+
+    Args:
+        lanes: Indices of the environments.
+        call: What they were doing: "reset", "step", ...
+        exception: What the first of them raised; None if it could not be brought here.
+        traceback_text: Its traceback as text; None leaves it out (it is chained in this process).
+        kind: Its class, where the exception itself is not here.
+        name: Name of its class, where the class is not here.
+        text: Its message, where it is not here.
+
+    Returns:
+        An `EnvironmentFailed` that is also of the exception's class, where Python can combine the
+        two.
+
+    Example:
+        >>> error = environment_failed([3], "step", ValueError("no fuel"))
+        >>> str(error), isinstance(error, ValueError), error.lanes
+        ('environment 3 raised ValueError in step: no fuel', True, [3])
+    """
+    if exception is not None:
+        kind = type(exception)
+        text = _text(exception) if text is None else text
+    if kind is not None:
+        name = kind.__name__
+    message = f"{shown_lanes(lanes)} raised {name} in {call}{f': {text}' if text else ''}"
+    combined = _combined(kind) if kind is not None else EnvironmentFailed
+    try:
+        return combined(message, lanes, traceback_text or "")
+    except Exception:  # a class with a constructor of its own kind
+        return EnvironmentFailed(message, lanes, traceback_text or "")
+
+
+def worker_died(
+    lanes: Sequence[int], call: str, exit_code: int | None, worker: int, traceback_text: str = ""
+) -> WorkerDied:
+    """Return the exception for a worker process that ended.
+
+    Args:
+        lanes: Indices of the environments it had.
+        call: What was going on.
+        exit_code: As `multiprocessing.Process.exitcode`; None if unknown.
+        worker: Index of the worker.
+        traceback_text: What it could still tell.
+    """
+    return WorkerDied(
+        f"worker {worker} with {shown_lanes(lanes)} died in {call}: {_exit_text(exit_code)}",
+        lanes,
+        traceback_text,
+        exit_code,
+    )
+
+
+class _WorkerTimeout(WorkerTimeout, multiprocessing.TimeoutError):
+    """Where `multiprocessing` is loaded anyway, its class of time-outs too."""
+
+
+_WorkerTimeout.__name__ = _WorkerTimeout.__qualname__ = "WorkerTimeout"
+
+
+def worker_timeout(lanes: Sequence[int], call: str, seconds: float) -> WorkerTimeout:
+    """Return the exception for results that have not come in time.
+
+    Args:
+        lanes: Indices of the environments whose results are missing.
+        call: What was going on.
+        seconds: How long was waited.
+    """
+    plural = "s" if seconds != 1 else ""
+    return _WorkerTimeout(
+        f"The call to `{call}` has timed out after {seconds:g} second{plural}: no result "
+        f"of {shown_lanes(lanes)}. The vector environment can still be used; late results are "
+        "dropped.",
+        lanes,
+    )
+
+
+def shown_lanes(lanes: Sequence[int]) -> str:
+    """Return "environment 3" or "environments 0-4, 9", shortened where there are many pieces."""
+    if len(lanes) == 1:
+        return f"environment {lanes[0]}"
+    pieces: list[str] = []
+    ordered = sorted(lanes)
+    start = 0
+    for i in range(1, len(ordered) + 1):
+        if i == len(ordered) or ordered[i] != ordered[i - 1] + 1:
+            first, last = ordered[start], ordered[i - 1]
+            pieces.append(f"{first}" if first == last else f"{first}-{last}")
+            start = i
+    if len(pieces) > _MOST_SHOWN:
+        pieces = [*pieces[:_MOST_SHOWN], "..."]
+    return f"environments {', '.join(pieces)}"
+
+
+@functools.lru_cache(maxsize=256)
+def _combined(kind: type) -> type[EnvironmentFailed]:
+    """Return a subclass of both, or EnvironmentFailed where there can be none."""
+    if not issubclass(kind, Exception) or issubclass(kind, EnvironmentFailed):
+        return EnvironmentFailed
+    try:
+        return type(
+            kind.__name__,
+            (EnvironmentFailed, kind),
+            {
+                "__doc__": f"{kind.__name__} of an environment in a batch.",
+                "__module__": kind.__module__,
+                "__reduce__": _reduce_combined,
+                "_kind": kind,
+            },
+        )
+    except TypeError:
+        return EnvironmentFailed
+
+
+def _reduce_combined(self: Any) -> tuple[Any, ...]:
+    return _rebuilt, (self._kind, self.message, self.lanes, self.traceback)
+
+
+def _rebuilt(
+    kind: type, message: str, lanes: Sequence[int], traceback_text: str
+) -> EnvironmentFailed:
+    return _combined(kind)(message, lanes, traceback_text)
+
+
+def _exit_text(exit_code: int | None) -> str:
+    if exit_code is None:
+        return "its exit code is not known"
+    if exit_code < 0:
+        import signal
+
+        try:
+            return f"killed by {signal.Signals(-exit_code).name} (exit code {exit_code})"
+        except ValueError:
+            pass
+    return f"exit code {exit_code}"
+
+
+def _text(exception: BaseException) -> str:
+    try:
+        return str(exception)
+    except Exception as problem:
+        return f"<its message cannot be shown: {type(problem).__name__}>"
+
+
+def _traceback_text(exception: BaseException) -> str:
+    try:
+        lines = traceback.format_exception(type(exception), exception, exception.__traceback__)
+    except Exception:  # an exception whose own methods fail
+        lines = [*traceback.format_tb(exception.__traceback__), type(exception).__name__]
+    return "".join(lines).rstrip()
+
+
+def _pickled(thing: Any) -> bytes | None:
+    """Return the pickle of a class or exception, or None where it would not come back."""
+    try:
+        data = pickle.dumps(thing)
+        pickle.loads(data)
+    except Exception:
+        return None
+    return data
+
+
+def _loaded(data: bytes | None) -> Any:
+    if data is None:
+        return None
+    try:
+        return pickle.loads(data)
+    except Exception:
+        return None
