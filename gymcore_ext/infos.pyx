@@ -23,9 +23,6 @@ cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
     bint PyUnicode_CheckExact(object value)
 
-cdef extern from "numpy/arrayobject.h":
-    void PyArray_ScalarAsCtype(object scalar, void* place)
-
 cdef object ndarray = np.ndarray
 cdef str FINAL_OBSERVATION = "final_obs"
 cdef str NUMERIC_KINDS = "biufc"
@@ -189,7 +186,7 @@ cdef bint store_as_it_is(cnp.ndarray column, Py_ssize_t env_num, object value) e
         found = PyDict_GetItemWithError(scalar_numbers, type(value))
         if found == NULL or <int> <object> found != typenum:
             return False
-        PyArray_ScalarAsCtype(value, place)
+        cnp.PyArray_ScalarAsCtype(value, place)
         return True
     if typenum == cnp.NPY_BOOL:
         place[0] = <char> number

@@ -1,0 +1,6 @@
+# All of it is for other Cython modules: see info_records.pxd.
+class RecordWriter:
+    def __init__(self) -> None: ...
+
+class RecordReader:
+    def __init__(self) -> None: ...
