@@ -1,0 +1,384 @@
+/* Requests of one parent to its worker processes, and their answers, as words in shared memory.
+ *
+ * Two ways to work, over the same two bells:
+ *   requests    the parent posts one numbered request to some workers and waits until all of them answered it;
+ *   lanes       the parent submits single lanes, each worker takes its own in the order that is fair in time, and the
+ *               parent gathers whichever lanes are ready.
+ *
+ * What makes it survive a process that is killed between any two instructions:
+ *   - No locks. Every word has one writer, except the countdown (replaced only as a whole, together with the number of the
+ *     request it belongs to) and counters that decide when to ring, never what is true.
+ *   - A bell only shortens a wait. Who waits looks at the facts again after every slice of at most GYMCORE_SLICE, so a
+ *     peer that was killed before it rang costs one slice.
+ *   - Facts are published last: an answer or ring entry that can be seen is complete.
+ * Memory of zeros is a channel where nothing was asked. C, not Cython, so that it can be tested with ThreadSanitizer.
+ */
+#ifndef GYMCORE_CHANNEL_H
+#define GYMCORE_CHANNEL_H
+
+#include "wait.h"
+
+#define GYMCORE_LINE 128                /* processors fetch cache lines of 64 bytes in pairs */
+#define GYMCORE_SLICE ((int64_t)50000000) /* nanoseconds between looks at signals and at facts without a bell */
+#define GYMCORE_NEVER UINT64_MAX
+#define GYMCORE_PATIENCE 64             /* mean steps that a lane can be ahead of, or behind, its worker's clock */
+
+/* Lines that all share. */
+typedef struct {
+    gymcore_word bell; /* workers sleep on it */
+    char pad0[GYMCORE_LINE - 4];
+    gymcore_word parent_bell, parent_asleep;
+    gymcore_word64 wake_at; /* `completed` that the parent wants to hear of */
+    char pad1[GYMCORE_LINE - 16];
+    gymcore_word64 countdown; /* request << 32 | workers that have not answered */
+    gymcore_word64 completed; /* lanes completed so far */
+    char pad2[GYMCORE_LINE - 16];
+} gymcore_bells;
+
+/* One for each worker: a line that the parent writes and one that the worker writes. */
+typedef struct {
+    gymcore_word64 inbox;  /* request << 32 | operation */
+    gymcore_word64 head;   /* ring entries that the parent has seen */
+    gymcore_word activity; /* changes whenever there is something new for this worker */
+    gymcore_word submissions; /* changes whenever lanes were submitted */
+    char pad0[GYMCORE_LINE - 24];
+    gymcore_word64 answer; /* request << 32 | status */
+    gymcore_word64 tail;   /* ring entries that are written */
+    gymcore_word asleep;
+    gymcore_word idle_at; /* `submissions` at which no lane was left */
+    double clock; /* time used by the lane taken last */
+    double mean;  /* seconds of a step */
+    char pad1[GYMCORE_LINE - 40];
+} gymcore_desk;
+
+/* Where things are, as one process sees them. Lanes lo[k] <= lane < hi[k] are worker k's. */
+typedef struct {
+    gymcore_bells *bells;
+    gymcore_desk *desks;
+    double *used;         /* [num_envs] seconds, by the lane's worker */
+    gymcore_word *asked;  /* [num_envs] number of the lane's last submission, by the parent */
+    gymcore_word *taken;  /* [num_envs] number that was taken last, by the worker (or the parent, in its stead) */
+    gymcore_word64 *ring; /* [2 * num_envs] submission << 32 | lane; worker k's part begins at 2 * lo[k] */
+    int64_t num_workers, num_envs;
+    const int64_t *lo, *hi;
+} gymcore_channel;
+
+GYMCORE_INLINE int64_t gymcore_channel_bytes(int64_t num_workers, int64_t num_envs)
+{
+    int64_t bytes = (int64_t)sizeof(gymcore_bells) + num_workers * (int64_t)sizeof(gymcore_desk) +
+                    num_envs * (int64_t)(sizeof(double) + 2 * sizeof(uint32_t) + 2 * sizeof(uint64_t));
+    return (bytes + GYMCORE_LINE - 1) / GYMCORE_LINE * GYMCORE_LINE;
+}
+
+GYMCORE_INLINE void gymcore_channel_place(gymcore_channel *c, char *memory)
+{
+    c->bells = (gymcore_bells *)memory;
+    c->desks = (gymcore_desk *)(c->bells + 1);
+    c->used = (double *)(c->desks + c->num_workers);
+    c->ring = (gymcore_word64 *)(c->used + c->num_envs);
+    c->asked = (gymcore_word *)(c->ring + 2 * c->num_envs);
+    c->taken = c->asked + c->num_envs;
+}
+
+/* Bit by which a wake-up selects this worker; workers that share one also share spurious wake-ups. */
+GYMCORE_INLINE uint32_t gymcore_bit(int64_t worker) { return (uint32_t)1 << (worker & 31); }
+
+/* --- bells --------------------------------------------------------------------------------------------------------- */
+
+/* Say that there is something new; the bit to ring by if the worker sleeps, else 0. */
+GYMCORE_INLINE uint32_t gymcore_tell(gymcore_channel *c, int64_t worker)
+{
+    gymcore_increment32(&c->desks[worker].activity);
+    return gymcore_load32(&c->desks[worker].asleep) ? gymcore_bit(worker) : 0;
+}
+
+GYMCORE_INLINE void gymcore_ring_workers(gymcore_channel *c, uint32_t mask)
+{
+    if (mask) {
+        gymcore_increment32(&c->bells->bell);
+        gymcore_wake(&c->bells->bell, mask);
+    }
+}
+
+/* Only the first of several workers makes the system call. */
+GYMCORE_INLINE void gymcore_ring_parent(gymcore_channel *c)
+{
+    if (gymcore_load32(&c->bells->parent_asleep) && gymcore_swap32(&c->bells->parent_asleep, 0)) {
+        gymcore_increment32(&c->bells->parent_bell);
+        gymcore_wake(&c->bells->parent_bell, 1);
+    }
+}
+
+/* --- requests: parent ---------------------------------------------------------------------------------------------- */
+
+/* Ask `count` workers, those with selected[k] != 0 (all, where it is NULL). The countdown is first: a worker may answer
+ * before the next one is asked. */
+static inline void gymcore_post(
+    gymcore_channel *c, uint32_t request, uint32_t operation, const uint8_t *selected, int64_t count)
+{
+    uint32_t mask = 0;
+    gymcore_store64(&c->bells->countdown, (uint64_t)request << 32 | (uint64_t)count);
+    for (int64_t k = 0; k < c->num_workers; k++)
+        if (!selected || selected[k]) {
+            gymcore_store64(&c->desks[k].inbox, (uint64_t)request << 32 | operation);
+            mask |= gymcore_tell(c, k);
+        }
+    gymcore_ring_workers(c, mask);
+}
+
+GYMCORE_INLINE int gymcore_replied(gymcore_channel *c, uint32_t request)
+{
+    return gymcore_load64(&c->bells->countdown) == (uint64_t)request << 32;
+}
+
+GYMCORE_INLINE int gymcore_answered(gymcore_channel *c, int64_t worker, uint32_t request)
+{
+    return gymcore_load64(&c->desks[worker].answer) >> 32 == request;
+}
+
+/* The facts behind the countdown: a worker killed between its answer and its decrement has answered. */
+static inline int gymcore_all_answered(gymcore_channel *c, uint32_t request, const uint8_t *selected)
+{
+    for (int64_t k = 0; k < c->num_workers; k++)
+        if (selected[k] && !gymcore_answered(c, k, request))
+            return 0;
+    return 1;
+}
+
+/* One slice of waiting: 1 when all replied. */
+static inline int gymcore_await_replies(gymcore_channel *c, uint32_t request, int64_t until, int64_t spin)
+{
+    for (; spin > 0; spin--) {
+        if (gymcore_replied(c, request))
+            return 1;
+        gymcore_relax();
+    }
+    uint32_t ticket = gymcore_load32(&c->bells->parent_bell);
+    gymcore_store64(&c->bells->wake_at, GYMCORE_NEVER);
+    gymcore_store32(&c->bells->parent_asleep, 1);
+    if (!gymcore_replied(c, request))
+        gymcore_wait(&c->bells->parent_bell, ticket, 1, until);
+    gymcore_store32(&c->bells->parent_asleep, 0);
+    return gymcore_replied(c, request);
+}
+
+/* --- requests: worker ---------------------------------------------------------------------------------------------- */
+
+static inline int gymcore_lanes_wait(gymcore_channel *c, int64_t worker)
+{
+    gymcore_desk *desk = &c->desks[worker];
+    uint32_t submissions = gymcore_load32(&desk->submissions);
+    if (submissions == desk->idle_at)
+        return 0;
+    for (int64_t lane = c->lo[worker]; lane < c->hi[worker]; lane++)
+        if (gymcore_load32(&c->asked[lane]) != gymcore_load32(&c->taken[lane]))
+            return 1;
+    desk->idle_at = submissions;
+    return 0;
+}
+
+/* What there is for the worker: 1 a request that is not `last` (in *inbox), 2 lanes, 0 nothing. *activity is what was seen
+ * before looking: when it is still that, there is still nothing. */
+static inline int gymcore_look(
+    gymcore_channel *c, int64_t worker, uint32_t last, uint64_t *inbox, uint32_t *activity)
+{
+    *activity = gymcore_load32(&c->desks[worker].activity);
+    *inbox = gymcore_load64(&c->desks[worker].inbox);
+    if (*inbox >> 32 != last && *inbox >> 32 != 0)
+        return 1;
+    return gymcore_lanes_wait(c, worker) ? 2 : 0;
+}
+
+/* One slice of waiting for something new after `activity`. */
+static inline void gymcore_await_activity(
+    gymcore_channel *c, int64_t worker, uint32_t activity, int64_t until, int64_t spin)
+{
+    gymcore_desk *desk = &c->desks[worker];
+    for (; spin > 0; spin--) {
+        if (gymcore_load32(&desk->activity) != activity)
+            return;
+        gymcore_relax();
+    }
+    uint32_t ticket = gymcore_load32(&c->bells->bell);
+    gymcore_store32(&desk->asleep, 1);
+    if (gymcore_load32(&desk->activity) == activity)
+        gymcore_wait(&c->bells->bell, ticket, gymcore_bit(worker), until);
+    gymcore_store32(&desk->asleep, 0);
+}
+
+/* Answer a request; an abandoned one leaves the countdown of its successor alone. */
+static inline void gymcore_reply(gymcore_channel *c, int64_t worker, uint32_t request, uint32_t status)
+{
+    if (gymcore_answered(c, worker, request))
+        return; /* twice: counted once */
+    gymcore_store64(&c->desks[worker].answer, (uint64_t)request << 32 | status);
+    uint64_t seen = gymcore_load64(&c->bells->countdown);
+    while (seen >> 32 == request && (uint32_t)seen) {
+        if (gymcore_replace64(&c->bells->countdown, seen, seen - 1)) {
+            if ((uint32_t)seen == 1)
+                gymcore_ring_parent(c);
+            return;
+        }
+        seen = gymcore_load64(&c->bells->countdown);
+    }
+}
+
+/* --- lanes: worker ------------------------------------------------------------------------------------------------- */
+
+/* The requested lane with the least time used, or -1. A lane is at most GYMCORE_PATIENCE mean steps before or behind the
+ * worker's clock: one that was very slow, or not used for long, neither starves nor starves others. */
+static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker, uint32_t *submission)
+{
+    gymcore_desk *desk = &c->desks[worker];
+    const double slack = GYMCORE_PATIENCE * desk->mean;
+    int64_t best = -1;
+    for (int64_t lane = c->lo[worker]; lane < c->hi[worker]; lane++) {
+        uint32_t asked = gymcore_load32(&c->asked[lane]);
+        if (asked == gymcore_load32(&c->taken[lane]))
+            continue;
+        /* Stored, not only compared: the clock goes on, and so comes to every lane that waits. */
+        if (c->used[lane] > desk->clock + slack)
+            c->used[lane] = desk->clock + slack;
+        else if (c->used[lane] < desk->clock - slack)
+            c->used[lane] = desk->clock - slack;
+        if (best < 0 || c->used[lane] < c->used[best]) {
+            best = lane;
+            *submission = asked;
+        }
+    }
+    if (best >= 0) {
+        gymcore_store32(&c->taken[best], *submission);
+        if (c->used[best] > desk->clock)
+            desk->clock = c->used[best];
+    }
+    return best;
+}
+
+/* A lane is ready, after `seconds` of work; 0 if the ring is full, which only broken memory can cause. */
+static inline int gymcore_complete(
+    gymcore_channel *c, int64_t worker, int64_t lane, uint32_t submission, double seconds)
+{
+    gymcore_desk *desk = &c->desks[worker];
+    uint64_t size = 2 * (uint64_t)(c->hi[worker] - c->lo[worker]);
+    uint64_t tail = desk->tail;
+    if (tail - gymcore_load64(&desk->head) >= size)
+        return 0;
+    if (!(seconds > 1e-6)) /* also NaN; a step that costs nothing would be first for ever */
+        seconds = 1e-6;
+    c->used[lane] += seconds;
+    if (!(desk->mean > 0))
+        desk->mean = seconds;
+    if (seconds > GYMCORE_PATIENCE * desk->mean)
+        seconds = GYMCORE_PATIENCE * desk->mean;
+    desk->mean += (seconds - desk->mean) / 32;
+    gymcore_store64(&c->ring[2 * c->lo[worker] + (int64_t)(tail % size)], (uint64_t)submission << 32 | (uint64_t)lane);
+    gymcore_store64(&desk->tail, tail + 1);
+    if (gymcore_increment64(&c->bells->completed) >= gymcore_load64(&c->bells->wake_at))
+        gymcore_ring_parent(c);
+    return 1;
+}
+
+/* --- lanes: parent ------------------------------------------------------------------------------------------------- */
+
+/* What the parent alone knows. */
+typedef struct {
+    uint8_t *state;   /* [num_envs] of gymcore_lane_state */
+    int64_t *queue;   /* [num_envs] ready lanes, in the order they were gathered */
+    int64_t count;    /* of them */
+    int64_t submitted; /* lanes that are not idle */
+} gymcore_ledger;
+
+enum gymcore_lane_state { GYMCORE_IDLE, GYMCORE_SUBMITTED, GYMCORE_READY };
+
+/* Move what is in the rings to the queue; drops completions of submissions that were given up. 0 if a ring is broken. */
+static inline int gymcore_gather(gymcore_channel *c, gymcore_ledger *ledger)
+{
+    for (int64_t k = 0; k < c->num_workers; k++) {
+        gymcore_desk *desk = &c->desks[k];
+        uint64_t size = 2 * (uint64_t)(c->hi[k] - c->lo[k]);
+        uint64_t head = desk->head, tail = gymcore_load64(&desk->tail);
+        if (tail == head)
+            continue;
+        if (tail - head > size)
+            return 0;
+        for (; head != tail; head++) {
+            uint64_t entry = gymcore_load64(&c->ring[2 * c->lo[k] + (int64_t)(head % size)]);
+            int64_t lane = (int64_t)(uint32_t)entry;
+            if (lane < c->lo[k] || lane >= c->hi[k])
+                return 0;
+            if (ledger->state[lane] == GYMCORE_SUBMITTED && c->asked[lane] == entry >> 32) {
+                ledger->state[lane] = GYMCORE_READY;
+                ledger->queue[ledger->count++] = lane;
+            }
+        }
+        gymcore_store64(&desk->head, head);
+    }
+    return 1;
+}
+
+/* Mark lanes as requested and tell their workers; the caller checked that they are idle. `told` is scratch of
+ * num_workers zeros, and is zeros again afterwards. */
+static inline void gymcore_submit(
+    gymcore_channel *c, gymcore_ledger *ledger, const int64_t *lanes, int64_t count, const int32_t *owner, uint8_t *told)
+{
+    uint32_t mask = 0;
+    for (int64_t i = 0; i < count; i++) {
+        ledger->state[lanes[i]] = GYMCORE_SUBMITTED;
+        gymcore_store32(&c->asked[lanes[i]], c->asked[lanes[i]] + 1);
+        told[owner[lanes[i]]] = 1;
+    }
+    ledger->submitted += count;
+    for (int64_t k = 0; k < c->num_workers; k++)
+        if (told[k]) {
+            told[k] = 0;
+            gymcore_increment32(&c->desks[k].submissions);
+            mask |= gymcore_tell(c, k);
+        }
+    gymcore_ring_workers(c, mask);
+}
+
+/* One slice of waiting until `wanted` lanes are in the queue; -1 if a ring is broken. */
+static inline int gymcore_await_lanes(
+    gymcore_channel *c, gymcore_ledger *ledger, int64_t wanted, int64_t until, int64_t spin)
+{
+    /* Before gathering: what is completed in between is counted twice, and wakes too early rather than too late. */
+    uint64_t completed = gymcore_load64(&c->bells->completed);
+    uint64_t goal;
+    uint32_t ticket;
+    if (!gymcore_gather(c, ledger))
+        return -1;
+    if (ledger->count >= wanted)
+        return 1;
+    goal = completed + (uint64_t)(wanted - ledger->count);
+    for (; spin > 0 && gymcore_load64(&c->bells->completed) < goal; spin--)
+        gymcore_relax();
+    ticket = gymcore_load32(&c->bells->parent_bell);
+    gymcore_store64(&c->bells->wake_at, goal);
+    gymcore_store32(&c->bells->parent_asleep, 1);
+    if (gymcore_load64(&c->bells->completed) < goal)
+        gymcore_wait(&c->bells->parent_bell, ticket, 1, until);
+    gymcore_store32(&c->bells->parent_asleep, 0);
+    if (!gymcore_gather(c, ledger))
+        return -1;
+    return ledger->count >= wanted;
+}
+
+/* Give a lane up: it is not delivered, nor taken if nobody has taken it yet. Rings of its worker were gathered before. */
+static inline void gymcore_forget(gymcore_channel *c, gymcore_ledger *ledger, int64_t lane)
+{
+    if (ledger->state[lane] == GYMCORE_IDLE)
+        return;
+    if (ledger->state[lane] == GYMCORE_READY) {
+        int64_t kept = 0;
+        for (int64_t i = 0; i < ledger->count; i++)
+            if (ledger->queue[i] != lane)
+                ledger->queue[kept++] = ledger->queue[i];
+        ledger->count = kept;
+    }
+    ledger->state[lane] = GYMCORE_IDLE;
+    ledger->submitted--;
+    /* The number the worker itself would write: whoever is first, the word is the same. */
+    gymcore_store32(&c->taken[lane], c->asked[lane]);
+}
+
+#endif

@@ -1,0 +1,121 @@
+/* End this process when another one has ended, whatever this one is doing.
+ *
+ * A thread of the system, not of Python: it needs no GIL, so it also ends a worker that is stuck in an environment's C
+ * code. It takes no signals, and sleeps until there is something to do.
+ */
+#ifndef GYMCORE_WATCH_H
+#define GYMCORE_WATCH_H
+
+#include "Python.h"
+#include "pythread.h"
+#include "platform.h"
+
+#if defined(_WIN32)
+#include <windows.h>
+#else
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+#endif
+#if defined(__linux__)
+#include <fcntl.h>
+#include <sys/syscall.h>
+#endif
+
+typedef struct {
+    long long pid;
+    int pidfd;       /* or -1 */
+    int child;       /* it is the parent of this process */
+    int exit_code;
+} gymcore_watched;
+
+#if defined(_WIN32)
+static void gymcore_watch_thread(void *argument)
+{
+    gymcore_watched *watched = (gymcore_watched *)argument;
+    HANDLE process = OpenProcess(SYNCHRONIZE, FALSE, (DWORD)watched->pid);
+    if (process)
+        WaitForSingleObject(process, INFINITE);
+    TerminateProcess(GetCurrentProcess(), (UINT)watched->exit_code);
+}
+#else
+/* Looks once a second: a process that was given to another parent has lost its own, though a number can be used again. */
+static int gymcore_watched_lives(const gymcore_watched *watched)
+{
+    if (watched->child)
+        return (long long)getppid() == watched->pid;
+    return kill((pid_t)watched->pid, 0) == 0 || errno == EPERM;
+}
+
+static void gymcore_watch_thread(void *argument)
+{
+    gymcore_watched *watched = (gymcore_watched *)argument;
+    while (watched->pidfd >= 0) {
+        struct pollfd one = {watched->pidfd, POLLIN, 0};
+        int found = poll(&one, 1, -1);
+        if (found > 0 && (one.revents & POLLIN))
+            _exit(watched->exit_code);
+        if (found > 0 || (found < 0 && errno != EINTR))
+            break; /* no pidfd after all */
+    }
+    while (gymcore_watched_lives(watched)) {
+        struct timespec second = {1, 0};
+        nanosleep(&second, NULL);
+    }
+    _exit(watched->exit_code);
+}
+#endif
+
+/* Start watching; 0, or -1 if the system gives no thread. A pidfd given is duplicated: the caller may close it. */
+static int gymcore_watch(long long pid, int pidfd, int exit_code)
+{
+    gymcore_watched *watched = (gymcore_watched *)PyMem_RawMalloc(sizeof(gymcore_watched));
+    unsigned long thread;
+    if (!watched)
+        return -1;
+    watched->pid = pid;
+    watched->pidfd = -1;
+    watched->child = 0;
+    watched->exit_code = exit_code;
+#if !defined(_WIN32)
+    watched->child = (long long)getppid() == pid;
+#endif
+#if defined(__linux__)
+    if (pidfd >= 0)
+        watched->pidfd = fcntl(pidfd, F_DUPFD_CLOEXEC, 0);
+#if defined(SYS_pidfd_open)
+    else {
+        watched->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+        if (watched->pidfd < 0 && errno == ESRCH)
+            _exit(exit_code); /* it ended before this process could look */
+    }
+#endif
+#else
+    (void)pidfd;
+#endif
+#if defined(_WIN32)
+    thread = PyThread_start_new_thread(gymcore_watch_thread, watched);
+#else
+    {
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        thread = PyThread_start_new_thread(gymcore_watch_thread, watched);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+#endif
+    if (thread == PYTHREAD_INVALID_THREAD_ID) {
+#if !defined(_WIN32)
+        if (watched->pidfd >= 0)
+            close(watched->pidfd);
+#endif
+        PyMem_RawFree(watched);
+        return -1;
+    }
+    return 0;
+}
+
+#endif
