@@ -3,10 +3,14 @@
 cimport numpy as cnp
 
 
+cdef enum:
+    MOST_AXES = 64         # NumPy's own limit
+
+
 cdef class ArrayRing:
     cdef tuple shape
     cdef int rank, typenum
-    cdef cnp.npy_intp sizes[2]
+    cdef cnp.npy_intp sizes[MOST_AXES]
     cdef object dtype
     cdef bint reuse        # hand out one and the same array for ever
     cdef list arrays

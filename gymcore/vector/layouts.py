@@ -1,0 +1,136 @@
+"""Layouts: what the elements of a space are made of, in the words of the compiled modules.
+
+`gymcore_ext.rows` writes batches without knowing spaces; a layout tells it all it needs:
+
+| layout                                  | elements                                                     |
+|-----------------------------------------|--------------------------------------------------------------|
+| `("array", dtype, shape)`               | Box, Discrete, MultiDiscrete, MultiBinary: arrays or numbers |
+| `("tuple", (layout, ...))`              | Tuple                                                        |
+| `("dict", (key, ...), (layout, ...))`   | Dict                                                         |
+| `("objects", finish)`                   | all others: `finish(list of elements)` makes the batch       |
+
+A space for which a program has registered its own `concatenate` or `create_empty_array` is one of
+the others, whatever it derives from.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from gymcore.spaces import Space
+from gymcore.vector.utils import space_utils
+from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
+
+__all__ = ["Layout", "ObjectBatch", "action_layout", "has_objects", "layout_of"]
+
+Layout: TypeAlias = tuple[Any, ...]
+
+
+class ObjectBatch:
+    """Makes batches of elements that no array of a fixed shape can hold.
+
+    Example:
+        >>> from gymcore.spaces import Text
+        >>> ObjectBatch(Text(5))(["to", "and", "fro"])
+        ('to', 'and', 'fro')
+    """
+
+    def __init__(self, space: Space[Any], copy: bool = True) -> None:
+        """Take the space.
+
+        Args:
+            space: The space of one element.
+            copy: Whether batches are the caller's to keep: deep copies of what environments gave.
+        """
+        self.space = space
+        self.copy = copy
+        self._out: Any = None
+        self._size = -1
+
+    def __call__(self, items: list[Any]) -> Any:
+        """Return the batch of some elements, as the space's `concatenate` makes it.
+
+        Args:
+            items: The elements.
+        """
+        if len(items) != self._size:
+            self._out = create_empty_array(self.space, len(items))
+            self._size = len(items)
+        self._out = concatenate(self.space, items, self._out)
+        return deepcopy(self._out) if self.copy else self._out
+
+
+def layout_of(space: Space[Any], *, copy: bool = True) -> Layout:
+    """Return the layout of a space's elements.
+
+    Args:
+        space: The space of one element.
+        copy: Whether batches of objects are the caller's to keep; see `ObjectBatch`.
+
+    Example:
+        >>> from gymcore.spaces import Dict, Discrete, MultiBinary
+        >>> layout_of(Dict(goal=Discrete(4), doors=MultiBinary(2)))[1]
+        ('goal', 'doors')
+        >>> layout_of(Discrete(4))
+        ('array', dtype('int64'), ())
+    """
+    functions = concatenate.dispatch(type(space)), create_empty_array.dispatch(type(space))
+    own: Any = space
+    if functions == (space_utils._concatenate_arrays, space_utils._create_empty_arrays):
+        return "array", np.dtype(own.dtype), tuple(own.shape)
+    if functions == (space_utils._concatenate_tuple, space_utils._create_empty_tuple):
+        return "tuple", tuple(layout_of(part, copy=copy) for part in own.spaces)
+    if functions == (space_utils._concatenate_dict, space_utils._create_empty_dict):
+        parts = tuple(layout_of(part, copy=copy) for part in own.spaces.values())
+        return "dict", tuple(own.spaces), parts
+    return "objects", ObjectBatch(space, copy)
+
+
+def has_objects(layout: Layout) -> bool:
+    """Whether some part of a layout is no array.
+
+    Example:
+        >>> from gymcore.spaces import Discrete, Text, Tuple
+        >>> has_objects(layout_of(Tuple((Discrete(3), Text(2)))))
+        True
+    """
+    if layout[0] in ("array", "objects"):
+        return bool(layout[0] == "objects")
+    return any(map(has_objects, layout[-1]))
+
+
+def action_layout(single_space: Space[Any], batch_space: Space[Any]) -> Layout | None:
+    """Return the layout of single actions, if batches of them are taken apart as arrays are.
+
+    Args:
+        single_space: The space of one action.
+        batch_space: The space of a batch.
+
+    Returns:
+        None where `iterate` must be asked: actions that are no arrays, or a space for which a
+        program has registered an `iterate` of its own.
+
+    Example:
+        >>> from gymcore.spaces import MultiDiscrete, Discrete, Text, Tuple
+        >>> action_layout(Discrete(4), MultiDiscrete([4, 4]))
+        ('array', dtype('int64'), ())
+        >>> action_layout(Text(3), Tuple([Text(3), Text(3)]))
+    """
+    layout = layout_of(single_space)
+    return layout if not has_objects(layout) and _iterated(layout, batch_space) else None
+
+
+def _iterated(layout: Layout, batch_space: Any) -> bool:
+    """Whether `iterate` over the batch does what the layout says."""
+    function = iterate.dispatch(type(batch_space))
+    if layout[0] == "array":
+        return function is space_utils._iterate_array
+    if layout[0] == "tuple":
+        parts = batch_space.spaces if function is space_utils._iterate_tuple else ()
+    else:
+        spaces = batch_space.spaces if function is space_utils._iterate_dict else {}
+        parts = [spaces[key] for key in layout[1] if key in spaces]
+    return len(parts) == len(layout[-1]) and all(map(_iterated, layout[-1], parts))

@@ -1,0 +1,62 @@
+"""Episodes of lanes: when one begins, what it adds up to, what is reported of it.
+
+The compiled physics (engine.pxd) and the environments written in Python (row_loop.pyx) count with the same code. Which
+lanes are reset when is decided by the mode, the same way in both:
+
+    NEXT_STEP   a lane whose `ended` is set begins a new episode instead of being stepped: reward 0, no flags, not counted
+    SAME_STEP   a lane that has ended is reported, and begins a new one within the step: its `ended` is never seen set
+    DISABLED    a lane whose `ended` is set must not be stepped
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+
+cdef extern from "lane_math.h":
+    double round_half_even "gymcore_round"(double x) noexcept nogil
+
+
+# What happens to a lane after it ended. SINGLE leaves everything to the caller: the batch of one behind `make`.
+cdef enum:
+    NEXT_STEP = 0
+    SAME_STEP = 1
+    DISABLED = 2
+    SINGLE = 3
+
+
+ctypedef struct episodes_t:
+    uint8_t* ended           # the lane's last step ended its episode
+    int32_t* elapsed         # steps of the episode
+    double* returns          # sum of the episode's rewards
+    double* started          # clock at the episode's start, or NULL
+    double clock             # seconds; what `started` is measured against
+    int32_t limit            # steps of an episode; the largest number is none
+    int mode
+
+
+# Where episodes that ended are reported: a row each, or NULL for no reports.
+ctypedef struct reports_t:
+    double* returns
+    int64_t* lengths
+    double* times            # seconds
+
+
+cdef inline void begin_episode(const episodes_t* self, int64_t lane) noexcept nogil:
+    self.ended[lane] = 0
+    self.elapsed[lane] = 0
+    self.returns[lane] = 0.0
+    if self.started != NULL:
+        self.started[lane] = self.clock
+
+
+cdef inline bint count_step(const episodes_t* self, int64_t lane, double reward, bint ends) noexcept nogil:
+    """Count a step that was taken; lifecycle.h does this for many lanes at once."""
+    self.elapsed[lane] += 1
+    self.returns[lane] += reward
+    self.ended[lane] = ends
+    return ends
+
+
+cdef inline void report_episode(const episodes_t* self, const reports_t* out, int64_t lane, int64_t row) noexcept nogil:
+    out.returns[row] = self.returns[lane]
+    out.lengths[row] = self.elapsed[lane]
+    # To the microsecond, as users of the wrapper see it.
+    out.times[row] = round_half_even((self.clock - self.started[lane]) * 1e6) / 1e6

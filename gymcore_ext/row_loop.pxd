@@ -1,0 +1,56 @@
+"""RowLoop: environments written in Python, stepped one after another."""
+from libc.stdint cimport uint8_t
+
+from gymcore_ext.arrays cimport ArrayRing
+from gymcore_ext.episodes cimport episodes_t, reports_t
+from gymcore_ext.rows cimport Rows
+
+
+cdef class Outputs:
+    """Where one call writes its results: `n` rows of recycled arrays, or memory that was bound once and for all."""
+
+    cdef readonly Py_ssize_t n
+    cdef bint bound
+    cdef Rows rows, final_rows
+    cdef ArrayRing reward_ring, terminated_ring, truncated_ring, return_ring, length_ring, time_ring
+    cdef object reward_array, terminated_array, truncated_array, return_array, length_array, time_array
+    cdef double* rewards
+    cdef uint8_t* terminated
+    cdef uint8_t* truncated
+    cdef reports_t reports
+
+    cdef int begin(self) except -1
+    cdef int begin_reports(self) except -1
+    cdef tuple take(self, object infos)
+
+
+cdef class RowLoop:
+    cdef list envs
+    cdef list last                       # the last observation of each lane; None where the rows keep it
+    cdef Outputs outputs
+    cdef dict subsets                    # outputs of fewer rows, by their number
+    cdef object errors, add_info, slots
+    cdef episodes_t episodes
+    cdef void* memory
+    cdef bint ready, busy
+    cdef readonly bint statistics
+    cdef readonly int mode
+    cdef readonly Py_ssize_t count, first, num_envs
+    cdef readonly Py_ssize_t failed_lane
+    cdef readonly object failed_call
+    # Of the call that is running: the lane in which an exception would be, and the merged infos.
+    cdef Py_ssize_t lane
+    cdef bint resetting
+    cdef object infos
+
+    cdef int enter(self, list lanes) except -1
+    cdef int fail(self) except -1
+    cdef Outputs outputs_for(self, list lanes)
+    cdef int read_clock(self) except -1
+    cdef object env(self, Py_ssize_t lane)
+    cdef tuple begin_lane(self, Py_ssize_t lane, object seed, object options, bint autoreset)
+    cdef bint step_lane(self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object action) except -1
+    cdef int deliver(self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object observation, object info) except -1
+    cdef int deliver_final(
+        self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object observation, object info) except -1
+    cdef int merge(self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object info) except -1

@@ -1,0 +1,39 @@
+"""Rows: batches that are written element by element."""
+cimport numpy as cnp
+
+from gymcore_ext.arrays cimport MOST_AXES, ArrayRing
+
+
+cdef class Rows:
+    cdef readonly object layout
+    cdef readonly Py_ssize_t n
+    cdef readonly bint has_objects       # some leaf is no array
+    cdef readonly bint reuse
+    cdef int kind
+    cdef bint fixed                      # the memory is somebody else's
+    cdef str path                        # of this part in the whole, for messages
+    # An array.
+    cdef ArrayRing ring
+    cdef cnp.ndarray array               # what is being written; with own memory only until `batch`
+    cdef char* data
+    cdef Py_ssize_t row_bytes
+    cdef object dtype, scalar
+    cdef tuple shape
+    cdef int typenum, rank
+    cdef bint plain                      # values are their bytes
+    cdef cnp.npy_intp sizes[MOST_AXES]
+    # A tuple or dict.
+    cdef list parts
+    cdef tuple keys
+    # Objects.
+    cdef list objects
+    cdef object finish
+
+    cdef int start(self) except -1
+    cdef int write_row(self, Py_ssize_t row, object value) except -1
+    cdef int write_array(self, Py_ssize_t row, object value) except -1
+    cdef int convert(self, Py_ssize_t row, object value) except -1
+    cdef int copy_rows(self, Py_ssize_t row, Rows source, Py_ssize_t source_row, Py_ssize_t count) except -1
+    cdef int check_row(self, Py_ssize_t row) except -1
+    cdef object finished(self)
+    cdef list objects_at(self, Py_ssize_t row, list found)

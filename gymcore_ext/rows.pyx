@@ -1,0 +1,429 @@
+"""Rows: batches of elements of a space, written element by element, in memory of their own or of somebody else.
+
+What an element is made of is said by a layout (gymcore/vector/layouts.py makes them of spaces):
+
+    ("array", dtype, shape)             an array, or a number where the shape is ()
+    ("tuple", (layout, ...))            a tuple of parts
+    ("dict", (key, ...), (layout, ...)) a dict of parts
+    ("objects", finish)                 any objects; finish(list of them) makes the batch
+"""
+cimport numpy as cnp
+from cpython.dict cimport PyDict_CheckExact
+from cpython.long cimport PyLong_CheckExact
+from cpython.object cimport PyObject
+from cpython.tuple cimport PyTuple_CheckExact
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+
+from gymcore_ext.arrays cimport MOST_AXES, ArrayRing
+
+import numpy as np
+
+cnp.import_array()
+
+
+cdef extern from "Python.h":
+    PyObject* PyDict_GetItemWithError(object dictionary, object key) except? NULL
+    long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
+
+cdef extern from "numpy/arrayobject.h":
+    void PyArray_ScalarAsCtype(object scalar, void* place)
+
+cdef enum:
+    ARRAY = 0
+    TUPLE = 1
+    DICT = 2
+    OBJECTS = 3
+    # Every array over foreign memory begins at a cache line.
+    ALIGNMENT = 64
+
+cdef dict KINDS = {"array": ARRAY, "tuple": TUPLE, "dict": DICT, "objects": OBJECTS}
+
+
+cdef tuple parts_of(object layout):
+    return layout[1] if layout[0] == "tuple" else layout[2]
+
+
+cdef Py_ssize_t array_bytes(object layout, Py_ssize_t n) except -1:
+    cdef object size = n * np.dtype(layout[1]).itemsize
+    for length in layout[2]:
+        size *= length
+    return size
+
+
+cdef Py_ssize_t aligned(Py_ssize_t nbytes) noexcept:
+    return (nbytes + ALIGNMENT - 1) & ~<Py_ssize_t> (ALIGNMENT - 1)
+
+
+cdef class Rows:
+    """`n` elements of one layout, which become a batch when all are written.
+
+    A value that is an array of the very dtype and shape is copied byte by byte; anything else goes through NumPy, which
+    converts between types of the same kind (float64 to float32, not float to int).
+
+    Args:
+        layout: what an element is made of.
+        n: how many there are.
+        reuse: whether every batch is the same arrays, instead of arrays that the caller may keep for ever.
+    """
+
+    def __init__(self, object layout, Py_ssize_t n, *, bint reuse=False):
+        self._shape_up(layout, n, reuse, "value")
+        if self.kind == ARRAY:
+            self.ring = ArrayRing((n, *self.shape), self.dtype, reuse)
+        elif self.kind != OBJECTS:
+            self.parts = [Rows(part, n, reuse=reuse) for part in parts_of(layout)]
+        self._name_parts()
+
+    def _shape_up(self, layout, Py_ssize_t n, bint reuse, str path):
+        cdef int axis
+        if n < 0:
+            raise ValueError(f"n: expected at least 0, got {n}")
+        if not isinstance(layout, tuple) or not layout or layout[0] not in KINDS:
+            raise ValueError(f"layout: expected a tuple that begins with one of {sorted(KINDS)}, got {layout!r}")
+        self.layout = layout
+        self.n = n
+        self.reuse = reuse
+        self.path = path
+        self.kind = KINDS[layout[0]]
+        if self.kind == ARRAY:
+            self.dtype = np.dtype(layout[1])
+            self.scalar = self.dtype.type
+            self.shape = tuple(layout[2])
+            self.rank = len(self.shape)
+            self.typenum = self.dtype.num
+            self.plain = self.dtype.isnative and self.dtype.kind in "biufc"
+            self.row_bytes = array_bytes(layout, 1)
+            if self.rank >= MOST_AXES:
+                raise ValueError(f"layout: expected fewer than {MOST_AXES} axes, got {self.rank}")
+            for axis in range(self.rank):
+                self.sizes[axis] = self.shape[axis]
+        elif self.kind == DICT:
+            self.keys = tuple(layout[1])
+            if len(self.keys) != len(layout[2]):
+                raise ValueError(f"layout: expected a layout for each of the keys {self.keys}, got {len(layout[2])}")
+        elif self.kind == OBJECTS:
+            self.finish = layout[1]
+            self.has_objects = True
+
+    def _name_parts(self):
+        if self.parts is not None:
+            self.has_objects = any([part.has_objects for part in self.parts])
+            self._take_path(self.path)
+
+    def _take_path(self, str path):
+        cdef Rows part
+        self.path = path
+        for k, part in enumerate(self.parts or ()):
+            part._take_path(f"{path}[{self.keys[k] if self.kind == DICT else k!r}]")
+
+    @staticmethod
+    def over(object layout, Py_ssize_t n, object memory, Py_ssize_t offset=0):
+        """Rows in a writable buffer, `nbytes(layout, n)` of it from byte `offset` on. They keep the buffer alive.
+
+        Every array begins at a multiple of 64 bytes after the first one. Leaves of objects are lists of this process.
+
+        Raises:
+            ValueError: the buffer is too small or read-only.
+        """
+        cdef Rows self = Rows.__new__(Rows)
+        self._shape_up(layout, n, True, "value")
+        self.fixed = True
+        if self.kind == ARRAY:
+            count = n * self.row_bytes
+            # frombuffer takes no empty piece.
+            flat = np.frombuffer(memory, np.uint8, count, offset) if count else np.empty(0, np.uint8)
+            if not flat.flags.writeable:
+                raise ValueError("memory: expected a writable buffer, got a read-only one")
+            self.array = flat.view(self.dtype).reshape((n, *self.shape))
+            self.data = <char*> cnp.PyArray_DATA(self.array)
+        elif self.kind == OBJECTS:
+            self.objects = [None] * n
+        else:
+            self.parts = []
+            for part in parts_of(layout):
+                self.parts.append(Rows.over(part, n, memory, offset))
+                offset += Rows.nbytes(part, n)
+        self._name_parts()
+        return self
+
+    @staticmethod
+    def nbytes(object layout, Py_ssize_t n):
+        """Bytes that `over` needs, a multiple of 64; objects need none."""
+        if layout[0] == "array":
+            return aligned(array_bytes(layout, n))
+        if layout[0] == "objects":
+            return 0
+        return sum([Rows.nbytes(part, n) for part in parts_of(layout)])
+
+    # --- writing --------------------------------------------------------------------------------------------------
+
+    def begin(self):
+        """Begin a batch. With memory of its own the content of every row is undefined until it is written."""
+        self.start()
+
+    cdef int start(self) except -1:
+        cdef Rows part
+        if self.kind == ARRAY:
+            if not self.fixed:
+                self.array = None  # a reference of ours would keep the ring from using the array again
+                self.array = self.ring.take(<void**> &self.data)
+        elif self.kind == OBJECTS:
+            if not self.fixed:
+                self.objects = [None] * self.n
+        else:
+            for part in self.parts:
+                part.start()
+        return 0
+
+    cdef int check_row(self, Py_ssize_t row) except -1:
+        if not 0 <= row < self.n:
+            raise IndexError(f"row {row} is not in [0, {self.n})")
+        return 0
+
+    def write(self, Py_ssize_t row, object value):
+        """Write one element.
+
+        Args:
+            row: where.
+            value: an element of the space, as an environment returns it.
+
+        Raises:
+            ValueError: an array of another shape.
+            TypeError: values of another kind, such as floats for integers.
+            KeyError: a dict without one of the keys.
+        """
+        self.check_row(row)
+        self.write_row(row, value)
+
+    cdef int write_row(self, Py_ssize_t row, object value) except -1:
+        cdef Py_ssize_t k
+        cdef PyObject* found
+        if self.kind == ARRAY:
+            return self.write_array(row, value)
+        if self.kind == OBJECTS:
+            if self.objects is None:
+                raise RuntimeError("write: expected begin() first")
+            self.objects[row] = value
+        elif self.kind == DICT:
+            for k in range(len(self.parts)):
+                if PyDict_CheckExact(value):
+                    found = PyDict_GetItemWithError(value, self.keys[k])
+                    if found == NULL:
+                        raise KeyError(self.keys[k])
+                    part_value = <object> found
+                else:
+                    part_value = value[self.keys[k]]
+                (<Rows> self.parts[k]).write_row(row, part_value)
+        else:
+            for k in range(len(self.parts)):
+                if PyTuple_CheckExact(value) and k < len(<tuple> value):
+                    part_value = (<tuple> value)[k]
+                else:
+                    part_value = value[<object> k]
+                (<Rows> self.parts[k]).write_row(row, part_value)
+        return 0
+
+    cdef int write_array(self, Py_ssize_t row, object value) except -1:
+        cdef cnp.ndarray array
+        cdef int axis, overflow = 0
+        cdef long long number
+        cdef char* place = self.data + row * self.row_bytes
+        if self.array is None:
+            raise RuntimeError("write: expected begin() first")
+        if self.plain:
+            if cnp.PyArray_CheckExact(value):
+                array = <cnp.ndarray> value
+                if (
+                    cnp.PyArray_TYPE(array) == self.typenum
+                    and cnp.PyArray_NDIM(array) == self.rank
+                    and cnp.PyArray_ISCARRAY_RO(array)
+                ):
+                    for axis in range(self.rank):
+                        if cnp.PyArray_DIM(array, axis) != self.sizes[axis]:
+                            break
+                    else:
+                        memcpy(place, cnp.PyArray_DATA(array), self.row_bytes)
+                        return 0
+            elif self.rank == 0:
+                if self.typenum == cnp.NPY_INT64 and PyLong_CheckExact(value):
+                    number = PyLong_AsLongLongAndOverflow(value, &overflow)
+                    if not overflow:
+                        (<int64_t*> place)[0] = number
+                        return 0
+                elif type(value) is self.scalar:
+                    PyArray_ScalarAsCtype(value, place)
+                    return 0
+        return self.convert(row, value)
+
+    cdef int convert(self, Py_ssize_t row, object value) except -1:
+        """Write a value of another type or layout in memory."""
+        try:
+            array = np.asanyarray(value)
+        except ValueError as problem:
+            raise ValueError(f"{self.path}: expected an array of shape {self.shape}: {problem}") from None
+        if array.shape != self.shape:
+            raise ValueError(
+                f"{self.path}: expected an array of shape {self.shape} ({self.dtype}), got shape {array.shape}")
+        try:
+            np.copyto(self.array[row, ...], array, casting="same_kind")
+        except TypeError as problem:
+            raise TypeError(f"{self.path}: expected {self.dtype}, got {array.dtype}: {problem}") from None
+        return 0
+
+    def copy_row(self, Py_ssize_t row, Rows source not None, Py_ssize_t source_row):
+        """Copy one row of other rows of the same layout."""
+        self.check_row(row)
+        source.check_row(source_row)
+        self.copy_rows(row, source, source_row, 1)
+
+    def copy_from(self, Rows source not None, Py_ssize_t first, Py_ssize_t count):
+        """Copy rows [first, first + count) of other rows of the same layout to the same places."""
+        if first < 0 or count < 0 or first > min(self.n, source.n) - count:
+            raise IndexError(f"rows [{first}, {first + count}) are not in [0, {min(self.n, source.n)})")
+        self.copy_rows(first, source, first, count)
+
+    cdef int copy_rows(self, Py_ssize_t row, Rows source, Py_ssize_t source_row, Py_ssize_t count) except -1:
+        cdef Py_ssize_t k
+        if self.kind != source.kind or self.row_bytes != source.row_bytes or self.typenum != source.typenum:
+            raise ValueError(f"source: expected rows of layout {self.layout}, got {source.layout}")
+        if self.kind == ARRAY:
+            if self.array is None or source.array is None:
+                raise RuntimeError("copy: expected begin() of both first")
+            memcpy(
+                self.data + row * self.row_bytes, source.data + source_row * source.row_bytes, count * self.row_bytes)
+        elif self.kind == OBJECTS:
+            self.objects[row:row + count] = source.objects[source_row:source_row + count]
+        else:
+            if len(self.parts) != len(source.parts) or self.keys != source.keys:
+                raise ValueError(f"source: expected rows of layout {self.layout}, got {source.layout}")
+            for k in range(len(self.parts)):
+                (<Rows> self.parts[k]).copy_rows(row, <Rows> source.parts[k], source_row, count)
+        return 0
+
+    # --- reading --------------------------------------------------------------------------------------------------
+
+    def batch(self):
+        """The batch: an array [n, ...], a tuple, or a new dict. Rows with memory of their own then need `begin` again.
+
+        Arrays of `over` are views of its memory, and those of `reuse` always the same.
+        """
+        return self.finished()
+
+    cdef object finished(self):
+        cdef Rows part
+        cdef Py_ssize_t k
+        if self.kind == ARRAY:
+            array = self.array
+            if array is None:
+                raise RuntimeError("batch: expected begin() first")
+            if not self.fixed:
+                self.array = None
+            return array
+        if self.kind == OBJECTS:
+            if self.objects is None:
+                raise RuntimeError("batch: expected begin() first")
+            objects = list(self.objects)
+            if not self.fixed:
+                self.objects = None
+            return self.finish(objects)
+        if self.kind == TUPLE:
+            return tuple([part.finished() for part in self.parts])
+        return {self.keys[k]: (<Rows> self.parts[k]).finished() for k in range(len(self.parts))}
+
+    def read(self, Py_ssize_t row):
+        """One element: a copy of arrays, a NumPy scalar where the shape is (), and objects themselves."""
+        cdef Rows part
+        cdef Py_ssize_t k
+        self.check_row(row)
+        if self.kind == ARRAY:
+            if self.array is None:
+                raise RuntimeError("read: expected begin() first")
+            if self.rank == 0:
+                return cnp.PyArray_ToScalar(self.data + row * self.row_bytes, self.array)
+            return self.array[row].copy()
+        if self.kind == OBJECTS:
+            return self.objects[row]
+        if self.kind == TUPLE:
+            return tuple([part.read(row) for part in self.parts])
+        return {self.keys[k]: (<Rows> self.parts[k]).read(row) for k in range(len(self.parts))}
+
+    # --- objects, which no buffer holds ---------------------------------------------------------------------------
+
+    def read_objects(self, Py_ssize_t row):
+        """The objects of one row, leaf by leaf, in the order of the layout."""
+        self.check_row(row)
+        return self.objects_at(row, [])
+
+    cdef list objects_at(self, Py_ssize_t row, list found):
+        cdef Rows part
+        if self.kind == OBJECTS:
+            found.append(self.objects[row])
+        elif self.parts is not None:
+            for part in self.parts:
+                if part.has_objects:
+                    part.objects_at(row, found)
+        return found
+
+    def write_objects(self, Py_ssize_t row, objects):
+        """Write the objects of one row, as `read_objects` gave them."""
+        cdef Rows part
+        self.check_row(row)
+        rest = iter(objects)
+        for part in leaves_of_objects(self, []):
+            part.write_row(row, next(rest))
+
+
+cdef list leaves_of_objects(Rows rows, list found):
+    cdef Rows part
+    if rows.kind == OBJECTS:
+        found.append(rows)
+    elif rows.parts is not None:
+        for part in rows.parts:
+            leaves_of_objects(part, found)
+    return found
+
+
+def rows_of(object layout, object batch, Py_ssize_t n):
+    """Take a batch apart.
+
+    Args:
+        layout: what an element is made of.
+        batch: n elements together: an array [n, ...] or any iterable of them, a tuple or dict of these.
+        n: how many there are.
+
+    Returns:
+        A list of n elements. Rows of arrays are views, numbers NumPy scalars, and elements of other iterables are what
+        they are.
+
+    Raises:
+        ValueError: not n elements.
+        TypeError: what cannot be iterated over.
+    """
+    cdef list found, columns
+    cdef Py_ssize_t k
+    if layout[0] == "tuple":
+        parts = layout[1]
+        columns = [rows_of(parts[k], batch[k], n) for k in range(len(parts))]
+        return list(zip(*columns)) if columns else [()] * n
+    if layout[0] == "dict":
+        keys = layout[1]
+        parts = layout[2]
+        columns = [rows_of(parts[k], batch[keys[k]], n) for k in range(len(parts))]
+        return [dict(zip(keys, row)) for row in zip(*columns)] if columns else [{} for k in range(n)]
+    if cnp.PyArray_CheckExact(batch) and cnp.PyArray_NDIM(<cnp.ndarray> batch) == 1:
+        found = scalars(<cnp.ndarray> batch)
+    else:
+        found = list(batch)
+    if len(found) != n:
+        raise ValueError(f"expected {n} elements, got {len(found)}")
+    return found
+
+
+cdef list scalars(cnp.ndarray array):
+    """The elements of an array [n], as iterating over it gives them."""
+    cdef Py_ssize_t k, n = cnp.PyArray_DIM(array, 0), stride = cnp.PyArray_STRIDE(array, 0)
+    cdef char* data = <char*> cnp.PyArray_DATA(array)
+    if cnp.PyArray_TYPE(array) == cnp.NPY_OBJECT:
+        return list(array)
+    return [cnp.PyArray_ToScalar(data + k * stride, array) for k in range(n)]
