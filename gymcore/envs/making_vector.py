@@ -103,12 +103,7 @@ def _make_of_singles(
     import gymcore.vector
 
     engine = "SyncVectorEnv" if mode is VectorizeMode.SYNC else "AsyncVectorEnv"
-    vector_class = getattr(gymcore.vector, engine, None)
-    if vector_class is None:
-        raise error.Error(
-            f"vectorization_mode: {mode.value!r} needs gymcore.vector.{engine}, which this version "
-            "of gymcore does not have; use 'sync' or 'vector_entry_point'."
-        )
+    vector_class = getattr(gymcore.vector, engine)
 
     def create_single_env() -> Env[Any, Any]:
         env = make(spec, **kwargs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from gymcore.vector import utils
@@ -17,9 +18,12 @@ from gymcore.vector.vector_env import (
 )
 
 if TYPE_CHECKING:
+    from gymcore.vector.async_vector_env import AsyncState, AsyncVectorEnv
     from gymcore.vector.native_vector_env import NativeVectorEnv
 
 __all__ = [
+    "AsyncState",
+    "AsyncVectorEnv",
     "AutoresetMode",
     "NativeVectorEnv",
     "SyncVectorEnv",
@@ -33,10 +37,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # At first use: it loads the compiled engine.
-    if name == "NativeVectorEnv":
-        from gymcore.vector.native_vector_env import NativeVectorEnv
+# At first use: they load compiled engines, and one of them `multiprocessing`.
+_MODULES = {
+    "AsyncState": "gymcore.vector.async_vector_env",
+    "AsyncVectorEnv": "gymcore.vector.async_vector_env",
+    "NativeVectorEnv": "gymcore.vector.native_vector_env",
+}
 
-        return NativeVectorEnv
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        found = getattr(importlib.import_module(_MODULES[name]), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -77,7 +77,11 @@ def make(
             )
         )
 
-    engine = _worker_engine() if asynchronous else SyncVectorEnv
+    engine: Callable[..., VectorEnv[Any, Any, Any]] = SyncVectorEnv
+    if asynchronous:
+        from gymcore.vector.async_vector_env import AsyncVectorEnv
+
+        engine = AsyncVectorEnv
     make_one = functools.partial(_make_one, spec, _as_tuple(wrappers), kwargs)
     env_fns = [
         functools.partial(make_one, disable_env_checker if i == 0 else True)
@@ -138,15 +142,3 @@ def _as_tuple(wrappers: EnvWrapper | Iterable[EnvWrapper] | None) -> tuple[EnvWr
         if all(callable(wrapper) for wrapper in several):
             return several
     raise ArgumentTypeError(f"wrappers: expected a function or functions, got {wrappers!r}")
-
-
-def _worker_engine() -> Callable[..., VectorEnv[Any, Any, Any]]:
-    from gymcore import vector
-
-    engine = getattr(vector, "AsyncVectorEnv", None)
-    if engine is None:
-        raise Error(
-            "asynchronous=True: worker processes are not available yet in this release; "
-            "use asynchronous=None or asynchronous=False"
-        )
-    return engine

@@ -116,3 +116,38 @@ def split_reset_mask(
             f"got reset_mask={mask}"
         )
     return {key: value for key, value in options.items() if key != RESET_MASK}, mask
+
+
+def lane_list(
+    lanes: Sequence[int] | npt.NDArray[Any] | None, num_envs: int, name: str = "lanes"
+) -> list[int]:
+    """Return indices of environments as a list.
+
+    Args:
+        lanes: Indices, or a mask `[num_envs] bool`; None for all.
+        num_envs: Number of environments.
+        name: What errors call the argument.
+
+    Raises:
+        ArgumentTypeError: Neither indices nor a mask (a `TypeError`).
+        InvalidArgument: An index out of range or given twice, or none at all (a `ValueError`).
+
+    Example:
+        >>> lane_list([2, 0], 3), lane_list(None, 2)
+        ([2, 0], [0, 1])
+    """
+    if lanes is None:
+        return list(range(num_envs))
+    indices = np.asarray(lanes)
+    if indices.dtype == np.bool_ and indices.shape == (num_envs,):
+        indices = np.flatnonzero(indices)
+    if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
+        raise ArgumentTypeError(
+            f"{name}: expected integers or a mask [{num_envs}] bool, got {lanes!r}"
+        )
+    found: list[int] = indices.tolist()
+    if not found or len(set(found)) != len(found) or min(found) < 0 or max(found) >= num_envs:
+        raise InvalidArgument(
+            f"{name}: expected distinct environments of 0 to {num_envs - 1}, got {lanes!r}"
+        )
+    return found

@@ -1,0 +1,179 @@
+"""Calls into environments that live in worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.core import RenderFrame
+from gymcore.error import InvalidArgument
+from gymcore.vector.utils.arguments import lane_list
+
+if TYPE_CHECKING:
+    from gymcore.vector.async_vector_env import AsyncVectorEnv
+
+    Base = AsyncVectorEnv[Any, Any]
+else:
+    Base = object
+
+__all__ = ["AsyncCalls"]
+
+# Methods of an environment that the batch has its own call for.
+_BATCH_CALLS = ("reset", "step", "close", "_setattr", "_check_spaces")
+
+
+class AsyncCalls(Base):
+    """Methods and attributes of the environments, for `AsyncVectorEnv`."""
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call a method of every environment, or get an attribute.
+
+        Args:
+            name: Name of a method or attribute of the environment or of one of its wrappers.
+            *args: For the method.
+            **kwargs: For the method.
+
+        Returns:
+            One result for each environment.
+
+        Raises:
+            InvalidArgument: A method that the batch has its own call for (a `ValueError`).
+            EnvironmentFailed: It raised, or there is no such attribute.
+        """
+        self.call_async(name, *args, **kwargs)
+        return self.call_wait()
+
+    def call_async(self, name: str, /, *args: Any, **kwargs: Any) -> None:
+        """Begin a call; `call_wait` returns its results.
+
+        Args:
+            name: As for `call`.
+            *args: For the method.
+            **kwargs: For the method.
+        """
+        self._begin("call_async")
+        if name in _BATCH_CALLS:
+            raise InvalidArgument(
+                f"Trying to call function `{name}` with `call`, use `{name}` directly instead."
+            )
+        self._post_calls("call", dict.fromkeys(self._all, (name, args, kwargs)))
+        self._note_call()
+
+    def call_wait(self, timeout: float | None = None) -> tuple[Any, ...]:
+        """Return the results of `call_async`.
+
+        Args:
+            timeout: How long to wait, in seconds; None for ever.
+
+        Raises:
+            WorkerTimeout: The results did not come in time; they will be dropped.
+            NoAsyncCallError: There was no `call_async`.
+        """
+        self._expect_call()
+        return tuple(self._call_results(timeout))
+
+    def _post_calls(self, call: str, args: dict[int, tuple[Any, ...]]) -> None:
+        """Ask for something of single lanes."""
+        assert self._pool is not None
+        messages: dict[int, tuple[Any, ...]] = {}
+        for worker, (lo, hi) in enumerate(self._pool.bounds):
+            own = [(lane - lo, *args[lane]) for lane in range(lo, hi) if lane in args]
+            if own:
+                messages[worker] = (own,)
+        self._post_messages(call, messages)
+
+    def _call_results(self, timeout: float | None) -> list[Any]:
+        assert self._pool is not None
+        replies, died = self._collect("call_wait", timeout)
+        if died:
+            problem = self._pool.death(died, "call")
+            self._restart(died)
+            raise problem
+        return [one for worker in sorted(replies) for one in replies[worker].get("result", ())]
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every environment; a method is called.
+
+        Args:
+            name: Name of an attribute of the environment or of one of its wrappers.
+        """
+        return self.call(name)
+
+    def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
+        """Set an attribute of every environment.
+
+        Args:
+            name: Name of the attribute.
+            values: A list or tuple of one value for each environment, or one value for all.
+
+        Raises:
+            InvalidArgument: A list or tuple of another length (a `ValueError`).
+        """
+        self._begin("set_attr")
+        if not isinstance(values, (list, tuple)):
+            values = [values] * self.num_envs
+        if len(values) != self.num_envs:
+            raise InvalidArgument(
+                "Values must be a list or tuple with length equal to the number of environments. "
+                f"Got `{len(values)}` values for {self.num_envs} environments."
+            )
+        self._post_calls("set_attr", {lane: (name, values[lane]) for lane in self._all})
+        self._call_results(None)
+
+    def render(self) -> tuple[RenderFrame, ...] | None:
+        """Return the frame of each environment."""
+        return self.call("render")
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """A copy of the generator of each environment."""
+        return self.get_attr("np_random")
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seed of each environment's generator."""
+        return self.get_attr("np_random_seed")
+
+    def get_state(self, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> list[Any]:
+        """Return what the environments' own `get_state` returns.
+
+        Args:
+            lanes: Indices or a mask; None for all.
+
+        Returns:
+            One state for each of the lanes.
+
+        Raises:
+            EnvironmentFailed: An environment has no `get_state` (also an `AttributeError`).
+        """
+        self._begin("get_state")
+        chosen = lane_list(lanes, self.num_envs)
+        self._post_calls("call", {lane: ("get_state", (), {}) for lane in chosen})
+        found = dict(zip(sorted(set(chosen)), self._call_results(None), strict=True))
+        return [found[lane] for lane in chosen]
+
+    def set_state(
+        self, state: Sequence[Any], lanes: Sequence[int] | npt.NDArray[Any] | None = None
+    ) -> None:
+        """Give environments back what `get_state` returned.
+
+        Args:
+            state: One state for each of the lanes.
+            lanes: Indices or a mask; None for all.
+
+        Raises:
+            InvalidArgument: Not one state for each lane (a `ValueError`).
+            EnvironmentFailed: An environment has no `set_state` (also an `AttributeError`).
+        """
+        self._begin("set_state")
+        chosen = lane_list(lanes, self.num_envs)
+        if len(state) != len(chosen):
+            raise InvalidArgument(
+                f"state: expected one for each of the {len(chosen)} lanes, got {len(state)}"
+            )
+        args = {lane: ("set_state", (one,), {}) for lane, one in zip(chosen, state, strict=True)}
+        self._post_calls("call", args)
+        self._call_results(None)

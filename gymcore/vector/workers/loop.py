@@ -1,0 +1,345 @@
+"""What a worker process does: make its environments, then answer requests until told to close.
+
+A worker owns the lanes `[lo, hi)` of the batch. Steps come as a number in shared memory, everything
+else as a pickled message; results lie in shared memory, and only what has no place there (failures,
+large or unusual infos, results of calls) is sent back as a message.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from gymcore_ext.row_loop import RowLoop
+from gymcore_ext.rows import rows_of
+
+import gymcore.error
+from gymcore.core import Env
+from gymcore.vector.workers.failures import Failure, describe_failure
+from gymcore.vector.workers.messages import MessageStream
+from gymcore.vector.workers.plan import Memory, Plan
+from gymcore.vector.workers.registry import install_registered
+from gymcore.vector.workers.setup import Introduction, Setup
+from gymcore_ext.watch import watch_parent
+
+__all__ = ["CLOSE", "DONE", "MESSAGE", "MESSAGE_FOLLOWS", "RESET", "STEP", "run_worker"]
+
+# Requests.
+STEP, RESET, MESSAGE_FOLLOWS, CLOSE = 1, 2, 3, 4
+
+# What a reply says: all in shared memory, or that a message follows.
+DONE, MESSAGE = 1, 2
+
+# A worker ends with its parent (`watch_parent`), so it may wait for as long as it likes; it looks
+# up now and then only to be safe.
+_LOOK_UP_SECONDS = 5.0
+_FOREVER = float("inf")
+
+
+def run_worker(setup: Setup) -> None:
+    """Run a worker process from its start to its end."""
+    # A key press in a terminal interrupts every process of the group; the parent decides for all.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for fd in setup.close_fds:
+        with contextlib.suppress(OSError):
+            os.close(fd)
+    watch_parent(setup.parent, _parent_pidfd(setup.parent))
+    faulthandler.enable(setup.last_words.fd)
+    stream = MessageStream(setup.connection)
+    envs: list[Env[Any, Any]] = []
+    try:
+        failure = _make_envs(setup, envs)
+        if failure is not None:
+            _send(stream, (0, {"failures": [failure]}))
+            return
+        _send(stream, (0, {"introduction": _introduce(envs)}))
+        plan, last = stream.receive(_FOREVER, _always)
+        memory = Memory(plan, setup.block.map())
+        setup.block.close_fd()
+        Worker(setup, plan, memory, stream, envs).run(last)
+        envs = []
+    except ConnectionError:
+        return  # the parent has gone, or does not want to hear any more
+    except BaseException:
+        text = traceback.format_exc()
+        with contextlib.suppress(Exception):
+            _send(stream, (0, {"crash": text}))
+        raise SystemExit(1) from None
+    finally:
+        _close_all(envs, setup.first)
+
+
+class Worker:
+    """Answers requests over the environments of its lanes."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        plan: Plan,
+        memory: Memory,
+        stream: MessageStream,
+        envs: list[Env[Any, Any]],
+    ) -> None:
+        """Bind the lanes to their part of the shared memory."""
+        self._index = setup.index
+        self._lo, self._hi = plan.bounds[setup.index]
+        self._plan = plan
+        self._memory = memory
+        self._channel = memory.channel
+        self._stream = stream
+        self._envs = envs
+        self._action_rows = None if memory.actions is None else memory.actions.batch()
+        own = slice(self._lo, self._hi)
+        statistics = None
+        if plan.statistics:
+            statistics = (
+                memory.episode_returns[own],
+                memory.episode_lengths[own],
+                memory.episode_times[own],
+            )
+        self._loop = RowLoop(
+            envs,
+            memory.observations,
+            mode=plan.mode,
+            first=self._lo,
+            num_envs=plan.num_envs,
+            final_rows=memory.final_observations,
+            rewards=memory.rewards[own],
+            terminated=memory.terminated[own],
+            truncated=memory.truncated[own],
+            statistics=statistics,
+            slots=memory.slots,
+            errors=gymcore.error,
+        )
+        self._calls: dict[str, Callable[..., Any]] = {
+            "reset": self._reset,
+            "step": self._loop.step,
+            "step_lanes": self._step_lanes,
+            "call": self._call,
+            "set_attr": self._set_attr,
+            "restart": self._restart,
+        }
+
+    def run(self, last: int) -> None:
+        """Answer until the request to close.
+
+        Args:
+            last: Number of a request that is not for this worker but for the one in its place
+                before.
+        """
+        channel, index = self._channel, self._index
+        while True:
+            lane = channel.take(index)
+            if lane >= 0:
+                self._step_one(lane)
+                continue
+            found = channel.next(index, last, _LOOK_UP_SECONDS)
+            if found is None:
+                continue
+            last, opcode = found
+            request = last
+            if opcode == STEP:
+                self._answer(request, "step", self._step, ())
+            elif opcode == RESET:
+                self._answer(request, "reset", self._reset, (None, None, None))
+            elif opcode == MESSAGE_FOLLOWS:
+                call, args = self._message(request)
+                self._answer(request, call, self._calls[call], args)
+            elif opcode == CLOSE:
+                failures = _close_all(self._envs, self._lo)
+                self._reply(request, {"failures": failures} if failures else {})
+                return
+
+    def _message(self, request: int) -> tuple[str, tuple[Any, ...]]:
+        """Return the message of this request; those of abandoned ones are passed over."""
+        while True:
+            number, call, args = self._stream.receive(_FOREVER, _always)
+            if number == request:
+                return call, args
+
+    def _answer(
+        self, request: int, call: str, method: Callable[..., Any], args: tuple[Any, ...]
+    ) -> None:
+        """Do it, and say how it went."""
+        message: dict[str, Any] = {}
+        try:
+            result = method(*args)
+            if result is not None and call in ("call", "set_attr"):
+                message["result"] = result
+        except _LaneError as error:
+            message["failures"] = [error.failure]
+        except Exception as error:
+            message["failures"] = [self._failure(call, error)]
+        except SystemExit as error:
+            message["failures"] = [self._failure(call, error)]
+        overflow = self._memory.slots.take_overflow()
+        if overflow:
+            message["overflow"] = overflow
+        self._reply(request, message)
+
+    def _failure(self, call: str, error: BaseException) -> Failure:
+        loop = self._loop
+        lane = loop.failed_lane if loop.failed_lane >= 0 else self._lo
+        return describe_failure(lane, loop.failed_call or call, error)
+
+    def _reply(self, request: int, message: dict[str, Any]) -> None:
+        self._channel.reply(self._index, request, MESSAGE if message else DONE)
+        if message:
+            self._send(request, message)
+
+    def _send(self, request: int, message: dict[str, Any]) -> None:
+        try:
+            _send(self._stream, (request, message))
+        except ConnectionError:
+            raise
+        except Exception as error:  # a result that does not pickle; nothing has been sent
+            failure = describe_failure(self._lo, "call", error)
+            _send(self._stream, (request, {"failures": [failure]}))
+
+    # --- requests ------------------------------------------------------------------------------
+
+    def _actions(self, first: int, count: int) -> list[Any]:
+        """Return single actions, apart from the shared memory: the parent may write there again."""
+        own = _copied(self._action_rows, slice(first, first + count))
+        return rows_of(self._plan.actions, own, count)
+
+    def _step(self) -> None:
+        self._loop.step(self._actions(self._lo, self._hi - self._lo))
+
+    def _step_lanes(self, lanes: list[int], actions: list[Any] | None) -> None:
+        if actions is None:
+            actions = [action for lane in lanes for action in self._actions(self._lo + lane, 1)]
+        self._loop.step(actions, lanes)
+
+    def _step_one(self, lane: int) -> None:
+        """Step one lane of a partial batch."""
+        memory, slots = self._memory, self._memory.slots
+        started = time.perf_counter()
+        message: dict[str, Any] = {}
+        memory.failed[lane] = False
+        try:
+            self._loop.step(self._actions(lane, 1), [lane - self._lo])
+        except (Exception, SystemExit) as error:
+            message["failure"] = describe_failure(lane, "step", error)
+            memory.failed[lane] = True
+        overflow = slots.take_overflow()
+        if overflow:
+            message["overflow"] = overflow[lane]
+        if message:
+            self._send(0, {"lane": lane, **message})
+        self._channel.complete(self._index, lane, time.perf_counter() - started)
+
+    def _reset(
+        self,
+        lanes: list[int] | None,
+        seeds: list[int | None] | None,
+        options: dict[str, Any] | None,
+    ) -> None:
+        self._loop.reset(lanes, seeds, options)
+
+    def _restart(self) -> None:
+        """Begin in the place of a worker that died, as after the end of its episodes."""
+        self._loop.reset(None, None, None)
+        self._loop.mark_ended()
+
+    def _call(self, calls: list[tuple[int, str, tuple[Any, ...], dict[str, Any]]]) -> list[Any]:
+        found = []
+        for lane, name, _, _ in calls:
+            with self._lane(lane, name):
+                found.append(self._envs[lane].get_wrapper_attr(name))
+        results = []
+        for one, (lane, name, args, kwargs) in zip(found, calls, strict=True):
+            with self._lane(lane, name):
+                results.append(one(*args, **kwargs) if callable(one) else one)
+        return results
+
+    def _set_attr(self, values: list[tuple[int, str, Any]]) -> None:
+        for lane, name, value in values:
+            with self._lane(lane, "set_attr"):
+                self._envs[lane].set_wrapper_attr(name, value)
+
+    @contextlib.contextmanager
+    def _lane(self, lane: int, call: str) -> Any:
+        """Say which lane an exception comes from."""
+        try:
+            yield
+        except (Exception, SystemExit) as error:
+            raise _LaneError(describe_failure(self._lo + lane, call, error)) from error
+
+
+class _LaneError(Exception):
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def _make_envs(setup: Setup, envs: list[Env[Any, Any]]) -> Failure | None:
+    """Make the environments one after another; what was made is in `envs` whatever happens."""
+    try:
+        install_registered(setup.registered)
+        for function in setup.functions.load():
+            envs.append(function())
+            # What a constructor must return is seen here, not at the first step.
+            _ = envs[-1].observation_space, envs[-1].action_space
+    except (Exception, SystemExit) as error:
+        return describe_failure(setup.first + len(envs), "its constructor", error)
+    return None
+
+
+def _introduce(envs: list[Env[Any, Any]]) -> Introduction:
+    return Introduction(
+        dict(envs[0].metadata),
+        envs[0].render_mode,
+        _shared([env.observation_space for env in envs]),
+        _shared([env.action_space for env in envs]),
+    )
+
+
+def _shared(spaces: list[Any]) -> list[Any]:
+    """Return the spaces with one object for equal ones: a pickle then holds it once."""
+    first = spaces[0]
+    return [first if space is first or space == first else space for space in spaces]
+
+
+def _close_all(envs: list[Env[Any, Any]], first: int) -> list[Failure]:
+    """Close every environment; one that fails does not keep the others open."""
+    failures = []
+    for lane, env in enumerate(envs, first):
+        try:
+            env.close()
+        except (Exception, SystemExit) as error:
+            failures.append(describe_failure(lane, "close", error))
+    return failures
+
+
+def _copied(batch: Any, rows: slice) -> Any:
+    """Return a copy of some rows of a batch of arrays."""
+    if isinstance(batch, tuple):
+        return tuple(_copied(part, rows) for part in batch)
+    if isinstance(batch, dict):
+        return {key: _copied(part, rows) for key, part in batch.items()}
+    return batch[rows].copy()
+
+
+def _parent_pidfd(pid: int) -> int:
+    if not hasattr(os, "pidfd_open"):
+        return -1
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return -1
+
+
+def _send(stream: MessageStream, message: Any) -> None:
+    stream.send(message, _FOREVER, _always)
+
+
+def _always() -> bool:
+    """Whether the parent lives: while this process does, it does."""
+    return True
