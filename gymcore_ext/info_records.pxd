@@ -47,7 +47,7 @@ cdef class RecordWriter:
 cdef struct known_key_t:
     const char* text         # of the key in `keys`, or NULL
     Py_ssize_t length
-    # Where numbers of the key go, while one batch is merged (info_slots.pyx).
+    # Where numbers of the key that begin with `word` go, as long as `merge` is that of the reader (info_slots.pyx).
     uint64_t merge
     void* owner
     uint64_t word
@@ -62,6 +62,7 @@ cdef class RecordReader:
     cdef const char* data
     cdef size_t at, end
     cdef Py_ssize_t lane
+    cdef uint64_t merge      # while entries of `known` say so, their columns are where they were
     cdef known_key_t known[KEY_SLOTS]
     cdef list keys
 

@@ -292,7 +292,6 @@ cdef class RecordReader:
         if not PyUnicode_IS_ASCII(key):
             known[0] = NULL
             return key
-        key = sys.intern(key)
         entry.merge = 0
         entry.text = PyUnicode_AsUTF8AndSize(key, &entry.length)
         self.keys[(place >> 3) & (KEY_SLOTS - 1)] = key
@@ -315,7 +314,7 @@ cdef class RecordReader:
         cdef int tag = word & 0xFF
         cdef uint64_t nbytes = word >> 8
         cdef uint64_t payload
-        cdef Py_ssize_t k
+        cdef Py_ssize_t _k
         cdef list items
         if tag == TAG_FLOAT:
             payload = self.next_word()
@@ -341,7 +340,7 @@ cdef class RecordReader:
             return int.from_bytes(data, sys.byteorder, signed=True)
         if tag == TAG_LIST or tag == TAG_TUPLE:
             items = []
-            for k in range(self.count(word, depth, 8)):
+            for _k in range(self.count(word, depth, 8)):
                 items.append(self.read(depth + 1))
             return items if tag == TAG_LIST else tuple(items)
         if tag == TAG_PICKLE:
@@ -349,10 +348,10 @@ cdef class RecordReader:
         self.broken(f"unknown item {tag}")
 
     cdef dict read_dict(self, uint64_t word, int depth):
-        cdef Py_ssize_t k
+        cdef Py_ssize_t _k
         cdef known_key_t* known
         cdef dict result = {}
-        for k in range(self.count(word, depth, 16)):
+        for _k in range(self.count(word, depth, 16)):
             key = self.read_key(&known)
             result[key] = self.read(depth + 1)
         return result
@@ -366,26 +365,24 @@ cdef class RecordReader:
     cdef object read_array(self, uint64_t word):
         cdef uint64_t typenum = word >> 8 & 0xFF, flags = word >> 16 & 0xFF, rank = word >> 24, axis, size
         cdef uint64_t nbytes = number_sizes[typenum]
+        cdef cnp.npy_intp[MOST_AXES] shape
         cdef bint empty = False
-        cdef cnp.ndarray array
+        cdef const char* data
         if nbytes == 0 or flags > (FORTRAN | SWAPPED) or rank > MOST_AXES:
             self.broken("no array")
-        shape = []
         for axis in range(rank):
             size = self.next_word()
-            shape.append(size)
             if size == 0:
                 empty = True
             elif size > (<uint64_t> 1 << 62) // nbytes:
                 self.broken("an array too large")
             else:
                 nbytes *= size
+            shape[axis] = <cnp.npy_intp> size
         data = self.take(0 if empty else nbytes)
-        dtype = number_dtypes[typenum]
-        array = np.empty(
-            shape, dtype.newbyteorder() if flags & SWAPPED else dtype, order="F" if flags & FORTRAN else "C")
+        array = cnp.PyArray_EMPTY(<int> rank, shape, <int> typenum, flags & FORTRAN)
         memcpy(cnp.PyArray_DATA(array), data, cnp.PyArray_NBYTES(array))
-        return array
+        return array.view(array.dtype.newbyteorder()) if flags & SWAPPED else array
 
     cdef object read_pickle(self, uint64_t word):
         cdef uint64_t checksum = self.next_word()

@@ -1,6 +1,7 @@
 """Records of infos in shared memory, one a lane."""
 
 from cpython.buffer cimport Py_buffer
+from libc.stdint cimport uint64_t
 
 from gymcore_ext.info_records cimport RecordReader, RecordWriter
 
@@ -16,7 +17,11 @@ cdef class InfoSlots:
     cdef dict overflow
 
     cdef int check_lane(self, Py_ssize_t lane) except -1
+    cdef uint64_t word_of(self, Py_ssize_t lane) except? 1
     # Encode: 0 when the record fits its slot, 1 when it went to the overflow.
     cdef int put_record(self, Py_ssize_t lane, dict info, object final_info, object extra) except -1
-    # Begin reading a lane's record: what it holds (0: nothing).
-    cdef int open_record(self, Py_ssize_t lane, bytes blob) except -1
+    cdef int write_record(
+        self, RecordWriter writer, Py_ssize_t lane, dict info, object final_info, object extra) except -1
+    cdef int open_record(self, RecordReader reader, Py_ssize_t lane, bytes blob) except -1
+    cdef RecordReader take_reader(self)
+    cdef tuple read_record(self, RecordReader reader, int flags)

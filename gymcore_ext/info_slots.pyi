@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from typing_extensions import Buffer
@@ -20,6 +20,7 @@ class InfoSlots:
     ) -> bool: ...
     def take_overflow(self) -> dict[int, bytes]: ...
     def clear(self, lane: int) -> None: ...
+    def empty(self, lane: int) -> bool: ...
     def overflowed(self, lane: int) -> bool: ...
     def get(
         self, lane: int, blob: bytes | None = None
@@ -32,4 +33,7 @@ def merge_slots(
     count: int,
     final_obs: Callable[[int, Any], Any] | None = None,
     overflow: dict[int, bytes] | None = None,
+    *,
+    lanes: Sequence[int] | None = None,
+    num_envs: int | None = None,
 ) -> dict[int, Any]: ...

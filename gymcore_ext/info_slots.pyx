@@ -15,7 +15,9 @@ from libc.string cimport memcpy
 from gymcore_ext.info_records cimport (
     TAG_BOOL, TAG_DICT, TAG_FLOAT, TAG_INT, TAG_SCALAR, RecordReader, RecordWriter, known_key_t,
 )
-from gymcore_ext.infos cimport lookup, mask_key_of, merge_lane, merge_value, set_mask
+from gymcore_ext.infos cimport (
+    is_number_type, lookup, mask_key_of, merge_lane, merge_value, number_column, set_mask,
+)
 
 import numpy as np
 
@@ -95,6 +97,11 @@ cdef class InfoSlots:
             raise IndexError(f"lane: expected one of {self.num_envs}, got {lane}")
         return 0
 
+    cdef uint64_t word_of(self, Py_ssize_t lane) except? 1:
+        """What is said of a lane: 0 for nothing."""
+        self.check_lane(lane)
+        return <uint64_t> gymcore_load(<gymcore_atomic*> self.words + lane)
+
     # --- writing ------------------------------------------------------------------------------------------------------
 
     def put(self, Py_ssize_t lane, object info, object final_info=None, object extra=None):
@@ -116,9 +123,7 @@ cdef class InfoSlots:
 
     cdef int put_record(self, Py_ssize_t lane, dict info, object final_info, object extra) except -1:
         cdef gymcore_atomic* word
-        cdef RecordWriter writer = self.writer
-        cdef uint64_t flags = FILLED
-        cdef size_t nbytes
+        cdef RecordWriter writer
         self.check_lane(lane)
         word = <gymcore_atomic*> self.words + lane
         if gymcore_load(word) != 0:
@@ -127,7 +132,20 @@ cdef class InfoSlots:
                 self.overflow.pop(lane, None)
         if (info is None or PyDict_Size(info) == 0) and final_info is None and extra is None:
             return 0
+        # Pickling runs code of the values, which may come here again: it finds no writer then, and makes its own.
+        writer = self.writer or RecordWriter()
+        self.writer = None
+        try:
+            return self.write_record(writer, lane, info, final_info, extra)
+        finally:
+            self.writer = writer
 
+    cdef int write_record(
+        self, RecordWriter writer, Py_ssize_t lane, dict info, object final_info, object extra
+    ) except -1:
+        cdef gymcore_atomic* word = <gymcore_atomic*> self.words + lane
+        cdef uint64_t flags = FILLED
+        cdef size_t nbytes
         writer.begin(8)  # the word again, for a record that travels alone
         if extra is not None:
             flags |= HAS_EXTRA
@@ -165,24 +183,28 @@ cdef class InfoSlots:
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
+    def empty(self, Py_ssize_t lane):
+        """Whether a lane has nothing to say."""
+        return self.word_of(lane) == 0
+
     def overflowed(self, Py_ssize_t lane):
         """Whether the record of a lane has to come another way."""
-        self.check_lane(lane)
-        return gymcore_load(<gymcore_atomic*> self.words + lane) == OVERFLOWED
+        return self.word_of(lane) == OVERFLOWED
 
-    cdef int open_record(self, Py_ssize_t lane, bytes blob) except -1:
+    cdef int open_record(self, RecordReader reader, Py_ssize_t lane, bytes blob) except -1:
+        """Begin reading a lane's record, or the blob that stands for it; its flags, 0 if there is none."""
         cdef uint64_t word
         cdef const char* record
         cdef size_t limit
         self.check_lane(lane)
         if blob is None:
-            word = <uint64_t> gymcore_load(<gymcore_atomic*> self.words + lane)
+            word = self.word_of(lane)
             record = self.records + lane * self.slot_bytes
             limit = self.slot_bytes
             if word == 0:
                 return 0
             if word == OVERFLOWED:
-                raise ValueError(f"lane {lane}: the info record overflowed its {self.slot_bytes} bytes, and no blob came")
+                raise ValueError(f"lane {lane}: the info record of more than {self.slot_bytes} bytes did not come")
         else:
             if PyBytes_GET_SIZE(blob) < 8:
                 raise ValueError(f"lane {lane}: expected an info record, got {PyBytes_GET_SIZE(blob)} bytes")
@@ -191,7 +213,7 @@ cdef class InfoSlots:
             limit = PyBytes_GET_SIZE(blob) - 8
         if word & 0xFF & ~<uint64_t> (FILLED | HAS_EXTRA | HAS_FINAL) or not word & FILLED or word >> 8 > limit:
             raise ValueError(f"lane {lane}: no info record begins with {word:#x}")
-        self.reader.begin(record, word >> 8, lane)
+        reader.begin(record, word >> 8, lane)
         return word & 0xFF
 
     def get(self, Py_ssize_t lane, bytes blob=None):
@@ -207,8 +229,19 @@ cdef class InfoSlots:
         Raises:
             ValueError: for a record that is not whole, or that overflowed when no blob is given.
         """
-        cdef int flags = self.open_record(lane, blob)
-        cdef RecordReader reader = self.reader
+        cdef RecordReader reader = self.take_reader()
+        try:
+            return self.read_record(reader, self.open_record(reader, lane, blob))
+        finally:
+            self.reader = reader
+
+    cdef RecordReader take_reader(self):
+        """The reader, or another one while it is in use: unpickling runs code that may come here again."""
+        cdef RecordReader reader = self.reader or RecordReader()
+        self.reader = None
+        return reader
+
+    cdef tuple read_record(self, RecordReader reader, int flags):
         extra = final_info = None
         info = {}
         if flags & HAS_EXTRA:
@@ -224,36 +257,171 @@ cdef class InfoSlots:
         return info, final_info, extra
 
 
+# --- merging ----------------------------------------------------------------------------------------------------------
+
+
 def merge_slots(
-    object vector_infos, InfoSlots slots, Py_ssize_t first, Py_ssize_t count, object final_obs=None, dict overflow=None
+    object vector_infos, InfoSlots slots, Py_ssize_t first, Py_ssize_t count, object final_obs=None,
+    dict overflow=None, *, object lanes=None, object num_envs=None,
 ):
-    """Merge the records of lanes [first, first + count), as `get` and `merge_info` would one by one.
+    """Merge the records of lanes, as `get` and `merge_info` would one by one.
+
+    Numbers go from the record into their column without becoming Python objects.
 
     Args:
         vector_infos: the merged dict so far, changed in place.
         slots: the records.
-        first: first lane.
-        count: number of lanes.
+        first: first row of the merged dict.
+        count: number of rows.
         final_obs: called with (lane, extra) for every lane with a final info, which is then merged as
             {"final_obs": what it returns, "final_info": the final info} before the info; without it, final infos are
             merged alone.
         overflow: records that fit no slot, by lane.
+        lanes: the lanes whose records become the rows [first, first + count); by default, lanes of these numbers.
+        num_envs: rows of the merged dict; as many as slots by default.
 
     Returns:
-        The extras, by lane.
+        The extras that are not None, by lane.
 
     Raises:
         ValueError: as `InfoSlots.get`. Lanes before that one are merged.
     """
-    extras = {}
-    for lane in range(first, first + count):
-        info, final_info, extra = slots.get(lane, None if overflow is None else overflow.get(lane))
-        if extra is not None:
-            extras[lane] = extra
-        if final_info is not None:
-            final = {"final_info": final_info}
-            if final_obs is not None:
-                final = {"final_obs": final_obs(lane, extra), "final_info": final_info}
-            merge_lane(vector_infos, final, lane, slots.num_envs)
-        merge_lane(vector_infos, info, lane, slots.num_envs)
+    cdef Py_ssize_t k, lane, rows = slots.num_envs if num_envs is None else num_envs
+    cdef RecordReader reader
+    cdef dict extras = {}
+    if not 0 <= first <= first + count <= rows:
+        raise IndexError(f"rows: expected some of {rows}, got [{first}, {first + count})")
+    reader = slots.take_reader()
+    try:
+        reader.merge += 1
+        for k in range(count):
+            lane = first + k if lanes is None else <Py_ssize_t> lanes[k]
+            if slots.word_of(lane) != 0:
+                merge_record(vector_infos, slots, reader, lane, first + k, rows, final_obs, overflow, extras)
+    finally:
+        slots.reader = reader
     return extras
+
+
+cdef int merge_record(
+    object infos, InfoSlots slots, RecordReader reader, Py_ssize_t lane, Py_ssize_t row, Py_ssize_t num_envs,
+    object final_obs, dict overflow, dict extras
+) except -1:
+    """Merge what one lane says into a row."""
+    cdef bytes blob = overflow.get(lane) if overflow and slots.word_of(lane) == OVERFLOWED else None
+    cdef int flags = slots.open_record(reader, lane, blob)
+    cdef uint64_t word
+    extra = None
+    if flags == 0:
+        return 0
+    if flags & HAS_EXTRA:
+        extra = extras[lane] = reader.read(0)
+    if flags & HAS_FINAL:
+        if final_obs is not None:
+            merge_value(infos, "final_obs", final_obs(lane, extra), row, num_envs)
+        reader.merge += 1
+        merge_item(reader, infos, "final_info", NULL, reader.next_word(), row, num_envs, 0)
+    word = reader.next_word()
+    if word & 0xFF == TAG_DICT:
+        merge_items(reader, infos, word, row, num_envs, 0)
+    else:
+        reader.merge += 1
+        info = reader.read_item(word, 0)
+        if not isinstance(info, dict):
+            reader.broken("no dict")
+        merge_lane(infos, info, row, num_envs)
+    if reader.at != reader.end:
+        reader.broken("more bytes than items")
+    return 0
+
+
+cdef int merge_items(
+    RecordReader reader, object infos, uint64_t word, Py_ssize_t row, Py_ssize_t num_envs, int depth
+) except -1:
+    """Merge the entries of the dict that begins with a word."""
+    cdef known_key_t* known
+    cdef Py_ssize_t _k
+    for _k in range(reader.count(word, depth, 16)):
+        key = reader.read_key(&known)
+        merge_item(reader, infos, key, known, reader.next_word(), row, num_envs, depth + 1)
+    return 0
+
+
+cdef int merge_item(
+    RecordReader reader, object infos, object key, known_key_t* known, uint64_t word, Py_ssize_t row,
+    Py_ssize_t num_envs, int depth
+) except -1:
+    """Merge the value that begins with a word; `merge_value` of a value that is not decoded yet."""
+    cdef known_key_t other
+    cdef int tag = word & 0xFF
+    if known == NULL:
+        other.merge = 0
+        known = &other
+    if (known.merge == reader.merge and known.owner == <void*> infos and known.word == word) or (
+            tag in (TAG_BOOL, TAG_INT, TAG_FLOAT, TAG_SCALAR)
+            and find_column(reader, infos, key, known, word, num_envs)):
+        if tag == TAG_BOOL:
+            (known.column + row * known.column_stride)[0] = reader.next_word() != 0
+        elif known.size == 8:
+            memcpy(known.column + row * known.column_stride, reader.take(8), 8)
+        else:
+            memcpy(known.column + row * known.column_stride, reader.take(known.size), known.size)
+        (known.mask + row * known.mask_stride)[0] = 1
+        return 0
+
+    if tag == TAG_DICT and key != "final_obs":
+        column = lookup(infos, key)
+        if column is None:
+            column = infos[key] = {}
+        if isinstance(column, dict):
+            merge_items(reader, column, word, row, num_envs, depth)
+            mask_key = mask_key_of(key)
+            mask = lookup(infos, mask_key)
+            if mask is None:
+                mask = infos[mask_key] = number_column(num_envs, cnp.NPY_BOOL)
+            return set_mask(mask, row)
+
+    reader.merge += 1  # from here on columns may be other ones
+    return merge_value(infos, key, reader.read_item(word, depth), row, num_envs)
+
+
+cdef bint find_column(
+    RecordReader reader, object infos, object key, known_key_t* known, uint64_t word, Py_ssize_t num_envs
+) except -1:
+    """Whether numbers that begin with this word are written to the column of `key` as they are; notes where."""
+    cdef cnp.ndarray column, mask
+    cdef int typenum = word >> 8 & 0xFF
+    found = lookup(infos, key)
+    if type(found) is not ndarray:
+        return False
+    column = found
+    found = lookup(infos, mask_key_of(key))
+    if type(found) is not ndarray:
+        return False
+    mask = found
+    if word == TAG_FLOAT:
+        typenum = cnp.NPY_DOUBLE
+    elif word == TAG_INT:
+        typenum = cnp.NPY_INT64
+    elif word == TAG_BOOL:
+        typenum = cnp.NPY_BOOL
+    elif not is_number_type(typenum) or word >> 16:
+        return False
+    if not is_column(column, typenum, num_envs) or not is_column(mask, cnp.NPY_BOOL, num_envs):
+        return False
+    known.size = cnp.PyArray_ITEMSIZE(column)
+    known.column = <char*> cnp.PyArray_DATA(column)
+    known.column_stride = cnp.PyArray_STRIDE(column, 0)
+    known.mask = <char*> cnp.PyArray_DATA(mask)
+    known.mask_stride = cnp.PyArray_STRIDE(mask, 0)
+    known.word = word
+    known.owner = <void*> infos
+    known.merge = reader.merge
+    return True
+
+
+cdef bint is_column(cnp.ndarray array, int typenum, Py_ssize_t num_envs) noexcept:
+    """Whether values of this type can be written to every row through a pointer."""
+    return (
+        cnp.PyArray_NDIM(array) == 1 and cnp.PyArray_DIM(array, 0) == num_envs
+        and cnp.PyArray_TYPE(array) == typenum and cnp.PyArray_ISBEHAVED(array))

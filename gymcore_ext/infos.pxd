@@ -8,6 +8,7 @@ cdef dict scalar_numbers
 cdef bint is_number_type(int typenum) noexcept
 cdef object lookup(object infos, object key)
 cdef object mask_key_of(object key)
+cdef object number_column(cnp.npy_intp num_envs, int typenum)
 cdef int set_mask(object mask, Py_ssize_t env_num) except -1
 
 # As `merge_info` does it, for one key and for a whole dict.

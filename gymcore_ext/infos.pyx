@@ -8,7 +8,7 @@ from cpython.dict cimport PyDict_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memmove
 
 import numpy as np
@@ -31,10 +31,11 @@ cdef dict scalar_numbers = {
     np.dtype(code).type: np.dtype(code).num for code in "?bBhHiIlLqQefdgFDG"
 }
 
-# `_key` of every key met lately: forming the text costs as much as storing the value. Bounded, since keys may be made up.
+# Keys met lately and their `_key`, by address of the key: forming the text costs as much as storing the value.
 cdef enum:
-    MOST_MASK_KEYS = 4096
-cdef dict mask_keys = {}
+    KEPT_KEYS = 256
+cdef list kept_keys = [None] * KEPT_KEYS
+cdef list kept_mask_keys = [None] * KEPT_KEYS
 
 
 cdef bint is_number_type(int typenum) noexcept:
@@ -53,17 +54,14 @@ cdef object lookup(object infos, object key):
 
 cdef object mask_key_of(object key):
     """The key under which the mask of `key` is kept."""
-    cdef PyObject* found
+    cdef Py_ssize_t place
     if not PyUnicode_CheckExact(key):
         return f"_{key}"
-    found = PyDict_GetItemWithError(mask_keys, key)
-    if found != NULL:
-        return <object> found
-    if len(mask_keys) >= MOST_MASK_KEYS:
-        mask_keys.clear()
-    mask_key = f"_{key}"
-    mask_keys[key] = mask_key
-    return mask_key
+    place = (<uintptr_t> <PyObject*> key >> 4) & (KEPT_KEYS - 1)
+    if kept_keys[place] is not key:
+        kept_mask_keys[place] = f"_{key}"
+        kept_keys[place] = key
+    return kept_mask_keys[place]
 
 
 cdef int set_mask(object mask, Py_ssize_t env_num) except -1:
@@ -312,8 +310,9 @@ def split_info(object vector_infos, object env_num):
         ({}, {'goal': 'door', 'pose': {'x': np.float64(1.5)}})
     """
     info = {}
+    masks = {mask_key_of(key) for key in vector_infos if not isinstance(key, str)}
     for key, column in vector_infos.items():
-        if isinstance(key, str) and key.startswith("_") and key[1:] in vector_infos:
+        if isinstance(key, str) and key.startswith("_") and (key[1:] in vector_infos or key in masks):
             continue
         mask = lookup(vector_infos, mask_key_of(key))
         if mask is None or mask[env_num]:

@@ -1,0 +1,215 @@
+"""The compiled `merge_info` and `split_info` do what the slow ones of tests/oracles do."""
+
+from __future__ import annotations
+
+import copy
+import enum
+import sys
+import tracemalloc
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gymcore_ext.infos import merge_info, split_info
+from tests.oracles import merged_infos as oracle
+from tests.testing_env import assert_same
+
+NUM_ENVS = 3
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+class Real(float):
+    pass
+
+
+class Column(np.ndarray):
+    pass
+
+
+NUMBERS = [
+    *(np.dtype(code).type(1) for code in "?bBhHiIlLqQefdgFDG"),
+    *(True, False, 0, -7, 2**63 - 1, -(2**63), 2**63, 2**53 + 1, 0.0, -0.0, 1.5, float("inf")),
+    *(np.float64(0.1), np.float32(0.1), np.int64(-5), np.uint8(255), np.bool_(False), 1 + 2j),
+    *(Colour.RED, Real(2.5), np.datetime64("2020-01-01"), np.timedelta64(3, "s")),
+]
+OTHERS = [
+    *("text", b"bytes", None, [1, 2], [1, [2]], (1.5, 2), [[1], [2, 3]], {}, {"a": 1}, {"a": "x"}),
+    OrderedDict(a=2.5),
+    *(np.str_("t"), np.array(3.0), np.array([1, 2]), np.array([0.5, 1.5]), np.array([1, 2, 3])),
+    *(np.array([1, 2], ">i4"), np.array([1, 2, 3, 4])[::2], np.zeros((2, 2), order="F")),
+    *(np.array(["a", "bc"]), np.array([None, 1], object), np.zeros(0), np.zeros(2, "i4,f8")),
+    *(np.array([1.0, 2.0]).view(Column), np.array("2020-01-01", "M8[s]"), np.array([True, False])),
+]
+VALUES = NUMBERS + OTHERS
+
+
+def merged(merge: Callable[..., None], lanes: list[tuple[int, dict[Any, Any]]]) -> dict[Any, Any]:
+    infos: dict[Any, Any] = {}
+    for env_num, info in lanes:
+        merge(infos, copy.deepcopy(info), env_num, NUM_ENVS)
+    return infos
+
+
+def check(*lanes: tuple[int, dict[Any, Any]]) -> None:
+    """Both merge to the same, or raise the same."""
+    try:
+        expected = merged(oracle.merge_info, list(lanes))
+    except Exception as error:
+        with pytest.raises(type(error)):
+            merged(merge_info, list(lanes))
+        return
+    infos = merged(merge_info, list(lanes))
+    assert_same(infos, expected)
+    for env_num in range(NUM_ENVS):
+        assert_same(split_info(infos, env_num), oracle.split_info(expected, env_num))
+
+
+@pytest.mark.parametrize("first", VALUES, ids=repr)
+def test_every_pair_of_values(first: Any) -> None:
+    check((1, {"k": first}))
+    for second in VALUES:
+        check((0, {"k": first}), (2, {"k": second}))
+        check((2, {"k": first}), (0, {"k": second}), (1, {"k": first}))
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_every_value_in_a_numeric_and_an_object_column(value: Any) -> None:
+    for first in (True, 1, 1.5, np.float32(1), "text", np.zeros(2), np.zeros((2, 2))):
+        check((0, {"k": first}), (1, {"k": value}), (1, {"k": first}))
+        check((0, {"final_obs": first}), (1, {"final_obs": value}))
+        check((0, {"n": {"k": first}}), (1, {"n": {"k": value}}))
+
+
+KEYS = st.sampled_from(["a", "b", "_c", "final_obs", "é", 1, (1, 2), None, np.str_("a")])
+INFOS = st.recursive(
+    st.dictionaries(KEYS, st.sampled_from(VALUES), max_size=3),
+    lambda inner: st.dictionaries(KEYS, st.sampled_from(VALUES) | inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(lanes=st.lists(st.tuples(st.integers(0, NUM_ENVS - 1), INFOS), max_size=5))
+def test_any_infos(lanes: list[tuple[int, dict[Any, Any]]]) -> None:
+    check(*lanes)
+
+
+@pytest.mark.parametrize("make", [dict, OrderedDict, lambda: defaultdict(list)])
+def test_merged_and_single_infos_may_be_of_any_dict_type(make: Callable[[], Any]) -> None:
+    infos = make()
+    for env_num in range(NUM_ENVS):
+        info = make()
+        info["x"] = 1.5 * env_num
+        info["inner"] = make()
+        info["inner"]["y"] = env_num
+        merge_info(infos, info, env_num, NUM_ENVS)
+    assert list(infos) == ["x", "_x", "inner", "_inner"]
+    assert infos["x"].tolist() == [0, 1.5, 3]
+    assert infos["inner"]["y"].tolist() == [0, 1, 2]
+    assert_same(dict(split_info(infos, 1)), {"x": np.float64(1.5), "inner": {"y": np.int64(1)}})
+
+
+@pytest.mark.parametrize("value", [1.5, 1, True, "text", np.float32(1), np.zeros(2), {"a": 1}])
+@pytest.mark.parametrize("env_num", [NUM_ENVS, NUM_ENVS + 9, -NUM_ENVS - 1])
+def test_an_environment_that_is_none_of_the_batch_is_an_index_error(
+    value: Any, env_num: int
+) -> None:
+    infos: dict[str, Any] = {}
+    with pytest.raises(IndexError):
+        merge_info(infos, {"k": value}, env_num, NUM_ENVS)
+    merge_info(infos, {"k": value}, 0, NUM_ENVS)
+    with pytest.raises(IndexError):
+        merge_info(infos, {"k": value}, env_num, NUM_ENVS)
+
+
+def test_environments_are_numbered_by_anything_that_is_an_index() -> None:
+    infos: dict[str, Any] = {}
+    merge_info(infos, {"k": 1.5}, np.int64(1), np.int32(NUM_ENVS))
+    merge_info(infos, {"k": 2.5}, -1, NUM_ENVS)
+    assert infos["k"].tolist() == [0, 1.5, 2.5]
+    assert infos["_k"].tolist() == [False, True, True]
+    assert split_info(infos, np.int64(1)) == {"k": 1.5}
+
+
+def test_columns_that_are_no_plain_memory_are_written_too() -> None:
+    swapped = np.zeros(NUM_ENVS, ">f8")
+    strided = np.zeros(2 * NUM_ENVS)[::2]
+    infos: dict[str, Any] = {
+        **{"swapped": swapped, "_swapped": np.zeros(NUM_ENVS, bool)},
+        **{"strided": strided, "_strided": np.zeros(2 * NUM_ENVS, bool)[::2]},
+    }
+    merge_info(infos, {"swapped": 1.5, "strided": 2.5}, 1, NUM_ENVS)
+    assert infos["swapped"].tolist() == [0, 1.5, 0]
+    assert infos["strided"] is strided
+    assert strided.tolist() == [0, 2.5, 0]
+    assert infos["_strided"].tolist() == [False, True, False]
+
+
+def test_a_column_that_may_not_be_written_is_an_error() -> None:
+    column = np.zeros(NUM_ENVS)
+    column.flags.writeable = False
+    infos = {"k": column, "_k": np.zeros(NUM_ENVS, bool)}
+    with pytest.raises(ValueError, match="read-only"):
+        merge_info(infos, {"k": 1.5}, 1, NUM_ENVS)
+
+
+def test_a_row_of_a_column_may_be_written_to_another_one() -> None:
+    infos: dict[str, Any] = {}
+    merge_info(infos, {"k": np.array([1.0, 2.0])}, 0, NUM_ENVS)
+    merge_info(infos, {"k": infos["k"][0]}, 2, NUM_ENVS)
+    assert infos["k"].tolist() == [[1, 2], [0, 0], [1, 2]]
+
+
+def test_objects_are_referred_to_and_released() -> None:
+    value = ["an object"]
+    before = sys.getrefcount(value)
+    infos: dict[str, Any] = {}
+    for _ in range(3):
+        merge_info(infos, {"k": value}, 0, NUM_ENVS)
+        merge_info(infos, {"k": value}, 1, NUM_ENVS)
+    assert infos["k"][0] is value
+    assert sys.getrefcount(value) == before + 2
+    merge_info(infos, {"k": None}, 0, NUM_ENVS)
+    assert sys.getrefcount(value) == before + 1
+    infos.clear()
+    assert sys.getrefcount(value) == before
+
+
+def test_made_up_keys_are_not_kept() -> None:
+    """Keys are remembered, but not all that ever were."""
+
+    def merge_many(start: int) -> None:
+        for k in range(start, start + 2000):
+            merge_info({}, {f"a key of step {k}": 1.5}, 0, 1)
+
+    merge_many(0)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        merge_many(10_000)
+        assert tracemalloc.get_traced_memory()[0] - before < 50_000
+    finally:
+        tracemalloc.stop()
+
+
+class Pairs:
+    """No dict, but it has items, and one key twice."""
+
+    def items(self) -> list[tuple[str, Any]]:
+        return [("a", 1), ("a", 1.5), ("a", "x")]
+
+
+def test_anything_with_items_is_merged() -> None:
+    infos: dict[str, Any] = {}
+    merge_info(infos, Pairs(), 1, NUM_ENVS)  # type: ignore[arg-type]
+    assert infos["a"].tolist() == [None, "x", None]
+    with pytest.raises(AttributeError):
+        merge_info(infos, 3, 1, NUM_ENVS)  # type: ignore[arg-type]
