@@ -27,6 +27,9 @@ __all__ = ["AsyncPartial"]
 # How often a waiting `recv` looks whether the workers live, in seconds.
 _SLICE_SECONDS = 0.05
 
+# How long a death may go unnoticed while results come, in seconds.
+_LOOK_SECONDS = 0.2
+
 StepResult = tuple[
     Any, npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]
 ]
@@ -39,6 +42,7 @@ class AsyncPartial(Base):
         self._lost: set[int] = set()  # lanes of restarted workers that have not said so yet
         self._last_seen: dict[int, Any] = {}  # their last observations
         self._received: list[int] | None = None  # lanes of the last `recv`, for `send` without ids
+        self._looked_after = 0.0
         self._given_up: list[int] = []  # outstanding lanes of workers that were restarted
 
     def send(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
@@ -122,6 +126,8 @@ class AsyncPartial(Base):
         assert self._pool is not None
         pool, size = self._pool, self.batch_size
         started = time.monotonic()
+        # Also where the other workers are fast enough that nobody ever waits for the dead one.
+        look_after_workers = started > self._looked_after + _LOOK_SECONDS
         while True:
             done = self._given_up[:size]
             wanted = size - len(done)
@@ -133,12 +139,14 @@ class AsyncPartial(Base):
                 left = min(left, max(0.0, started + timeout - time.monotonic()))
             outstanding = self._channel.outstanding()
             lanes = None
-            if len(outstanding) >= wanted:
+            if len(outstanding) >= wanted and not look_after_workers:
                 lanes = self._channel.ready(wanted, left, pool.spin)
             if lanes is not None:
                 del self._given_up[: len(done)]
                 return [*done, *lanes.tolist()]
             pool.pump()
+            look_after_workers = False
+            self._looked_after = time.monotonic()
             dead = pool.ended()
             if dead:
                 if not self._restarts:

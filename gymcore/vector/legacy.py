@@ -13,7 +13,7 @@ from gymcore.envs.env_spec import EnvSpec, VectorizeMode
 from gymcore.envs.lookup import find_spec
 from gymcore.envs.making import make as make_single
 from gymcore.envs.making_vector import make_vec
-from gymcore.error import ArgumentTypeError, Error
+from gymcore.error import ArgumentTypeError
 from gymcore.vector.legacy_infos import FinalInfos, LegacyInfos, with_legacy_names
 from gymcore.vector.sync_vector_env import SyncVectorEnv
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
@@ -50,8 +50,7 @@ def make(
         `final_observation` and `final_obs`, and its last info under `final_info`.
 
     Raises:
-        Error: The environment cannot be made, or worker processes are asked for and this release
-            has none.
+        Error: The environment cannot be made.
         ArgumentTypeError: `wrappers` is neither a function nor functions (a `TypeError`).
 
     Example:

@@ -166,10 +166,9 @@ def worker_timeout(lanes: Sequence[int], call: str, seconds: float) -> WorkerTim
         call: What was going on.
         seconds: How long was waited.
     """
-    plural = "s" if seconds != 1 else ""
     return _WorkerTimeout(
-        f"The call to `{call}` has timed out after {seconds:g} second{plural}: no result "
-        f"of {shown_lanes(lanes)}. The vector environment can still be used; late results are "
+        f"The call to `{call}` has timed out after {seconds} second(s). No result of "
+        f"{shown_lanes(lanes)}. The vector environment can still be used; late results are "
         "dropped.",
         lanes,
     )

@@ -59,10 +59,10 @@ def run_worker(setup: Setup) -> None:
             _send(stream, (0, {"failures": [failure]}))
             return
         _send(stream, (0, {"introduction": _introduce(envs)}))
-        plan, last = stream.receive(_FOREVER, _always)
+        plan: Plan = stream.receive(_FOREVER, _always)
         memory = Memory(plan, setup.block.map())
         setup.block.close_fd()
-        Worker(setup, plan, memory, stream, envs).run(last)
+        Worker(setup, plan, memory, stream, envs).run()
         envs = []
     except ConnectionError:
         return  # the parent has gone, or does not want to hear any more
@@ -126,14 +126,10 @@ class Worker:
             "restart": self._restart,
         }
 
-    def run(self, last: int) -> None:
-        """Answer until the request to close.
-
-        Args:
-            last: Number of a request that is not for this worker but for the one in its place
-                before.
-        """
+    def run(self) -> None:
+        """Answer until the request to close."""
         channel, index = self._channel, self._index
+        last = 0
         while True:
             lane = channel.take(index)
             if lane >= 0:

@@ -40,9 +40,6 @@ _HURRIED_CLOSE_SECONDS = 0.5
 
 _FOREVER = float("inf")
 
-# After it the numbers of requests begin again at 1.
-_LARGEST_REQUEST = 2**32 - 1
-
 Replies = dict[int, dict[str, Any]]
 """What workers sent back as a message, by worker."""
 
@@ -96,7 +93,6 @@ class WorkerPool:
         self._daemon = daemon
         self._start_timeout = start_timeout
         self._plan: Plan | None = None
-        self._last_request = 0
         self._lane_messages: dict[int, dict[str, Any]] = {}
         self._block = SharedBlock()
         self._handles = [WorkerHandle(i, range(lo, hi)) for i, (lo, hi) in enumerate(bounds)]
@@ -167,7 +163,7 @@ class WorkerPool:
         self._block.allocate(plan.nbytes)
         self.memory = Memory(plan, self._block.map())
         for handle in self._handles:
-            handle.send((plan, 0), _FOREVER, "starting")
+            handle.send(plan, _FOREVER, "starting")
         return self.memory
 
     def restart(self, worker: int) -> Introduction:
@@ -185,10 +181,12 @@ class WorkerPool:
         self._start([handle])
         [introduction] = self._introduced([handle])
         channel = self.memory.channel
+        # What the process before was asked is not for this one.
+        channel.withdraw(worker)
         channel.forget(list(handle.lanes))
         for lane in handle.lanes:
             self._lane_messages.pop(lane, None)
-        handle.send((self._plan, channel.asked(worker)), _FOREVER, "starting")
+        handle.send(self._plan, _FOREVER, "starting")
         if worker in self.dead:
             self.dead.remove(worker)
         return introduction
@@ -206,8 +204,7 @@ class WorkerPool:
             The number of the request, for `wait`.
         """
         assert self.memory is not None
-        self._last_request = self.memory.channel.post(opcode, workers)
-        return self._last_request
+        return self.memory.channel.post(opcode, workers)
 
     def post_messages(self, call: str, args: dict[int, tuple[Any, ...]], timeout: float) -> int:
         """Send a request with a message to some workers.
@@ -221,7 +218,8 @@ class WorkerPool:
             The number of the request.
         """
         deadline = time.monotonic() + timeout
-        request = self._last_request % _LARGEST_REQUEST + 1
+        assert self.memory is not None
+        request = self.memory.channel.next_request
         for worker, arguments in args.items():
             self._handles[worker].send((request, call, arguments), deadline, call)
         posted = self.post(loop.MESSAGE_FOLLOWS, list(args))
