@@ -13,7 +13,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from gymcore_ext.watch import watch_parent  # noqa: F401  what a worker needs, in one place
+from gymcore_ext.watch import watch_parent  # no-cython-lint
 
 cnp.import_array()
 
@@ -25,11 +25,12 @@ cdef extern from "channel.h" nogil:
     const int64_t SLICE "GYMCORE_SLICE"
 
     ctypedef struct bells_t "gymcore_bells":
-        pass
+        uint64_t countdown
     ctypedef struct desk_t "gymcore_desk":
         uint64_t inbox
         uint64_t answer
     ctypedef struct channel_t "gymcore_channel":
+        bells_t* bells
         desk_t* desks
         int64_t num_workers
         int64_t num_envs
@@ -64,9 +65,9 @@ cdef extern from "channel.h" nogil:
     void channel_submit "gymcore_submit"(
         channel_t* channel, ledger_t* ledger, const int64_t* lanes, int64_t count, const int32_t* owner,
         uint8_t* told) noexcept
-    bint gather "gymcore_gather"(channel_t* channel, ledger_t* ledger) noexcept
-    int await_lanes "gymcore_await_lanes"(
-        channel_t* channel, ledger_t* ledger, int64_t wanted, int64_t until, int64_t spin) noexcept
+    bint gather "gymcore_gather"(channel_t* channel, ledger_t* ledger, uint64_t* completed) noexcept
+    void await_completed "gymcore_await_completed"(
+        channel_t* channel, uint64_t goal, int64_t until, int64_t spin) noexcept
     void forget_lane "gymcore_forget"(channel_t* channel, ledger_t* ledger, int64_t lane) noexcept
     int64_t channel_take "gymcore_take"(channel_t* channel, int64_t worker, uint32_t* submission) noexcept
     bint channel_complete "gymcore_complete"(
@@ -110,7 +111,8 @@ cdef class Channel:
     They release the GIL and let Python handle signals, so KeyboardInterrupt comes out of them within 0.1 s; nothing is
     lost then. Nobody waits past the time-out for a peer that was killed, at whatever instruction.
 
-    One thread at a time may use one end.
+    Another thread may post or submit while one waits; of two that wait at once for the same, one can sleep 0.05 s longer
+    than it has to.
     """
 
     cdef channel_t channel
@@ -124,7 +126,6 @@ cdef class Channel:
     cdef uint32_t request
 
     def __cinit__(self, object memory, Py_ssize_t offset, Py_ssize_t num_workers, Py_ssize_t num_envs, object bounds):
-        cdef Py_ssize_t k
         if num_workers < 1:
             raise ValueError(f"num_workers: expected at least 1, got {num_workers}")
         if num_envs < 0 or num_envs > 0x7FFFFFFF:
@@ -150,14 +151,13 @@ cdef class Channel:
             raise ValueError(f"offset: expected an address that is a multiple of 64, got {offset} in memory that is not")
         channel_place(&self.channel, <char*> self.buffer.buf + offset)
         # A second parent's end (after the first one was dropped) goes on counting.
-        for k in range(num_workers):
-            self.request = max(self.request, <uint32_t> (load64(&self.channel.desks[k].inbox) >> 32))
+        self.request = <uint32_t> (load64(&self.channel.bells.countdown) >> 32)
 
     cdef int _own(self, list bounds) except -1:
         """Note which worker owns which lanes."""
         cdef Py_ssize_t k, lane, lo, hi
         if len(bounds) != self.channel.num_workers:
-            raise ValueError(f"bounds: expected one (lo, hi) for each of {self.channel.num_workers} workers, got {bounds}")
+            raise ValueError(f"bounds: expected {self.channel.num_workers} pairs (lo, hi), got {bounds}")
         for lane in range(self.channel.num_envs):
             self.owner[lane] = -1
         for k, (lo, hi) in enumerate(bounds):
@@ -346,7 +346,7 @@ cdef class Channel:
         values = <const int64_t*> cnp.PyArray_DATA(vector)
         for i in range(cnp.PyArray_SIZE(vector)):
             if not 0 <= values[i] < self.channel.num_envs or self.owner[values[i]] < 0:
-                raise ValueError(f"lanes[{i}]: expected a lane of a worker, below {self.channel.num_envs}, got {values[i]}")
+                raise ValueError(f"lanes[{i}]: expected a worker's lane, below {self.channel.num_envs}, got {values[i]}")
         return vector
 
     def submit(self, lanes):
@@ -382,25 +382,31 @@ cdef class Channel:
             RuntimeError: the shared memory was overwritten.
         """
         cdef int64_t until = -1
-        cdef int found
+        cdef uint64_t goal
         if not 1 <= batch_size <= self.ledger.submitted:
             raise ValueError(
                 f"batch_size: expected 1 to the {self.ledger.submitted} lanes outstanding, got {batch_size}")
-        if not gather(&self.channel, &self.ledger):
-            raise RuntimeError("channel: shared memory was overwritten")
-        while self.ledger.count < batch_size:
+        while True:
+            goal = self._gather()
+            if self.ledger.count >= batch_size:
+                return self._hand_out(batch_size)
+            goal += <uint64_t> (batch_size - self.ledger.count)
             if until < 0:
                 until = deadline_after(timeout)
             elif clock_now() >= until:
                 return None
+            # The ledger is left alone without the GIL: another thread may submit.
             with nogil:
-                found = await_lanes(&self.channel, &self.ledger, batch_size, min(until, clock_now() + SLICE), spin)
-            if found < 0:
-                raise RuntimeError("channel: shared memory was overwritten")
+                await_completed(&self.channel, goal, min(until, clock_now() + SLICE), spin)
             spin = 0
-            if not found:
-                PyErr_CheckSignals()
-        return self._hand_out(batch_size)
+            PyErr_CheckSignals()
+
+    cdef uint64_t _gather(self) except? 0:
+        """Take what is ready out of the rings; how many lanes were completed in all, before that."""
+        cdef uint64_t completed
+        if not gather(&self.channel, &self.ledger, &completed):
+            raise RuntimeError("channel: the shared memory was overwritten")
+        return completed
 
     cdef object _hand_out(self, Py_ssize_t count):
         cdef cnp.ndarray lanes = np.empty(count, np.int64)
@@ -429,8 +435,7 @@ cdef class Channel:
         cdef const int64_t* values = <const int64_t*> cnp.PyArray_DATA(vector)
         cdef Py_ssize_t i
         # So that a lane has at most two entries in a ring: one given up and one not.
-        if not gather(&self.channel, &self.ledger):
-            raise RuntimeError("channel: shared memory was overwritten")
+        self._gather()
         for i in range(cnp.PyArray_SIZE(vector)):
             forget_lane(&self.channel, &self.ledger, values[i])
 

@@ -290,9 +290,11 @@ typedef struct {
 
 enum gymcore_lane_state { GYMCORE_IDLE, GYMCORE_SUBMITTED, GYMCORE_READY };
 
-/* Move what is in the rings to the queue; drops completions of submissions that were given up. 0 if a ring is broken. */
-static inline int gymcore_gather(gymcore_channel *c, gymcore_ledger *ledger)
+/* Move what is in the rings to the queue; drops completions of submissions that were given up. 0 if a ring is broken.
+ * *completed is read first: what is completed meanwhile is gathered, or still to be counted, or both, never neither. */
+static inline int gymcore_gather(gymcore_channel *c, gymcore_ledger *ledger, uint64_t *completed)
 {
+    *completed = gymcore_load64(&c->bells->completed);
     for (int64_t k = 0; k < c->num_workers; k++) {
         gymcore_desk *desk = &c->desks[k];
         uint64_t size = 2 * (uint64_t)(c->hi[k] - c->lo[k]);
@@ -337,30 +339,20 @@ static inline void gymcore_submit(
     gymcore_ring_workers(c, mask);
 }
 
-/* One slice of waiting until `wanted` lanes are in the queue; -1 if a ring is broken. */
-static inline int gymcore_await_lanes(
-    gymcore_channel *c, gymcore_ledger *ledger, int64_t wanted, int64_t until, int64_t spin)
+/* One slice of waiting until `goal` lanes were completed in all. */
+static inline void gymcore_await_completed(gymcore_channel *c, uint64_t goal, int64_t until, int64_t spin)
 {
-    /* Before gathering: what is completed in between is counted twice, and wakes too early rather than too late. */
-    uint64_t completed = gymcore_load64(&c->bells->completed);
-    uint64_t goal;
-    uint32_t ticket;
-    if (!gymcore_gather(c, ledger))
-        return -1;
-    if (ledger->count >= wanted)
-        return 1;
-    goal = completed + (uint64_t)(wanted - ledger->count);
-    for (; spin > 0 && gymcore_load64(&c->bells->completed) < goal; spin--)
+    for (; spin > 0; spin--) {
+        if (gymcore_load64(&c->bells->completed) >= goal)
+            return;
         gymcore_relax();
-    ticket = gymcore_load32(&c->bells->parent_bell);
+    }
+    uint32_t ticket = gymcore_load32(&c->bells->parent_bell);
     gymcore_store64(&c->bells->wake_at, goal);
     gymcore_store32(&c->bells->parent_asleep, 1);
     if (gymcore_load64(&c->bells->completed) < goal)
         gymcore_wait(&c->bells->parent_bell, ticket, 1, until);
     gymcore_store32(&c->bells->parent_asleep, 0);
-    if (!gymcore_gather(c, ledger))
-        return -1;
-    return ledger->count >= wanted;
 }
 
 /* Give a lane up: it is not delivered, nor taken if nobody has taken it yet. Rings of its worker were gathered before. */

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import pickle
 import select
+import socket
 import struct
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 __all__ = ["MessageStream"]
 
@@ -20,8 +26,14 @@ _HEADER = struct.Struct("<Q")
 
 _READ_BYTES = 1 << 20
 
+# A message of at least so many bytes is not copied behind its header, but sent after it.
+_COPIED_BYTES = 1 << 16
+
 # How often a waiting process asks whether the other one lives, in seconds.
 _SLICE_SECONDS = 0.05
+
+# A program that has given SIGPIPE back to the system is not to die of a worker that has.
+_NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
 
 
 class MessageStream:
@@ -31,32 +43,49 @@ class MessageStream:
     interrupts, and completed by a later call. While one side waits for room to send, it takes in
     what the other side sends, so two sides that send at once do not wait for each other.
 
-    Deadlines are `time.monotonic()` values (s): `float("inf")` for none, one that has passed for a
-    look without waiting. `alive` tells whether the process at the other end lives; it is asked
-    every 0.05 s, because the end of a process does not close a pipe that another one has inherited.
+    Deadlines are `time.monotonic()` values (s): `math.inf` for none, one that has passed for a look
+    without waiting. `alive` tells whether the process at the other end lives; it is asked every
+    0.05 s, because the end of a process does not close a pipe that another one has inherited.
+
+    Example:
+        >>> from multiprocessing import Pipe
+        >>> left, right = map(MessageStream, Pipe())
+        >>> left.send({"lanes": [1, 2]}, math.inf, lambda: True)
+        >>> right.receive(math.inf, lambda: True)
+        {'lanes': [1, 2]}
+        >>> left.close(), right.close()
+        (None, None)
     """
 
     def __init__(self, connection: Connection) -> None:
-        """Take over a connection: nobody else may use it any more.
+        """Take over a connection, which is closed: this object has its own descriptor.
 
         Args:
             connection: One end of a duplex pipe.
         """
-        self._connection = connection
-        # Bytes that came and are not yet received, those to send, and how many of them are sent.
-        self._incoming: list[bytes] = []
-        self._outgoing: deque[memoryview] = deque()
-        self._sent: list[int] = []
+        # What came: pieces, and how many bytes of the first one are received already. Replaced as
+        # a whole, so that a signal handler that raises finds it before or after, never between.
+        self._incoming: tuple[list[bytes], int] = ([], 0)
+        # What is to be sent: pieces, and how many bytes of all of them each call has sent.
+        self._outgoing: tuple[list[bytes], list[int]] = ([], [])
         self._ended = False
-        os.set_blocking(connection.fileno(), False)
+        self._socket = socket.socket(fileno=os.dup(connection.fileno()))
+        self._socket.setblocking(False)
+        connection.close()
 
     def fileno(self) -> int:
-        """Return the file descriptor, to wait for several streams at once."""
-        return self._connection.fileno()
+        """Return the file descriptor, to wait for several streams at once; -1 after `close`."""
+        return self._socket.fileno()
 
     def close(self) -> None:
         """Close the pipe; any number of times."""
-        self._connection.close()
+        self._ended = True
+        self._socket.close()
+
+    def __del__(self) -> None:
+        """Close the pipe."""
+        with contextlib.suppress(Exception):
+            self.close()
 
     def send(self, message: Any, deadline: float, alive: Callable[[], bool]) -> None:
         """Send an object.
@@ -72,10 +101,13 @@ class MessageStream:
             Exception: The message does not pickle; nothing has been sent.
         """
         data = _pickled(message)
-        self._outgoing.append(memoryview(_HEADER.pack(len(data)) + data))
+        header = _HEADER.pack(len(data))
+        pieces = (header, data) if len(data) >= _COPIED_BYTES else (header + data,)
+        self._outgoing[0].extend(pieces)
         while not self._flushed():
-            self._await(select.POLLIN | select.POLLOUT, deadline, alive)
-            self.pump()
+            self._wait(deadline, alive)
+            while self._take_in():
+                pass
 
     def receive(self, deadline: float, alive: Callable[[], bool]) -> Any:
         """Return the next object.
@@ -88,6 +120,7 @@ class MessageStream:
             ConnectionError: The other process has ended, or closed its end, and nothing is left of
                 what it sent whole.
             TimeoutError: Time is over; a part that came is kept.
+            Exception: What unpickling the object raised. It is not received again.
         """
         while True:
             data = self._whole()
@@ -95,29 +128,29 @@ class MessageStream:
                 return pickle.loads(data)
             if self._take_in():
                 continue
-            if self._ended:
-                raise ConnectionError("the other process has closed the pipe")
-            self._await(select.POLLIN, deadline, alive)
+            with contextlib.suppress(ConnectionError):
+                self._flushed()
+            self._wait(deadline, alive)
 
     def pump(self) -> None:
         """Take in what has come and send what is in line, as far as that needs no waiting."""
         while self._take_in():
             pass
-        self._flushed()
+        with contextlib.suppress(ConnectionError):
+            self._flushed()
 
     # --- bytes ---------------------------------------------------------------------------------
 
-    def _await(self, events: int, deadline: float, alive: Callable[[], bool]) -> None:
+    def _wait(self, deadline: float, alive: Callable[[], bool]) -> None:
         """Wait for the pipe, at most one slice."""
         if self._ended:
             raise ConnectionError("the other process has closed the pipe")
         lives = alive()
-        left = deadline - time.monotonic()
-        # What a dead process has sent is looked for once more: `alive` was asked before.
+        left = max(0.0, deadline - time.monotonic())
         poll = select.poll()
-        poll.register(self._connection.fileno(), events)
-        ready = poll.poll(max(0.0, min(_SLICE_SECONDS, left)) * 1000 if lives else 0)
-        if ready:
+        poll.register(self._socket, select.POLLIN | (lives and self._in_line() and select.POLLOUT))
+        # What a process sent before it ended is there by now: `alive` was asked first.
+        if poll.poll(math.ceil(min(_SLICE_SECONDS, left) * 1000) if lives else 0):
             return
         if not lives:
             raise ConnectionError("the other process has ended")
@@ -126,51 +159,112 @@ class MessageStream:
 
     def _take_in(self) -> bool:
         """Read once; whether anything came."""
+        if self._ended:
+            return False
+        pieces = self._incoming[0]
         try:
-            # One call from reading to keeping: no signal handler can raise in between, as it could
-            # after the system call in `keep(os.read(...))`.
-            self._incoming.extend(map(os.read, (self._connection.fileno(),), (_READ_BYTES,)))
+            # One call from reading to keeping: a signal handler that raises after the system call
+            # would lose what `pieces.append(self._socket.recv(...))` was about to keep.
+            pieces.extend(map(self._socket.recv, (_READ_BYTES,)))
         except (BlockingIOError, InterruptedError):
             return False
         except ConnectionError:
             self._ended = True
             return False
-        if self._incoming[-1]:
-            return True
-        self._ended = True
-        return False
+        if not pieces[-1]:
+            self._ended = True
+        return not self._ended
 
     def _whole(self) -> memoryview | None:
         """Take the first message out of what came, if all of it is there."""
-        size = sum(map(len, self._incoming))
+        pieces, start = self._incoming
+        size = sum(map(len, pieces)) - start
         if size < _HEADER.size:
             return None
-        if len(self._incoming[0]) < _HEADER.size:
-            self._incoming = [b"".join(self._incoming)]
-        end = _HEADER.size + _HEADER.unpack_from(self._incoming[0])[0]
-        if size < end:
+        if len(pieces[0]) < start + _HEADER.size:
+            pieces, start = [b"".join(pieces)[start:]], 0
+        length = _HEADER.unpack_from(pieces[0], start)[0]
+        if size < _HEADER.size + length:
             return None
-        everything = memoryview(b"".join(self._incoming))
-        self._incoming = [bytes(everything[end:])] if size > end else []
-        return everything[_HEADER.size : end]
+        first = start + _HEADER.size
+        if len(pieces[0]) < first + length:
+            pieces, first = [b"".join(pieces)[first:]], 0
+        data = memoryview(pieces[0])[first : first + length]
+        if len(pieces[0]) == first + length:
+            self._incoming = (pieces[1:], 0)
+        else:
+            self._incoming = (pieces, first + length)
+        return data
+
+    def _in_line(self) -> bool:
+        return bool(self._outgoing[0])
 
     def _flushed(self) -> bool:
-        """Write what there is room for; whether all messages in line are sent."""
-        while self._outgoing:
-            first = self._outgoing[0]
-            sent = sum(self._sent)
-            if sent == len(first):
-                # Both at once: no message is sent twice, whenever a signal comes.
-                self._sent = []
-                self._outgoing.popleft()
-                continue
-            try:
-                self._sent.extend(map(os.write, (self._connection.fileno(),), (first[sent:],)))
-            except (BlockingIOError, InterruptedError):
+        """Write what there is room for; whether everything in line is sent."""
+        pieces, counts = self._outgoing
+        sent = sum(counts)
+        for piece in pieces:
+            while sent < len(piece):
+                rest = memoryview(piece)[sent:]
+                try:
+                    counts.extend(map(self._socket.send, (rest,), (_NO_SIGNAL,)))
+                except (BlockingIOError, InterruptedError):
+                    return False
+                sent += counts[-1]
+            sent -= len(piece)
+        self._outgoing = ([], [])
+        return True
+
+
+class _BlockingStream:
+    """The same where pipes are no sockets: only receiving keeps to its deadline."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Take over a connection."""
+        self._connection = connection
+        self._incoming: deque[bytes] = deque()
+
+    def fileno(self) -> int:
+        """Return the handle."""
+        return -1 if self._connection.closed else self._connection.fileno()
+
+    def close(self) -> None:
+        """Close the pipe; any number of times."""
+        self._connection.close()
+
+    def send(self, message: Any, deadline: float, alive: Callable[[], bool]) -> None:
+        """Send an object; see `MessageStream`."""
+        data = _pickled(message)
+        try:
+            self._connection.send_bytes(data)
+        except OSError as problem:
+            raise ConnectionError("the other process has closed the pipe") from problem
+
+    def receive(self, deadline: float, alive: Callable[[], bool]) -> Any:
+        """Return the next object; see `MessageStream`."""
+        while not self._incoming:
+            lives = alive()
+            left = max(0.0, deadline - time.monotonic())
+            if not self._take_in(min(_SLICE_SECONDS, left) if lives else 0.0):
+                if not lives:
+                    raise ConnectionError("the other process has ended")
+                if left <= 0:
+                    raise TimeoutError("the other process did not answer in time")
+        return pickle.loads(self._incoming.popleft())
+
+    def pump(self) -> None:
+        """Take in what has come."""
+        with contextlib.suppress(ConnectionError):
+            while self._take_in(0.0):
+                pass
+
+    def _take_in(self, seconds: float) -> bool:
+        try:
+            if not self._connection.poll(seconds):
                 return False
-            except ConnectionError:
-                self._ended = True
-                raise
+            self._incoming.append(self._connection.recv_bytes())
+        except (EOFError, OSError) as problem:
+            raise ConnectionError("the other process has closed the pipe") from problem
         return True
 
 
@@ -182,3 +276,7 @@ def _pickled(message: Any) -> bytes:
         import cloudpickle
 
         return bytes(cloudpickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+
+
+if sys.platform == "win32":
+    MessageStream = _BlockingStream

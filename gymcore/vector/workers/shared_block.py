@@ -15,6 +15,9 @@ __all__ = ["SharedBlock"]
 
 _SIZE = struct.Struct("<Q")
 
+# Before Python 3.13 a mapping has a descriptor of its own, closed with the mapping.
+_NO_DESCRIPTOR: Any = {"trackfd": False} if sys.version_info >= (3, 13) else {}
+
 
 class SharedBlock:
     """Memory shared with processes that this one starts; its size is set after they started.
@@ -82,7 +85,7 @@ class SharedBlock:
             raise ValueError("map: the size of the block has not been set")
         if sys.platform == "win32":
             return memoryview(mmap.mmap(-1, size, tagname=self._tag))
-        return memoryview(mmap.mmap(self._fd, size, mmap.MAP_SHARED))
+        return memoryview(mmap.mmap(self._fd, size, mmap.MAP_SHARED, **_NO_DESCRIPTOR))
 
     def fileno(self) -> int:
         """Return the file descriptor, -1 when it was closed or on a system without."""

@@ -1,0 +1,170 @@
+/* A worker killed at every single instruction of the protocol.
+ *
+ * A worker is stepped instruction by instruction. Whatever is in shared memory after one of them is what a worker killed
+ * there would leave; a parent and a new worker go on from a copy of it. Prints how many states that were. Exits with 77
+ * where a process may not be traced.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "channel.h"
+
+enum { WORKERS = 2, LANES = 6, REQUEST = 41, STATUS = 7, FORBIDDEN = 77 };
+
+static const int64_t lo[WORKERS] = {0, 4}, hi[WORKERS] = {4, 6};
+static const int32_t owner[LANES] = {0, 0, 0, 0, 1, 1};
+
+#define CHECK(condition)                                                                  \
+    do {                                                                                  \
+        if (!(condition)) {                                                               \
+            fprintf(stderr, "after %ld instructions, line %d: %s\n", steps, __LINE__, #condition); \
+            exit(1);                                                                      \
+        }                                                                                 \
+    } while (0)
+
+static long steps;
+
+typedef struct {
+    uint8_t state[LANES], told[WORKERS];
+    int64_t queue[LANES];
+    int64_t count, submitted;
+} parent_memory;
+
+static gymcore_channel open_channel(char *memory)
+{
+    gymcore_channel channel = {.num_workers = WORKERS, .num_envs = LANES, .lo = lo, .hi = hi};
+    gymcore_channel_place(&channel, memory);
+    return channel;
+}
+
+/* What the traced worker does: some of everything. */
+static void work(char *memory)
+{
+    gymcore_channel channel = open_channel(memory);
+    uint64_t inbox;
+    uint32_t activity, submission = 0;
+    for (int i = 0; i < 2; i++) {
+        int64_t lane = gymcore_take(&channel, 0, &submission);
+        gymcore_complete(&channel, 0, lane, submission, 0.5);
+    }
+    gymcore_look(&channel, 0, 0, &inbox, &activity);
+    gymcore_reply(&channel, 0, (uint32_t)(inbox >> 32), STATUS);
+    gymcore_look(&channel, 0, REQUEST, &inbox, &activity);
+    gymcore_take(&channel, 0, &submission);
+    gymcore_await_activity(&channel, 0, activity, gymcore_clock(), 2);
+    gymcore_await_activity(&channel, 0, activity - 1, gymcore_clock(), 0);
+}
+
+/* The parent, and a worker in the place of the killed one, go on. */
+static void survive(char *memory, const parent_memory *before)
+{
+    gymcore_channel channel = open_channel(memory);
+    parent_memory mine = *before;
+    gymcore_ledger ledger = {mine.state, mine.queue, mine.count, mine.submitted};
+    static const uint8_t both[WORKERS] = {1, 1};
+    uint64_t completed, inbox;
+    uint32_t activity, submission;
+    int64_t lane, lanes[LANES];
+    int taken = 0;
+
+    /* Worker 1 answers; then all have answered or worker 0 is the one that has not. A wait that is over ends. */
+    gymcore_reply(&channel, 1, REQUEST, 0);
+    int replied = gymcore_await_replies(&channel, REQUEST, gymcore_clock(), 0);
+    int answered = gymcore_answered(&channel, 0, REQUEST);
+    CHECK(!replied || answered);
+    CHECK(gymcore_all_answered(&channel, REQUEST, both) == answered);
+    CHECK(!answered || (uint32_t)channel.desks[0].answer == STATUS);
+
+    /* Lanes that were completed are there, once; the others are still outstanding. */
+    gymcore_await_completed(&channel, 100, gymcore_clock(), 0);
+    CHECK(gymcore_gather(&channel, &ledger, &completed));
+    CHECK(ledger.count <= 2 && (uint64_t)ledger.count == channel.desks[0].tail);
+    for (int64_t i = 0; i < ledger.count; i++)
+        CHECK(ledger.queue[i] < 4 && ledger.state[ledger.queue[i]] == GYMCORE_READY);
+    CHECK(ledger.count < 2 || ledger.queue[0] != ledger.queue[1]);
+
+    /* Its lanes are given up and asked for anew; a new worker takes each of them once. */
+    channel.desks[0].inbox = 0;
+    for (lane = 0; lane < 4; lane++)
+        gymcore_forget(&channel, &ledger, lane);
+    CHECK(ledger.count == 0 && ledger.submitted == 2);
+    CHECK(gymcore_look(&channel, 0, 0, &inbox, &activity) == 0);
+    for (lane = 0; lane < 4; lane++)
+        lanes[lane] = lane;
+    gymcore_submit(&channel, &ledger, lanes, 4, owner, mine.told);
+    CHECK(gymcore_look(&channel, 0, 0, &inbox, &activity) == 2);
+    while ((lane = gymcore_take(&channel, 0, &submission)) >= 0) {
+        CHECK(gymcore_complete(&channel, 0, lane, submission, 1.0));
+        taken++;
+    }
+    CHECK(taken == 4);
+    while ((lane = gymcore_take(&channel, 1, &submission)) >= 0)
+        CHECK(gymcore_complete(&channel, 1, lane, submission, 1.0));
+    CHECK(gymcore_gather(&channel, &ledger, &completed));
+    CHECK(ledger.count == LANES);
+
+    /* And requests are answered as before. */
+    gymcore_post(&channel, REQUEST + 1, 1, NULL, WORKERS);
+    for (int k = 0; k < WORKERS; k++) {
+        CHECK(gymcore_look(&channel, k, 0, &inbox, &activity) == 1 && inbox >> 32 == REQUEST + 1);
+        CHECK(!gymcore_replied(&channel, REQUEST + 1));
+        gymcore_reply(&channel, k, REQUEST + 1, 0);
+    }
+    CHECK(gymcore_replied(&channel, REQUEST + 1));
+}
+
+int main(void)
+{
+    const size_t size = (size_t)gymcore_channel_bytes(WORKERS, LANES);
+    char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    char *last = calloc(1, size), *copy = aligned_alloc(GYMCORE_LINE, size);
+    parent_memory mine = {0};
+    gymcore_ledger ledger = {mine.state, mine.queue, 0, 0};
+    gymcore_channel channel = open_channel(memory);
+    const int64_t lanes[LANES] = {0, 1, 2, 3, 4, 5};
+    long states = 0;
+    int status;
+    pid_t child;
+
+    gymcore_submit(&channel, &ledger, lanes, LANES, owner, mine.told);
+    mine.submitted = ledger.submitted;
+    gymcore_post(&channel, REQUEST, 5, NULL, WORKERS);
+    /* As a sleeping parent would have left it: workers ring. */
+    gymcore_store64(&channel.bells->wake_at, 1);
+    gymcore_store32(&channel.bells->parent_asleep, 1);
+
+    child = fork();
+    if (child == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+            _exit(FORBIDDEN);
+        raise(SIGSTOP);
+        work(memory);
+        _exit(0);
+    }
+    for (;;) {
+        CHECK(waitpid(child, &status, 0) == child);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == FORBIDDEN)
+            return FORBIDDEN;
+        if (WIFEXITED(status))
+            break;
+        CHECK(WIFSTOPPED(status));
+        if (states == 0 || memcmp(last, memory, size)) {
+            memcpy(last, memory, size);
+            memcpy(copy, memory, size);
+            survive(copy, &mine);
+            states++;
+        }
+        CHECK(steps++ < 1000000);
+        if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL))
+            return FORBIDDEN;
+    }
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(gymcore_answered(&channel, 0, REQUEST) && channel.desks[0].tail == 2);
+    printf("%ld states after %ld instructions\n", states, steps);
+    return 0;
+}
