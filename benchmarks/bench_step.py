@@ -28,7 +28,11 @@ def _group(benchmark: Any, env_id: str) -> Iterator[None]:
 
 @pytest.mark.parametrize("num_envs", SIZES)
 def bench_native_step(
-    benchmark: Any, open_batch: Callable[..., Any], env_id: str, num_envs: int
+    benchmark: Any,
+    open_batch: Callable[..., Any],
+    note_rate: Callable[[int], None],
+    env_id: str,
+    num_envs: int,
 ) -> None:
     envs = open_batch(env_id, num_envs)
     ring = itertools.cycle(random_batches(envs.single_action_space, (num_envs,), RING))
@@ -43,10 +47,10 @@ def bench_native_step(
     observations, rewards, *_ = benchmark(steps)
     assert observations.shape == envs.observation_space.shape
     assert rewards.shape == (num_envs,)
-    _note_rate(benchmark, calls * num_envs)
+    note_rate(calls * num_envs)
 
 
-def bench_single_step(benchmark: Any, env_id: str) -> None:
+def bench_single_step(benchmark: Any, note_rate: Callable[[int], None], env_id: str) -> None:
     env = gymcore.make(env_id)
     env.reset(seed=0)
     actions = list(random_batches(env.action_space, (1000,), 1)[0])
@@ -62,11 +66,5 @@ def bench_single_step(benchmark: Any, env_id: str) -> None:
 
     episodes = benchmark(steps)
     assert episodes >= 0
-    _note_rate(benchmark, len(actions))
+    note_rate(len(actions))
     env.close()
-
-
-def _note_rate(benchmark: Any, steps: int) -> None:
-    """Write steps a second beside the timing; there is none when benchmarks are disabled."""
-    if benchmark.stats is not None:
-        benchmark.extra_info["steps_per_second"] = steps / benchmark.stats.stats.median

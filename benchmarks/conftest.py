@@ -31,3 +31,15 @@ def open_batch() -> Iterator[Callable[..., Any]]:
     yield make
     for envs in opened:
         envs.close()
+
+
+@pytest.fixture
+def note_rate(benchmark: Any) -> Callable[[int], None]:
+    """Return what writes steps a second beside a timing of so many steps."""
+
+    def note(steps: int) -> None:
+        # There is no timing when benchmarks are disabled.
+        if benchmark.stats is not None:
+            benchmark.extra_info["steps_per_second"] = steps / benchmark.stats.stats.median
+
+    return note

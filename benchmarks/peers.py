@@ -27,13 +27,15 @@ sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from bars import CARTPOLE, CURVE, MILLION, Measured, bars, groups  # noqa: E402
+from engine_bars import LIBRARIES, NO_STEPS, engine_bars, engine_groups  # noqa: E402
 
 from gymcore.cli.common import count, rate, seconds, table  # noqa: E402
 from gymcore.cli.contenders import CONTENDERS  # noqa: E402
 from gymcore.cli.machine import facts  # noqa: E402
 
+NOT_MEASURED = "not measured in this run"
 LIBRARY = {key: contender.module for key, contender in CONTENDERS.items()}
-LIBRARY["gymnasium-make"] = "gymnasium"
+LIBRARY |= {"gymnasium-make": "gymnasium", **LIBRARIES}
 
 
 class Worker:
@@ -186,12 +188,12 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
         rounds), `value` (number behind `measured`) and `met` (by the medians; None: unknown).
     """
     rows, best = [], measured.best()
-    for bar in bars(threads):
+    for bar in [*bars(threads), *engine_bars(threads)]:
         row: dict[str, Any] = {"measure": bar.measure, "bar": bar.target}
         try:
             value = bar.value(measured)
         except KeyError as error:
-            reason = measured.missing.get(error.args[0], "not measured in this run")
+            reason = measured.missing.get(error.args[0], NOT_MEASURED)
             row |= {"value": None, "measured": reason, "met": None, "best": "-"}
         else:
             row |= {"value": value, "measured": bar.show(value), "met": bar.met(value)}
@@ -210,7 +212,7 @@ def rates(measured: Measured) -> list[list[str]]:
         rows.append(
             [
                 f"{key} {env_id} n={num_envs}" + ("" if threads == "1" else f" {threads} threads"),
-                rate(1 / middle),
+                "-" if key in NO_STEPS else rate(1 / middle),
                 f"{middle * 1e9:.4g} ns",
                 f"{min(rounds) * 1e9:.4g} ns",
                 f"{spread:.0%}",
@@ -271,7 +273,7 @@ def main(argv: list[str] | None = None) -> int:
     threads = machine["threads"]["usable"]
     wanted = [
         group
-        for group in groups(threads)
+        for group in [*groups(threads), *engine_groups()]
         if arguments.groups is None or group.title in arguments.groups
     ]
     pythons = dict(each.split("=", 1) for each in arguments.python)
@@ -293,10 +295,15 @@ def main(argv: list[str] | None = None) -> int:
     if load is not None:
         print(f"the machine was busy with other things (load {load:.1f}): trust the ratios only")
     print()
-    print(table(rates(run.measured), ["rates, medians", "rate", "a step", "best", "spread"]))
+    head = ["rates, medians", "rate", "a step or call", "best", "spread"]
+    print(table(rates(run.measured), head))
     print()
     shown = ("measure", "bar", "measured", "best")
-    cells = [[*(row[name] for name in shown), words[row["met"]]] for row in judged]
+    cells = [
+        [*(row[name] for name in shown), words[row["met"]]]
+        for row in judged
+        if arguments.groups is None or row["measured"] != NOT_MEASURED
+    ]
     print(table(cells, ["bars, medians", "bar", "measured", "best rounds", "met"]))
     for name, reason in run.measured.missing.items():
         print(f"missing: {name}: {reason}")

@@ -8,6 +8,7 @@ process with it and nothing else.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import os
@@ -35,8 +36,12 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     contenders = load("contenders", HERE.parent / "gymcore" / "cli" / "contenders.py")
-    measures = load("measures", HERE / "measures.py")
-    contenders.CONTENDERS.update(measures.CONTENDERS)
+    measures = importlib.import_module("measures")
+    engine_measures = importlib.import_module("engine_measures")
+    contenders.CONTENDERS.update(measures.CONTENDERS | engine_measures.CONTENDERS)
+    if hasattr(os, "register_at_fork"):
+        # Should this process die, its children must not keep the pipe open that peers.py reads.
+        os.register_at_fork(after_in_child=functools.partial(os.dup2, 2, answers.fileno()))
     sessions: dict[str, Any] = {}
     for line in sys.stdin:
         request = json.loads(line)

@@ -31,14 +31,41 @@ WORDS = {
     "make(CartPole-v1).step / Gymnasium": '`make("CartPole-v1").step`: Gymnasium\'s',
     "rollout n=4096 T=128 / raw physics loop": "`rollout`, 4096 lanes: the physics alone, in C",
 }
+# The same of benchmarks/engine_bars.py.
+ENGINE_WORDS = {
+    "SyncVectorEnv n=64, Gymnasium's overhead / gymcore's": (
+        "`SyncVectorEnv`, 64 lanes, without the environments' own time: Gymnasium's"
+    ),
+    "Python CartPole n=64, sync / Gymnasium SyncVectorEnv": (
+        "`SyncVectorEnv` of a Python CartPole, 64 lanes: Gymnasium's"
+    ),
+    "Python CartPole n=64, sync / SB3 DummyVecEnv": (
+        "`SyncVectorEnv` of a Python CartPole, 64 lanes: Stable-Baselines3's DummyVecEnv"
+    ),
+    "Python CartPole n=64, async / Gymnasium AsyncVectorEnv": (
+        "`AsyncVectorEnv` of a Python CartPole, 64 lanes: Gymnasium's"
+    ),
+    "Python CartPole n=64, async / SB3 SubprocVecEnv": (
+        "`AsyncVectorEnv` of a Python CartPole, 64 lanes: Stable-Baselines3's SubprocVecEnv"
+    ),
+    "images n=32 / Gymnasium AsyncVectorEnv": (
+        "`AsyncVectorEnv` of (84, 84, 4) images, 32 lanes: Gymnasium's"
+    ),
+    "images n=32, copy=False / the same of Gymnasium": (
+        "`AsyncVectorEnv` of (84, 84, 4) images, 32 lanes, `copy=False`: Gymnasium's"
+    ),
+    "AsyncVectorEnv(...) n=64 / Gymnasium": "making an `AsyncVectorEnv`, 64 lanes: Gymnasium's",
+    "batch_space of a Dict n=4096 / Gymnasium": "`batch_space` of a Dict, 4096 lanes: Gymnasium's",
+}
 
 
 def table(run: dict[str, Any]) -> str:
     """The table and a line about the machine, from the JSON of benchmarks/peers.py."""
+    words = WORDS | ENGINE_WORDS
     rows = [
-        f"| {WORDS[bar['measure']]} | {bar['measured']} |"
+        f"| {words[bar['measure']]} | {bar['measured']} |"
         for bar in run["bars"]
-        if bar["measure"] in WORDS and bar["value"] is not None
+        if bar["measure"] in words and bar["value"] is not None
     ]
     versions = ", ".join(f"{name} {version}" for name, version in sorted(run["versions"].items()))
     machine = run["machine"]

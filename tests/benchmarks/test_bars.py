@@ -1,26 +1,6 @@
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
-
-FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
-
-
-@pytest.fixture(scope="module")
-def bars():
-    spec = importlib.util.spec_from_file_location("bars", FOLDER / "bars.py")
-    module = importlib.util.module_from_spec(spec)
-    before = sys.modules.get("bars")
-    sys.modules["bars"] = module
-    spec.loader.exec_module(module)
-    yield module
-    if before is None:
-        del sys.modules["bars"]
-    else:
-        sys.modules["bars"] = before
 
 
 def test_ratios_are_taken_round_by_round_against_the_fastest(bars):

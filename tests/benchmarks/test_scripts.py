@@ -27,8 +27,10 @@ def script(*words: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]
 def peers(tmp_path_factory):
     """One short run over some of the groups."""
     folder = tmp_path_factory.mktemp("peers")
+    groups = ("cartpole-64", "Pendulum-v1", "make")
+    engines = ("engine-overhead", "engine-cartpole", "engine-batch-space")
     ran = script(
-        ROOT / "benchmarks" / "peers.py", *QUICK, "--groups", "cartpole-64", "Pendulum-v1", "make",
+        ROOT / "benchmarks" / "peers.py", *QUICK, "--groups", *groups, *engines,
         "--json", folder / "peers.json", "--plot", folder / "peers.png", cwd=folder,
     )  # fmt: skip
     return ran, folder
@@ -50,12 +52,17 @@ def test_measured_bars_are_judged_and_the_others_say_why_not(peers):
         "CartPole n=64 / SyncVectorEnv",
         "CartPole n=64, a call",
         "make(CartPole-v1).step / Gymnasium",
+        "SyncVectorEnv n=64, overhead a lane-step",
+        "Python CartPole n=64, sync / Gymnasium SyncVectorEnv",
+        "Python CartPole n=64, async / Gymnasium AsyncVectorEnv",
+        "batch_space of a Dict n=4096 / Gymnasium",
     ):
         assert judged[measure]["met"] in (True, False)
         assert judged[measure]["value"] > 0
         assert measure in ran.stdout
     assert judged["seeding 1,000,000 lanes"]["met"] is None
     assert judged["seeding 1,000,000 lanes"]["measured"] == "not measured in this run"
+    assert "seeding" not in ran.stdout, "only what was asked for is printed"
 
 
 def test_the_raw_physics_loop_is_the_fastest_way(peers):
@@ -97,6 +104,38 @@ def test_a_library_that_is_missing_in_its_interpreter_fails_no_run(tmp_path):
     assert ran.returncode == 0, ran.stderr
     assert "missing: gymnasium-make/CartPole-v1/1/1: the process ended" in ran.stdout
     assert "gymcore-make CartPole-v1 n=1" in ran.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is missing")
+def test_environments_in_processes_do_not_hold_the_pipe_of_answers():
+    """Were they to, peers.py would wait for ever for a library that died and left them behind."""
+    process = subprocess.Popen(
+        [sys.executable, ROOT / "benchmarks" / "worker.py"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        env=dict(os.environ, PYTHONPATH=str(ROOT)),
+    )  # fmt: skip
+    with process:
+        process.stdin.write('{"open": ["gymnasium-AsyncVectorEnv", "Nothing", 2, 1]}\n')
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["steps_per_call"] == 2
+        pipe = f"pipe:[{os.fstat(process.stdout.fileno()).st_ino}]"
+        holding = {pid: open_files(pid) for pid in [process.pid, *children(process.pid)]}
+        assert len(holding) == 3
+        assert [pid for pid, files in holding.items() if pipe in files] == [process.pid]
+        process.stdin.write('{"close": "gymnasium-AsyncVectorEnv/Nothing/2/1"}\n')
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0
+
+
+def children(pid: int) -> list[int]:
+    """The processes that this one started."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(word) for word in listed.split()]
+
+
+def open_files(pid: int) -> list[str]:
+    """What the process has open."""
+    return [os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir()]
 
 
 def test_every_timing_runs_once():

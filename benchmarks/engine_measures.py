@@ -1,0 +1,212 @@
+"""The engines for Python environments that the bars compare, each by its own public API.
+
+Names of environments are those of `python_envs.KINDS`. Loaded by `worker.py` only, after
+`contenders` and `python_envs`. Everything that starts processes forks them, on all sides.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import math
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from contenders import RING, Contender, Session, random_batches
+from engine_sessions import ConstructionSession, PartialSession, RawSession, RoundTripSession
+from python_envs import factories
+
+#: The asynchronous engines compete with the same start method.
+CONTEXT = "fork"
+
+
+def _session(envs: Any, num_envs: int) -> Session:
+    """Return a session over any vector environment with a `step`; it has been reset."""
+    # In Stable-Baselines3 `action_space` is that of one lane.
+    space = getattr(envs, "single_action_space", envs.action_space)
+    return Session(envs.step, random_batches(space, (num_envs,), RING), num_envs, envs.close)
+
+
+def _sync(library: str) -> Callable[[str, int, int], Session]:
+    """Return a builder of that library's SyncVectorEnv."""
+
+    def build(env_id: str, num_envs: int, num_threads: int) -> Session:
+        envs = _engine(library, "SyncVectorEnv")(factories(library, env_id, num_envs))
+        envs.reset(seed=0)
+        return _session(envs, num_envs)
+
+    return build
+
+
+def _engine(library: str, name: str) -> Any:
+    """Return a vector class of gymcore or Gymnasium; LookupError if it has none of that name."""
+    vector = importlib.import_module(f"{library}.vector")
+    if not hasattr(vector, name):
+        raise LookupError(f"{library} has no {name}")
+    return getattr(vector, name)
+
+
+def _async(library: str, **options: Any) -> Callable[[str, int, int], Session]:
+    """Return a builder of that library's AsyncVectorEnv."""
+
+    def build(env_id: str, num_envs: int, num_threads: int) -> Session:
+        make = _engine(library, "AsyncVectorEnv")
+        envs = make(factories(library, env_id, num_envs), context=CONTEXT, **options)
+        envs.reset(seed=0)
+        return _session(envs, num_envs)
+
+    return build
+
+
+def _partial(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """The engine of gymcore with `batch_size` of half the lanes, by send and recv."""
+    make = _engine("gymcore", "AsyncVectorEnv")
+    half = num_envs // 2
+    envs = make(factories("gymcore", env_id, num_envs), context=CONTEXT, batch_size=half)
+    envs.reset(seed=0)
+    return PartialSession(envs, num_envs, half)
+
+
+def _bare_loop(library: str) -> Callable[[str, int, int], Session]:
+    """Return a builder of the loop over the environments that any engine has to make."""
+
+    def build(env_id: str, num_envs: int, num_threads: int) -> Session:
+        envs = [make() for make in factories(library, env_id, num_envs)]
+        for lane, env in enumerate(envs):
+            env.reset(seed=lane)
+
+        def call(actions: list[Any]) -> None:
+            for env, action in zip(envs, actions, strict=True):
+                env.step(action)
+
+        batches = random_batches(envs[0].action_space, (num_envs,), RING)
+        return Session(call, [list(batch) for batch in batches], num_envs, lambda: None)
+
+    return build
+
+
+def _stable_baselines(name: str, **options: Any) -> Callable[[str, int, int], Session]:
+    """Return a builder of a VecEnv of Stable-Baselines3, whose environments are Gymnasium's."""
+
+    def build(env_id: str, num_envs: int, num_threads: int) -> Session:
+        from stable_baselines3.common import vec_env
+
+        envs = getattr(vec_env, name)(factories("gymnasium", env_id, num_envs), **options)
+        envs.seed(0)
+        envs.reset()
+        return _session(envs, num_envs)
+
+    return build
+
+
+def _round_trip(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """One lane in one worker."""
+    cpus = _two_cpus()
+    make = _engine("gymcore", "AsyncVectorEnv")
+    before = multiprocessing.active_children()
+    envs = make(factories("gymcore", env_id, num_envs), context=CONTEXT)
+    (worker,) = set(multiprocessing.active_children()) - set(before)
+    assert worker.pid is not None
+    envs.reset(seed=0)
+    return RoundTripSession(envs, cpus, worker.pid)
+
+
+def _raw_ping_pong(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """Nothing but two processes that wake each other."""
+    return RawSession(_two_cpus())
+
+
+def _two_cpus() -> tuple[int, int]:
+    """Return the CPUs of parent and worker; LookupError where they cannot be chosen."""
+    if not sys.platform.startswith("linux"):
+        raise LookupError("the ping-pong in C needs the futexes of Linux")
+    cpus = sorted(os.sched_getaffinity(0))
+    return cpus[0], cpus[-1]
+
+
+def _construction(library: str) -> Callable[[str, int, int], Session]:
+    """Return a builder of sessions that construct AsyncVectorEnv."""
+
+    def build(env_id: str, num_envs: int, num_threads: int) -> Session:
+        make = _engine(library, "AsyncVectorEnv")
+        functions = factories(library, env_id, num_envs)
+        return ConstructionSession(functools.partial(make, functions, context=CONTEXT))
+
+    return build
+
+
+def _batch_space(library: str) -> Callable[[str, int, int], Session]:
+    """Return a builder of sessions that batch a Dict of Boxes; each call gets another space."""
+
+    def build(env_id: str, num_envs: int, num_threads: int) -> Session:
+        spaces = importlib.import_module(f"{library}.spaces")
+        utils = importlib.import_module(f"{library}.vector.utils")
+        single = [
+            spaces.Dict(
+                position=spaces.Box(-1.0 - k, 1.0 + k, (3,), np.float32),
+                velocity=spaces.Box(-np.inf, np.inf, (3,), np.float32),
+                joints=spaces.Box(-math.pi, math.pi + k, (12,), np.float64),
+                camera=spaces.Box(0, 255 - k, (8, 8), np.uint8),
+            )
+            for k in range(RING)
+        ]
+        return Session(lambda space: utils.batch_space(space, num_envs), single, 1, lambda: None)
+
+    return build
+
+
+CONTENDERS = {
+    contender.key: contender
+    for contender in (
+        Contender("gymcore-bare-loop", "bare loop", "gymcore", _bare_loop("gymcore")),
+        Contender("gymnasium-bare-loop", "bare loop", "gymnasium", _bare_loop("gymnasium")),
+        Contender("gymcore-SyncVectorEnv", "gymcore SyncVectorEnv", "gymcore", _sync("gymcore")),
+        Contender(
+            "gymnasium-SyncVectorEnv", "Gymnasium SyncVectorEnv", "gymnasium", _sync("gymnasium")
+        ),
+        Contender(
+            "sb3-DummyVecEnv", "SB3 DummyVecEnv", "stable_baselines3",
+            _stable_baselines("DummyVecEnv"),
+        ),
+        Contender(
+            "gymcore-AsyncVectorEnv", "gymcore AsyncVectorEnv", "gymcore", _async("gymcore")
+        ),
+        Contender(
+            "gymcore-AsyncVectorEnv-view", "gymcore AsyncVectorEnv, copy=False", "gymcore",
+            _async("gymcore", copy=False),
+        ),
+        Contender("gymcore-AsyncVectorEnv-half", "gymcore send and recv", "gymcore", _partial),
+        Contender(
+            "gymnasium-AsyncVectorEnv", "Gymnasium AsyncVectorEnv", "gymnasium",
+            _async("gymnasium"),
+        ),
+        Contender(
+            "gymnasium-AsyncVectorEnv-view", "Gymnasium AsyncVectorEnv, copy=False", "gymnasium",
+            _async("gymnasium", copy=False),
+        ),
+        Contender(
+            "sb3-SubprocVecEnv", "SB3 SubprocVecEnv", "stable_baselines3",
+            _stable_baselines("SubprocVecEnv", start_method=CONTEXT),
+        ),
+        Contender("gymcore-round-trip", "gymcore, one worker", "gymcore", _round_trip),
+        Contender("raw-ping-pong", "futex ping-pong in C", "gymcore", _raw_ping_pong),
+        Contender(
+            "gymcore-construction", "gymcore AsyncVectorEnv()", "gymcore", _construction("gymcore")
+        ),
+        Contender(
+            "gymnasium-construction", "Gymnasium AsyncVectorEnv()", "gymnasium",
+            _construction("gymnasium"),
+        ),
+        Contender(
+            "gymcore-batch_space", "gymcore batch_space", "gymcore", _batch_space("gymcore")
+        ),
+        Contender(
+            "gymnasium-batch_space", "Gymnasium batch_space", "gymnasium",
+            _batch_space("gymnasium"),
+        ),
+    )
+}  # fmt: skip

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# In the order in which they import each other, as `benchmarks/worker.py` and `peers.py` load them.
+FILES = {
+    "contenders": ROOT / "gymcore" / "cli" / "contenders.py",
+    **{
+        name: ROOT / "benchmarks" / f"{name}.py"
+        for name in (
+            "bars", "engine_bars", "measures", "ping_pong", "python_envs", "engine_sessions",
+            "engine_measures",
+        )
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def loaded():
+    """The modules of `benchmarks/`, which is no package, loaded as its scripts load them."""
+    before = {name: sys.modules.get(name) for name in FILES}
+    modules = {}
+    for name, path in FILES.items():
+        spec = importlib.util.spec_from_file_location(name, path)
+        modules[name] = sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(modules[name])
+    yield SimpleNamespace(**modules)
+    for name, module in before.items():
+        if module is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = module
+
+
+@pytest.fixture(scope="session")
+def bars(loaded):
+    return loaded.bars
