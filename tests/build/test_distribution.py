@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NOT_COPIED = shutil.ignore_patterns(
-    ".git", ".venv*", "build", "dist", "*.egg-info", "*.so", "*.c", "__pycache__", ".*_cache",
+    ".git", ".venv*", "build", "dist", "*.egg-info", "*.so", "__pycache__", ".*_cache",
     ".hypothesis", ".benchmarks",
 )  # fmt: skip
 
@@ -58,6 +58,11 @@ def files(*patterns: str) -> set[str]:
     return {name for name in found if "__pycache__" not in name}
 
 
+def generated(name: str) -> bool:
+    """Whether it is C that Cython wrote: what people wrote is in the tests and the benchmarks."""
+    return name.endswith(".c") and not name.startswith(("tests/", "benchmarks/"))
+
+
 def test_the_source_distribution_holds_what_a_build_needs(source_distribution):
     needed = files("gymcore_ext/**/*.pyx", "gymcore_ext/**/*.pxd", "gymcore_ext/include/*.h")
     needed |= files("gymcore/**/*.py", "gymcore_ext/**/*.py", "gymcore_ext/**/*.pyi")
@@ -67,13 +72,14 @@ def test_the_source_distribution_holds_what_a_build_needs(source_distribution):
 
 def test_the_source_distribution_holds_tests_and_documents(source_distribution):
     wanted = files("tests/**/*.py", "benchmarks/*.py", "docs/**/*.md", "examples/**/*.py", ".ci/*")
-    wanted |= {"CHANGELOG.md", "CONTRIBUTING.md"}
+    wanted |= files("tests/ext/*.c", "benchmarks/*.c") | {"CHANGELOG.md", "CONTRIBUTING.md"}
     assert wanted <= source_distribution
 
 
 def test_the_source_distribution_holds_no_build_products(source_distribution):
-    products = (".so", ".pyd", ".o", ".c", ".pyc", ".gcda", ".gcno")
+    products = (".so", ".pyd", ".o", ".pyc", ".gcda", ".gcno")
     assert not [name for name in source_distribution if name.endswith(products)]
+    assert not [name for name in source_distribution if generated(name)]
     assert not [name for name in source_distribution if name.startswith(("build/", "dist/"))]
 
 
@@ -108,6 +114,7 @@ def test_git_tracks_no_build_products():
     tracked = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
     ).stdout.split("\n")
-    products = (".so", ".pyd", ".o", ".c", ".pyc", ".whl", ".gcda", ".gcno")
+    products = (".so", ".pyd", ".o", ".pyc", ".whl", ".gcda", ".gcno")
     assert "setup.py" in tracked
     assert not [name for name in tracked if name.endswith(products) or ".egg-info" in name]
+    assert not [name for name in tracked if generated(name)]
