@@ -5,6 +5,7 @@ to three items: extra, final info, info (info_records.pyx). Words lie side by si
 reader a few cache lines for all of them. A word is 0 while its slot is written: a writer that dies in the middle leaves
 a lane without infos. A record larger than its slot goes to the overflow, as bytes that its owner sends another way.
 """
+cimport cython
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -24,6 +25,9 @@ import numpy as np
 cnp.import_array()
 
 
+cdef extern from "Python.h":
+    Py_ssize_t PY_SSIZE_T_MAX
+
 cdef extern from "pool.h":
     ctypedef int64_t gymcore_atomic
     int64_t gymcore_load(gymcore_atomic* word) noexcept
@@ -36,6 +40,9 @@ cdef enum:
     HAS_FINAL = 4
     OVERFLOWED = 8
 
+# Of all slots: no product of sizes is larger than what Py_ssize_t holds.
+cdef Py_ssize_t MOST_BYTES = PY_SSIZE_T_MAX // 2
+
 cdef object ndarray = np.ndarray
 
 
@@ -46,13 +53,14 @@ cdef Py_ssize_t words_bytes(Py_ssize_t num_envs) noexcept:
 
 cdef Py_ssize_t slot_size(Py_ssize_t num_envs, Py_ssize_t slot_bytes) except -1:
     """Bytes of a slot, in words."""
-    if num_envs < 1:
-        raise ValueError(f"num_envs: expected at least 1, got {num_envs}")
-    if slot_bytes < 0:
-        raise ValueError(f"slot_bytes: expected a number of bytes, got {slot_bytes}")
+    if not 1 <= num_envs <= MOST_BYTES // 64:
+        raise ValueError(f"num_envs: expected at least 1 and at most {MOST_BYTES // 64}, got {num_envs}")
+    if not 0 <= slot_bytes <= MOST_BYTES // num_envs:
+        raise ValueError(f"slot_bytes: expected 0 to {MOST_BYTES // num_envs} bytes, got {slot_bytes}")
     return (slot_bytes + 7) & ~<Py_ssize_t> 7
 
 
+@cython.no_gc_clear  # which would forget the buffer without releasing it
 cdef class InfoSlots:
     """Infos of lanes in shared memory: one process puts, another gets.
 
@@ -90,7 +98,8 @@ cdef class InfoSlots:
     @staticmethod
     def nbytes(Py_ssize_t num_envs, Py_ssize_t slot_bytes):
         """Bytes of memory that so many slots take."""
-        return words_bytes(num_envs) + num_envs * slot_size(num_envs, slot_bytes)
+        cdef Py_ssize_t size = slot_size(num_envs, slot_bytes)
+        return words_bytes(num_envs) + num_envs * size
 
     cdef int check_lane(self, Py_ssize_t lane) except -1:
         if not 0 <= lane < self.num_envs:
