@@ -20,6 +20,7 @@ LIBRARIES = {
     "gymnasium-AsyncVectorEnv-view": "gymnasium",
     "gymnasium-construction": "gymnasium",
     "gymnasium-batch_space": "gymnasium",
+    "gymnasium-batch_space-unread": "gymnasium",
     "sb3-DummyVecEnv": "stable_baselines3",
     "sb3-SubprocVecEnv": "stable_baselines3",
 }
@@ -27,7 +28,7 @@ LIBRARIES = {
 NO_STEPS = {
     f"{library}-{what}"
     for library in ("gymcore", "gymnasium")
-    for what in ("construction", "batch_space")
+    for what in ("construction", "batch_space", "batch_space-unread")
 } | {"raw-ping-pong"}
 LANES = 64
 IMAGE_LANES = 32
@@ -102,6 +103,9 @@ def engine_bars(cores: int) -> list[Bar]:
                 "gymcore-AsyncVectorEnv-view", "gymnasium-AsyncVectorEnv-view", 5, *image),
         at_most("empty step, one worker / futex ping-pong in C", 1.5, "x", 1, round_trip),
         against("batch_space of a Dict n=4096 / Gymnasium",
+                "gymcore-batch_space-unread", "gymnasium-batch_space-unread", 10, *space),
+        # Bounds that are made when somebody looks at them cost something too.
+        against("batch_space of a Dict n=4096, bounds read / Gymnasium",
                 "gymcore-batch_space", "gymnasium-batch_space", 10, *space),
         against("AsyncVectorEnv(...) n=64 / Gymnasium",
                 "gymcore-construction", "gymnasium-construction", 5, plain),
@@ -129,7 +133,8 @@ def engine_groups() -> list[Group]:
               "gymnasium-AsyncVectorEnv-view"),
         group("engine-round-trip", "Nothing", 1, "gymcore-round-trip", "raw-ping-pong"),
         group("engine-batch-space", "Dict", SPACE_LANES, "gymcore-batch_space",
-              "gymnasium-batch_space"),
+              "gymcore-batch_space-unread", "gymnasium-batch_space",
+              "gymnasium-batch_space-unread"),
         group("engine-construction", "PlainCartPole", LANES, "gymcore-construction",
               "gymnasium-construction"),
     ]  # fmt: skip

@@ -26,7 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from bars import CARTPOLE, CURVE, MILLION, Measured, bars, groups  # noqa: E402
+from bars import CARTPOLE, MILLION, Measured, bars, groups  # noqa: E402
+from chart import plot  # noqa: E402
 from engine_bars import LIBRARIES, NO_STEPS, engine_bars, engine_groups  # noqa: E402
 
 from gymcore.cli.common import count, rate, seconds, table  # noqa: E402
@@ -228,42 +229,6 @@ def busy() -> float | None:
     except OSError:
         return None
     return load if load > 0.5 else None
-
-
-def plot(measured: Measured, path: Path) -> None:
-    """Draw the rates of CartPole at n = 64 and 4096, and the cost a step over the batch's size."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(13, 4.8), layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(1, 3)
-    for panel, lanes in zip(panels, (64, 4096), strict=False):
-        found = [
-            (key if threads == "1" else f"{key}, {threads} threads", 1 / measured.step(name))
-            for name in measured.rounds
-            for key, env_id, num_envs, threads in [name.split("/")]
-            if env_id == CARTPOLE and num_envs == str(lanes)
-        ]
-        panel.set(title=f"{CARTPOLE}, {lanes} lanes", xlabel="steps a second")
-        if not found:
-            continue
-        found.sort(key=lambda pair: pair[1])
-        colours = ["tab:blue" if key.startswith("gymcore") else "0.7" for key, _ in found]
-        drawn = panel.barh([key for key, _ in found], [each for _, each in found], color=colours)
-        panel.bar_label(drawn, [rate(each) for _, each in found], padding=2, fontsize=7)
-        panel.set_xscale("log")
-        panel.set_xlim(found[0][1] / 2, found[-1][1] * 20)
-    names = {n: f"gymcore/{CARTPOLE}/{n}/1" for n in CURVE}
-    curve = [(n, measured.step(name) * 1e9) for n, name in names.items() if name in measured.rounds]
-    if curve:
-        panels[2].semilogx(*zip(*curve, strict=True), "o-")
-        panels[2].set_ylim(bottom=0)
-    panels[2].set(title="gymcore, one thread", xlabel="lanes", ylabel="ns a step")
-    panels[2].grid(True, which="both", alpha=0.3)
-    for panel in panels:
-        panel.tick_params(labelsize=7)
-    figure.savefig(path, dpi=120)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -55,7 +55,9 @@ ENGINE_WORDS = {
         "`AsyncVectorEnv` of (84, 84, 4) images, 32 lanes, `copy=False`: Gymnasium's"
     ),
     "AsyncVectorEnv(...) n=64 / Gymnasium": "making an `AsyncVectorEnv`, 64 lanes: Gymnasium's",
-    "batch_space of a Dict n=4096 / Gymnasium": "`batch_space` of a Dict, 4096 lanes: Gymnasium's",
+    "batch_space of a Dict n=4096, bounds read / Gymnasium": (
+        "`batch_space` of a Dict, 4096 lanes, and reading its bounds: Gymnasium's"
+    ),
 }
 
 

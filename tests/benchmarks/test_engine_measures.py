@@ -122,9 +122,10 @@ def test_constructions_are_closed(loaded):
     assert [each.closed for each in made] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("key", ["gymcore-batch_space", "gymnasium-batch_space"])
-def test_every_call_batches_another_space(loaded, key):
-    session = loaded.engine_measures.CONTENDERS[key].build("Dict", 16, 1)
+@pytest.mark.parametrize("library", ["gymcore", "gymnasium"])
+@pytest.mark.parametrize("key", ["batch_space", "batch_space-unread"])
+def test_every_call_batches_another_space(loaded, library, key):
+    session = loaded.engine_measures.CONTENDERS[f"{library}-{key}"].build("Dict", 16, 1)
     singles = session._actions
     assert all(one != other for one, other in itertools.pairwise(singles))
     batched = session._call(singles[3])
