@@ -1,0 +1,288 @@
+"""Workers with a loop of the user's own that break the protocol, die, hang or will not end."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import multiprocessing
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import gymcore
+from gymcore.error import (
+    AlreadyPendingCallError,
+    EnvironmentFailed,
+    NoAsyncCallError,
+    WorkerDied,
+    WorkerTimeout,
+)
+from gymcore.vector import AutoresetMode
+from gymcore.vector.workers.custom_loop import CustomWorkerEngine
+from tests.testing_env import make_counting_env
+from tests.vector.custom_engines import custom_engines, misbehaving
+from tests.vector.custom_loops import PlainEnv, misbehaving_loop
+
+CountingEnv = make_counting_env(gymcore)
+METHODS = multiprocessing.get_all_start_methods()
+
+
+@pytest.fixture
+def make():
+    """Make engines that are closed after the test."""
+    with custom_engines() as make_one:
+        yield make_one
+
+
+# Answers that break the protocol
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ("garbage", "an answer that cannot be unpickled"),
+        ("none", r"environment 1 answered step with None, expected a pair \(result, success\)"),
+        ("short", r"environment 1 answered step with \(1, 2\), expected a tuple of 5"),
+    ],
+)
+def test_wrong_answers(make, wish, message):
+    engine = misbehaving(make)
+    with pytest.raises(EnvironmentFailed, match=message):
+        engine.step([5, wish])
+    assert engine.step([1, 2])[1].tolist() == [1, 2]
+
+
+# Deaths and hangs
+
+
+@pytest.mark.parametrize(
+    ("method", "wish", "message", "exit_code"),
+    [
+        *((method, "kill SIGKILL", "killed by SIGKILL", -9) for method in METHODS),
+        ("fork", "exit 3", "exit code 3", 3),
+        ("fork", "kill SIGSEGV", "killed by SIGSEGV", -11),
+        ("fork", "return", "exit code 0", 0),
+        ("fork", "hang_up", "not known", None),
+    ],
+)
+def test_deaths(make, method, wish, message, exit_code):
+    engine = misbehaving(make, 3, context=method)
+    with pytest.raises(
+        WorkerDied, match=f"worker 1 with environment 1 died in step: .*{message}"
+    ) as e:
+        engine.step([1, wish, 2])
+    assert (e.value.lanes, e.value.exit_code) == ([1], exit_code)
+    if exit_code == -11:
+        assert "misbehave" in e.value.traceback
+    with pytest.raises(WorkerDied):
+        engine.reset([1, 2, 3])
+    engine.close()
+
+
+def test_death_beside_one_that_hangs(make):
+    engine = misbehaving(make, 3)
+    with pytest.raises(WorkerDied, match="environment 2"):
+        engine.step(["sleep 600", 1, "exit 1"])
+
+
+def test_death_while_nothing_is_asked(make):
+    engine = misbehaving(make)
+    os.kill(engine.processes[1].pid, signal.SIGKILL)
+    engine.processes[1].join(10)
+    with pytest.raises(WorkerDied, match="SIGKILL"):
+        engine.step_async([1, 2])
+
+
+def test_timeouts_drop_late_answers(make):
+    engine = misbehaving(make)
+    engine.step_async([3, "sleep 0.5"])
+    with pytest.raises(WorkerTimeout, match=r"`step_wait` has timed out after 0.05 second.*1") as e:
+        engine.step_wait(timeout=0.05)
+    assert e.value.lanes == [1]
+    assert isinstance(e.value, multiprocessing.TimeoutError)
+    with pytest.raises(NoAsyncCallError):
+        engine.step_wait()
+    for value in range(4):
+        _, rewards, _, _, infos = engine.step([value, value + 1], timeout=60)
+        assert rewards.tolist() == [value, value + 1]
+        assert infos == [{"action": value}, {"action": value + 1}]
+
+
+def test_many_timeouts(make):
+    engine = misbehaving(make)
+    engine.step_async(["sleep 0.3", "sleep 0.3"])
+    for timeout in (0, 0.01, -1, 0.02):
+        with pytest.raises((WorkerTimeout, NoAsyncCallError)):
+            engine.step_wait(timeout)
+        if timeout >= 0:
+            engine.call_async("x", (timeout,), {})
+            with pytest.raises(WorkerTimeout):
+                engine.call_wait(timeout)
+    assert engine.call("y", (1,), {}) == [[1], [1]]
+
+
+def test_half_of_an_answer(make):
+    engine = misbehaving(make)
+    engine.step_async([3, "half"])
+    with pytest.raises(WorkerTimeout):
+        engine.step_wait(timeout=0.2)
+    started = time.monotonic()
+    engine.close()
+    assert time.monotonic() - started < 30  # not bounded by the worker's 600 s
+
+
+def test_requests_larger_than_a_pipe(make):
+    engine = misbehaving(make)
+    large = np.arange(3_000_000, dtype=np.float64)
+    results = engine.call("large", (large,), {})
+    assert all(np.array_equal(one, large) for [one] in results)
+    infos = engine.step(["bulky", "bulky"])[-1]
+    assert infos[0]["x"].sum() == 10**6
+    # One that does not read: what it was sent waits here, and blocks nobody.
+    engine.step_async([1, "sleep 1.5"])
+    with pytest.raises(WorkerTimeout):
+        engine.step_wait(timeout=0.1)
+    engine.call_async("large", (large,), {})
+    with pytest.raises(WorkerTimeout):
+        engine.call_wait(timeout=0.1)
+    assert engine.step([1, 2], timeout=60)[1].tolist() == [1, 2]
+
+
+def test_key_press_in_a_wait(make):
+    engine = misbehaving(make)
+    engine.step_async([1, "sleep 0.5"])
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        engine.step_wait()
+    timer.join()
+    assert engine.step([1, 2], timeout=60)[1].tolist() == [1, 2]
+
+
+def test_pending_calls(make):
+    engine = misbehaving(make)
+    engine.step_async([1, 2])
+    with pytest.raises(AlreadyPendingCallError, match="pending call to `step`") as e:
+        engine.call_async("x", (), {})
+    assert e.value.name == "step"
+    with pytest.raises(NoAsyncCallError, match="Calling `reset_wait` without any prior call"):
+        engine.reset_wait()
+    assert engine.step_wait()[1].tolist() == [1, 2]
+
+
+def test_what_cannot_be_sent(make):
+    engine = misbehaving(make)
+    with pytest.raises(TypeError, match="pickle"):
+        engine.step_async([1, threading.Lock()])
+    assert engine.step([1, 2])[1].tolist() == [1, 2]
+
+
+# The end
+
+
+def test_close(make):
+    engine = make([CountingEnv] * 2)
+    processes = [process.pid for process in engine.processes]
+    assert engine.close() == []
+    assert engine.close(timeout=1) == []
+    for pid in processes:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+@pytest.mark.parametrize("how", [{}, {"timeout": 0.2}, {"terminate": True}, {"timeout": 0.0}])
+@pytest.mark.parametrize("wish", ["sleep 600", "ignore_signals", "half"])
+def test_close_while_a_worker_hangs(make, wish, how):
+    engine = misbehaving(make)
+    engine.step_async([1, wish])
+    with pytest.raises(WorkerTimeout):
+        engine.step_wait(timeout=0.2)
+    engine.close(**how)
+
+
+def test_close_while_a_call_is_pending(make):
+    engine = misbehaving(make)
+    engine.step_async([1, "sleep 0.3"])
+    engine.close()
+
+
+def test_environments_whose_close_raises(make):
+    parent = os.getpid()
+
+    class Env(CountingEnv):
+        def close(self):
+            if os.getpid() != parent:
+                raise OSError("no")
+
+    engine = make([Env])
+    [failure] = engine.close()
+    assert (failure.kind, failure.call, failure.message) == ("OSError", "close", "no")
+
+
+def test_a_fork_leaves_the_workers_alone(make):
+    engine = misbehaving(make)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            engine.close()
+        finally:
+            os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert engine.step([1, 2])[1].tolist() == [1, 2]
+
+
+def test_workers_end_with_their_parent():
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+
+    def parent():
+        engine = CustomWorkerEngine(
+            [PlainEnv] * 2,
+            misbehaving_loop,
+            context,
+            single_observation_space=PlainEnv().observation_space,
+            single_action_space=PlainEnv().action_space,
+            shared_memory=False,
+            autoreset_mode=AutoresetMode.NEXT_STEP,
+        )
+        theirs.send([process.pid for process in engine.processes])
+        engine.step(["sleep 600", 1])
+
+    process = context.Process(target=parent)
+    process.start()
+    assert ours.poll(60)
+    pids = ours.recv()
+    process.kill()
+    process.join(60)
+    deadline = time.monotonic() + 60
+    while any(running(pid) for pid in pids):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def test_nothing_is_left_open(make):
+    def descriptors():
+        gc.collect()
+        return len(os.listdir("/proc/self/fd"))
+
+    make([PlainEnv], misbehaving_loop, shared_memory=False).close()
+    before = descriptors()
+    for wish in (1, "exit 1", "sleep 600", "hang_up"):
+        engine = misbehaving(make)
+        engine.step_async([1, wish])
+        with contextlib.suppress(WorkerTimeout, WorkerDied):
+            engine.step_wait(0.1)
+        engine.close(timeout=0.2)
+    assert descriptors() == before
