@@ -19,6 +19,7 @@ cdef enum:
     TAG_ARRAY = 12      # detail: NumPy type number | flags << 8 | axes << 16; a word an axis, then the values
     TAG_PICKLE = 13     # detail: bytes; a word with their checksum, then the bytes
     TAG_KEY = 14        # detail: bytes of UTF-8
+    TAG_COMPLEX = 15
     # Known keys of a reader.
     KEY_SLOTS = 256
 

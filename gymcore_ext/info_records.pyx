@@ -1,6 +1,6 @@
 """The binary form of infos: what engines pass from process to process.
 
-Types come back exactly: None, bool, int of any size, float, str, bytes, NumPy scalars and arrays of numbers, and dicts
+Types come back exactly: None, bool, int of any size, float, complex, str, bytes, NumPy scalars and arrays of numbers, and dicts
 (of str keys), lists and tuples of these. Everything else is pickled, by cloudpickle if pickle cannot. Both sides are
 the same program on the same machine, so numbers are in its byte order, and types are NumPy's type numbers.
 
@@ -28,6 +28,10 @@ cnp.import_array()
 
 cdef extern from "Python.h":
     PyObject* PyDict_GetItemWithError(object dictionary, object key) except? NULL
+    bint PyComplex_CheckExact(object value)
+    double PyComplex_RealAsDouble(object value)
+    double PyComplex_ImagAsDouble(object value)
+    object PyComplex_FromDoubles(double real, double imaginary)
     bint PyFloat_CheckExact(object value)
     double PyFloat_AS_DOUBLE(object value)
     long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
@@ -124,6 +128,12 @@ cdef class RecordWriter:
             return self.write_str(TAG_STR, value)
         if value is None:
             return self.word(TAG_NONE)
+        if PyComplex_CheckExact(value):
+            words = <uint64_t*> self.place(24)
+            words[0] = TAG_COMPLEX
+            (<double*> &words[1])[0] = PyComplex_RealAsDouble(value)
+            (<double*> &words[2])[0] = PyComplex_ImagAsDouble(value)
+            return 0
         found = PyDict_GetItemWithError(scalar_numbers, type(value))
         if found != NULL:
             return self.write_scalar(value, <object> found)
@@ -316,6 +326,7 @@ cdef class RecordReader:
         cdef uint64_t payload
         cdef Py_ssize_t _k
         cdef list items
+        cdef const char* data
         if tag == TAG_FLOAT:
             payload = self.next_word()
             return (<double*> &payload)[0]
@@ -336,13 +347,16 @@ cdef class RecordReader:
         if tag == TAG_BYTES:
             return PyBytes_FromStringAndSize(self.take(nbytes), <Py_ssize_t> nbytes)
         if tag == TAG_BIG_INT:
-            data = PyBytes_FromStringAndSize(self.take(nbytes), <Py_ssize_t> nbytes)
-            return int.from_bytes(data, sys.byteorder, signed=True)
+            number = PyBytes_FromStringAndSize(self.take(nbytes), <Py_ssize_t> nbytes)
+            return int.from_bytes(number, sys.byteorder, signed=True)
         if tag == TAG_LIST or tag == TAG_TUPLE:
             items = []
             for _k in range(self.count(word, depth, 8)):
                 items.append(self.read(depth + 1))
             return items if tag == TAG_LIST else tuple(items)
+        if tag == TAG_COMPLEX:
+            data = self.take(16)
+            return PyComplex_FromDoubles((<const double*> data)[0], (<const double*> data)[1])
         if tag == TAG_PICKLE:
             return self.read_pickle(word)
         self.broken(f"unknown item {tag}")

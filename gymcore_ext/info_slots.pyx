@@ -298,8 +298,8 @@ def merge_slots(
     cdef Py_ssize_t k, lane, rows = slots.num_envs if num_envs is None else num_envs
     cdef RecordReader reader
     cdef dict extras = {}
-    if not 0 <= first <= first + count <= rows:
-        raise IndexError(f"rows: expected some of {rows}, got [{first}, {first + count})")
+    if not 0 <= count <= rows or not 0 <= first <= rows - count:
+        raise IndexError(f"rows: expected some of {rows}, got {count} from {first} on")
     reader = slots.take_reader()
     try:
         reader.merge += 1

@@ -78,7 +78,7 @@ def test_numbers_and_texts_are_never_pickled(no_pickle: None) -> None:
         *info_values.INTS,
         *info_values.FLOATS,
         *info_values.TEXTS,
-        *(True, None, b"bytes"),
+        *(True, None, b"bytes", 1 + 2j, complex("nan-0j")),
         *(dtype.type(1) for dtype in info_values.NUMBER_DTYPES),
         *(np.ones((2, 3), dtype) for dtype in info_values.NUMBER_DTYPES),
         *(np.ones((2, 3), dtype.newbyteorder()).T for dtype in info_values.NUMBER_DTYPES),

@@ -25,7 +25,15 @@ NBYTES = InfoSlots.nbytes(NUM_ENVS, SLOT_BYTES)
 WORDS_BYTES = NBYTES - NUM_ENVS * SLOT_BYTES
 
 INFO: dict[str, Any] = {
-    **{"x": 1.5, "flag": True, "count": 3, "large": 2**70, "none": None, "text": "t\xe9xt"},
+    **{
+        "x": 1.5,
+        "flag": True,
+        "count": 3,
+        "complex": 1j,
+        "large": 2**70,
+        "none": None,
+        "text": "t\xe9xt",
+    },
     **{"bytes": b"12345", "list": [1, [2.5]], "pair": (1, "a"), "inner": {"y": np.float32(1)}},
     **{"array": np.arange(6, dtype=">i4").reshape(2, 3).T, "object": {1, 2}},
 }
@@ -122,7 +130,7 @@ def test_random_bytes(data: bytes, sizes: list[int]) -> None:
 @given(data=st.data())
 def test_items_in_any_order(data: st.DataObject) -> None:
     """Sequences of well-formed words, which get further than random ones."""
-    tags = st.integers(1, 14)
+    tags = st.integers(1, 15)
     detail = st.sampled_from([0, 1, 2, 3, 8, 11, 12, 24, 1 << 16 | 12, 2 << 16 | 12, 3 << 16 | 11])
     words = st.builds(lambda tag, more: tag | more << 8, tags, detail) | st.integers(0, 9)
     record = data.draw(st.lists(words, min_size=1, max_size=SLOT_BYTES // 8))
