@@ -40,8 +40,10 @@ class MessageStream:
     """Sends and receives objects over one end of a `multiprocessing.Pipe`.
 
     The pipe never blocks. Half a message, sent or received, is kept when time is over or a signal
-    interrupts, and completed by a later call. While one side waits for room to send, it takes in
-    what the other side sends, so two sides that send at once do not wait for each other.
+    handler raises, and completed by a later call. (An exception in the very moment in which a
+    message is handed out loses it; that is as if it came just after.) While one side waits for room
+    to send, it takes in what the other side sends, so that two who send at once do not wait for
+    each other.
 
     Deadlines are `time.monotonic()` values (s): `math.inf` for none, one that has passed for a look
     without waiting. `alive` tells whether the process at the other end lives; it is asked every
@@ -201,6 +203,8 @@ class MessageStream:
 
     def _flushed(self) -> bool:
         """Write what there is room for; whether everything in line is sent."""
+        if self._socket.fileno() < 0:
+            raise ConnectionError("this end of the pipe is closed")
         pieces, counts = self._outgoing
         sent = sum(counts)
         for piece in pieces:
