@@ -271,6 +271,8 @@ class AsyncVectorEnv(AsyncPartial, AsyncCalls, VectorEnv[ObsType, ActType, npt.N
 
     def _post_messages(self, call: str, args: dict[int, tuple[Any, ...]]) -> None:
         assert self._pool is not None
+        if not self._restarts and (ended := self._pool.ended()):
+            raise self._pool.death(ended, "an earlier call")
         self._request = self._pool.post_messages(call, args, _ACCEPT_SECONDS)
         self._asked = list(args)
 
@@ -524,7 +526,10 @@ class AsyncVectorEnv(AsyncPartial, AsyncCalls, VectorEnv[ObsType, ActType, npt.N
         if finalize is not None:
             with contextlib.suppress(Exception):
                 finalize.cancel()
-        return [] if pool is None else pool.close(timeout)
+        failures = [] if pool is None else pool.close(timeout)
+        for name in ("_memory", "_channel", "_results", "_action_rows"):
+            self.__dict__.pop(name, None)  # or they would keep the shared memory
+        return failures
 
 
 def _overflow(replies: Replies) -> dict[int, bytes]:
@@ -538,15 +543,21 @@ def _overflow(replies: Replies) -> dict[int, bytes]:
 
 def _check_sharable(space: Space[Any]) -> None:
     """Raise for a space whose elements have no fixed size, or that is not known."""
-    from gymcore.error import ArgumentTypeError, CustomSpaceError
+    from gymcore.error import CustomSpaceError
     from gymcore.vector.utils.shared_memory import create_shared_memory
 
     try:
-        create_shared_memory(space, 1)
+        create_shared_memory(space, 1, _NoMemory)
     except CustomSpaceError as problem:
         raise InvalidArgument(
             "Using `AsyncVector(..., shared_memory=True)` caused an error, you can disable this "
             "feature with `shared_memory=False` however this is slower."
         ) from problem
-    except ArgumentTypeError:
-        raise
+
+
+class _NoMemory:
+    """A `multiprocessing` context that allocates nothing: for asking whether it could."""
+
+    @staticmethod
+    def Array(typecode: Any, size: int) -> None:  # noqa: N802 (multiprocessing's name)
+        """Return None."""

@@ -93,6 +93,7 @@ class WorkerPool:
         self._daemon = daemon
         self._start_timeout = start_timeout
         self._plan: Plan | None = None
+        self._closing = False
         self._lane_messages: dict[int, dict[str, Any]] = {}
         self._block = SharedBlock()
         self._handles = [WorkerHandle(i, range(lo, hi)) for i, (lo, hi) in enumerate(bounds)]
@@ -143,7 +144,7 @@ class WorkerPool:
                 elif not lived:
                     raise self._died([handle], "starting")
             if waiting and time.monotonic() >= deadline:
-                raise worker_timeout(lanes_of(waiting), "__init__", timeout or 0.0)
+                raise worker_timeout(lanes_of(waiting), "__init__", timeout or 0)
             if waiting:
                 from multiprocessing.connection import wait
 
@@ -218,13 +219,11 @@ class WorkerPool:
             The number of the request.
         """
         deadline = time.monotonic() + timeout
-        assert self.memory is not None
-        request = self.memory.channel.next_request
+        # First: a worker reads a message only when it was asked to, and a pipe holds only so much.
+        request = self.post(loop.MESSAGE_FOLLOWS, list(args))
         for worker, arguments in args.items():
             self._handles[worker].send((request, call, arguments), deadline, call)
-        posted = self.post(loop.MESSAGE_FOLLOWS, list(args))
-        assert posted == request
-        return posted
+        return request
 
     def wait(
         self,
@@ -259,8 +258,13 @@ class WorkerPool:
         spin = self.spin
         while True:
             left = deadline - time.monotonic()
-            if channel.wait(request, max(0.0, min(_SLICE_SECONDS, left)), spin):
-                break
+            try:
+                if channel.wait(request, max(0.0, min(_SLICE_SECONDS, left)), spin):
+                    break
+            except ValueError:
+                self._check_open()
+                raise
+            self._check_open()
             spin = 0
             # In this order: a worker may answer and end between the two.
             ended = [w for w in channel.unanswered(request) if not self._handles[w].alive()]
@@ -275,7 +279,7 @@ class WorkerPool:
                 late = [self._handles[w] for w in waiting]
                 for handle in late:
                     handle.late = True
-                raise worker_timeout(lanes_of(late), call, timeout or 0.0)
+                raise worker_timeout(lanes_of(late), call, timeout or 0)
 
         replies: Replies = {}
         for worker in workers:
@@ -311,6 +315,12 @@ class WorkerPool:
             if number == request:
                 return message  # type: ignore[no-any-return]
             self._keep(number, message)
+
+    def _check_open(self) -> None:
+        if self._closing:
+            raise error.ClosedEnvironmentError(
+                "another thread closed the environments while this one waited for them"
+            )
 
     # --- lanes of partial batches --------------------------------------------------------------
 
@@ -375,6 +385,7 @@ class WorkerPool:
         """
         if os.getpid() != self.owner:  # a forked child: the workers are not its own
             return []
+        self._closing = True
         failures: list[Any] = []
         if self.memory is not None and timeout != 0.0:
             with contextlib.suppress(Exception):
