@@ -68,7 +68,7 @@ class WorkerProcess:
     def exit_code(self) -> int | None:
         """Return the exit code, negative for a signal; None while it runs or if it was lost."""
         # The exit status of a process that ends by a signal comes a moment after its end shows.
-        deadline = time.monotonic() + 0.2
+        deadline = time.monotonic() + 1.0
         while True:
             code: int | None = self.process.exitcode
             if code is not None or self.alive() or time.monotonic() > deadline:
