@@ -1,8 +1,8 @@
 """The binary form of infos: what engines pass from process to process.
 
-Types come back exactly: None, bool, int of any size, float, complex, str, bytes, NumPy scalars and arrays of numbers, and dicts
-(of str keys), lists and tuples of these. Everything else is pickled, by cloudpickle if pickle cannot. Both sides are
-the same program on the same machine, so numbers are in its byte order, and types are NumPy's type numbers.
+Types come back exactly: None, bool, int of any size, float, complex, str, bytes, NumPy scalars and arrays of numbers,
+and dicts (of str keys), lists and tuples of these. Everything else is pickled, by cloudpickle if pickle cannot. Both
+sides are the same program on the same machine, so numbers are in its byte order, and types are NumPy's type numbers.
 
 A reader trusts nothing: a record that was cut off or overwritten in the middle is a ValueError, whatever its bytes are,
 and no pickle is loaded whose checksum is wrong.
