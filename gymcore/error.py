@@ -121,6 +121,10 @@ class ConcurrentUseError(Error, RuntimeError):
     """Two threads called the same object at once."""
 
 
+class StateNotSupported(Error, AttributeError):
+    """An environment of a batch that cannot save and restore its state."""
+
+
 class ForkedProcessError(Error, RuntimeError):
     """A vector environment was used in a forked child of the process that owns its workers."""
 

@@ -1,27 +1,7 @@
 """RowLoop: environments written in Python, stepped one after another."""
-from libc.stdint cimport uint8_t
-
-from gymcore_ext.arrays cimport ArrayRing
-from gymcore_ext.episodes cimport episodes_t, reports_t
-from gymcore_ext.rows cimport Rows
-
-
-cdef class Outputs:
-    """Where one call writes its results: `n` rows of recycled arrays, or memory that was bound once and for all."""
-
-    cdef readonly Py_ssize_t n
-    cdef bint bound
-    cdef Rows rows, final_rows
-    cdef ArrayRing reward_ring, terminated_ring, truncated_ring, return_ring, length_ring, time_ring
-    cdef object reward_array, terminated_array, truncated_array, return_array, length_array, time_array
-    cdef double* rewards
-    cdef uint8_t* terminated
-    cdef uint8_t* truncated
-    cdef reports_t reports
-
-    cdef int begin(self) except -1
-    cdef int begin_reports(self) except -1
-    cdef tuple take(self, object infos)
+from gymcore_ext.episodes cimport episodes_t
+from gymcore_ext.info_slots cimport InfoSlots
+from gymcore_ext.row_outputs cimport Outputs
 
 
 cdef class RowLoop:
@@ -30,6 +10,7 @@ cdef class RowLoop:
     cdef Outputs outputs
     cdef dict subsets                    # outputs of fewer rows, by their number
     cdef object errors, add_info, slots
+    cdef InfoSlots info_slots            # `slots`, where they are ours
     cdef episodes_t episodes
     cdef void* memory
     cdef bint ready, busy
@@ -44,7 +25,7 @@ cdef class RowLoop:
     cdef object infos
 
     cdef int enter(self, list lanes) except -1
-    cdef int fail(self) except -1
+    cdef int fail(self, object problem) except -1
     cdef Outputs outputs_for(self, list lanes)
     cdef int read_clock(self) except -1
     cdef object env(self, Py_ssize_t lane)
@@ -53,4 +34,5 @@ cdef class RowLoop:
     cdef int deliver(self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object observation, object info) except -1
     cdef int deliver_final(
         self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object observation, object info) except -1
+    cdef int put(self, Py_ssize_t lane, object info, object final_info, object extra) except -1
     cdef int merge(self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object info) except -1

@@ -11,14 +11,15 @@ from cpython.dict cimport PyDict_CheckExact
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_Check
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.tuple cimport PyTuple_CheckExact
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, uint8_t
 from libc.string cimport memchr, memset
 
-from gymcore_ext.arrays cimport ArrayRing, array_pointer
 from gymcore_ext.episodes cimport (
     DISABLED, NEXT_STEP, SAME_STEP, begin_episode, count_step, report_episode,
 )
+from gymcore_ext.info_slots cimport InfoSlots
 from gymcore_ext.infos cimport merge_lane
+from gymcore_ext.row_outputs cimport Outputs, apart, checked, infos_of
 from gymcore_ext.rows cimport Rows
 
 from copy import deepcopy
@@ -31,85 +32,6 @@ cnp.import_array()
 cdef enum:
     # Sizes of subsets whose outputs are kept: a program steps a few different ones.
     MOST_SUBSETS = 4
-
-
-cdef class Outputs:
-    @staticmethod
-    def own(Rows rows, Py_ssize_t n, bint statistics):
-        """Recycled arrays of `n` rows; `rows` are the observations'."""
-        cdef Outputs self = Outputs.__new__(Outputs)
-        self.n = n
-        self.rows = rows
-        self.reward_ring = ArrayRing((n,), np.float64)
-        self.terminated_ring = ArrayRing((n,), np.bool_)
-        self.truncated_ring = ArrayRing((n,), np.bool_)
-        if statistics:
-            self.return_ring = ArrayRing((n,), np.float64)
-            self.length_ring = ArrayRing((n,), np.int64)
-            self.time_ring = ArrayRing((n,), np.float64)
-        return self
-
-    @staticmethod
-    def over(Rows rows, Rows final_rows, Py_ssize_t n, tuple columns, object statistics, object errors):
-        """Arrays of the caller: rewards, terminated, truncated, and three of statistics or None."""
-        cdef Outputs self = Outputs.__new__(Outputs)
-        self.n = n
-        self.bound = True
-        self.rows = rows
-        self.final_rows = final_rows
-        self.reward_array, self.terminated_array, self.truncated_array = columns
-        self.rewards = <double*> array_pointer(
-            self.reward_array, "rewards", cnp.NPY_FLOAT64, (n,), True, errors)
-        self.terminated = <uint8_t*> array_pointer(
-            self.terminated_array, "terminated", cnp.NPY_BOOL, (n,), True, errors)
-        self.truncated = <uint8_t*> array_pointer(
-            self.truncated_array, "truncated", cnp.NPY_BOOL, (n,), True, errors)
-        if statistics is not None:
-            self.return_array, self.length_array, self.time_array = statistics
-            self.reports.returns = <double*> array_pointer(
-                self.return_array, "statistics[0]", cnp.NPY_FLOAT64, (n,), True, errors)
-            self.reports.lengths = <int64_t*> array_pointer(
-                self.length_array, "statistics[1]", cnp.NPY_INT64, (n,), True, errors)
-            self.reports.times = <double*> array_pointer(
-                self.time_array, "statistics[2]", cnp.NPY_FLOAT64, (n,), True, errors)
-        return self
-
-    cdef int begin(self) except -1:
-        """Take arrays that nobody holds; their content is undefined."""
-        if self.bound:
-            return 0
-        # References of ours, left by a call that failed, would keep the rings from using their arrays again.
-        self.reward_array = self.terminated_array = self.truncated_array = None
-        self.return_array = self.length_array = self.time_array = None
-        self.reports.returns = NULL
-        self.rows.start()
-        self.reward_array = self.reward_ring.take(<void**> &self.rewards)
-        self.terminated_array = self.terminated_ring.take(<void**> &self.terminated)
-        self.truncated_array = self.truncated_ring.take(<void**> &self.truncated)
-        return 0
-
-    cdef int begin_reports(self) except -1:
-        """Take arrays of zeros for the statistics of this call, unless there are some."""
-        if self.reports.returns != NULL:
-            return 0
-        self.return_array = self.return_ring.take(<void**> &self.reports.returns)
-        self.length_array = self.length_ring.take(<void**> &self.reports.lengths)
-        self.time_array = self.time_ring.take(<void**> &self.reports.times)
-        memset(self.reports.returns, 0, self.n * sizeof(double))
-        memset(self.reports.lengths, 0, self.n * sizeof(int64_t))
-        memset(self.reports.times, 0, self.n * sizeof(double))
-        return 0
-
-    cdef tuple take(self, object infos):
-        """The five results of a step, which from now on are the caller's."""
-        cdef tuple results
-        if self.return_array is not None:
-            infos["episode"] = {"r": self.return_array, "l": self.length_array, "t": self.time_array}
-            infos["_episode"] = self.terminated_array | self.truncated_array
-        results = (self.rows.finished(), self.reward_array, self.terminated_array, self.truncated_array, infos)
-        self.reward_array = self.terminated_array = self.truncated_array = None
-        self.return_array = self.length_array = self.time_array = None
-        return results
 
 
 cdef class RowLoop:
@@ -137,10 +59,12 @@ cdef class RowLoop:
             `Rows.read_objects` gives them or, without `rows`, the observations.
         add_info: `add_info(infos, info, lane)` returns the infos with those of a lane merged in; None merges them as
             `merge_info` does.
-        errors: namespace of exception classes: InvalidArgument, ArgumentTypeError, ResetNeeded, ConcurrentUseError.
+        errors: namespace of exception classes: InvalidArgument, ArgumentTypeError, ResetNeeded, InvalidAction,
+            ConcurrentUseError.
 
     After an exception in `reset` or `step` of an environment, `failed_lane` and `failed_call` tell where it was, and
-    every lane must be reset before the next step. One thread at a time may use a loop.
+    every lane must be reset before the next step (but after InvalidAction, which says that nothing was stepped). One
+    thread at a time may use a loop.
     """
 
     def __init__(
@@ -162,6 +86,7 @@ cdef class RowLoop:
         self.mode = mode
         self.errors = errors
         self.slots = slots
+        self.info_slots = slots if type(slots) is InfoSlots else None
         self.add_info = add_info
         self.statistics = statistics is not None and statistics is not False
         if slots is None:
@@ -210,16 +135,18 @@ cdef class RowLoop:
             for lane in lanes:
                 if not 0 <= lane < self.count:
                     raise IndexError(f"lane {lane} is not in [0, {self.count})")
-        self.failed_lane = -1
-        self.failed_call = None
         self.lane = -1
         self.infos = {}
         self.busy = True
         return 0
 
-    cdef int fail(self) except -1:
-        """Note where the exception comes from that is on its way."""
-        self.ready = False
+    cdef int fail(self, object problem) except -1:
+        """Note where an exception comes from, and that lanes have lost their results.
+
+        After an action that an environment refused, all environments can go on.
+        """
+        if self.resetting or not isinstance(problem, self.errors.InvalidAction):
+            self.ready = False
         if self.lane >= 0:
             self.failed_lane = self.first + self.lane
             self.failed_call = "reset" if self.resetting else "step"
@@ -264,6 +191,8 @@ cdef class RowLoop:
         cdef Py_ssize_t k, lane, count = self.count if lanes is None else len(lanes)
         cdef bytearray written
         cdef tuple result
+        self.failed_lane = -1
+        self.failed_call = None
         if not self.ready and lanes is not None and len(set(lanes)) < self.count:
             raise self.errors.ResetNeeded("reset: expected a reset of all lanes before one of some")
         if seeds is not None and len(seeds) != count:
@@ -287,8 +216,8 @@ cdef class RowLoop:
             if self.slots is not None:
                 return None
             return out.rows.finished(), self.infos
-        except BaseException:
-            self.fail()
+        except BaseException as problem:
+            self.fail(problem)
             raise
         finally:
             self.infos = None
@@ -338,6 +267,8 @@ cdef class RowLoop:
         """
         cdef Outputs out
         cdef Py_ssize_t k, lane, ended = 0, count = self.count if lanes is None else len(lanes)
+        self.failed_lane = -1
+        self.failed_call = None
         if not self.ready:
             raise self.errors.ResetNeeded("step: expected a reset of all lanes first")
         if len(actions) != count:
@@ -351,19 +282,15 @@ cdef class RowLoop:
                 for k in range(count):
                     lane = k if lanes is None else lanes[k]
                     ended += self.step_lane(out, lane if out.bound else k, lane, actions[k])
-            except BaseException:
-                self.fail()
+            except BaseException as problem:
+                self.fail(problem)
                 raise
             if self.slots is not None:
                 return ended
             infos = self.infos
             if self.add_info is not None and lanes is not None and infos:
                 infos = infos_of(infos, np.array(lanes, np.int64), self.num_envs)
-            if ended and self.statistics and "episode" in infos:
-                raise self.errors.InvalidArgument(
-                    "episode_statistics: the environments have an info named 'episode' themselves; the infos of this "
-                    f"step are {sorted(infos)}")
-            return out.take(infos)
+            return out.take(infos, self.errors)
         finally:
             self.infos = None
             self.busy = False
@@ -434,7 +361,7 @@ cdef class RowLoop:
             self.merge(out, row, lane, info)
         else:
             extra = write_bound(out.rows, self.first + lane, observation, False)
-            self.slots.put(self.first + lane, as_dict(info), None, None if extra is None else (extra, None))
+            self.put(lane, info, None, None if extra is None else (extra, None))
         return 0
 
     cdef int deliver_final(
@@ -453,8 +380,14 @@ cdef class RowLoop:
         final = write_bound(out.final_rows, self.first + lane, observation, True)
         begun = self.begin_lane(lane, None, None, True)
         extra = write_bound(out.rows, self.first + lane, begun[0], False)
-        self.slots.put(
-            self.first + lane, as_dict(begun[1]), info, None if extra is None and final is None else (extra, final))
+        self.put(lane, begun[1], info, None if extra is None and final is None else (extra, final))
+        return 0
+
+    cdef int put(self, Py_ssize_t lane, object info, object final_info, object extra) except -1:
+        if self.info_slots is not None:
+            self.info_slots.put_record(self.first + lane, as_dict(info), final_info, extra)
+        else:
+            self.slots.put(self.first + lane, as_dict(info), final_info, extra)
         return 0
 
     cdef int merge(self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object info) except -1:
@@ -509,13 +442,6 @@ cdef object write_bound(Rows rows, Py_ssize_t row, object observation, bint copi
     return deepcopy(extra) if copied else extra
 
 
-cdef object apart(object value):
-    """A deep copy."""
-    if cnp.PyArray_CheckExact(value) and cnp.PyArray_TYPE(<cnp.ndarray> value) != cnp.NPY_OBJECT:
-        return cnp.PyArray_NewCopy(<cnp.ndarray> value, cnp.NPY_KEEPORDER)
-    return deepcopy(value)
-
-
 cdef dict as_dict(object info):
     if PyDict_CheckExact(info):
         return <dict> info
@@ -542,27 +468,3 @@ cdef bint as_flag(object value) except -1:
     if value is True:
         return True
     return bool(value)
-
-
-cdef tuple checked(object result, Py_ssize_t size, object env, str method, str names):
-    """What a method of an environment returned, as a tuple of this size."""
-    if isinstance(result, (tuple, list)):
-        if len(result) == size:
-            return tuple(result)
-        old = " (the API before Gym 0.26; see gymcore.compat)" if len(result) == 4 and size == 5 else ""
-        raise ValueError(
-            f"{method}() of {type(env).__name__}: expected {size} values ({names}), got {len(result)}{old}")
-    raise TypeError(
-        f"{method}() of {type(env).__name__}: expected a tuple of {size} ({names}), got {type(result).__name__}")
-
-
-cdef object infos_of(object infos, cnp.ndarray lanes, Py_ssize_t num_envs):
-    """Rows of merged infos, for infos that were merged by a function that knows whole batches only."""
-    cdef dict found = {}
-    for key, value in infos.items():
-        if isinstance(value, dict):
-            value = infos_of(value, lanes, num_envs)
-        elif isinstance(value, np.ndarray) and value.shape[:1] == (num_envs,):
-            value = value[lanes]
-        found[key] = value
-    return found

@@ -51,3 +51,27 @@ def thread_count(num_threads: int | None, num_envs: int) -> int:
     from gymcore.utils.cpus import usable_cpus
 
     return min(usable_cpus(), num_envs // _LANES_PER_THREAD)
+
+
+def received_rows(batch_size: int | None, num_envs: int) -> int:
+    """Return how many results `recv` returns at once: the number asked for, or all."""
+    return num_envs if batch_size is None else positive("batch_size", batch_size, num_envs)
+
+
+def check_worker_options(num_workers: int | None, on_worker_death: str) -> None:
+    """Check options for worker processes, in engines that have none: programs change engines.
+
+    Args:
+        num_workers: number of processes, or None.
+        on_worker_death: "raise" or "restart".
+
+    Raises:
+        ArgumentTypeError: no integer.
+        InvalidArgument: fewer than one, or an unknown word.
+    """
+    if num_workers is not None:
+        positive("num_workers", num_workers)
+    if on_worker_death not in ("raise", "restart"):
+        raise error.InvalidArgument(
+            f"on_worker_death: expected 'raise' or 'restart', got {on_worker_death!r}"
+        )

@@ -2,12 +2,12 @@
 
 `gymcore_ext.rows` writes batches without knowing spaces; a layout tells it all it needs:
 
-| layout                                  | elements                                                     |
-|-----------------------------------------|--------------------------------------------------------------|
-| `("array", dtype, shape)`               | Box, Discrete, MultiDiscrete, MultiBinary: arrays or numbers |
-| `("tuple", (layout, ...))`              | Tuple                                                        |
-| `("dict", (key, ...), (layout, ...))`   | Dict                                                         |
-| `("objects", finish)`                   | all others: `finish(list of elements)` makes the batch       |
+| layout                                | elements                                              |
+|---------------------------------------|-------------------------------------------------------|
+| `("array", dtype, shape)`             | Box, Discrete, MultiDiscrete, MultiBinary             |
+| `("tuple", (layout, ...))`            | Tuple                                                 |
+| `("dict", (key, ...), (layout, ...))` | Dict                                                  |
+| `("objects", finish)`                 | all others: `finish(list of elements)` is their batch |
 
 A space for which a program has registered its own `concatenate` or `create_empty_array` is one of
 the others, whatever it derives from.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.core import ActType, Env, ObsType, RenderFrame
+from gymcore import error
+from gymcore.core import ActType, Env, ObsType
 from gymcore.error import (
     ArgumentTypeError,
     ClosedEnvironmentError,
@@ -19,19 +20,30 @@ from gymcore.error import (
     ResetNeeded,
 )
 from gymcore.spaces import Space
-from gymcore.vector.engine_options import thread_count
-from gymcore.vector.episode_statistics import EpisodeStatistics
+from gymcore.vector.engine_options import check_worker_options, received_rows, thread_count
+from gymcore.vector.layouts import action_layout, layout_of
+from gymcore.vector.partial_batches import Lanes, StepResult
+from gymcore.vector.sub_envs import adopt_spaces
+from gymcore.vector.sync_calls import SyncCalls, naming_lane
 from gymcore.vector.utils.arguments import seeds_per_env, split_reset_mask
-from gymcore.vector.utils.batch_spaces import batch_differing_spaces, batch_space
-from gymcore.vector.utils.space_checks import check_equal_spaces, check_equivalent_spaces
-from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
+from gymcore.vector.utils.space_utils import iterate
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
+from gymcore_ext.row_loop import RowLoop
+from gymcore_ext.rows import Rows, rows_of
 
 __all__ = ["SyncVectorEnv"]
 
+_MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED)
 
-class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
+
+class SyncVectorEnv(SyncCalls, VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     """Steps a list of environments in order.
+
+    An exception in `reset` or `step` of an environment is raised as an `EnvironmentFailed` that is
+    also of the exception's own class, and the next call must be a `reset` of all environments.
+
+    Attributes:
+        envs: The environments. One may be replaced between two calls, and so may its methods.
 
     Example:
         >>> import gymcore as gym
@@ -52,8 +64,11 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         observation_mode: str | tuple[Space[Any], Space[Any]] = "same",
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         *,
-        num_threads: int | None = None,
+        num_workers: int | None = None,
+        batch_size: int | None = None,
+        on_worker_death: str = "raise",
         episode_statistics: bool = False,
+        num_threads: int | None = None,
     ) -> None:
         """Make the environments.
 
@@ -65,15 +80,19 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
                 "different", spaces of the same shape and dtype with bounds of their own; or a tuple
                 `(observation_space, single_observation_space)` to announce.
             autoreset_mode: When an ended environment is reset.
-            num_threads: For the compiled engine; without effect here, where environments are
-                stepped one after another. Taken so that a program can change engines by one word.
+            num_workers: For `AsyncVectorEnv`; like the other options of other engines without
+                effect here, and taken so that a program can change engines by one word.
+            batch_size: How many results `recv` returns; None for all.
+            on_worker_death: For `AsyncVectorEnv`.
             episode_statistics: Report ended episodes in `info["episode"]`, as
                 `wrappers.vector.RecordEpisodeStatistics` does: "r", "l" and "t" (s).
+            num_threads: For the compiled engine.
 
         Raises:
-            InvalidArgument: No functions, or an unknown mode (a `ValueError`).
+            InvalidArgument: No functions, or an impossible option (a `ValueError`).
             ArgumentTypeError: Something that is no function or no space (a `TypeError`).
             SpaceMismatch: The environments' spaces cannot be batched (a `RuntimeError`).
+            EnvironmentFailed: A constructor raised; what was made before is closed.
         """
         self.env_fns = tuple(env_fns)
         self.copy = copy
@@ -84,61 +103,58 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         for i, env_fn in enumerate(self.env_fns):
             if not callable(env_fn):
                 raise ArgumentTypeError(f"env_fns[{i}]: expected a function, got {type(env_fn)}")
-        thread_count(num_threads, len(self.env_fns))  # only to refuse what other engines refuse
+        self.num_envs = len(self.env_fns)
+        thread_count(num_threads, self.num_envs)
+        check_worker_options(num_workers, on_worker_death)
+        self.episode_statistics = bool(episode_statistics)
+        self._start_partial(received_rows(batch_size, self.num_envs))
 
-        self.envs: list[Env[Any, Any]] = []
+        self._envs: list[Env[Any, Any]] = []
         try:
-            for env_fn in self.env_fns:
-                self.envs.append(env_fn())
-            self._adopt(self.envs[0])
+            for i, env_fn in enumerate(self.env_fns):
+                with naming_lane(i, "its constructor"):
+                    self._envs.append(env_fn())
+            first = self._envs[0]
+            self.metadata = {**first.metadata, "autoreset_mode": self.autoreset_mode}
+            self.render_mode = first.render_mode
+            adopt_spaces(
+                self,
+                [env.observation_space for env in self._envs],
+                [env.action_space for env in self._envs],
+            )
         except BaseException:
             with contextlib.suppress(Exception):
                 self._close_envs()
             raise
+        self._bind()
 
-        self._observations = create_empty_array(self.single_observation_space, self.num_envs)
-        self._env_obs: list[Any] | None = None  # the last observation of each, None before reset
-        self._autoreset_envs = np.zeros(self.num_envs, dtype=np.bool_)
-        self.episode_statistics = bool(episode_statistics)
-        self._statistics = EpisodeStatistics(self.num_envs) if episode_statistics else None
+    def _bind(self) -> None:
+        """Make the loop over the environments."""
+        self._action_layout = action_layout(self.single_action_space, self.action_space)
+        layout = layout_of(self.single_observation_space, copy=self.copy)
+        self._loop = RowLoop(
+            self._envs,
+            Rows(layout, self.num_envs, reuse=not self.copy),
+            mode=_MODES.index(self.autoreset_mode),
+            statistics=self.episode_statistics,
+            add_info=self._merging(),
+            errors=error,
+        )
 
-    def _adopt(self, first: Env[Any, Any]) -> None:
-        """Take metadata and single spaces from the first environment; check the others' spaces."""
-        self.num_envs = len(self.envs)
-        self.metadata = {**first.metadata, "autoreset_mode": self.autoreset_mode}
-        self.render_mode = first.render_mode
+    def _merging(self) -> Any:
+        """Return how infos are merged, or None where it is the way of `VectorEnv`."""
+        if type(self)._add_info is VectorEnv._add_info:
+            return None
+        this = weakref.ref(self)  # the loop must not keep its owner alive
 
-        action_spaces = [env.action_space for env in self.envs]
-        self.single_action_space = first.action_space
-        check_equal_spaces("action", first.action_space, action_spaces, type(self).__name__)
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        def add_info(infos: dict[str, Any], info: dict[str, Any], lane: int) -> dict[str, Any]:
+            owner: Any = this()
+            merged: dict[str, Any] = owner._add_info(infos, info, lane)
+            return merged
 
-        spaces = [env.observation_space for env in self.envs]
-        mode = self.observation_mode
-        if isinstance(mode, tuple) and len(mode) == 2:
-            for space in mode:
-                if not isinstance(space, Space):
-                    raise ArgumentTypeError(
-                        "observation_mode: Expected both elements of observation_mode to be "
-                        f"Spaces, got {type(mode[0])} and {type(mode[1])}"
-                    )
-            self.observation_space, self.single_observation_space = mode
-        elif isinstance(mode, str) and mode in ("same", "different"):
-            self.single_observation_space = first.observation_space
-            if mode == "same":
-                check_equal_spaces(
-                    "observation", first.observation_space, spaces, type(self).__name__
-                )
-                self.observation_space = batch_space(first.observation_space, self.num_envs)
-            else:
-                self.observation_space = batch_differing_spaces(spaces)
-        else:
-            raise InvalidArgument(
-                "Invalid `observation_mode`, expected: 'same' or 'different' or tuple of single "
-                f"and batch observation space, actual got {mode}"
-            )
-        if mode != "same":
-            check_equivalent_spaces(self.single_observation_space, spaces, type(self).__name__)
+        return add_info
+
+    # --- stepping ------------------------------------------------------------------------------
 
     def reset(
         self,
@@ -147,6 +163,8 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         options: dict[str, Any] | None = None,
     ) -> tuple[ObsType, dict[str, Any]]:
         """Reset all environments, or those that `options["reset_mask"]` selects.
+
+        A reset of all drops what was sent and not received.
 
         Args:
             seed: None; an integer `s`, for environment `i` `s + i`; or one seed or None for each.
@@ -159,36 +177,40 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
         Raises:
             ClosedEnvironmentError: After `close`.
-            ResetNeeded: A mask leaves out environments that have never been reset.
+            ResetNeeded: A mask leaves out environments that have never been reset, or not since one
+                of them failed.
             InvalidArgument: A bad seed or mask (a `ValueError`), nothing was reset.
             ArgumentTypeError: One of the wrong type (a `TypeError`), nothing was reset.
+            AlreadyPendingCallError: A mask, while results are still to be received.
+            EnvironmentFailed: An environment raised.
         """
         if self.closed:
             raise ClosedEnvironmentError(f"reset: {self} is closed")
         seeds = seeds_per_env(seed, self.num_envs)
         env_options, mask = split_reset_mask(options, self.num_envs)
-        if mask is None:
-            mask = np.ones(self.num_envs, dtype=np.bool_)
-        if self._env_obs is None and not mask.all():
-            raise ResetNeeded(
-                "options['reset_mask']: the first reset must include every environment, "
-                f"got a mask without environments {np.flatnonzero(~mask).tolist()}"
-            )
-
-        env_obs = [None] * self.num_envs if self._env_obs is None else self._env_obs
-        infos: dict[str, Any] = {}
-        for i in np.flatnonzero(mask).tolist():
-            env_obs[i], info = self.envs[i].reset(seed=seeds[i], options=env_options)
-            if info:
-                infos = self._add_info(infos, info, i)
-        self._env_obs = env_obs
-        self._autoreset_envs = self._autoreset_envs & ~mask
-        if self._statistics is not None:
-            self._statistics.begin(mask)
-        return self._batch(env_obs), infos
+        lanes = None
+        if mask is not None and not mask.all():
+            if self._loop.needs_reset:
+                raise ResetNeeded(
+                    "options['reset_mask']: the first reset must include every environment, "
+                    f"got a mask without environments {np.flatnonzero(~mask).tolist()}"
+                )
+            self._check_none_sent("reset")
+            lanes = np.flatnonzero(mask).tolist()
+            seeds = [seeds[lane] for lane in lanes]
+        else:
+            self._forget_sent()
+        try:
+            observations, infos = self._loop.reset(lanes, seeds, env_options)
+        except Exception as problem:
+            failure = self._failure(problem)
+            if failure is None:
+                raise
+            raise failure from problem
+        return observations, infos
 
     def step(
-        self, actions: ActType
+        self, actions: ActType, env_ids: Sequence[int] | npt.NDArray[Any] | None = None
     ) -> tuple[
         ObsType,
         npt.NDArray[np.float64],
@@ -196,145 +218,91 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         npt.NDArray[np.bool_],
         dict[str, Any],
     ]:
-        """Step every environment; see `VectorEnv.step`.
+        """Step every environment, or some of them; see `VectorEnv.step`.
+
+        Args:
+            actions: One action for each environment that is stepped.
+            env_ids: Which ones to step, indices or a mask; None for all. The results are theirs, in
+                this order, and `infos["env_id"]` int64 names them.
 
         Raises:
             ClosedEnvironmentError: After `close`.
-            ResetNeeded: Before `reset`, or, when autoreset is disabled, on an ended episode.
+            ResetNeeded: Before `reset`, after a failure, or, when autoreset is disabled, on an
+                ended episode.
             InvalidAction: Not one action for each environment.
+            AlreadyPendingCallError: Results are still to be received.
+            EnvironmentFailed: An environment raised; all have to be reset.
         """
+        if self.closed or self._loop.needs_reset:
+            self._check_steppable(None)
+        if self._sent_count:
+            self._check_none_sent("step")
+        if env_ids is not None:
+            return self._step_some(actions, env_ids)
+        return self._run(self._single_actions(actions, self.num_envs), None)
+
+    def _run(self, actions: list[Any], lanes: list[int] | None) -> StepResult:
+        try:
+            results: StepResult = self._loop.step(actions, lanes)
+        except Exception as problem:
+            failure = self._failure(problem)
+            if failure is None:
+                raise
+            raise failure from problem
+        return results
+
+    def _failure(self, problem: Exception) -> Exception | None:
+        """Return what to raise for an exception of an environment; None for one of ours."""
+        if self._loop.failed_lane < 0:
+            return None
+        from gymcore.vector.workers.failures import environment_failed
+
+        return environment_failed([self._loop.failed_lane], str(self._loop.failed_call), problem)
+
+    # --- partial batches -----------------------------------------------------------------------
+
+    def _check_steppable(self, lanes: Lanes | None) -> None:
         if self.closed:
             raise ClosedEnvironmentError(f"step: {self} is closed")
-        if self._env_obs is None:
+        if self._loop.needs_reset:
             raise ResetNeeded(f"step: call reset() of {self} first")
-        if self.autoreset_mode is AutoresetMode.DISABLED and self._autoreset_envs.any():
-            ended = np.flatnonzero(self._autoreset_envs).tolist()
-            raise ResetNeeded(
-                f"step: environments {ended} have ended their episodes and autoreset is disabled; "
-                "call reset(options={'reset_mask': terminations | truncations})"
-            )
-        env_actions = list(iterate(self.action_space, actions))
-        if len(env_actions) != self.num_envs:
+        if lanes is not None:
+            self._loop.check_ended(lanes.tolist())
+
+    def _single_actions(self, actions: Any, count: int) -> list[Any]:
+        layout = self._action_layout
+        if layout is not None and (type(actions) is np.ndarray or layout[0] != "array"):
+            # What is wrong with others is said by `iterate`.
+            with contextlib.suppress(TypeError, ValueError, LookupError):
+                return rows_of(layout, actions, count)
+        found = list(iterate(self.action_space, actions))
+        if len(found) != count:
             raise InvalidAction(
-                f"actions: expected one for each of the {self.num_envs} environments, "
-                f"got {len(env_actions)}"
+                f"actions: expected one for each of the {count} environments, got {len(found)}"
             )
+        return found
 
-        rewards = np.zeros(self.num_envs, dtype=np.float64)
-        terminations = np.zeros(self.num_envs, dtype=np.bool_)
-        truncations = np.zeros(self.num_envs, dtype=np.bool_)
-        infos: dict[str, Any] = {}
-        same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
-        env_obs = self._env_obs
-        reset_first = self._autoreset_envs.tolist()
-        for i, (env, action) in enumerate(zip(self.envs, env_actions, strict=True)):
-            if reset_first[i]:
-                env_obs[i], info = env.reset()
-            else:
-                env_obs[i], rewards[i], terminations[i], truncations[i], info = env.step(action)
-                if same_step and (terminations[i] or truncations[i]):
-                    # Copies: the environment may use the same objects again in reset.
-                    final = {"final_obs": deepcopy(env_obs[i]), "final_info": dict(info)}
-                    env_obs[i], info = env.reset()
-                    infos = self._add_info(infos, final, i)
-            if info:
-                infos = self._add_info(infos, info, i)
-        ended = terminations | truncations
-        if self._statistics is not None:
-            self._count(self._statistics, rewards, ended, infos)
-        if not same_step:
-            self._autoreset_envs = ended
-        return self._batch(env_obs), rewards, terminations, truncations, infos
+    def _step_lanes(self, actions: list[Any], lanes: Lanes) -> StepResult:
+        results = self._run(actions, lanes.tolist())
+        results[4]["env_id"] = lanes.copy()
+        return results
 
-    def _count(
-        self,
-        statistics: EpisodeStatistics,
-        rewards: npt.NDArray[np.float64],
-        ended: npt.NDArray[np.bool_],
-        infos: dict[str, Any],
-    ) -> None:
-        """Count the step, and report the episodes that ended in it."""
-        statistics.count(rewards)
-        # Where this step was a reset (`_autoreset_envs` is still the last step's), nothing counts.
-        statistics.begin(self._autoreset_envs)
-        statistics.report(infos, ended)
-        if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            statistics.begin(ended)
+    # --- copies --------------------------------------------------------------------------------
 
-    def _batch(self, env_obs: list[Any]) -> ObsType:
-        """Return the observations of all environments as one batch."""
-        self._observations = concatenate(self.single_observation_space, env_obs, self._observations)
-        return deepcopy(self._observations) if self.copy else self._observations
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the environments and what is known of their episodes."""
+        kept = {name: value for name, value in self.__dict__.items() if name != "_loop"}
+        loop, lanes = self._loop, range(self.num_envs)
+        kept["_lanes"] = None if loop.needs_reset else [loop.save_lane(lane) for lane in lanes]
+        return kept
 
-    def render(self) -> tuple[RenderFrame, ...] | None:
-        """Return the frame of each environment."""
-        return tuple(env.render() for env in self.envs)
-
-    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Call a method of every environment, or get an attribute.
-
-        Args:
-            name: Name of a method or attribute of the environment or of one of its wrappers.
-            *args: For the method.
-            **kwargs: For the method.
-
-        Returns:
-            One result for each environment.
-
-        Raises:
-            AttributeError: There is no such attribute.
-        """
-        found = [env.get_wrapper_attr(name) for env in self.envs]
-        return tuple(one(*args, **kwargs) if callable(one) else one for one in found)
-
-    def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of every environment; a method is called.
-
-        Args:
-            name: Name of an attribute of the environment or of one of its wrappers.
-        """
-        return self.call(name)
-
-    def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
-        """Set an attribute of every environment.
-
-        Args:
-            name: Name of the attribute.
-            values: A list or tuple of one value for each environment, or one value for all.
-
-        Raises:
-            InvalidArgument: A list or tuple of another length (a `ValueError`).
-        """
-        if not isinstance(values, (list, tuple)):
-            values = [values] * self.num_envs
-        if len(values) != self.num_envs:
-            raise InvalidArgument(
-                "Values must be a list or tuple with length equal to the number of environments. "
-                f"Got `{len(values)}` values for {self.num_envs} environments."
-            )
-        for env, value in zip(self.envs, values, strict=True):
-            env.set_wrapper_attr(name, value)
-
-    @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """The generator of each environment."""
-        return tuple(env.np_random for env in self.envs)
-
-    @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The seed of each environment's generator."""
-        return tuple(env.np_random_seed for env in self.envs)
-
-    def close_extras(self, **kwargs: Any) -> None:
-        """Close every environment; one that fails does not keep the others open."""
-        self._close_envs()
-
-    def _close_envs(self) -> None:
-        first_error: Exception | None = None
-        for env in self.envs:
-            try:
-                env.close()
-            except Exception as error:
-                first_error = first_error or error
-        if first_error is not None:
-            raise first_error
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """Make the loop again; durations of episodes begin anew."""
+        kept = dict(kept)
+        lanes = kept.pop("_lanes")
+        self.__dict__.update(kept)
+        self._bind()
+        if lanes is not None:
+            for lane, saved in enumerate(lanes):
+                self._loop.load_lane(lane, saved)
+            self._loop.mark_ready()

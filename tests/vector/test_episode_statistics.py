@@ -8,7 +8,6 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 import gymcore
 from gymcore import error
 from gymcore.vector import SyncVectorEnv
-from gymcore.vector.episode_statistics import EpisodeStatistics
 from tests.testing_env import assert_same, make_counting_env, make_random_env
 from tests.vector.contract import DISABLED, NEXT_STEP, SAME_STEP
 
@@ -111,20 +110,3 @@ def test_environments_with_an_info_of_that_name():
     envs.reset()
     with pytest.raises(error.InvalidArgument, match="an info named 'episode' themselves"):
         envs.step([0, 0])
-
-
-def test_counters_alone():
-    statistics = EpisodeStatistics(3)
-    statistics.begin(np.ones(3, bool))
-    for reward in (1.0, 2.0, 4.0):
-        statistics.count(np.array([reward, -reward, 0.5]))
-    statistics.begin(np.array([False, True, False]))
-    statistics.count(np.full(3, 0.25))
-    infos = {}
-    statistics.report(infos, np.zeros(3, bool))
-    assert infos == {}
-    statistics.report(infos, np.array([True, True, False]))
-    assert infos["episode"]["r"].tolist() == [7.25, 0.25, 0.0]
-    assert infos["episode"]["l"].tolist() == [4, 1, 0]
-    assert infos["episode"]["t"][2] == 0
-    assert infos["_episode"].tolist() == [True, True, False]

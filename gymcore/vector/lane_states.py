@@ -1,0 +1,148 @@
+"""Saving and restoring single environments of a batch, wrappers included."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import Any, NamedTuple
+
+from gymcore.core import Env, Wrapper
+from gymcore.error import ArgumentTypeError, InvalidArgument, StateNotSupported
+from gymcore.spaces import Space
+
+__all__ = ["LaneState", "check_state", "load_env", "save_env"]
+
+
+class LaneState(NamedTuple):
+    """All that decides what a lane does next. It pickles if the environment's own state does.
+
+    Attributes:
+        env: What `get_state` returned, of the outermost layer of the environment that has one.
+        wrappers: The attributes of the wrappers around that layer, outermost first: name of the
+            class, pickle.
+        observation: The lane's last observation.
+        ended: Whether its episode has ended.
+        elapsed: Steps of the episode.
+        episode_return: Sum of the episode's rewards.
+    """
+
+    env: Any
+    wrappers: tuple[tuple[str, bytes], ...]
+    observation: Any = None
+    ended: bool = False
+    elapsed: int = 0
+    episode_return: float = 0.0
+
+
+def save_env(env: Env[Any, Any], lane: int) -> tuple[Any, tuple[tuple[str, bytes], ...]]:
+    """Return an environment's state: the first two parts of a `LaneState`.
+
+    Args:
+        env: An environment.
+        lane: Its index, for errors.
+
+    Raises:
+        StateNotSupported: It has no `get_state` and `set_state`, or a wrapper around them does not
+            pickle.
+    """
+    layers, inner = _layers(env, lane)
+    wrappers = tuple((_name(layer), _pickled(layer, [*layers, inner], lane)) for layer in layers)
+    return inner.get_state(), wrappers
+
+
+def check_state(env: Env[Any, Any], state: Any, lane: int) -> None:
+    """Raise unless `load_env` can be asked to load this state.
+
+    Args:
+        env: An environment.
+        state: What should be a `LaneState` of an environment of the same layers.
+        lane: Its index, for errors.
+
+    Raises:
+        ArgumentTypeError: No `LaneState`.
+        InvalidArgument: One of an environment of other wrappers.
+        StateNotSupported: The environment has no `get_state` and `set_state`.
+    """
+    if not isinstance(state, LaneState):
+        raise ArgumentTypeError(
+            f"state: expected what get_state() returned, got {type(state)} for environment {lane}"
+        )
+    layers, _ = _layers(env, lane)
+    here, there = [_name(layer) for layer in layers], [name for name, _ in state.wrappers]
+    if here != there:
+        raise InvalidArgument(
+            f"state: environment {lane} has the wrappers {here}, its state is of {there}"
+        )
+
+
+def load_env(env: Env[Any, Any], state: LaneState) -> None:
+    """Bring an environment into a state that has been checked.
+
+    Args:
+        env: An environment.
+        state: A state of the same or of an equal environment.
+    """
+    layers, inner = _layers(env, -1)
+    inner.set_state(state.env)
+    for layer, (_, pickled) in zip(layers, state.wrappers, strict=True):
+        layer.__dict__.update(_Loader(pickled, [*layers, inner]).load())
+
+
+def _layers(env: Any, lane: int) -> tuple[list[Any], Any]:
+    """Return the wrappers around the outermost layer that can save its state, and that layer."""
+    wrappers = []
+    layer = env
+    while not (hasattr(type(layer), "get_state") and hasattr(type(layer), "set_state")):
+        if not isinstance(layer, Wrapper):
+            raise StateNotSupported(
+                f"environment {lane}: {type(layer).__name__} has no get_state() and set_state()"
+            )
+        wrappers.append(layer)
+        layer = layer.env
+    return wrappers, layer
+
+
+def _name(layer: Any) -> str:
+    return f"{type(layer).__module__}.{type(layer).__qualname__}"
+
+
+def _kept(name: str, value: Any) -> bool:
+    """Whether an attribute of a wrapper may change while it runs."""
+    return name != "env" and not name.endswith("spec") and not isinstance(value, Space)
+
+
+def _pickled(layer: Any, layers: list[Any], lane: int) -> bytes:
+    buffer = io.BytesIO()
+    kept = {name: value for name, value in vars(layer).items() if _kept(name, value)}
+    try:
+        _Saver(buffer, layers).dump(kept)
+    except Exception as problem:
+        raise StateNotSupported(
+            f"environment {lane}: the state of its wrapper {type(layer).__name__} does not "
+            f"pickle: {problem}"
+        ) from problem
+    return buffer.getvalue()
+
+
+class _Saver(pickle.Pickler):
+    """Writes references to layers of the environment as their numbers."""
+
+    def __init__(self, file: io.BytesIO, layers: list[Any]) -> None:
+        super().__init__(file, protocol=5)
+        self._numbers = {id(layer): number for number, layer in enumerate(layers)}
+
+    def persistent_id(self, obj: Any) -> int | None:
+        """Return the number of a layer."""
+        return self._numbers.get(id(obj))
+
+
+class _Loader(pickle.Unpickler):
+    """Puts this environment's layers in the place of the numbers."""
+
+    def __init__(self, pickled: bytes, layers: list[Any]) -> None:
+        super().__init__(io.BytesIO(pickled))
+        self._layers = layers
+
+    def persistent_load(self, pid: Any) -> Any:
+        """Return the layer of a number."""
+        return self._layers[pid]
