@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore.core import RenderFrame
 from gymcore.error import InvalidArgument
+from gymcore.vector.async_state import AsyncState
 from gymcore.vector.utils.arguments import lane_list
 
-if TYPE_CHECKING:
-    from gymcore.vector.async_vector_env import AsyncVectorEnv
+# The class that these are part of; naming it here would be a circle.
+Base: Any = object
 
-    Base = AsyncVectorEnv[Any, Any]
-else:
-    Base = object
-
-__all__ = ["AsyncCalls"]
+__all__ = ["AsyncCalls", "check_call", "values_per_env"]
 
 # Methods of an environment that the batch has its own call for.
 _BATCH_CALLS = ("reset", "step", "close", "_setattr", "_check_spaces")
@@ -55,12 +52,9 @@ class AsyncCalls(Base):
             **kwargs: For the method.
         """
         self._begin("call_async")
-        if name in _BATCH_CALLS:
-            raise InvalidArgument(
-                f"Trying to call function `{name}` with `call`, use `{name}` directly instead."
-            )
+        check_call(name)
         self._post_calls("call", dict.fromkeys(self._all, (name, args, kwargs)))
-        self._note_call()
+        self._state = AsyncState.WAITING_CALL
 
     def call_wait(self, timeout: float | None = None) -> tuple[Any, ...]:
         """Return the results of `call_async`.
@@ -72,7 +66,7 @@ class AsyncCalls(Base):
             WorkerTimeout: The results did not come in time; they will be dropped.
             NoAsyncCallError: There was no `call_async`.
         """
-        self._expect_call()
+        self._pending(AsyncState.WAITING_CALL)
         return tuple(self._call_results(timeout))
 
     def _post_calls(self, call: str, args: dict[int, tuple[Any, ...]]) -> None:
@@ -113,13 +107,7 @@ class AsyncCalls(Base):
             InvalidArgument: A list or tuple of another length (a `ValueError`).
         """
         self._begin("set_attr")
-        if not isinstance(values, (list, tuple)):
-            values = [values] * self.num_envs
-        if len(values) != self.num_envs:
-            raise InvalidArgument(
-                "Values must be a list or tuple with length equal to the number of environments. "
-                f"Got `{len(values)}` values for {self.num_envs} environments."
-            )
+        values = values_per_env(values, self.num_envs)
         self._post_calls("set_attr", {lane: (name, values[lane]) for lane in self._all})
         self._call_results(None)
 
@@ -127,13 +115,13 @@ class AsyncCalls(Base):
         """Return the frame of each environment."""
         return self.call("render")
 
-    @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+    @property
+    def np_random(self) -> tuple[np.random.Generator, ...]:
         """A copy of the generator of each environment."""
         return self.get_attr("np_random")
 
     @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+    def np_random_seed(self) -> tuple[int, ...]:
         """The seed of each environment's generator."""
         return self.get_attr("np_random_seed")
 
@@ -174,6 +162,28 @@ class AsyncCalls(Base):
             raise InvalidArgument(
                 f"state: expected one for each of the {len(chosen)} lanes, got {len(state)}"
             )
-        args = {lane: ("set_state", (one,), {}) for lane, one in zip(chosen, state, strict=True)}
+        args: dict[int, tuple[Any, ...]] = {
+            lane: ("set_state", (one,), {}) for lane, one in zip(chosen, state, strict=True)
+        }
         self._post_calls("call", args)
         self._call_results(None)
+
+
+def check_call(name: str) -> None:
+    """Raise for what the batch has a call of its own for."""
+    if name in _BATCH_CALLS:
+        raise InvalidArgument(
+            f"Trying to call function `{name}` with `call`, use `{name}` directly instead."
+        )
+
+
+def values_per_env(values: Any, num_envs: int) -> Sequence[Any]:
+    """Return one value for each environment."""
+    if not isinstance(values, (list, tuple)):
+        return [values] * num_envs
+    if len(values) != num_envs:
+        raise InvalidArgument(
+            "Values must be a list or tuple with length equal to the number of environments. "
+            f"Got `{len(values)}` values for {num_envs} environments."
+        )
+    return values

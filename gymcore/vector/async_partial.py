@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.error import AlreadyPendingCallError, InvalidArgument, NoAsyncCallError
+from gymcore.error import (
+    AlreadyPendingCallError,
+    InvalidAction,
+    InvalidArgument,
+    NoAsyncCallError,
+)
 from gymcore.vector.utils.arguments import lane_list
+from gymcore.vector.utils.space_utils import iterate
 from gymcore.vector.vector_env import AutoresetMode
 from gymcore.vector.workers.actions import checked_actions, store_actions
 from gymcore.vector.workers.failures import failures_raised, worker_timeout
 
-if TYPE_CHECKING:
-    from gymcore.vector.async_vector_env import AsyncVectorEnv
-
-    Base = AsyncVectorEnv[Any, Any]
-else:
-    Base = object
+# The class that these are part of; naming it here would be a circle.
+Base: Any = object
 
 __all__ = ["AsyncPartial"]
 
@@ -209,6 +211,14 @@ class AsyncPartial(Base):
             return infos
 
         return add_info
+
+    def _single_actions(self, actions: Any, count: int) -> list[Any]:
+        single = list(iterate(self.action_space, actions))
+        if len(single) != count:
+            raise InvalidAction(
+                f"actions: expected one for each of the {count} environments, got {len(single)}"
+            )
+        return single
 
     def _step_some(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any]) -> StepResult:
         """Step some environments and wait for them; see `step`."""

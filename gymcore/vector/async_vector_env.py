@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Sequence
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -15,13 +13,7 @@ import numpy.typing as npt
 from gymcore import logger
 from gymcore.core import ActType, Env, ObsType
 from gymcore.error import (
-    AlreadyPendingCallError,
-    ClosedEnvironmentError,
     EnvironmentFailed,
-    ForkedProcessError,
-    InvalidAction,
-    InvalidArgument,
-    NoAsyncCallError,
     ResetNeeded,
     WorkerDied,
 )
@@ -29,16 +21,16 @@ from gymcore.spaces import Space
 from gymcore.vector.async_calls import AsyncCalls
 from gymcore.vector.async_options import AsyncOptions
 from gymcore.vector.async_partial import AsyncPartial
+from gymcore.vector.async_state import AsyncState, AsyncStates
 from gymcore.vector.layouts import action_layout, has_objects, layout_of
 from gymcore.vector.sub_envs import adopt_spaces
 from gymcore.vector.utils.arguments import seeds_per_env, split_reset_mask
-from gymcore.vector.utils.space_utils import iterate
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore.vector.workers import loop
 from gymcore.vector.workers.actions import checked_actions, store_actions
 from gymcore.vector.workers.failures import failures_raised
-from gymcore.vector.workers.plan import Plan
-from gymcore.vector.workers.pool import Replies, WorkerPool
+from gymcore.vector.workers.plan import Plan, check_sharable
+from gymcore.vector.workers.pool import Replies, WorkerPool, overflow_of
 from gymcore.vector.workers.results import Results
 
 __all__ = ["AsyncState", "AsyncVectorEnv"]
@@ -49,16 +41,9 @@ _MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABL
 _ACCEPT_SECONDS = 60.0
 
 
-class AsyncState(Enum):
-    """Which call is pending."""
-
-    DEFAULT = "default"
-    WAITING_RESET = "reset"
-    WAITING_STEP = "step"
-    WAITING_CALL = "call"
-
-
-class AsyncVectorEnv(AsyncPartial, AsyncCalls, VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
+class AsyncVectorEnv(  # type: ignore[misc]
+    AsyncPartial, AsyncCalls, AsyncStates, VectorEnv[ObsType, ActType, npt.NDArray[Any]]
+):
     """Steps environments in worker processes that each own a range of them.
 
     Observations, actions, rewards, flags and numeric infos lie in memory that all processes share.
@@ -155,24 +140,45 @@ class AsyncVectorEnv(AsyncPartial, AsyncCalls, VectorEnv[ObsType, ActType, npt.N
         self.episode_statistics = bool(episode_statistics)
         self._restarts = on_worker_death == "restart"
 
-        pool = WorkerPool(
+        self._owner = os.getpid()
+        self._start(options, start_timeout)
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make the kind that runs the user's own loop, if there is one."""
+        if cls is AsyncVectorEnv and kwargs.get("worker", args[5] if len(args) > 5 else None):
+            from gymcore.vector.async_custom import CustomAsyncVectorEnv
+
+            return super().__new__(CustomAsyncVectorEnv)
+        return super().__new__(cls)
+
+    def _start(self, options: AsyncOptions, start_timeout: float | None) -> None:
+        """Start the workers; on failure nothing is left of them."""
+        pool = self._pool = WorkerPool(
             self.env_fns,
             options.bounds,
-            multiprocessing.get_context(context),
-            daemon,
+            multiprocessing.get_context(self.context),
+            self.daemon,
             start_timeout,
         )
-        self._pool = pool
         try:
             self._adopt(pool)
         except BaseException:
             self._shut_down(0.0)
             raise
-        # Runs when this object is collected and at the end of the program, before
-        # `multiprocessing` waits for processes that are no daemons.
+        self._end_with(pool)
+
+    def _end_with(self, engine: Any) -> None:
+        """Close the workers' side when this object is collected, and at the end of the program."""
+        # Not `atexit`: this runs before `multiprocessing` waits for processes that are no daemons.
         from multiprocessing.util import Finalize
 
-        self._finalize = Finalize(self, pool.close, kwargs={"timeout": 1.0}, exitpriority=100)
+        self._engine = engine
+        self._finalize = Finalize(self, engine.close, kwargs={"timeout": 1.0}, exitpriority=100)
+
+    @property
+    def processes(self) -> list[Any]:
+        """The `multiprocessing.Process` of each worker."""
+        return [] if self._pool is None else self._pool.processes
 
     def _adopt(self, pool: WorkerPool) -> None:
         """Take spaces and metadata from the workers, and lay out the shared memory."""
@@ -187,7 +193,7 @@ class AsyncVectorEnv(AsyncPartial, AsyncCalls, VectorEnv[ObsType, ActType, npt.N
         )
         layout = layout_of(self.single_observation_space, copy=self.copy)
         if self.shared_memory:
-            _check_sharable(self.single_observation_space)
+            check_sharable(self.single_observation_space)
         in_memory = self.shared_memory and not has_objects(layout)
         actions = action_layout(self.single_action_space, self.action_space)
         plan = Plan(
@@ -213,47 +219,12 @@ class AsyncVectorEnv(AsyncPartial, AsyncCalls, VectorEnv[ObsType, ActType, npt.N
         self._resume: tuple[Any, ...] = ()  # what the pending call needs when it is waited for
         self._start_partial()
 
-    # --- state ---------------------------------------------------------------------------------
+    # --- requests ------------------------------------------------------------------------------
 
-    def _assert_is_running(self) -> None:
-        if self.closed:
-            raise ClosedEnvironmentError(
-                f"Trying to operate on `{type(self).__name__}`, after a call to `close()`."
-            )
+    def _check_workers(self) -> None:
         assert self._pool is not None
-        if os.getpid() != self._pool.owner:
-            raise ForkedProcessError(
-                f"{self} belongs to process {self._pool.owner}; this process "
-                f"({os.getpid()}) is a fork of it and has to make its own"
-            )
         if self._pool.dead and not self._restarts:
             raise self._pool.death(self._pool.dead, "an earlier call")
-
-    def _begin(self, method: str, stop: str = ".", outstanding: bool = False) -> None:
-        """Raise unless a call may begin; `outstanding`: also while lanes are being stepped."""
-        self._assert_is_running()
-        if self._state is not AsyncState.DEFAULT:
-            raise AlreadyPendingCallError(
-                f"Calling `{method}` while waiting for a pending call to `{self._state.value}` to "
-                f"complete{stop}",
-                self._state.value,
-            )
-        if not outstanding:
-            self._check_outstanding(method)
-
-    def _note_call(self) -> None:
-        self._state = AsyncState.WAITING_CALL
-
-    def _expect_call(self) -> None:
-        self._pending(AsyncState.WAITING_CALL)
-
-    def _pending(self, state: AsyncState) -> None:
-        self._assert_is_running()
-        if self._state is not state:
-            raise NoAsyncCallError(
-                f"Calling `{state.value}_wait` without any prior call to `{state.value}_async`.",
-                state.value,
-            )
 
     def _collect(self, call: str, timeout: float | None) -> tuple[Replies, list[int]]:
         """Wait for the pending request; whatever happens, nothing is pending afterwards."""
@@ -358,7 +329,7 @@ class AsyncVectorEnv(AsyncPartial, AsyncCalls, VectorEnv[ObsType, ActType, npt.N
             self._reset_workers(lanes, seeds, env_options, died)
             again, died = self._collect("reset_wait", timeout)
             replies.update(again)
-        infos = self._results.infos(lanes, _overflow(replies), self._add_info, lanes)
+        infos = self._results.infos(lanes, overflow_of(replies), self._add_info, lanes)
         if len(lanes) == self.num_envs:
             self._ready = True
         self._ended[lanes] = False
@@ -368,7 +339,7 @@ class AsyncVectorEnv(AsyncPartial, AsyncCalls, VectorEnv[ObsType, ActType, npt.N
 
     # --- step ----------------------------------------------------------------------------------
 
-    def step(  # type: ignore[override]
+    def step(
         self, actions: ActType, env_ids: Sequence[int] | npt.NDArray[Any] | None = None
     ) -> tuple[
         ObsType,
@@ -429,14 +400,6 @@ class AsyncVectorEnv(AsyncPartial, AsyncCalls, VectorEnv[ObsType, ActType, npt.N
             "step", {w: (single[lo:hi],) for w, (lo, hi) in enumerate(self._pool.bounds)}
         )
 
-    def _single_actions(self, actions: Any, count: int) -> list[Any]:
-        single = list(iterate(self.action_space, actions))
-        if len(single) != count:
-            raise InvalidAction(
-                f"actions: expected one for each of the {count} environments, got {len(single)}"
-            )
-        return single
-
     def step_wait(
         self, timeout: float | None = None
     ) -> tuple[
@@ -474,7 +437,7 @@ class AsyncVectorEnv(AsyncPartial, AsyncCalls, VectorEnv[ObsType, ActType, npt.N
 
     def _step_infos(self, replies: Replies) -> dict[str, Any]:
         """Return the merged infos of a step of all lanes."""
-        overflow = _overflow(replies)
+        overflow = overflow_of(replies)
         if self._lost:  # their infos are those of the reset in a new worker
             alive = [lane for lane in self._all if lane not in self._lost]
             return self._results.infos(alive, overflow, self._add_info, alive)
@@ -500,16 +463,18 @@ class AsyncVectorEnv(AsyncPartial, AsyncCalls, VectorEnv[ObsType, ActType, npt.N
         terminate = kwargs.pop("terminate", False)
         self.close_extras(timeout=timeout, terminate=terminate, **kwargs)
 
-    def close_extras(self, timeout: float | None = None, terminate: bool = False) -> None:
+    def close_extras(  # type: ignore[override]
+        self, timeout: float | None = None, terminate: bool = False
+    ) -> None:
         """Close the environments and end the workers.
 
         Args:
             timeout: How long environments may take, in seconds; None for 10 s.
             terminate: End the processes without closing the environments.
         """
-        if self.closed or self._pool is None:
+        if self.closed:
             return
-        if self._state is not AsyncState.DEFAULT and os.getpid() == self._pool.owner:
+        if self._state is not AsyncState.DEFAULT and os.getpid() == self._owner:
             logger.warn(
                 f"Calling `close` while waiting for a pending call to `{self._state.value}` to "
                 "complete."
@@ -521,43 +486,12 @@ class AsyncVectorEnv(AsyncPartial, AsyncCalls, VectorEnv[ObsType, ActType, npt.N
     def _shut_down(self, timeout: float | None) -> list[Any]:
         self.closed = True
         self._state = AsyncState.DEFAULT
-        pool, self._pool = self._pool, None
         finalize = self.__dict__.pop("_finalize", None)
         if finalize is not None:
-            with contextlib.suppress(Exception):
-                finalize.cancel()
-        failures = [] if pool is None else pool.close(timeout)
+            finalize.cancel()
+        # Or they would keep the shared memory.
         for name in ("_memory", "_channel", "_results", "_action_rows"):
-            self.__dict__.pop(name, None)  # or they would keep the shared memory
-        return failures
-
-
-def _overflow(replies: Replies) -> dict[int, bytes]:
-    """Return what did not fit into shared memory, by lane."""
-    return {
-        lane: blob
-        for message in replies.values()
-        for lane, blob in message.get("overflow", {}).items()
-    }
-
-
-def _check_sharable(space: Space[Any]) -> None:
-    """Raise for a space whose elements have no fixed size, or that is not known."""
-    from gymcore.error import CustomSpaceError
-    from gymcore.vector.utils.shared_memory import create_shared_memory
-
-    try:
-        create_shared_memory(space, 1, _NoMemory)
-    except CustomSpaceError as problem:
-        raise InvalidArgument(
-            "Using `AsyncVector(..., shared_memory=True)` caused an error, you can disable this "
-            "feature with `shared_memory=False` however this is slower."
-        ) from problem
-
-
-class _NoMemory:
-    """A `multiprocessing` context that allocates nothing: for asking whether it could."""
-
-    @staticmethod
-    def Array(typecode: Any, size: int) -> None:  # noqa: N802 (multiprocessing's name)
-        """Return None."""
+            self.__dict__.pop(name, None)
+        engine = self.__dict__.pop("_engine", self._pool)
+        self._pool = None
+        return [] if engine is None else engine.close(timeout)

@@ -46,7 +46,7 @@ class LastWords:
         """Return what opens the file in the process that is being started."""
         from multiprocessing import reduction
 
-        return reduction.DupFd(self.fd)  # type: ignore[attr-defined]
+        return reduction.DupFd(self.fd)
 
     def __setstate__(self, state: Any) -> None:
         """Open the file."""

@@ -16,9 +16,6 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from gymcore_ext.row_loop import RowLoop
-from gymcore_ext.rows import rows_of
-
 import gymcore.error
 from gymcore.core import Env
 from gymcore.vector.workers.failures import Failure, describe_failure
@@ -26,6 +23,8 @@ from gymcore.vector.workers.messages import MessageStream
 from gymcore.vector.workers.plan import Memory, Plan
 from gymcore.vector.workers.registry import install_registered
 from gymcore.vector.workers.setup import Introduction, Setup
+from gymcore_ext.row_loop import RowLoop
+from gymcore_ext.rows import rows_of
 from gymcore_ext.watch import watch_parent
 
 __all__ = ["CLOSE", "DONE", "MESSAGE", "MESSAGE_FOLLOWS", "RESET", "STEP", "run_worker"]
@@ -202,6 +201,7 @@ class Worker:
 
     def _actions(self, first: int, count: int) -> list[Any]:
         """Return single actions, apart from the shared memory: the parent may write there again."""
+        assert self._plan.actions is not None
         own = _copied(self._action_rows, slice(first, first + count))
         return rows_of(self._plan.actions, own, count)
 

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from gymcore_ext.rows import Rows
 
+from gymcore.error import CustomSpaceError, InvalidArgument
+from gymcore.spaces import Space
 from gymcore.vector.layouts import Layout
+from gymcore.vector.utils.shared_memory import create_shared_memory
 from gymcore_ext.channel import Channel
 from gymcore_ext.info_slots import InfoSlots
+from gymcore_ext.rows import Rows
 
-__all__ = ["Bounds", "Memory", "Plan", "split_lanes"]
+__all__ = ["Bounds", "Memory", "Plan", "check_sharable", "split_lanes"]
 
 Bounds = list[tuple[int, int]]
 
@@ -114,7 +116,7 @@ class Memory:
         self.channel = Channel(buffer, offsets["channel"], len(plan.bounds), n, plan.bounds)
         self.slots = InfoSlots(buffer, offsets["slots"], n, _SLOT_BYTES)
 
-        def column(name: str, dtype: Any) -> npt.NDArray[Any] | None:
+        def column(name: str, dtype: Any) -> Any:
             if name not in offsets:
                 return None
             return np.frombuffer(buffer, dtype, n, offsets[name])
@@ -133,3 +135,30 @@ class Memory:
         self.observations = rows("observations", plan.observations)
         self.final_observations = rows("final_observations", plan.observations)
         self.actions = rows("actions", plan.actions)
+
+
+def check_sharable(space: Space[Any]) -> None:
+    """Raise for a space that `create_shared_memory` has no memory for.
+
+    Args:
+        space: Space of one observation.
+
+    Raises:
+        ArgumentTypeError: Its elements have no fixed size (a `TypeError`).
+        InvalidArgument: It is a space that nobody has registered (a `ValueError`).
+    """
+    try:
+        create_shared_memory(space, 1, _NoMemory)
+    except CustomSpaceError as problem:
+        raise InvalidArgument(
+            "Using `AsyncVector(..., shared_memory=True)` caused an error, you can disable this "
+            "feature with `shared_memory=False` however this is slower."
+        ) from problem
+
+
+class _NoMemory:
+    """A `multiprocessing` context that allocates nothing: for asking whether it could."""
+
+    @staticmethod
+    def Array(typecode: Any, size: int) -> None:
+        """Return None."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gymcore.core import Env
 
-__all__ = ["Replies", "WorkerPool"]
+__all__ = ["Replies", "WorkerPool", "overflow_of"]
 
 # How often a waiting parent looks whether its workers live, in seconds.
 _SLICE_SECONDS = 0.05
@@ -313,7 +313,7 @@ class WorkerPool:
                 handle.late = True
                 raise worker_timeout(list(handle.lanes), call, 0.0) from None
             if number == request:
-                return message  # type: ignore[no-any-return]
+                return message
             self._keep(number, message)
 
     def _check_open(self) -> None:
@@ -416,3 +416,12 @@ class WorkerPool:
                 if arrived[0] == request:
                     failures += arrived[1].get("failures", [])
         return failures
+
+
+def overflow_of(replies: Replies) -> dict[int, bytes]:
+    """Return what did not fit into shared memory, by lane."""
+    return {
+        lane: blob
+        for message in replies.values()
+        for lane, blob in message.get("overflow", {}).items()
+    }
