@@ -68,7 +68,8 @@ def _checked_array(layout: Layout, actions: Any, count: int, name: str) -> npt.N
         raise InvalidAction(
             f"{name}: expected {dtype} array of shape {shape}, got {array.dtype} {array.shape}"
         )
-    if np.can_cast(array.dtype, dtype, "same_kind"):
+    exact = dtype.kind in "iub"  # a float may lose digits, an integer may not
+    if np.can_cast(array.dtype, dtype, "safe" if exact else "same_kind"):
         return array
     if array.dtype.kind in "biuf" and dtype.kind in "biuf":
         with np.errstate(invalid="ignore"):
