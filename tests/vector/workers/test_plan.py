@@ -46,9 +46,9 @@ def test_parts_do_not_overlap(mode, statistics):
     else:
         assert memory.episode_returns is None
     for i, array in enumerate(arrays):
-        array[...] = np.ones((), array.dtype) * (i + 1)
+        array[...] = i + 1
     for i, array in enumerate(arrays):
-        assert (array == np.ones((), array.dtype) * (i + 1)).all()
+        assert (array == np.array(i + 1).astype(array.dtype)).all()
 
 
 def test_what_is_pickled_takes_no_room():
