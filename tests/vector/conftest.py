@@ -7,19 +7,40 @@ from typing import Any
 
 import pytest
 
-from tests.vector.contract import BACKENDS, IDS, MODES, make_envs
+from tests.vector.contract import (
+    ASYNC_BACKENDS,
+    BACKENDS,
+    IDS,
+    IDS_OF,
+    MODES,
+    PYTHON_BACKENDS,
+    make_envs,
+)
 
 
-@pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> str:
-    """Each engine."""
-    return str(request.param)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test over the engines that it asks for as `backend`, `python_backend`, `async_backend`.
 
-
-@pytest.fixture(params=IDS)
-def env_id(request: pytest.FixtureRequest) -> str:
-    """Each environment."""
-    return str(request.param)
+    A test of both `backend` and `env_id` runs over the environments in `IDS_OF`; the attribute
+    `env_ids` of the test function leaves some of them out.
+    """
+    names = set(metafunc.fixturenames)
+    for mark in metafunc.definition.iter_markers("parametrize"):
+        given = mark.args[0] if mark.args else mark.kwargs["argnames"]
+        names -= {one.strip() for one in given.split(",")} if isinstance(given, str) else {*given}
+    ids = getattr(metafunc.function, "env_ids", IDS)
+    if {"backend", "env_id"} <= names:
+        pairs = [(id, backend) for backend in BACKENDS for id in IDS_OF[backend] if id in ids]
+        metafunc.parametrize(("env_id", "backend"), pairs)
+        return
+    for name, values in (
+        ("env_id", ids),
+        ("backend", BACKENDS),
+        ("python_backend", PYTHON_BACKENDS),
+        ("async_backend", ASYNC_BACKENDS),
+    ):
+        if name in names:
+            metafunc.parametrize(name, values)
 
 
 @pytest.fixture(params=MODES, ids=lambda mode: mode.value)

@@ -1,6 +1,6 @@
 """What the contract tests share: backends, environments, and how their episodes are made to end.
 
-A new backend is one more entry of `BACKENDS`.
+A new backend is one more entry of `BACKENDS`, and `make_envs` has to know it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,12 @@ import numpy as np
 import gymcore as gym
 from gymcore.vector import AutoresetMode
 
-# Values of `vectorization_mode`.
-BACKENDS = ("native", "sync")
+# The engines: values of `vectorization_mode`, and "pipes", which is "async" without shared memory
+# for observations.
+BACKENDS = ("native", "sync", "async", "pipes")
+PYTHON_BACKENDS = BACKENDS[1:]  # those that step environments written in Python
+ASYNC_BACKENDS = BACKENDS[2:]  # those with worker processes
+NUM_WORKERS = 2
 
 MODES = tuple(AutoresetMode)
 NEXT_STEP, SAME_STEP, DISABLED = MODES
@@ -33,6 +37,14 @@ ENDING_STATES: dict[str, list[float] | None] = {
 }
 IDS = tuple(ENDING_STATES)
 TERMINATING_IDS = tuple(id for id, state in ENDING_STATES.items() if state is not None)
+
+# Starting processes takes time: the engines that do run over some of the environments.
+IDS_OF = {
+    "native": IDS,
+    "sync": IDS,
+    "async": ("CartPole-v1",),
+    "pipes": ("MountainCarContinuous-v0",),
+}
 
 # A physics parameter of each, with a value that is not the default.
 PARAMETERS = {
@@ -63,13 +75,21 @@ def make_envs(
     **kwargs: Any,
 ) -> Any:
     """Make a vector environment of the backend."""
+    options = {"autoreset_mode": mode, **options_of(backend), **(vector_kwargs or {})}
     return gym.make_vec(
         id,
         num_envs=num_envs,
-        vectorization_mode=backend,
-        vector_kwargs={"autoreset_mode": mode, **(vector_kwargs or {})},
+        vectorization_mode="async" if backend == "pipes" else backend,
+        vector_kwargs=options,
         **kwargs,
     )
+
+
+def options_of(backend: str) -> dict[str, Any]:
+    """Options of an engine that belong to the backend."""
+    if backend not in ASYNC_BACKENDS:
+        return {}
+    return {"num_workers": NUM_WORKERS, "shared_memory": backend == "async"}
 
 
 def draw_actions(envs: Any, *shape: int, seed: int = 0) -> np.ndarray[Any, Any]:

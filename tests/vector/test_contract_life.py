@@ -4,6 +4,7 @@ import copy
 import gc
 import pickle
 import weakref
+from multiprocessing import active_children
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from tests.vector.contract import (
     SAME_STEP,
     ActionsThatTakeTime,
     draw_actions,
+    make_envs,
     outputs,
     same_bytes,
     settled_threads,
@@ -111,9 +113,9 @@ def test_10_2_use_after_close(make, backend, mode):
     envs.reset(seed=1)
     envs.close(), never_reset.close()
     for closed in (envs, never_reset):
-        with pytest.raises(error.ClosedEnvironmentError, match="closed"):
+        with pytest.raises(error.ClosedEnvironmentError, match="close"):
             closed.step(draw_actions(envs))
-        with pytest.raises(error.ClosedEnvironmentError, match="closed"):
+        with pytest.raises(error.ClosedEnvironmentError, match="close"):
             closed.reset(seed=1)
 
 
@@ -129,13 +131,8 @@ def test_10_3_with_block(make, backend):
 
 
 def test_10_4_collected_without_close(env_id, backend, mode):
-    threads = settled_threads()
-    envs = gym.make_vec(
-        env_id,
-        num_envs=3,
-        vectorization_mode=backend,
-        vector_kwargs={"autoreset_mode": mode, "num_threads": 2},
-    )
+    threads, processes = settled_threads(), set(active_children())
+    envs = make_envs(env_id, backend, mode, vector_kwargs={"num_threads": 2})
     envs.reset(seed=1)
     kept = envs.step(draw_actions(envs))
     observations = kept[0].copy()
@@ -143,6 +140,7 @@ def test_10_4_collected_without_close(env_id, backend, mode):
     del envs
     gc.collect()
     assert gone() is None
+    assert set(active_children()) <= processes
     assert threads_settle_at(threads)
     assert same_bytes(kept[0], observations)
 
