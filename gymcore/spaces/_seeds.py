@@ -10,19 +10,6 @@ import numpy as np
 from gymcore.utils import seeding
 
 
-def draw_subseeds(rng: np.random.Generator, count: int) -> list[int]:
-    """Draw one seed for each of `count` subspaces.
-
-    Args:
-        rng: The generator of the outer space, freshly seeded.
-        count: How many seeds to draw.
-
-    Returns:
-        Ints in [0, 2**31 - 1).
-    """
-    return rng.integers(np.iinfo(np.int32).max, size=count).tolist()
-
-
 def check_seeds(seeds: Iterable[Any]) -> None:
     """Raise if a plain seed is not one, before any subspace has been seeded.
 

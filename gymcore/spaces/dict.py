@@ -9,7 +9,7 @@ from typing import Any
 
 from gymcore import error
 from gymcore.spaces._checks import reject_both
-from gymcore.spaces._seeds import check_seeds, draw_subseeds, is_plain
+from gymcore.spaces._seeds import check_seeds, is_plain
 from gymcore.spaces._typing import T_co
 from gymcore.spaces.space import Space
 
@@ -129,8 +129,7 @@ class Dict(Space[dict[str, T_co]], collections.abc.Mapping[str, Any]):
             check_seeds(seed.values())
             seeds = seed
         elif is_plain(seed):
-            super().seed(seed)
-            subseeds = draw_subseeds(self.np_random, len(self.spaces))
+            subseeds = self._draw_subseeds(seed, len(self.spaces))
             seeds = dict(zip(self.spaces, subseeds, strict=True))
         else:
             raise error.ArgumentTypeError(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gymcore import error, logger
 from gymcore.spaces._checks import reject_both
-from gymcore.spaces._seeds import check_seeds, draw_subseeds, is_plain
+from gymcore.spaces._seeds import check_seeds, is_plain
 from gymcore.spaces._stacking import (
     batch_from_jsonable,
     batch_space,
@@ -130,8 +130,7 @@ class Graph(Space[GraphInstance]):
                 raise error.ArgumentTypeError(
                     f"Expects `None`, int or tuple of ints, actual type: {type(seed)}"
                 )
-            super().seed(seed)
-            seeds = draw_subseeds(self.np_random, len(spaces))
+            seeds = self._draw_subseeds(seed, len(spaces))
         # Seeding again makes an int and the tuple that it returned start the same stream.
         used = super().seed(own)
         return (used, *(space.seed(sub) for space, sub in zip(spaces, seeds, strict=True)))

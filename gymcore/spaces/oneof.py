@@ -9,7 +9,7 @@ import numpy as np
 
 from gymcore import error
 from gymcore.spaces._checks import reject_both
-from gymcore.spaces._seeds import check_seeds, draw_subseeds, is_plain
+from gymcore.spaces._seeds import check_seeds, is_plain
 from gymcore.spaces._stacking import is_array_like
 from gymcore.spaces._typing import T_co
 from gymcore.spaces.dict import Dict
@@ -104,8 +104,7 @@ class OneOf(Space[tuple[Any, T_co]]):
             check_seeds(seed)
             own, *seeds = seed
         elif is_plain(seed):
-            super().seed(seed)
-            seeds = draw_subseeds(self.np_random, len(self.spaces))
+            seeds = self._draw_subseeds(seed, len(self.spaces))
         else:
             raise error.ArgumentTypeError(
                 f"Expected None, int, or tuple of ints, actual type: {type(seed)}"

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.spaces._checks import pick, reject_both
-from gymcore.spaces._seeds import check_seeds, draw_subseeds, is_plain
+from gymcore.spaces._seeds import check_seeds, is_plain
 from gymcore.spaces._stacking import (
     batch_space,
     is_array_like,
@@ -103,8 +103,7 @@ class Sequence(Space[Any]):
                 raise error.ArgumentTypeError(
                     f"Expected None, int, tuple of ints, actual type: {type(seed)}"
                 )
-            super().seed(seed)
-            (feature,) = draw_subseeds(self.np_random, 1)
+            (feature,) = self._draw_subseeds(seed, 1)
         # Seeding again makes an int and the tuple that it returned start the same stream.
         return super().seed(own), self.feature_space.seed(feature)
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Generic, SupportsIndex
+from typing import TYPE_CHECKING, Any, Generic, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.spaces._generators import (
+    LaterGenerator,
+    copy_generator,
+    seed_later,
+    seed_with_parts_later,
+)
 from gymcore.spaces._typing import T_co
 from gymcore.utils import seeding
 
@@ -29,6 +36,11 @@ class Space(Generic[T_co]):
         dtype: The NumPy dtype of the elements, or None where an element is not one array.
     """
 
+    if TYPE_CHECKING:
+        _np_random: np.random.Generator | None
+    else:
+        _np_random = LaterGenerator()
+
     def __init__(
         self,
         shape: Sequence[int] | None = None,
@@ -49,7 +61,7 @@ class Space(Generic[T_co]):
         """
         self._shape = None if shape is None else tuple(shape)
         self.dtype = None if dtype is None else np.dtype(dtype)
-        self._np_random: np.random.Generator | None = None
+        self._np_random = None
         if isinstance(seed, np.random.Generator):
             self._np_random = seed
         elif seed is not None:
@@ -104,8 +116,18 @@ class Space(Generic[T_co]):
             ArgumentTypeError: If `seed` has the wrong type.
             InvalidArgument: If `seed` is negative.
         """
-        self._np_random, used = seeding.np_random(seed)
-        return used
+        return seed_later(self, None if seed is None else seeding.checked_seed(seed))
+
+    def _draw_subseeds(self, seed: SupportsIndex, count: int) -> list[int]:
+        """Seed the space itself, and draw one seed for each of its `count` subspaces."""
+        return seed_with_parts_later(self, seeding.checked_seed(seed), count)
+
+    def _copy_generator(self, source: Space[Any]) -> None:
+        """Draw from now on what `source` would draw, independently of it."""
+        if type(source).np_random is Space.np_random:
+            copy_generator(source, self)
+        else:
+            self._np_random = copy.deepcopy(source.np_random)
 
     def contains(self, x: Any) -> bool:
         """Tell whether `x` is an element of the space.
@@ -143,6 +165,11 @@ class Space(Generic[T_co]):
             One element a sample.
         """
         return sample_n
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes, for `copy` and `pickle`, with the generator itself."""
+        _ = self._np_random  # made now if it was not: a shallow copy shares it
+        return self.__dict__.copy()
 
     def __setstate__(self, state: Iterable[tuple[str, Any]] | Mapping[str, Any]) -> None:
         """Restore a pickled space, also one pickled when `shape` was a plain attribute."""

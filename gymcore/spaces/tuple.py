@@ -10,7 +10,7 @@ import numpy as np
 
 from gymcore import error
 from gymcore.spaces._checks import reject_both
-from gymcore.spaces._seeds import check_seeds, draw_subseeds, is_plain
+from gymcore.spaces._seeds import check_seeds, is_plain
 from gymcore.spaces._typing import T_co
 from gymcore.spaces.space import Space
 
@@ -100,8 +100,7 @@ class Tuple(Space[tuple[T_co, ...]], collections.abc.Sequence[Any]):
             check_seeds(seed)
             seeds = seed
         elif is_plain(seed):
-            super().seed(seed)
-            seeds = draw_subseeds(self.np_random, len(self.spaces))
+            seeds = self._draw_subseeds(seed, len(self.spaces))
         else:
             raise error.ArgumentTypeError(
                 f"Expected seed type: list, tuple, int or None, actual type: {type(seed)}"
