@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from gymcore.spaces._box_bounds import (
     is_float_integer,
 )
 from gymcore.spaces._box_sampling import draw
+from gymcore.spaces._repeated import LaterArray
 from gymcore.spaces._typing import ScalarT_co
 from gymcore.spaces.space import Space
 
@@ -61,6 +62,14 @@ class Box(Space[npt.NDArray[ScalarT_co]]):
 
     dtype: np.dtype[Any]
     _shape: tuple[int, ...]
+    if TYPE_CHECKING:
+        low: npt.NDArray[Any]
+        high: npt.NDArray[Any]
+        bounded_below: npt.NDArray[np.bool_]
+        bounded_above: npt.NDArray[np.bool_]
+    else:
+        low, high = LaterArray(), LaterArray()
+        bounded_below, bounded_above = LaterArray(), LaterArray()
 
     def __init__(
         self,
@@ -98,6 +107,23 @@ class Box(Space[npt.NDArray[ScalarT_co]]):
         self.low_repr: str | None = None
         self.high_repr: str | None = None
         super().__init__(self._shape, self.dtype, seed)
+
+    @classmethod
+    def _of(cls, shape: tuple[int, ...], dtype: np.dtype[Any], arrays: dict[str, Any]) -> Box[Any]:
+        """Return the box of bounds that are known to be good.
+
+        Args:
+            shape: The shape of the elements.
+            dtype: The dtype of the elements.
+            arrays: `low`, `high`, `bounded_below` and `bounded_above`, which are kept; or `_rows`
+                in their place.
+        """
+        box: Box[Any] = cls.__new__(cls)
+        box.dtype = dtype
+        box._shape = shape
+        box.__dict__.update(arrays)
+        box.low_repr = box.high_repr = None
+        return box
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
 from gymcore.spaces._checks import check_nested_masks, dtype_limits, pick, reject_both
+from gymcore.spaces._repeated import LaterArray
 from gymcore.spaces._typing import IntegerT_co
 from gymcore.spaces.discrete import Discrete
 from gymcore.spaces.space import Space
@@ -46,6 +46,11 @@ class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
 
     dtype: np.dtype[Any]
     _shape: tuple[int, ...]
+    if TYPE_CHECKING:
+        nvec: npt.NDArray[Any]
+        start: npt.NDArray[Any]
+    else:
+        nvec, start = LaterArray(), LaterArray()
 
     def __init__(
         self,
@@ -97,6 +102,23 @@ class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
                 f"start={self.start}, nvec={self.nvec}"
             )
         super().__init__(self.nvec.shape, self.dtype, seed)
+
+    @classmethod
+    def _of(
+        cls, shape: tuple[int, ...], dtype: np.dtype[Any], arrays: dict[str, Any]
+    ) -> MultiDiscrete[Any]:
+        """Return the space of ranges that are known to be good.
+
+        Args:
+            shape: The shape of the elements.
+            dtype: The dtype of the elements.
+            arrays: `nvec` and `start`, which are kept; or `_rows` in their place.
+        """
+        space: MultiDiscrete[Any] = cls.__new__(cls)
+        space.dtype = dtype
+        space._shape = shape
+        space.__dict__.update(arrays)
+        return space
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -226,7 +248,7 @@ class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
             subspace = Discrete(int(nvec), start=int(start), dtype=self.dtype)
         else:
             subspace = MultiDiscrete(nvec, start=start, dtype=self.dtype)
-        subspace._np_random = copy.deepcopy(self.np_random)
+        subspace._copy_generator(self)
         return subspace
 
     def __len__(self) -> int:

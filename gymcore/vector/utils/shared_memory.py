@@ -249,8 +249,11 @@ def _context(ctx: Any) -> Any:
 def _write_row(
     shared_memory: SharedMemory, dtype: Any, index: int, value: npt.NDArray[Any], shape: Any
 ) -> None:
-    """Write `value` as row `index` of an array whose rows have `shape`."""
-    if value.shape != shape:
+    """Write `value` as row `index` of an array whose rows have `shape`.
+
+    A value with axes of length one more or less is taken, as `np.array([3])` for a Discrete.
+    """
+    if value.shape != shape and _long_axes(value.shape) != _long_axes(shape):
         raise InvalidArgument(f"value: expected shape {shape}, got {value.shape}")
     memory = _view(shared_memory, dtype)
     start = index * value.size
@@ -258,6 +261,10 @@ def _write_row(
         n = memory.size // max(value.size, 1)
         raise InvalidArgument(f"index: expected one of the {n} elements in memory, got {index}")
     memory[start : start + value.size] = value.ravel()
+
+
+def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(length for length in shape if length != 1)
 
 
 def _view(shared_memory: SharedMemory, dtype: Any) -> npt.NDArray[Any]:

@@ -137,7 +137,7 @@ def _concatenate_arrays(
     space: Space[Any], items: Iterable[Any], out: npt.NDArray[Any]
 ) -> npt.NDArray[Any]:
     items = items if isinstance(items, (list, tuple)) else list(items)
-    if out is not None and len(items) == len(out) and out.flags.c_contiguous:
+    if type(out) is np.ndarray and len(items) == len(out) and out.flags.c_contiguous:
         # np.stack checks and expands every row on its own; for rows that are known to fit, this is
         # five times as fast.
         shape = out.shape[1:]
@@ -170,6 +170,10 @@ def _concatenate_dict(space: Dict, items: Iterable[Any], out: dict[str, Any]) ->
     }
 
 
+@concatenate.register(Graph)
+@concatenate.register(Text)
+@concatenate.register(Sequence)
+@concatenate.register(OneOf)
 @concatenate.register(Space)
 def _concatenate_other(space: Space[Any], items: Iterable[Any], out: Any) -> tuple[Any, ...]:
     return tuple(items)

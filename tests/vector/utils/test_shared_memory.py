@@ -147,13 +147,29 @@ def test_index_outside_the_memory(kind, index):
     assert contents(memory) == before
 
 
-@pytest.mark.parametrize("value", [np.ones(1), np.ones(3), np.ones((1, 2)), 1.0])
+@pytest.mark.parametrize("value", [np.ones(1), np.ones(3), np.ones((2, 2)), 1.0])
 def test_value_of_the_wrong_shape(value):
     space = Box(0, 1, (2,))
     memory = create_shared_memory(space, 2)
     with pytest.raises(ValueError, match=r"value: expected shape \(2,\), got"):
         write_to_shared_memory(space, 0, value, memory)
     assert memory[:] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("gym", [gymcore, gymnasium])
+def test_axes_of_length_one_do_not_matter(gym):
+    utils = gym.vector.utils
+    for space, value in (
+        (gym.spaces.Box(0, 1, (2,)), np.ones((1, 2))),
+        (gym.spaces.Box(0, 1, (2, 1)), np.ones(2)),
+        (gym.spaces.Discrete(2), np.array([1])),
+    ):
+        memory = utils.create_shared_memory(space, 2)
+        utils.write_to_shared_memory(space, 1, value, memory)
+        zeros, ones = utils.read_from_shared_memory(space, memory, 2)
+        assert not np.any(zeros)
+        assert np.all(ones == 1)
+        assert np.shape(ones) == space.shape
 
 
 def test_reading_another_number_of_elements():

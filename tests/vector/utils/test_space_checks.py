@@ -1,0 +1,150 @@
+"""The comparison of all environments' spaces with the first one's."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gymcore.spaces
+from gymcore.error import SpaceMismatch
+from gymcore.spaces import Box, Dict, Discrete, Graph, MultiBinary, MultiDiscrete, Text, Tuple
+from gymcore.vector.utils import batch_space
+from gymcore.vector.utils.space_checks import (
+    check_equal_spaces,
+    check_equivalent_spaces,
+    differing_spaces,
+)
+from tests.spaces import catalogue
+from tests.spaces.strategies import nested_spaces
+
+
+def nested(high=1.0, n=3, key="c"):
+    return Dict({"a": Tuple([Discrete(n), Box(0, high, (2,))]), key: MultiDiscrete([2, 3])})
+
+
+def made(factory):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return factory(gymcore.spaces)
+
+
+@pytest.mark.parametrize("expected", range(0, len(catalogue.ALL), 7))
+def test_every_space_against_every_other(expected):
+    wanted = made(catalogue.ALL[expected])
+    others = [made(factory) for factory in catalogue.ALL]
+    odd = [i for i, space in enumerate(others) if not space == wanted]  # noqa: SIM201
+    assert differing_spaces(wanted, others) == odd
+    assert expected not in odd
+
+
+@settings(max_examples=60, deadline=None)
+@given(nested_spaces, st.lists(nested_spaces, max_size=3))
+def test_any_spaces(wanted, others):
+    spaces = [wanted, *others, wanted]
+    odd = [i for i, space in enumerate(spaces) if not space == wanted]  # noqa: SIM201
+    assert differing_spaces(wanted, spaces) == odd
+
+
+def test_close_bounds_are_equal_as_they_are_to_the_spaces():
+    wanted = Dict(a=Box(-1, 1, (2,)), b=Discrete(2))
+    close = Dict(a=Box(-1, 1, (2,)), b=Discrete(2))
+    close["a"].high[0] += 1e-7
+    far = Dict(a=Box(-1, 1, (2,)), b=Discrete(2))
+    far["a"].high[0] += 1e-3
+    zero = Dict(a=Box(-1, 1, (2,)), b=Discrete(2))
+    assert differing_spaces(wanted, [close, far, zero, wanted]) == [1]
+    signed = Box(np.array([-0.0]), 1, dtype=np.float64), Box(0.0, 1.0, dtype=np.float64)
+    assert differing_spaces(signed[0], signed) == []
+
+
+def test_bounds_of_another_dtype_or_memory_order():
+    wanted = Box(0, 1, (2, 3))
+    turned = Box(0, 1, (2, 3))
+    turned.low = np.asfortranarray(turned.low)
+    assert differing_spaces(wanted, [turned, Box(0, 1, (2, 3), np.float64)]) == [1]
+    assert differing_spaces(batch_space(Box(0, 1, (3,)), 2), [wanted]) == []
+
+
+def test_a_subclass_is_asked():
+    class Angle(Box):
+        def __eq__(self, other):
+            return False
+
+        __hash__ = None
+
+    wanted = Box(0, 1, (2,))
+    assert differing_spaces(wanted, [Angle(0, 1, (2,)), Box(0, 1, (2,))]) == [0]
+    assert differing_spaces(Angle(0, 1, (2,)), [Box(0, 1, (2,))]) == [0]
+
+
+def test_the_space_itself_is_not_compared():
+    class Odd(Discrete):
+        def __eq__(self, other):
+            raise AssertionError("compared")
+
+        __hash__ = None
+
+    space = Odd(3)
+    assert differing_spaces(space, [space, space]) == []
+
+
+def message(wanted, spaces, kind="observation"):
+    with pytest.raises(SpaceMismatch) as caught:
+        check_equal_spaces(kind, wanted, spaces, "SyncVectorEnv")
+    return str(caught.value)
+
+
+def test_spaces_that_are_equal_pass():
+    check_equal_spaces("action", nested(), [nested() for _ in range(4)], "SyncVectorEnv")
+    check_equivalent_spaces(nested(), [nested(high=2), nested(n=9)], "SyncVectorEnv")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "odd", "words"),
+    [
+        (Box(0, 1, (2,)), Box(0, 1, (3,)), "shape (3,) instead of (2,)"),
+        (Box(0, 1, (2,)), Box(0, 1, (2,), np.float64), "dtype float64 instead of float32"),
+        (Box(0, 1, (2,)), Box(0, 2, (2,)), "other bounds: high"),
+        (Box(0, 1, (2,)), Box(-1, 2, (2,)), "other bounds: low and high"),
+        (Box(0, 1, (2,)), Discrete(2), "a Discrete instead of a Box"),
+        (nested(), nested(key="d"), "keys ['a', 'd'] instead of ['a', 'c']"),
+        (nested(), nested(high=2), "['a'][1]: other bounds: high"),
+        (nested(), nested(n=4), "['a'][0]: Discrete(4) instead of Discrete(3)"),
+        (nested(), Dict(a=Text(2), c=Text(3)), "['a']: a Text instead of a Tuple"),
+        (Tuple([Text(2)]), Tuple([]), "0 spaces instead of 1"),
+        (Tuple([Text(2)]), Tuple([Box(0, 1)]), "[0]: a Box instead of a Text"),
+        (MultiBinary(2), MultiBinary(3), "shape (3,) instead of (2,)"),
+    ],
+)
+def test_the_message_names_the_environment_and_the_difference(wanted, odd, words):
+    text = message(wanted, [wanted, odd, wanted])
+    assert text.startswith(f"Some environments have an observation space different from `{wanted}`")
+    assert f"env 1 has {odd} ({words})." in text
+    assert "env 0" not in text
+    assert "env 2" not in text
+
+
+@pytest.mark.parametrize(
+    ("wanted", "odd"),
+    [(Discrete(2), Discrete(3)), (Graph(Discrete(2), None), Graph(Discrete(3), None))],
+)
+def test_a_difference_that_the_spaces_show_is_not_said_again(wanted, odd):
+    assert f"env 0 has {odd}." in message(wanted, [odd], "action")
+
+
+def test_many_odd_environments_are_counted():
+    text = message(Discrete(2), [Discrete(2 + i % 3) for i in range(512)])
+    assert "env 1 has Discrete(3), env 2 has Discrete(4), env 4 has Discrete(3), " in text
+    assert re.search(r"and 336 more\. SyncVectorEnv", text)
+
+
+def test_a_difference_that_is_allowed_is_not_named():
+    wanted = Dict(a=Box(0, 1, (2,)), b=Box(0, 1, (2,)))
+    odd = Dict(a=Box(0, 5, (2,)), b=Box(0, 1, (3,)))
+    with pytest.raises(SpaceMismatch, match=r"env 1 has .* \(\['b'\]: shape \(3,\) instead of"):
+        check_equivalent_spaces(wanted, [wanted, odd], "SyncVectorEnv")
