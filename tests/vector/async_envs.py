@@ -50,6 +50,14 @@ def random_space(rng: np.random.Generator, kinds: tuple[str, ...], depth: int = 
     return spaces.Dict({"abc"[i] * (i + 1): part for i, part in enumerate(parts)})
 
 
+def wide_space(seed: int, kinds: tuple[str, ...]) -> spaces.Space:
+    """Return a random space; of odd seeds, a Dict of several."""
+    rng = np.random.default_rng(seed)
+    if seed % 2 == 0:
+        return random_space(rng, kinds)
+    return spaces.Dict({name: random_space(rng, kinds, 1) for name in ("z", "goal", "a b", "é")})
+
+
 def _random_box(rng: np.random.Generator) -> spaces.Box:
     dtype = np.dtype(BOX_DTYPES[rng.integers(len(BOX_DTYPES))])
     shape = SHAPES[rng.integers(len(SHAPES))]
@@ -93,9 +101,8 @@ class RandomSpacesEnv(gymcore.Env):
         infos: bool = True,
         reuse: bool = False,
     ):
-        rng = np.random.default_rng(space_seed)
-        self.observation_space = random_space(rng, kinds)
-        self.action_space = random_space(rng, action_kinds)
+        self.observation_space = wide_space(space_seed, kinds)
+        self.action_space = wide_space(space_seed + 1000, action_kinds)
         self.render_mode = "rgb_array"
         self.observation_space.seed(space_seed)
         self.supply = [self.observation_space.sample() for _ in range(16)]

@@ -163,6 +163,15 @@ def test_key_press_in_a_wait(make):
     assert engine.step([1, 2], timeout=60)[1].tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("timeout", ["soon", float("nan")])
+def test_timeouts_that_are_no_numbers(make, timeout):
+    engine = misbehaving(make)
+    engine.step_async([1, "sleep 0.2"])
+    with pytest.raises((TypeError, WorkerTimeout)):
+        engine.step_wait(timeout)
+    assert engine.step([1, 2], timeout=60)[1].tolist() == [1, 2]
+
+
 def test_pending_calls(make):
     engine = misbehaving(make)
     engine.step_async([1, 2])
@@ -189,6 +198,7 @@ def test_close(make):
     processes = [process.pid for process in engine.processes]
     assert engine.close() == []
     assert engine.close(timeout=1) == []
+    assert engine.processes == []
     for pid in processes:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)

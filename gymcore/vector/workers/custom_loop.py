@@ -165,7 +165,9 @@ class CustomWorkerEngine:
 
     @property
     def processes(self) -> list[Any]:
-        """The `multiprocessing` process of each environment."""
+        """The `multiprocessing` process of each environment; none after `close`."""
+        if self._workers.closed:
+            return []
         return [worker.process.process for worker in self._workers.workers]
 
     @property

@@ -46,6 +46,7 @@ class CustomWorkers:
         workers: One for each environment.
         dead: Indices of those that have died.
         owner: Process id of the process that made them.
+        closed: Whether `close` has been called.
     """
 
     def __init__(self) -> None:
@@ -56,7 +57,7 @@ class CustomWorkers:
         self._waiting: list[CustomProcess] = []
         self._pending = ""
         self._what = ""
-        self._closed = False
+        self.closed = False
         self._late = False
 
     def post(self, call: str, what: str, requests: list[bytes]) -> None:
@@ -111,10 +112,10 @@ class CustomWorkers:
             raise NoAsyncCallError(
                 f"Calling `{call}_wait` without any prior call to `{call}_async`.", call
             )
-        deadline = None if timeout is None else time.monotonic() + timeout
         results: list[Any] = []
         failed: list[CustomProcess] = []
         try:
+            deadline = None if timeout is None else time.monotonic() + timeout
             for worker in self.workers:
                 self._wait_for(worker, deadline, method, timeout)
                 self._waiting.remove(worker)
@@ -150,7 +151,7 @@ class CustomWorkers:
                 pause = _FULL_PIPE_SECONDS
             if deadline is not None:
                 left = deadline - time.monotonic()
-                if left <= 0:
+                if not left > 0:  # so that not a number is no reason to wait for ever
                     self._late = True
                     late = [each.index for each in self._waiting if not each.pump()]
                     assert timeout is not None
@@ -226,9 +227,9 @@ class CustomWorkers:
         Returns:
             What workers reported meanwhile.
         """
-        if self._closed or os.getpid() != self.owner:  # a forked child owns none of the workers
+        if self.closed or os.getpid() != self.owner:  # a forked child owns none of the workers
             return []
-        self._closed = True
+        self.closed = True
         failures: list[Failure] = []
         if not terminate and timeout != 0.0:
             if timeout is None:
