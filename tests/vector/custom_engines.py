@@ -15,7 +15,7 @@ def custom_engines():
     """Give a function that makes engines; they are closed in the end, and leave no process."""
     made = []
 
-    def make_one(env_fns, worker=simple_loop, context="fork", **kwargs):
+    def make_one(env_fns, worker=simple_loop, context=None, **kwargs):
         env = env_fns[0]()
         kwargs = {
             "single_observation_space": env.observation_space,

@@ -35,6 +35,9 @@ from tests.vector.async_pairs import (
 
 MEMORY = [True, False]
 
+# Python 3.12 warns of Gymnasium's forks.
+pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+
 
 @pytest.fixture
 def pair():

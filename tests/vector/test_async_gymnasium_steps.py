@@ -28,6 +28,9 @@ from tests.vector.custom_loops import simple_loop
 
 MEMORY = [True, False]
 
+# Python 3.12 warns of Gymnasium's forks.
+pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+
 
 @pytest.fixture
 def pair():

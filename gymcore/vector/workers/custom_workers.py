@@ -78,7 +78,7 @@ class CustomWorkers:
                 "complete.",
                 self._pending,
             )
-        dead = [worker for worker in self.workers if not worker.process.alive()]
+        dead = [w for w in self.workers if w.index in self.dead or not w.process.alive()]
         if dead:
             raise self._died(dead, what)
         asked: list[CustomProcess] = []
