@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gymcore.error import (
     AlreadyPendingCallError,
+    EnvironmentFailed,
     InvalidAction,
     InvalidArgument,
     NoAsyncCallError,
@@ -201,7 +202,16 @@ class AsyncPartial(Base):
         self._results.episodes(infos, ended, indices)
         self._ended[indices] = ended
         infos["env_id"] = indices
-        return self._results.some_observations(lanes), rewards, terminations, truncations, infos
+        return self._observed(lanes), rewards, terminations, truncations, infos
+
+    def _observed(self, lanes: Sequence[int] | None = None) -> Any:
+        """Return the observations of all lanes, or of some."""
+        results = self._results
+        try:
+            return results.observations() if lanes is None else results.some_observations(lanes)
+        except EnvironmentFailed:  # one that does not fit its space
+            self._ready = False
+            raise
 
     def _merge_into(self, rows: int) -> Any:
         from gymcore.vector.utils.infos import merge_info

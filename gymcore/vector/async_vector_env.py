@@ -335,7 +335,7 @@ class AsyncVectorEnv(  # type: ignore[misc]
         self._ended[lanes] = False
         self._lost.difference_update(lanes)
         self._received = None
-        return self._results.observations(), infos
+        return self._observed(), infos
 
     # --- step ----------------------------------------------------------------------------------
 
@@ -433,7 +433,7 @@ class AsyncVectorEnv(  # type: ignore[misc]
         ended = terminations | truncations
         self._results.episodes(infos, ended)
         self._ended = ended
-        return self._results.observations(), rewards, terminations, truncations, infos
+        return self._observed(), rewards, terminations, truncations, infos
 
     def _step_infos(self, replies: Replies) -> dict[str, Any]:
         """Return the merged infos of a step of all lanes."""

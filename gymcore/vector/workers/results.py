@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymcore_ext.rows import Rows
 
 from gymcore.error import InvalidArgument
 from gymcore.vector.layouts import Layout
+from gymcore.vector.workers.failures import environment_failed
 from gymcore.vector.workers.plan import Memory
 from gymcore_ext.info_slots import merge_slots
+from gymcore_ext.rows import Rows
 
 __all__ = ["Results"]
 
@@ -65,8 +66,8 @@ class Results:
         if self._shared is not None:
             rows.copy_from(self._shared, 0, self._num_envs)
         else:
-            for lane, observation in enumerate(self._objects):
-                rows.write(lane, observation)
+            for lane in range(self._num_envs):
+                self._write(rows, lane, lane)
         return rows.batch()
 
     def some_observations(self, lanes: Sequence[int]) -> Any:
@@ -79,8 +80,15 @@ class Results:
             if self._shared is not None:
                 rows.copy_row(row, self._shared, lane)
             else:
-                rows.write(row, self._objects[lane])
+                self._write(rows, row, lane)
         return rows.batch()
+
+    def _write(self, rows: Rows, row: int, lane: int) -> None:
+        """Write a pickled observation into its row; the worker has not looked at it."""
+        try:
+            rows.write(row, self._objects[lane])
+        except Exception as problem:
+            raise environment_failed([lane], "its observation", problem) from problem
 
     def infos(
         self, lanes: Sequence[int], blobs: Blobs, add_info: AddInfo, rows: Sequence[int]
