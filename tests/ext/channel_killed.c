@@ -148,6 +148,8 @@ int main(void)
     }
     for (;;) {
         CHECK(waitpid(child, &status, 0) == child);
+        if (steps == 0 && WIFSTOPPED(status))
+            CHECK(ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_EXITKILL) == 0);
         if (WIFEXITED(status) && WEXITSTATUS(status) == FORBIDDEN)
             return FORBIDDEN;
         if (WIFEXITED(status))
