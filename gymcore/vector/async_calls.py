@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gymcore.core import RenderFrame
 from gymcore.error import InvalidArgument
+from gymcore.vector.async_options import checked_timeout
 from gymcore.vector.async_state import AsyncState
 from gymcore.vector.utils.arguments import lane_list
 
@@ -66,6 +67,7 @@ class AsyncCalls(Base):
             WorkerTimeout: The results did not come in time; they will be dropped.
             NoAsyncCallError: There was no `call_async`.
         """
+        timeout = checked_timeout(timeout)
         self._pending(AsyncState.WAITING_CALL)
         return tuple(self._call_results(timeout))
 

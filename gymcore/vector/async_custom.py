@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gymcore.error import InvalidArgument, UnsupportedMode
 from gymcore.vector.async_calls import check_call, values_per_env
-from gymcore.vector.async_options import AsyncOptions
+from gymcore.vector.async_options import AsyncOptions, checked_timeout
 from gymcore.vector.async_state import AsyncState
 from gymcore.vector.async_vector_env import AsyncVectorEnv
 from gymcore.vector.sub_envs import adopt_spaces
@@ -99,6 +99,7 @@ class CustomAsyncVectorEnv(AsyncVectorEnv[Any, Any]):
 
     def reset_wait(self, timeout: float | None = None) -> tuple[Any, dict[str, Any]]:
         """Return the results of `reset_async`; see `AsyncVectorEnv.reset_wait`."""
+        timeout = checked_timeout(timeout)
         self._pending(AsyncState.WAITING_RESET)
         try:
             observations, infos = self._engine.reset_wait(timeout)
@@ -137,6 +138,7 @@ class CustomAsyncVectorEnv(AsyncVectorEnv[Any, Any]):
         dict[str, Any],
     ]:
         """Return the results of `step_async`; see `AsyncVectorEnv.step_wait`."""
+        timeout = checked_timeout(timeout)
         self._pending(AsyncState.WAITING_STEP)
         try:
             *arrays, infos = self._engine.step_wait(timeout)
@@ -161,6 +163,7 @@ class CustomAsyncVectorEnv(AsyncVectorEnv[Any, Any]):
 
     def call_wait(self, timeout: float | None = None) -> tuple[Any, ...]:
         """Return the results of `call_async`; see `AsyncVectorEnv.call_wait`."""
+        timeout = checked_timeout(timeout)
         self._pending(AsyncState.WAITING_CALL)
         try:
             return tuple(self._engine.call_wait(timeout))

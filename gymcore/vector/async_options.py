@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from gymcore.core import Env
 from gymcore.error import ArgumentTypeError, InvalidArgument
@@ -12,7 +15,7 @@ from gymcore.vector.engine_options import positive, thread_count
 from gymcore.vector.vector_env import AutoresetMode
 from gymcore.vector.workers.plan import Bounds, split_lanes
 
-__all__ = ["AsyncOptions"]
+__all__ = ["AsyncOptions", "checked_timeout"]
 
 
 class AsyncOptions(NamedTuple):
@@ -79,3 +82,19 @@ def _checked_concurrency(max_concurrency: Any) -> int:
             f"`max_concurrency` must be a positive or None, got {max_concurrency}."
         ) from None
     return count
+
+
+def checked_timeout(timeout: Any) -> float | None:
+    """Return a time-out (s) that something can be compared with; None is for ever.
+
+    Raises:
+        ArgumentTypeError: No number (a `TypeError`).
+        InvalidArgument: nan (a `ValueError`).
+    """
+    if timeout is None:
+        return None
+    if not isinstance(timeout, (int, float, np.number)):
+        raise ArgumentTypeError(f"timeout: expected seconds or None, got {timeout!r}")
+    if math.isnan(timeout):
+        raise InvalidArgument("timeout: expected seconds or None, got nan")
+    return timeout  # type: ignore[return-value]

@@ -16,11 +16,13 @@ from gymcore.error import (
     InvalidArgument,
     NoAsyncCallError,
 )
+from gymcore.vector.async_options import checked_timeout
 from gymcore.vector.utils.arguments import lane_list
 from gymcore.vector.utils.space_utils import iterate
-from gymcore.vector.vector_env import AutoresetMode
+from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore.vector.workers.actions import checked_actions, store_actions
 from gymcore.vector.workers.failures import failures_raised, worker_timeout
+from gymcore.vector.workers.pool import Replies, overflow_of
 
 # The class that these are part of; naming it here would be a circle.
 Base: Any = object
@@ -101,6 +103,7 @@ class AsyncPartial(Base):
             EnvironmentFailed: Environments raised; `reset` is needed.
             WorkerDied: A worker died.
         """
+        timeout = checked_timeout(timeout)
         self._assert_is_running()
         outstanding = len(self._outstanding())
         if outstanding < self.batch_size:
@@ -259,6 +262,16 @@ class AsyncPartial(Base):
         self._memory.failed[lanes] = False
         self._pool.keep_overflow(replies)
         return self._lane_results(lanes)
+
+    def _step_infos(self, replies: Replies) -> dict[str, Any]:
+        """Return the merged infos of a step of all lanes."""
+        overflow = overflow_of(replies)
+        if self._lost:  # their infos are those of the reset in a new worker
+            alive = [lane for lane in self._all if lane not in self._lost]
+            return self._results.infos(alive, overflow, self._add_info, alive)
+        if type(self)._add_info is not VectorEnv._add_info:
+            return self._results.infos(self._all, overflow, self._add_info, self._all)
+        return self._results.all_infos(overflow)
 
     # --- restarted workers ---------------------------------------------------------------------
 

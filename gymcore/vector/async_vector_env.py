@@ -19,7 +19,7 @@ from gymcore.error import (
 )
 from gymcore.spaces import Space
 from gymcore.vector.async_calls import AsyncCalls
-from gymcore.vector.async_options import AsyncOptions
+from gymcore.vector.async_options import AsyncOptions, checked_timeout
 from gymcore.vector.async_partial import AsyncPartial
 from gymcore.vector.async_state import AsyncState, AsyncStates
 from gymcore.vector.layouts import action_layout, has_objects, layout_of
@@ -141,15 +141,19 @@ class AsyncVectorEnv(  # type: ignore[misc]
         self._restarts = on_worker_death == "restart"
 
         self._owner = os.getpid()
+        if worker is not None:
+            self._run_custom_loop()
         self._start(options, start_timeout)
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Make the kind that runs the user's own loop, if there is one."""
-        if cls is AsyncVectorEnv and kwargs.get("worker", args[5] if len(args) > 5 else None):
-            from gymcore.vector.async_custom import CustomAsyncVectorEnv
+    def _run_custom_loop(self) -> None:
+        """Become the kind of this class that talks to the user's own loop."""
+        from gymcore.vector.async_custom import CustomAsyncVectorEnv
 
-            return super().__new__(CustomAsyncVectorEnv)
-        return super().__new__(cls)
+        cls = type(self)
+        if cls is AsyncVectorEnv:
+            self.__class__ = CustomAsyncVectorEnv
+        elif not issubclass(cls, CustomAsyncVectorEnv):
+            self.__class__ = type(cls.__name__, (cls, CustomAsyncVectorEnv), {})
 
     def _start(self, options: AsyncOptions, start_timeout: float | None) -> None:
         """Start the workers; on failure nothing is left of them."""
@@ -209,7 +213,9 @@ class AsyncVectorEnv(  # type: ignore[misc]
         self._channel = memory.channel
         self._action_layout = actions
         self._action_rows = None if memory.actions is None else memory.actions.batch()
-        self._results = Results(memory, layout, self.num_envs, self.copy)
+        self._results = Results(
+            memory, self.single_observation_space, layout, self.num_envs, self.copy
+        )
         self._all = list(range(self.num_envs))
         self._workers = list(range(self.num_workers))
         self._ready = False  # a full reset has succeeded since the start or the last failure
@@ -321,6 +327,7 @@ class AsyncVectorEnv(  # type: ignore[misc]
             WorkerTimeout: The results did not come in time; they will be dropped.
             NoAsyncCallError: There was no `reset_async`.
         """
+        timeout = checked_timeout(timeout)
         self._pending(AsyncState.WAITING_RESET)
         lanes, seeds, env_options = self._resume
         replies, died = self._collect("reset_wait", timeout)
@@ -419,6 +426,7 @@ class AsyncVectorEnv(  # type: ignore[misc]
                 step waits until the environments have done this one.
             NoAsyncCallError: There was no `step_async`.
         """
+        timeout = checked_timeout(timeout)
         self._pending(AsyncState.WAITING_STEP)
         replies, died = self._collect("step_wait", timeout)
         if died:
@@ -434,16 +442,6 @@ class AsyncVectorEnv(  # type: ignore[misc]
         self._results.episodes(infos, ended)
         self._ended = ended
         return self._observed(), rewards, terminations, truncations, infos
-
-    def _step_infos(self, replies: Replies) -> dict[str, Any]:
-        """Return the merged infos of a step of all lanes."""
-        overflow = overflow_of(replies)
-        if self._lost:  # their infos are those of the reset in a new worker
-            alive = [lane for lane in self._all if lane not in self._lost]
-            return self._results.infos(alive, overflow, self._add_info, alive)
-        if type(self)._add_info is not VectorEnv._add_info:
-            return self._results.infos(self._all, overflow, self._add_info, self._all)
-        return self._results.all_infos(overflow)
 
     # --- ending --------------------------------------------------------------------------------
 
@@ -474,6 +472,7 @@ class AsyncVectorEnv(  # type: ignore[misc]
         """
         if self.closed:
             return
+        timeout = checked_timeout(timeout)
         if self._state is not AsyncState.DEFAULT and os.getpid() == self._owner:
             logger.warn(
                 f"Calling `close` while waiting for a pending call to `{self._state.value}` to "

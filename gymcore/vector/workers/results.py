@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.error import InvalidArgument
+from gymcore.spaces import Box, Dict, Space, Tuple
 from gymcore.vector.layouts import Layout
 from gymcore.vector.workers.failures import environment_failed
 from gymcore.vector.workers.plan import Memory
@@ -28,16 +29,20 @@ class Results:
     caller gets, or not at all (`copy=False`).
     """
 
-    def __init__(self, memory: Memory, layout: Layout, num_envs: int, copy: bool) -> None:
+    def __init__(
+        self, memory: Memory, space: Space[Any], layout: Layout, num_envs: int, copy: bool
+    ) -> None:
         """Make room for the batches that are handed out.
 
         Args:
             memory: What the workers write to.
-            layout: Layout of one observation.
+            space: Space of one observation.
+            layout: Its layout.
             num_envs: Lanes of the batch.
             copy: Whether batches are the caller's to keep.
         """
         self._memory = memory
+        self._space = space
         self._layout = layout
         self._num_envs = num_envs
         self._shared = memory.observations
@@ -125,7 +130,7 @@ class Results:
     def _final(self, lane: int, extra: Any) -> Any:
         """Return the last observation of an episode that ended."""
         final = self._memory.final_observations
-        return extra[1] if final is None else final.read(lane)
+        return extra[1] if final is None else _element(self._space, final.read(lane))
 
     def episodes(
         self, infos: dict[str, Any], ended: npt.NDArray[np.bool_], lanes: Any = slice(None)
@@ -146,3 +151,14 @@ class Results:
             "t": np.where(ended, memory.episode_times[lanes], 0.0),
         }
         infos["_episode"] = ended.copy()
+
+
+def _element(space: Space[Any], row: Any) -> Any:
+    """Return a row as an element of the space: of a Box without axes an array, no number."""
+    if isinstance(space, Box):
+        return row if space.shape else np.asarray(row)
+    if isinstance(space, Tuple):
+        return tuple(map(_element, space.spaces, row))
+    if isinstance(space, Dict):
+        return {key: _element(part, row[key]) for key, part in space.spaces.items()}
+    return row
