@@ -178,12 +178,12 @@ def test_long_messages(pair):
 
 @posix
 def test_both_send_more_than_the_pipe_takes(sockets):
-    left, right = sockets
-    thread = Thread(lambda: left.send(MEGABYTES, late(), lives))
-    right.send(MEGABYTES, late(), lives)
-    assert right.receive(late(), lives) == MEGABYTES
-    thread.result()
-    assert left.receive(late(), lives) == MEGABYTES
+    def exchange(stream: Any) -> bool:
+        stream.send(MEGABYTES, late(), lives)
+        return stream.receive(late(), lives) == MEGABYTES
+
+    threads = [Thread(lambda stream=stream: exchange(stream)) for stream in sockets]
+    assert all(thread.result() for thread in threads)
 
 
 @posix
