@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -127,8 +128,8 @@ def measure(rounds: int, repeats: int) -> list[dict[str, Any]]:
                     continue  # spinning on the other one's CPU only keeps it from working
                 worker = Worker(spins, cpus)
                 contenders: list[Callable[[], float]] = [
-                    lambda spins=spins, cpus=cpus: raw_round_trip(program, rounds, spins, cpus),  # type: ignore[misc]
-                    lambda worker=worker: worker.round_trip(rounds),  # type: ignore[misc]
+                    partial(raw_round_trip, program, rounds, spins, cpus),
+                    partial(worker.round_trip, rounds),
                 ]
                 try:
                     times = list(

@@ -98,13 +98,15 @@ GYMCORE_INLINE int64_t gymcore_clock(void)
 #endif
 }
 
-GYMCORE_INLINE void gymcore_nap(int64_t nanoseconds)
+/* Whether it slept that long: a signal ends it. */
+GYMCORE_INLINE int gymcore_nap(int64_t nanoseconds)
 {
 #if defined(_WIN32)
     Sleep((DWORD)((nanoseconds + 999999) / 1000000));
+    return 1;
 #else
     struct timespec time = {(time_t)(nanoseconds / 1000000000), (long)(nanoseconds % 1000000000)};
-    nanosleep(&time, NULL);
+    return nanosleep(&time, NULL) == 0;
 #endif
 }
 
@@ -124,7 +126,8 @@ static inline void gymcore_wait(gymcore_word *word, uint32_t value, uint32_t mas
         int64_t left = until - gymcore_clock();
         if (left <= 0)
             return;
-        gymcore_nap(nap < left ? nap : left);
+        if (!gymcore_nap(nap < left ? nap : left))
+            return;
         nap = nap < 500000 ? 2 * nap : 1000000;
     }
 #endif
