@@ -111,8 +111,8 @@ cdef class Channel:
     They release the GIL and let Python handle signals, so KeyboardInterrupt comes out of them within 0.1 s; nothing is
     lost then. Nobody waits past the time-out for a peer that was killed, at whatever instruction.
 
-    Another thread may post or submit while one waits; of two that wait at once for the same, one can sleep 0.05 s longer
-    than it has to.
+    Another thread may post or submit while one waits; of two that wait at once, one can sleep 0.05 s longer than it has
+    to.
     """
 
     cdef channel_t channel
@@ -148,7 +148,7 @@ cdef class Channel:
                 f"memory: expected {channel_bytes(num_workers, num_envs)} bytes from offset {offset} on, got "
                 f"{self.buffer.len} bytes in all")
         if (<size_t> self.buffer.buf + <size_t> offset) % 64:
-            raise ValueError(f"offset: expected an address that is a multiple of 64, got {offset} in memory that is not")
+            raise ValueError(f"offset: expected an address that is a multiple of 64, got {offset} into the memory")
         channel_place(&self.channel, <char*> self.buffer.buf + offset)
         # A second parent's end (after the first one was dropped) goes on counting.
         self.request = <uint32_t> (load64(&self.channel.bells.countdown) >> 32)
@@ -346,7 +346,8 @@ cdef class Channel:
         values = <const int64_t*> cnp.PyArray_DATA(vector)
         for i in range(cnp.PyArray_SIZE(vector)):
             if not 0 <= values[i] < self.channel.num_envs or self.owner[values[i]] < 0:
-                raise ValueError(f"lanes[{i}]: expected a worker's lane, below {self.channel.num_envs}, got {values[i]}")
+                raise ValueError(
+                    f"lanes[{i}]: expected a worker's lane, below {self.channel.num_envs}, got {values[i]}")
         return vector
 
     def submit(self, lanes):
