@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-__all__ = ["MessageStream"]
+__all__ = ["MessageStream", "Pickled"]
 
 # In front of every message: its length in bytes.
 _HEADER = struct.Struct("<Q")
@@ -34,6 +34,15 @@ _SLICE_SECONDS = 0.05
 
 # A program that has given SIGPIPE back to the system is not to die of a worker that has.
 _NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
+
+
+class Pickled(bytes):
+    """A message that was pickled before it is sent."""
+
+    @classmethod
+    def of(cls, message: Any) -> Pickled:
+        """Pickle an object, by `cloudpickle` if need be."""
+        return cls(_pickled(message))
 
 
 class MessageStream:
@@ -93,7 +102,7 @@ class MessageStream:
         """Send an object.
 
         Args:
-            message: What pickles, by `cloudpickle` if need be.
+            message: What pickles, by `cloudpickle` if need be; or a `Pickled`.
             deadline: Until when to wait for room in the pipe.
             alive: Whether the other process lives.
 
@@ -102,7 +111,7 @@ class MessageStream:
             TimeoutError: Time is over. The message stays in line: a later call sends the rest.
             Exception: The message does not pickle; nothing has been sent.
         """
-        data = _pickled(message)
+        data = message if type(message) is Pickled else _pickled(message)
         header = _HEADER.pack(len(data))
         pieces = (header, data) if len(data) >= _COPIED_BYTES else (header + data,)
         self._outgoing[0].extend(pieces)
@@ -238,7 +247,7 @@ class _BlockingStream:
 
     def send(self, message: Any, deadline: float, alive: Callable[[], bool]) -> None:
         """Send an object; see `MessageStream`."""
-        data = _pickled(message)
+        data = message if type(message) is Pickled else _pickled(message)
         try:
             self._connection.send_bytes(data)
         except OSError as problem:

@@ -13,6 +13,7 @@ from gymcore.utils.cpus import usable_cpus
 from gymcore.vector.workers import loop
 from gymcore.vector.workers.failures import failures_raised, worker_timeout
 from gymcore.vector.workers.handle import WorkerHandle, deaths, lanes_of
+from gymcore.vector.workers.messages import Pickled
 from gymcore.vector.workers.plan import Bounds, Memory, Plan
 from gymcore.vector.workers.registry import pickled_registered
 from gymcore.vector.workers.setup import Introduction
@@ -218,11 +219,17 @@ class WorkerPool:
         Returns:
             The number of the request.
         """
+        assert self.memory is not None
         deadline = time.monotonic() + timeout
+        request = self.memory.channel.next_request
+        # All is pickled before a worker waits for it: what does not pickle is asked of nobody.
+        messages = {
+            worker: Pickled.of((request, call, arguments)) for worker, arguments in args.items()
+        }
         # First: a worker reads a message only when it was asked to, and a pipe holds only so much.
-        request = self.post(loop.MESSAGE_FOLLOWS, list(args))
-        for worker, arguments in args.items():
-            self._handles[worker].send((request, call, arguments), deadline, call)
+        self.post(loop.MESSAGE_FOLLOWS, list(args))
+        for worker, message in messages.items():
+            self._handles[worker].send(message, deadline, call)
         return request
 
     def wait(
