@@ -128,6 +128,15 @@ class AsyncPartial(Base):
                 "step",
             )
 
+    def _drop_outstanding(self) -> None:
+        """Drop what was sent and not received; workers step it before they do a reset."""
+        assert self._pool is not None
+        self._given_up.clear()
+        count = len(self._channel.outstanding())
+        if count:
+            self._channel.ready(count, 0.0, 0)
+            self._pool.drop_lane_messages()
+
     def _wait_ready(self, timeout: float | None) -> list[int]:
         assert self._pool is not None
         pool, size = self._pool, self.batch_size

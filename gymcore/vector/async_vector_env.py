@@ -250,7 +250,7 @@ class AsyncVectorEnv(  # type: ignore[misc]
         assert self._pool is not None
         if not self._restarts and (ended := self._pool.ended()):
             raise self._pool.death(ended, "an earlier call")
-        self._request = self._pool.post_messages(call, args, _ACCEPT_SECONDS)
+        self._request = self._pool.post_messages(call, args, _ACCEPT_SECONDS, self._restarts)
         self._asked = list(args)
 
     # --- reset ---------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ class AsyncVectorEnv(  # type: ignore[misc]
             seed: As for `reset`.
             options: As for `reset`.
         """
-        self._begin("reset_async", "")
+        self._begin("reset_async", "", outstanding=True)
         seeds = None if seed is None else seeds_per_env(seed, self.num_envs)
         env_options, mask = split_reset_mask(options, self.num_envs)
         if mask is not None and not self._ready and not mask.all():
@@ -293,6 +293,8 @@ class AsyncVectorEnv(  # type: ignore[misc]
                 f"{np.flatnonzero(~mask).tolist()}"
             )
         lanes = self._all if mask is None else np.flatnonzero(mask).tolist()
+        if len(lanes) < self.num_envs:
+            self._check_outstanding("reset_async")
         self._reset_workers(lanes, seeds, env_options)
         self._resume = (lanes, seeds, env_options)
         self._state = AsyncState.WAITING_RESET
@@ -331,13 +333,16 @@ class AsyncVectorEnv(  # type: ignore[misc]
         self._pending(AsyncState.WAITING_RESET)
         lanes, seeds, env_options = self._resume
         replies, died = self._collect("reset_wait", timeout)
-        while died:
+        if died:
             self._restart(died)
             self._reset_workers(lanes, seeds, env_options, died)
             again, died = self._collect("reset_wait", timeout)
+            if died:  # by this very reset: not once more
+                raise self._pool.death(died, "reset_wait")
             replies.update(again)
         infos = self._results.infos(lanes, overflow_of(replies), self._add_info, lanes)
         if len(lanes) == self.num_envs:
+            self._drop_outstanding()
             self._ready = True
         self._ended[lanes] = False
         self._lost.difference_update(lanes)
@@ -470,7 +475,7 @@ class AsyncVectorEnv(  # type: ignore[misc]
             timeout: How long environments may take, in seconds; None for 10 s.
             terminate: End the processes without closing the environments.
         """
-        if self.closed:
+        if self.closed and "_engine" not in self.__dict__:
             return
         timeout = checked_timeout(timeout)
         if self._state is not AsyncState.DEFAULT and os.getpid() == self._owner:
@@ -491,6 +496,9 @@ class AsyncVectorEnv(  # type: ignore[misc]
         # Or they would keep the shared memory.
         for name in ("_memory", "_channel", "_results", "_action_rows"):
             self.__dict__.pop(name, None)
-        engine = self.__dict__.pop("_engine", self._pool)
+        engine = self.__dict__.get("_engine", self._pool)
+        failures = [] if engine is None else engine.close(timeout)
+        # Only now: a key press may have ended the closing, and the next `close` goes on with it.
+        self.__dict__.pop("_engine", None)
         self._pool = None
-        return [] if engine is None else engine.close(timeout)
+        return failures

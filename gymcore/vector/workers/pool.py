@@ -208,13 +208,20 @@ class WorkerPool:
         assert self.memory is not None
         return self.memory.channel.post(opcode, workers)
 
-    def post_messages(self, call: str, args: dict[int, tuple[Any, ...]], timeout: float) -> int:
+    def post_messages(
+        self,
+        call: str,
+        args: dict[int, tuple[Any, ...]],
+        timeout: float,
+        survive: bool = False,
+    ) -> int:
         """Send a request with a message to some workers.
 
         Args:
             call: What to do.
             args: Arguments for each worker that shall do it.
             timeout: How long a worker may take to accept a message, in seconds.
+            survive: Leave it to `wait` to find that a worker has died.
 
         Returns:
             The number of the request.
@@ -229,7 +236,11 @@ class WorkerPool:
         # First: a worker reads a message only when it was asked to, and a pipe holds only so much.
         self.post(loop.MESSAGE_FOLLOWS, list(args))
         for worker, message in messages.items():
-            self._handles[worker].send(message, deadline, call)
+            try:
+                self._handles[worker].send(message, deadline, call)
+            except error.WorkerDied:
+                if not survive:
+                    raise
         return request
 
     def wait(
@@ -356,6 +367,13 @@ class WorkerPool:
             for lane, blob in message.get("overflow", {}).items():
                 self._lane_messages.setdefault(lane, {})["overflow"] = blob
 
+    def drop_lane_messages(self) -> None:
+        """Drop what came with results of single lanes; nothing else may be under way."""
+        for handle in self._handles:
+            while handle.arrived() is not None:
+                pass
+        self._lane_messages.clear()
+
     def _keep(self, number: int, message: dict[str, Any]) -> None:
         """Keep the message of a lane; those of abandoned requests are dropped."""
         if number == 0 and "lane" in message:
@@ -394,15 +412,17 @@ class WorkerPool:
             return []
         self._closing = True
         failures: list[Any] = []
-        if self.memory is not None and timeout != 0.0:
-            with contextlib.suppress(Exception):
-                failures = self._close_envs(timeout)
-        for handle in self._handles:
-            handle.terminate()
-        for handle in self._handles:
-            handle.end()
-        self._block.close_fd()
-        self.memory = None
+        try:
+            if self.memory is not None and timeout != 0.0:
+                with contextlib.suppress(Exception):
+                    failures = self._close_envs(timeout)
+        finally:  # also when a key press ends the waiting
+            for handle in self._handles:
+                handle.terminate()
+            for handle in self._handles:
+                handle.end()
+            self._block.close_fd()
+            self.memory = None
         return failures
 
     def _close_envs(self, timeout: float | None) -> list[Any]:
