@@ -388,6 +388,13 @@ def test_14_8_sent_and_not_received(make, backend):
             call()
     assert sorted(envs.recv(timeout=60)[4]["env_id"].tolist()) == [1, 3]
     assert len(envs.step(actions)[1]) == 4
+    envs.send(actions[:3], env_ids=[0, 1, 2])
+    envs.reset(seed=3)  # drops it
+    with pytest.raises(error.NoAsyncCallError):
+        envs.recv(timeout=60)
+    other = make(backend, num_envs=4)
+    other.reset(seed=3)
+    assert same_bytes(envs.step(actions), other.step(actions))
 
 
 def test_14_9_send_is_checked_like_step(make, backend):
