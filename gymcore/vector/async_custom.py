@@ -85,6 +85,9 @@ class CustomAsyncVectorEnv(AsyncVectorEnv[Any, Any]):
     def _check_outstanding(self, method: str) -> None:
         pass
 
+    def _revive(self) -> None:
+        pass
+
     def reset_async(
         self,
         seed: int | Sequence[int | None] | None = None,

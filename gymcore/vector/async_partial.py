@@ -1,4 +1,4 @@
-"""Steps of some of the environments, and of those whose worker was restarted."""
+"""Requests to some of the environments, and those whose worker was restarted."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from gymcore.error import (
     InvalidAction,
     InvalidArgument,
     NoAsyncCallError,
+    ResetNeeded,
+    WorkerDied,
 )
 from gymcore.vector.async_options import checked_timeout
 from gymcore.vector.utils.arguments import lane_list
@@ -85,7 +87,8 @@ class AsyncPartial(Base):
         checked = checked_actions(self._action_layout, actions, len(lanes))
         indices = np.asarray(lanes, dtype=np.int64)
         store_actions(self._action_layout, self._action_rows, checked, indices)
-        self._channel.submit(indices)
+        self._given_up += [lane for lane in lanes if lane in self._lost]
+        self._channel.submit([lane for lane in lanes if lane not in self._lost])
         self._received = []
 
     def recv(self, timeout: float | None = None) -> StepResult:
@@ -198,7 +201,14 @@ class AsyncPartial(Base):
         failed = [lane for lane in alive if memory.failed[lane]]
         if failed:
             self._ready = False
-            raise failures_raised([self._pool.lane_message(lane, "failure") for lane in failed])
+            failures = [self._pool.lane_message(lane, "failure") for lane in failed]
+            failures = [failure for failure in failures if failure is not None]
+            if failures:
+                raise failures_raised(failures)
+            raise ResetNeeded(
+                f"recv: environments {failed} were not stepped, because one before them failed; "
+                f"call reset() of {self}"
+            )
         rows = {lane: row for row, lane in enumerate(lanes)}
         infos = self._results.infos(
             alive, blobs, self._merge_into(len(lanes)), [rows[lane] for lane in alive]
@@ -256,15 +266,7 @@ class AsyncPartial(Base):
             store_actions(
                 self._action_layout, self._action_rows, checked, np.asarray(lanes, dtype=np.int64)
             )
-        args: dict[int, tuple[Any, ...]] = {}
-        for worker, (lo, hi) in enumerate(self._pool.bounds):
-            own = [k for k, lane in enumerate(lanes) if lo <= lane < hi]
-            if own:
-                args[worker] = (
-                    [lanes[k] - lo for k in own],
-                    None if single is None else [single[k] for k in own],
-                )
-        self._post_messages("step_lanes", args)
+        self._post_lanes(lanes, single)
         replies, died = self._collect("step_wait", None)
         if died:
             self._restart(died)
@@ -282,7 +284,56 @@ class AsyncPartial(Base):
             return self._results.infos(self._all, overflow, self._add_info, self._all)
         return self._results.all_infos(overflow)
 
+    def _reset_workers(
+        self,
+        lanes: Sequence[int],
+        seeds: list[int | None] | None,
+        env_options: dict[str, Any] | None,
+        workers: Sequence[int] | None = None,
+    ) -> None:
+        assert self._pool is not None
+        args: dict[int, tuple[Any, ...]] = {}
+        for worker in self._workers if workers is None else workers:
+            lo, hi = self._pool.bounds[worker]
+            own = [lane for lane in lanes if lo <= lane < hi]
+            if own:
+                args[worker] = (
+                    None if len(own) == hi - lo else [lane - lo for lane in own],
+                    None if seeds is None else [seeds[lane] for lane in own],
+                    env_options,
+                )
+        self._post_messages("reset", args)
+
+    def _post_lanes(self, lanes: Sequence[int], single: list[Any] | None) -> None:
+        """Ask for a step of some lanes, whose actions are in shared memory or in the list.
+
+        Lanes that a restarted worker has lost are not stepped: they only say so.
+        """
+        assert self._pool is not None
+        args: dict[int, tuple[Any, ...]] = {}
+        for worker, (lo, hi) in enumerate(self._pool.bounds):
+            own = [k for k, lane in enumerate(lanes) if lo <= lane < hi and lane not in self._lost]
+            if own:
+                args[worker] = (
+                    [lanes[k] - lo for k in own],
+                    None if single is None else [single[k] for k in own],
+                )
+        self._asked: list[int] = []
+        if args:
+            self._post_messages("step_lanes", args)
+
     # --- restarted workers ---------------------------------------------------------------------
+
+    def _death(self, workers: Sequence[int]) -> WorkerDied:
+        assert self._pool is not None
+        death: WorkerDied = self._pool.death(workers, "reset_wait")
+        return death
+
+    def _revive(self) -> None:
+        """Start workers again whose death was told when there was no step to tell it."""
+        assert self._pool is not None
+        if self._restarts and self._pool.dead:
+            self._restart(list(self._pool.dead))
 
     def _restart(self, workers: Sequence[int]) -> None:
         """Start workers again; their lanes have lost their episodes."""

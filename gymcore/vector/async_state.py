@@ -37,6 +37,9 @@ class AsyncStates:
     def _check_outstanding(self, method: str) -> None:
         """Raise if environments of a partial batch are being stepped."""
 
+    def _revive(self) -> None:
+        """Start workers again that have died, if that is wanted."""
+
     def _assert_is_running(self) -> None:
         if self.closed:
             raise ClosedEnvironmentError(
@@ -60,6 +63,7 @@ class AsyncStates:
             )
         if not outstanding:
             self._check_outstanding(method)
+        self._revive()
 
     def _pending(self, state: AsyncState) -> None:
         self._assert_is_running()

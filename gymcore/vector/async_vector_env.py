@@ -236,6 +236,8 @@ class AsyncVectorEnv(  # type: ignore[misc]
         """Wait for the pending request; whatever happens, nothing is pending afterwards."""
         assert self._pool is not None
         try:
+            if not self._asked:
+                return {}, []
             return self._pool.wait(
                 self._request, self._asked, call, timeout, survive=self._restarts
             )
@@ -299,26 +301,6 @@ class AsyncVectorEnv(  # type: ignore[misc]
         self._resume = (lanes, seeds, env_options)
         self._state = AsyncState.WAITING_RESET
 
-    def _reset_workers(
-        self,
-        lanes: Sequence[int],
-        seeds: list[int | None] | None,
-        env_options: dict[str, Any] | None,
-        workers: Sequence[int] | None = None,
-    ) -> None:
-        assert self._pool is not None
-        args: dict[int, tuple[Any, ...]] = {}
-        for worker in self._workers if workers is None else workers:
-            lo, hi = self._pool.bounds[worker]
-            own = [lane for lane in lanes if lo <= lane < hi]
-            if own:
-                args[worker] = (
-                    None if len(own) == hi - lo else [lane - lo for lane in own],
-                    None if seeds is None else [seeds[lane] for lane in own],
-                    env_options,
-                )
-        self._post_messages("reset", args)
-
     def reset_wait(self, timeout: float | None = None) -> tuple[ObsType, dict[str, Any]]:
         """Return the results of `reset_async`.
 
@@ -338,7 +320,7 @@ class AsyncVectorEnv(  # type: ignore[misc]
             self._reset_workers(lanes, seeds, env_options, died)
             again, died = self._collect("reset_wait", timeout)
             if died:  # by this very reset: not once more
-                raise self._pool.death(died, "reset_wait")
+                raise self._death(died)
             replies.update(again)
         infos = self._results.infos(lanes, overflow_of(replies), self._add_info, lanes)
         if len(lanes) == self.num_envs:
@@ -404,13 +386,14 @@ class AsyncVectorEnv(  # type: ignore[misc]
         if self._action_layout is not None:
             checked = checked_actions(self._action_layout, actions, self.num_envs)
             store_actions(self._action_layout, self._action_rows, checked, slice(None))
-            self._asked = self._workers
-            self._request = self._pool.post(loop.STEP)
-            return
-        single = self._single_actions(actions, self.num_envs)
-        self._post_messages(
-            "step", {w: (single[lo:hi],) for w, (lo, hi) in enumerate(self._pool.bounds)}
-        )
+            if not self._lost:
+                self._asked = self._workers
+                self._request = self._pool.post(loop.STEP)
+                return
+            single = None
+        else:
+            single = self._single_actions(actions, self.num_envs)
+        self._post_lanes(self._all, single)
 
     def step_wait(
         self, timeout: float | None = None
@@ -460,8 +443,6 @@ class AsyncVectorEnv(  # type: ignore[misc]
         Raises:
             EnvironmentFailed: An environment's `close` raised. All the same everything is closed.
         """
-        if self.closed:
-            return
         timeout = kwargs.pop("timeout", None)
         terminate = kwargs.pop("terminate", False)
         self.close_extras(timeout=timeout, terminate=terminate, **kwargs)

@@ -33,7 +33,7 @@ class Failure(NamedTuple):
         kind: Name of the exception's class.
         message: `str(exception)`.
         traceback: Text of the traceback.
-        pickled_class: The class, or None where it does not pickle.
+        pickled_class: The class, or the nearest of its bases that pickles; None if none does.
         pickled: The exception itself, or None where it does not pickle.
     """
 
@@ -60,7 +60,7 @@ def describe_failure(lane: int, call: str, exception: BaseException) -> Failure:
         type(exception).__name__,
         _text(exception),
         _traceback_text(exception),
-        _pickled(type(exception)),
+        _pickled_class(type(exception)),
         _pickled(exception),
     )
 
@@ -247,6 +247,16 @@ def _traceback_text(exception: BaseException) -> str:
     except Exception:  # an exception whose own methods fail
         lines = [*traceback.format_tb(exception.__traceback__), type(exception).__name__]
     return "".join(lines).rstrip()
+
+
+def _pickled_class(kind: type) -> bytes | None:
+    for base in kind.__mro__:
+        if base is Exception:
+            break
+        data = _pickled(base)
+        if data is not None:
+            return data
+    return None
 
 
 def _pickled(thing: Any) -> bytes | None:

@@ -40,11 +40,14 @@ DONE, MESSAGE = 1, 2
 _LOOK_UP_SECONDS = 5.0
 _FOREVER = float("inf")
 
+# How often a worker that waits for a message looks whether anything else is asked of it, in
+# seconds: the parent may have been interrupted before it sent the message.
+_MESSAGE_SECONDS = 0.05
+
 
 def run_worker(setup: Setup) -> None:
     """Run a worker process from its start to its end."""
-    # A key press in a terminal interrupts every process of the group; the parent decides for all.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _set_signals()
     for fd in setup.close_fds:
         with contextlib.suppress(OSError):
             os.close(fd)
@@ -93,6 +96,7 @@ class Worker:
         self._channel = memory.channel
         self._stream = stream
         self._envs = envs
+        self._early: tuple[int, str, tuple[Any, ...]] | None = None
         self._action_rows = None if memory.actions is None else memory.actions.batch()
         own = slice(self._lo, self._hi)
         statistics = None
@@ -144,17 +148,33 @@ class Worker:
             elif opcode == RESET:
                 self._answer(request, "reset", self._reset, (None, None, None))
             elif opcode == MESSAGE_FOLLOWS:
-                call, args = self._message(request)
-                self._answer(request, call, self._calls[call], args)
+                message = self._message(request)
+                if message is not None:
+                    call, args = message
+                    self._answer(request, call, self._calls[call], args)
             elif opcode == CLOSE:
                 failures = _close_all(self._envs, self._lo)
                 self._reply(request, {"failures": failures} if failures else {})
                 return
 
-    def _message(self, request: int) -> tuple[str, tuple[Any, ...]]:
-        """Return the message of this request; those of abandoned ones are passed over."""
+    def _message(self, request: int) -> tuple[str, tuple[Any, ...]] | None:
+        """Return the message of this request; those of abandoned ones are passed over.
+
+        None if the request itself was abandoned before its message was sent.
+        """
         while True:
-            number, call, args = self._stream.receive(_FOREVER, _always)
+            if self._early is None:
+                try:
+                    deadline = time.monotonic() + _MESSAGE_SECONDS
+                    self._early = self._stream.receive(deadline, _always)
+                except TimeoutError:
+                    if self._channel.next(self._index, request, 0.0) is not None:
+                        return None
+                    continue
+            number, call, args = self._early
+            if _is_later(number, request):  # stays for the request that it belongs to
+                return None
+            self._early = None
             if number == request:
                 return call, args
 
@@ -220,7 +240,12 @@ class Worker:
         message: dict[str, Any] = {}
         memory.failed[lane] = False
         try:
+            if self._loop.needs_reset:  # a lane before this one failed: it is told of that one
+                raise _Skipped
             self._loop.step(self._actions(lane, 1), [lane - self._lo])
+        except _Skipped:
+            message["failure"] = None
+            memory.failed[lane] = True
         except (Exception, SystemExit) as error:
             message["failure"] = describe_failure(lane, "step", error)
             memory.failed[lane] = True
@@ -267,6 +292,10 @@ class Worker:
             yield
         except (Exception, SystemExit) as error:
             raise _LaneError(describe_failure(self._lo + lane, call, error)) from error
+
+
+class _Skipped(Exception):
+    """A lane that is not stepped because the environments have to be reset first."""
 
 
 class _LaneError(Exception):
@@ -321,6 +350,21 @@ def _copied(batch: Any, rows: slice) -> Any:
     if isinstance(batch, dict):
         return {key: _copied(part, rows) for key, part in batch.items()}
     return batch[rows].copy()
+
+
+def _is_later(number: int, request: int) -> bool:
+    """Whether a request came after another one; numbers begin again after 2^32."""
+    return 0 < (number - request) % 2**32 < 2**31
+
+
+def _set_signals() -> None:
+    """Leave the handlers of the program that this process was forked from."""
+    signal.set_wakeup_fd(-1)
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
+    # A key press in a terminal interrupts every process of the group; the parent decides for all.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _parent_pidfd(pid: int) -> int:

@@ -7,6 +7,7 @@ import os
 import select
 import time
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,25 @@ __all__ = ["WorkerProcess"]
 # seconds.
 _TERMINATE_SECONDS = 0.5
 _KILL_SECONDS = 5.0
+
+# How long the exit code of a process that is ending may take, in seconds.
+_EXIT_CODE_SECONDS = 1.0
+
+_started: weakref.WeakSet[WorkerProcess] = weakref.WeakSet()
+
+
+def _forget_in_child() -> None:
+    """Keep a forked child from ending its parent's workers when its interpreter exits."""
+    from multiprocessing import process
+
+    children: Any = getattr(process, "_children", None)
+    if children is not None:
+        for worker in _started:
+            children.discard(worker.process)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_in_child)
 
 
 class WorkerProcess:
@@ -50,6 +70,7 @@ class WorkerProcess:
             # NumPy's own threads make Python 3.12 warn of every fork. The child runs none of them.
             warnings.filterwarnings("ignore", "This process .* is multi-threaded")
             self.process.start()
+        _started.add(self)
         self.pid: int = self.process.pid
         self._pidfd = _open_pidfd(self.pid)
         self._poll: Any = None
@@ -66,12 +87,13 @@ class WorkerProcess:
         return self.process.exitcode is None
 
     def exit_code(self) -> int | None:
-        """Return the exit code, negative for a signal; None while it runs or if it was lost."""
-        # The exit status of a process that ends by a signal comes a moment after its end shows.
-        deadline = time.monotonic() + 1.0
+        """Return the exit code of a process that ends; negative for a signal, None if lost."""
+        # A process closes its pipes, and a fork server learns of its end, before its exit status
+        # can be had.
+        deadline = time.monotonic() + _EXIT_CODE_SECONDS
         while True:
             code: int | None = self.process.exitcode
-            if code is not None or self.alive() or time.monotonic() > deadline:
+            if code is not None or time.monotonic() > deadline:
                 return code
             time.sleep(0.001)
 
