@@ -1,0 +1,227 @@
+"""What can go wrong in an environment, as functions without arguments that do it."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import ctypes
+import functools
+import itertools
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+Fault = Callable[[], Any]
+
+# In the text of an exception that Python can only print (one in `__del__`): not an accident.
+ON_PURPOSE = "raised on purpose"
+
+
+# Faults that are exceptions
+
+
+class TwoArguments(Exception):
+    """Cannot be made again from `args`, which is how exceptions are pickled."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(f"{code}: {reason}")
+        self.code = code
+
+
+class HoldsALock(Exception):
+    """Cannot be pickled."""
+
+    def __init__(self) -> None:
+        super().__init__("it holds a lock")
+        self.lock = threading.Lock()
+
+
+class WillNotLoad(ValueError):
+    """Can be pickled, and fails when it is loaded."""
+
+    def __reduce__(self) -> Any:
+        return _fail_to_load, ()
+
+
+class NoText(ValueError):
+    """Has neither `str` nor `repr`."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+def _fail_to_load() -> Any:
+    raise RuntimeError("will not load")
+
+
+def raise_value_error() -> None:
+    raise ValueError("the pole broke")
+
+
+def raise_two_arguments() -> None:
+    raise TwoArguments(7, "the pole broke")
+
+
+def raise_with_lock() -> None:
+    raise HoldsALock
+
+
+def raise_will_not_load() -> None:
+    raise WillNotLoad("the pole broke")
+
+
+def raise_no_text() -> None:
+    raise NoText
+
+
+def raise_local_class() -> None:
+    class Local(ValueError):
+        pass
+
+    raise Local("the pole broke")
+
+
+def raise_chained() -> None:
+    try:
+        raise KeyError("pole")
+    except KeyError as error:
+        raise OSError(5, "the pole broke", "pole.txt") from error
+
+
+def raise_long_text() -> None:
+    raise ValueError("the pole broke" * 200_000)
+
+
+def raise_memory_error() -> None:
+    """Meet the limit on memory, as a cluster sets one."""
+    import resource
+
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), hard))
+    blocks = []
+    try:
+        while True:
+            blocks.append(bytearray(1 << 20))
+    finally:
+        blocks.clear()
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+# Faults that end the process
+
+
+def die(signal_number: int) -> None:
+    os.kill(os.getpid(), signal_number)
+
+
+def die_by_bad_pointer() -> None:
+    ctypes.string_at(0)
+
+
+def exit_at_once() -> None:
+    os._exit(7)
+
+
+def exit_in_python() -> None:
+    sys.exit(3)
+
+
+sigkill = functools.partial(die, signal.SIGKILL)
+sigsegv = functools.partial(die, signal.SIGSEGV)
+sigterm = functools.partial(die, signal.SIGTERM)
+
+
+def run_out_of_memory() -> None:
+    """Meet the limit on memory with nothing left to report it with."""
+    import resource
+
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    for size in (1 << 20, 1 << 16, 1 << 12, 1 << 6):
+        with contextlib.suppress(MemoryError):
+            while True:
+                _kept.append(bytearray(size))
+    raise MemoryError
+
+
+_kept: list[bytearray] = []
+
+
+# Faults that never return
+
+
+def loop() -> None:
+    while True:
+        pass
+
+
+def loop_holding_the_gil() -> None:
+    """Loop in C: no signal handler of Python's ever runs, and no other thread of it."""
+    collections.deque(itertools.repeat(0), maxlen=0)
+
+
+def sleep() -> None:
+    while True:
+        time.sleep(1000)
+
+
+def ignoring_sigterm(fault: Fault) -> None:
+    with contextlib.suppress(ValueError):  # another thread than the main one
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    fault()
+
+
+def stop() -> None:
+    """Be suspended, as by a debugger: only SIGKILL ends a stopped process."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+STUCK: dict[str, Fault] = {
+    "loop": loop,
+    "loop_holding_the_gil": loop_holding_the_gil,
+    "sleep": sleep,
+    "sleep_ignoring_sigterm": functools.partial(ignoring_sigterm, sleep),
+    "loop_ignoring_sigterm": functools.partial(ignoring_sigterm, loop_holding_the_gil),
+    "stopped": stop,
+}
+
+# Deaths with their exit codes, as multiprocessing gives them.
+DEATHS: dict[str, tuple[Fault, int]] = {
+    "sigkill": (sigkill, -signal.SIGKILL),
+    "sigsegv": (sigsegv, -signal.SIGSEGV),
+    "bad_pointer": (die_by_bad_pointer, -signal.SIGSEGV),
+    "sigterm": (sigterm, -signal.SIGTERM),
+    "exit": (exit_at_once, 7),
+}
+
+
+# Faults that pass
+
+
+def pause(seconds: float) -> Fault:
+    """Return a fault that takes its time."""
+    return functools.partial(time.sleep, seconds)
+
+
+def note(path: str) -> Fault:
+    """Return a fault that adds a line to a file, whichever process it happens in."""
+    return functools.partial(_note, path)
+
+
+def _note(path: str) -> None:
+    with open(path, "a") as file:
+        file.write(f"{os.getpid()}\n")
+
+
+def raise_unseen() -> None:
+    """For `__del__`, whose exceptions Python only prints."""
+    raise ValueError(ON_PURPOSE)

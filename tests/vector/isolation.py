@@ -1,0 +1,275 @@
+"""Tests that run in a process of their own, under a deadline.
+
+What such a test does to its process (signals, forks, lost workers, a hang) ends with that process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import functools
+import gc
+import json
+import multiprocessing
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import IO, Any
+
+import pytest
+
+from tests.vector.faults import ON_PURPOSE
+from tests.vector.leaks import (
+    SETTLE_SECONDS,
+    Process,
+    alive,
+    descendants,
+    kill,
+    no_leaks,
+    wait_until,
+)
+
+_PR_SET_CHILD_SUBREAPER = 36
+_GRACE = 2.0  # s, from the dump of the stacks to the kill
+
+
+def isolated(
+    seconds: float = 30.0, leaks: bool = True, settle: float = SETTLE_SECONDS
+) -> Callable[[Any], Any]:
+    """Run the test in a forked process, and fail when that takes longer.
+
+    The process must hold at the end what it held at the beginning, and nothing may have been
+    printed that Python could not raise. A test that hangs fails with the stacks of its threads.
+
+    Args:
+        seconds: The deadline, many times what the test takes.
+        leaks: Whether to compare what the process holds.
+        settle: What ends by itself may take this long.
+    """
+
+    def decorate(test: Any) -> Any:
+        @functools.wraps(test)
+        def run(*args: Any, **kwargs: Any) -> None:
+            __tracebackhide__ = True
+            # Of an engine that is the test's parameter, such as "shm-spawn".
+            start_method = kwargs.get("engine", "").partition("-")[2] or "fork"
+            check = no_leaks(settle) if leaks else contextlib.nullcontext()
+            _run(functools.partial(test, *args, **kwargs), seconds, check, start_method)
+
+        return run
+
+    return decorate
+
+
+def _run(test: Callable[[], Any], seconds: float, check: Any, start_method: str) -> None:
+    __tracebackhide__ = True
+    if not hasattr(os, "fork"):
+        pytest.skip("needs os.fork")
+    read_end, write_end = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with tempfile.TemporaryFile("w+") as stacks, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+        pid = os.fork()
+        if pid == 0:
+            os.close(read_end)
+            _child(test, seconds, check, start_method, write_end, stacks)
+        os.close(write_end)
+        try:
+            outcome, text = _receive(read_end, pid, seconds + _GRACE)
+        finally:
+            os.close(read_end)
+            kill(descendants(pid))
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+        if outcome == "hung":
+            stacks.seek(0)
+            pytest.fail(f"no end after {seconds} s:\n{stacks.read()}", pytrace=False)
+    if outcome == "skipped":
+        pytest.skip(text)
+    if outcome != "passed":
+        pytest.fail(text, pytrace=False)
+
+
+def _receive(read_end: int, pid: int, seconds: float) -> tuple[str, str]:
+    """Return the outcome and its text: what was sent, or "hung" or "lost"."""
+    data = b""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        piece = os.read(read_end, 1 << 16) if select.select([read_end], [], [], 0.1)[0] else b""
+        data += piece
+        if data.endswith(b"\n"):
+            outcome, text = json.loads(data)
+            return outcome, text
+        # Not the end of the pipe: the workers of the test may hold it open.
+        if not piece and (ended := os.waitpid(pid, os.WNOHANG))[0]:
+            code = os.waitstatus_to_exitcode(ended[1])
+            return "lost", f"the process of the test ended with code {code}"
+    return "hung", ""
+
+
+def _child(
+    test: Callable[[], Any],
+    seconds: float,
+    check: Any,
+    start_method: str,
+    write_end: int,
+    stacks: IO[str],
+) -> None:
+    """Run the test in the forked process, tell the outcome and end."""
+    outcome, text = "failed", ""
+    try:
+        faulthandler.dump_traceback_later(seconds, exit=False, file=stacks)
+        become_subreaper()
+        _forget_fork_server()
+        warm_up(start_method)
+        printed: list[str] = []
+        sys.unraisablehook = lambda what: printed.extend(_unraisable_text(what))
+        threading.excepthook = lambda what: printed.append(
+            "".join(traceback.format_exception(what.exc_type, what.exc_value, what.exc_traceback))
+        )
+        with check:
+            test()
+            gc.collect()
+        assert not printed, "printed, not raised:\n" + "\n".join(printed)
+        outcome = "passed"
+    except pytest.skip.Exception as skip:
+        outcome, text = "skipped", str(skip)
+    except BaseException:
+        text = traceback.format_exc()
+    finally:
+        with contextlib.suppress(BaseException):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            kill(descendants())
+            with open(write_end, "w") as file:
+                file.write(json.dumps((outcome, text)) + "\n")
+        os._exit(0)
+
+
+def _unraisable_text(what: Any) -> list[str]:
+    text = "".join(traceback.format_exception(what.exc_type, what.exc_value, what.exc_traceback))
+    return [] if ON_PURPOSE in text else [f"{what.err_msg} {what.object!r}\n{text}"]
+
+
+def _forget_fork_server() -> None:
+    """Let this process start a fork server of its own: one of its parent's is no child of it."""
+    from multiprocessing import forkserver
+
+    forkserver._forkserver.__init__()  # type: ignore[misc]
+
+
+def become_subreaper() -> None:
+    """Become the parent of what lost its own parent below this process, so that it is seen."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def warm_up(start_method: str) -> None:
+    """Start what `multiprocessing` keeps for a start method, so that it is no leak."""
+    if start_method != "fork":
+        process = multiprocessing.get_context(start_method).Process(target=len, args=((),))
+        process.start()
+        process.join()
+        process.close()
+
+
+class Script:
+    """A Python program in an interpreter and a session of its own.
+
+    Use as a context manager, in a test that is isolated: whatever is left of it is killed in the
+    end.
+
+    Attributes:
+        process: The `subprocess.Popen`.
+    """
+
+    def __init__(self, code: str, *arguments: str) -> None:
+        """Start it; it finds `gymcore` and `tests` where this process finds them."""
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(code), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd=root,
+            env={**os.environ, "PYTHONPATH": root, "OPENBLAS_NUM_THREADS": "1"},
+            start_new_session=True,
+        )
+        self._printed = b""
+        self._seen: set[Process] = set()
+
+    def __enter__(self) -> Script:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.below()
+        self.process.kill()
+        kill(self._seen)
+        self.process.communicate()
+        self._reap()
+
+    def line(self, seconds: float = 20.0) -> str:
+        """Return the next line that it prints."""
+        assert self.process.stdout is not None
+        end = time.monotonic() + seconds
+        while b"\n" not in self._printed:
+            left = max(0.0, end - time.monotonic())
+            ready = select.select([self.process.stdout], [], [], left)[0]
+            piece = self.process.stdout.read(1 << 16) if ready else b""
+            if not piece:
+                self.below()
+                self.process.kill()
+                kill(self._seen)
+                error = self.process.communicate()[1].decode()
+                pytest.fail(f"the program printed {self._printed!r} and {error}")
+            self._printed += piece
+        line, _, self._printed = self._printed.partition(b"\n")
+        return line.decode()
+
+    def go_on(self) -> None:
+        """Let it read a line, after having looked at the processes below it."""
+        assert self.process.stdin is not None
+        self.below()
+        self.process.stdin.write(b"\n")
+
+    def below(self) -> set[Process]:
+        """Return the processes below it, with those that were there before."""
+        self._seen |= descendants(self.process.pid)
+        return self._seen
+
+    def end(self, seconds: float = 20.0) -> tuple[int, str, str]:
+        """Wait for its end; return its exit code and what it printed, also to the error stream."""
+        try:
+            out, err = self.process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.below()
+            self.process.kill()
+            # Its workers may hold the pipes open.
+            kill(self._seen)
+            pytest.fail(f"no end after {seconds} s: {self.process.communicate()}")
+        return self.process.returncode, (self._printed + out).decode(), err.decode()
+
+    def all_gone(self, seconds: float = 5.0) -> bool:
+        """Wait for the end of all processes that `below` has seen; return whether they ended."""
+        gone = wait_until(lambda: not alive(self._seen), seconds)
+        self._reap()
+        return gone
+
+    def _reap(self) -> None:
+        """Take leave of dead processes that came to this process as their subreaper."""
+        for one in self._seen:
+            with contextlib.suppress(ChildProcessError, OSError):
+                wait_until(lambda one=one: os.waitpid(one.pid, os.WNOHANG)[0], 1.0)

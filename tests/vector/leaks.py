@@ -1,0 +1,182 @@
+"""What a process holds of the system: open files, threads, processes below it, `/dev/shm`.
+
+`no_leaks` compares before and after. Reads `/proc`; where there is none, `/dev/fd` and `ps`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, NamedTuple
+
+# A bound for what happens by itself soon, such as the end of a killed process. Only a failure takes
+# this long.
+SETTLE_SECONDS = 5.0
+
+_HAS_PROC = os.path.isdir("/proc/self/fd")
+
+
+class Process(NamedTuple):
+    """A process; `started` tells it from a later one of the same number."""
+
+    pid: int
+    started: str
+
+
+def processes() -> dict[int, tuple[int, str, str]]:
+    """Return the parent, the state letter and the start of every process, by its number."""
+    found: dict[int, tuple[int, str, str]] = {}
+    if not _HAS_PROC:
+        columns = ["ps", "-A", "-o", "pid=,ppid=,stat=,lstart="]
+        for line in subprocess.run(columns, capture_output=True, text=True).stdout.splitlines():
+            pid, parent, state, started = line.split(None, 3)
+            found[int(pid)] = int(parent), state[0], started
+        return found
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat") as file:
+                # The name of the program, in parentheses, may hold anything.
+                fields = file.read().rpartition(")")[2].split()
+                found[int(name)] = int(fields[1]), fields[0], fields[19]
+    return found
+
+
+def descendants(root: int | None = None) -> set[Process]:
+    """Return the processes below `root` (this process), the unreaped dead ones too."""
+    table = processes()
+    children: dict[int, list[int]] = {}
+    for pid, (parent, _, _) in table.items():
+        children.setdefault(parent, []).append(pid)
+    found: set[Process] = set()
+    todo = list(children.get(os.getpid() if root is None else root, []))
+    while todo:
+        pid = todo.pop()
+        if not _HAS_PROC and _command(pid).startswith("ps "):
+            continue
+        found.add(Process(pid, table[pid][2]))
+        todo += children.get(pid, [])
+    return found
+
+
+def alive(those: Collection[Process]) -> set[Process]:
+    """Return those that still run; a dead process that nobody has reaped does not run."""
+    table = processes()
+    return {
+        process
+        for process in those
+        if process.pid in table
+        and table[process.pid][2] == process.started
+        and table[process.pid][1] not in "ZX"
+    }
+
+
+def wait_until(condition: Callable[[], Any], seconds: float = SETTLE_SECONDS) -> bool:
+    """Wait for a condition; return whether it came true within the bound."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def kill(those: Collection[Process]) -> None:
+    """Kill those that still run."""
+    for process in alive(those):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
+
+
+def open_files() -> dict[int, str]:
+    """Return what the open file descriptors of this process lead to."""
+    found = {}
+    for name in os.listdir("/proc/self/fd" if _HAS_PROC else "/dev/fd"):
+        try:
+            found[int(name)] = os.readlink(f"/proc/self/fd/{name}") if _HAS_PROC else "?"
+            os.fstat(int(name))
+        except OSError:  # that of the listing itself
+            found.pop(int(name), None)
+    return found
+
+
+def shared_mappings() -> list[str]:
+    """Return the mappings of this process that are memory shared with other processes."""
+    if not _HAS_PROC:
+        return []
+    with open("/proc/self/maps") as file:
+        lines = [line.split(None, 5) for line in file]
+    return [line[5].strip() for line in lines if line[1].endswith("s") and len(line) == 6]
+
+
+def _command(pid: int) -> str:
+    if not _HAS_PROC:
+        columns = ["ps", "-o", "command=", "-p", str(pid)]
+        return subprocess.run(columns, capture_output=True, text=True).stdout.strip()
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _threads() -> set[int]:
+    if _HAS_PROC:
+        return {int(name) for name in os.listdir("/proc/self/task")}
+    return {thread.ident or 0 for thread in threading.enumerate()}
+
+
+def shared_memory_files() -> set[str]:
+    """Return the names in `/dev/shm`."""
+    return set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+
+
+class Held(NamedTuple):
+    """What this process holds."""
+
+    files: dict[int, str]
+    processes: set[Process]
+    threads: set[int]
+    shared_memory: set[str]
+
+    @classmethod
+    def now(cls) -> Held:
+        """Return what it holds now."""
+        return cls(open_files(), descendants(), _threads(), shared_memory_files())
+
+    def left_over(self, now: Held) -> list[str]:
+        """Describe what is held now and was not before."""
+        files = [
+            f"file descriptor {number}: {target}"
+            for number, target in now.files.items()
+            if self.files.get(number) != target
+        ]
+        table = processes()
+        new = [
+            f"process {one.pid} ({table.get(one.pid, (0, 'gone', ''))[1]}): {_command(one.pid)}"
+            for one in now.processes - self.processes
+        ]
+        threads = [f"thread {number}" for number in now.threads - self.threads]
+        memory = [f"/dev/shm/{name}" for name in now.shared_memory - self.shared_memory]
+        return files + new + threads + memory
+
+
+@contextlib.contextmanager
+def no_leaks(seconds: float = SETTLE_SECONDS) -> Iterator[None]:
+    """Fail if, some time after the block, more is held than before it.
+
+    Args:
+        seconds: What ends by itself may take this long.
+
+    Raises:
+        AssertionError: It names what is left.
+    """
+    before = Held.now()
+    yield
+    wait_until(lambda: not before.left_over(Held.now()), seconds)
+    left = before.left_over(Held.now())
+    assert not left, "left over:\n" + "\n".join(left)

@@ -1,0 +1,342 @@
+"""`close` in every state, no `close` at all, and what remains after it: nothing."""
+
+import contextlib
+import gc
+import itertools
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from gymcore import error
+from tests.vector import faults
+from tests.vector.fault_engines import ASYNC, SOAK, engines, engines_and
+from tests.vector.faulty_envs import (
+    FAULTY_LANE,
+    NUM_ENVS,
+    actions,
+    engine_of,
+    make_engine,
+    make_fns,
+)
+from tests.vector.isolation import Script, isolated
+from tests.vector.leaks import Held, alive, descendants, no_leaks, shared_mappings, wait_until
+
+PENDING = {
+    "step": lambda envs: envs.step_async(actions(FAULTY_LANE)),
+    "reset": lambda envs: envs.reset_async(options={"fault": True}),
+    "call": lambda envs: envs.call_async("greet"),
+}
+
+
+@engines(more=["shm-spawn", "shm-forkserver"])
+@isolated()
+def test_twice(engine):
+    before = descendants()
+    envs = make_engine(engine)
+    envs.reset()
+    envs.step(actions())
+    envs.close()
+    # At once, not some time later, and though the object still lives.
+    assert descendants() == before
+    assert envs.closed
+    envs.close()
+    envs.close_extras()
+    for call in (envs.reset, lambda: envs.step(actions())):
+        with pytest.raises(error.ClosedEnvironmentError):
+            call()
+
+
+@engines()
+@isolated()
+def test_nothing_is_held_after_close(engine):
+    with no_leaks(seconds=0):
+        envs = make_engine(engine)
+        envs.reset()
+        kept = envs.step(actions())
+        envs.close()
+    assert kept[0][:, 3].tolist() == [1] * NUM_ENVS
+    assert envs.closed
+
+
+@engines()
+@isolated()
+def test_before_the_first_reset(engine):
+    make_engine(engine).close()
+
+
+@engines()
+@isolated()
+def test_each_environment_is_closed_once(engine, tmp_path):
+    closed = tmp_path / "closed"
+    envs = make_engine(engine, make_fns("close", faults.note(str(closed)), lanes=range(NUM_ENVS)))
+    envs.reset()
+    envs.close()
+    envs.close()
+    assert len(closed.read_text().split()) == NUM_ENVS
+
+
+@engines_and("pending", PENDING)
+@isolated()
+def test_during_a_pending_call(engine, pending, tmp_path):
+    """A call that ends soon is waited for, so that the environments can close."""
+    closed = tmp_path / "closed"
+    env_fns = make_fns("close", faults.note(str(closed)), lanes=range(NUM_ENVS))
+    env_fns[FAULTY_LANE] = make_fns(pending, faults.pause(0.3))[FAULTY_LANE]
+    envs = make_engine(engine, env_fns)
+    envs.reset()
+    PENDING[pending](envs)
+    with pytest.warns(UserWarning, match=f"pending call to `{pending}`"):
+        envs.close()
+    assert len(closed.read_text().split()) == NUM_ENVS - 1
+
+
+@engines_and(
+    "pending,how",
+    itertools.product(PENDING, [{"timeout": 0.1}, {"timeout": 0}, {"terminate": True}]),
+)
+@isolated(seconds=8)
+def test_during_a_call_that_never_returns(engine, pending, how):
+    place = "step" if pending == "step" else pending
+    envs = make_engine(engine, make_fns(place, faults.STUCK["loop_ignoring_sigterm"]))
+    envs.reset()
+    PENDING[pending](envs)
+    time.sleep(0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        envs.close(**how)
+    assert envs.closed
+
+
+@engines_and("stuck", faults.STUCK, more=["shm-forkserver"])
+@isolated(seconds=25)
+def test_during_a_step_that_never_returns(engine, stuck):
+    """Without a time-out the bound is the engine's own."""
+    envs = make_engine(engine, make_fns("step", faults.STUCK[stuck]))
+    envs.reset()
+    envs.step_async(actions(FAULTY_LANE))
+    with pytest.raises(error.WorkerTimeout):
+        envs.step_wait(timeout=0.1)
+    envs.close()
+    assert envs.closed
+
+
+@ASYNC
+@pytest.mark.parametrize("place", ["close", "del"])
+@isolated(seconds=8)
+def test_an_environment_that_never_closes(engine, place):
+    envs = make_engine(engine, make_fns(place, faults.loop_holding_the_gil))
+    envs.reset()
+    envs.close(timeout=0.3)
+    assert envs.closed
+
+
+@ASYNC
+@isolated()
+def test_while_another_thread_steps(engine):
+    """Either refuses, or ends the step; nothing hangs and nothing is left."""
+    envs = make_engine(engine, make_fns("step", faults.pause(0.5)))
+    envs.reset()
+    ended = []
+
+    def step():
+        try:
+            envs.step(actions(FAULTY_LANE))
+            ended.append("stepped")
+        except error.Error as problem:
+            ended.append(type(problem).__name__)
+
+    thread = threading.Thread(target=step)
+    thread.start()
+    time.sleep(0.1)
+    with warnings.catch_warnings(), contextlib.suppress(error.ConcurrentUseError):
+        warnings.simplefilter("ignore")
+        envs.close()
+    thread.join()
+    envs.close()
+    assert len(ended) == 1
+    assert envs.closed
+
+
+# Without close
+
+
+@engines_and("pending", [True, False], more=["shm-spawn", "shm-forkserver"])
+@isolated()
+def test_collected_without_close(engine, pending):
+    before = descendants()
+    envs = make_engine(engine, make_fns("step", faults.pause(0.2)))
+    envs.reset()
+    kept = envs.step(actions())[0]
+    if pending:
+        envs.step_async(actions(FAULTY_LANE))
+    del envs
+    gc.collect()
+    assert wait_until(lambda: descendants() == before)
+    assert kept[:, 3].tolist() == [1] * NUM_ENVS
+
+
+@ASYNC
+@isolated()
+def test_collected_in_a_cycle_while_a_worker_is_stuck(engine):
+    before = descendants()
+    envs = make_engine(engine, make_fns("step", faults.loop_holding_the_gil))
+    envs.reset()
+    envs.itself = envs
+    envs.step_async(actions(FAULTY_LANE))
+    del envs
+    gc.collect()
+    assert wait_until(lambda: descendants() == before)
+
+
+@ASYNC
+@isolated()
+def test_views_of_the_shared_memory_outlive_the_engine(engine):
+    envs = make_engine(engine, copy=False)
+    envs.reset()
+    kept = envs.step(actions())
+    envs.close()
+    del envs
+    gc.collect()
+    assert kept[0][:, 3].tolist() == [1] * NUM_ENVS
+    kept[0][:] = 7
+    assert kept[1].tolist() == [1] * NUM_ENVS
+
+
+PROGRAM = """
+    import os, sys, threading
+    from tests.vector import faults
+    from tests.vector.faulty_envs import actions, make_engine, make_fns
+
+    engine, how = sys.argv[1:]
+    fault = faults.loop_holding_the_gil if how == "stuck" else faults.pause(0.3)
+
+    def make():
+        global envs
+        envs = make_engine(engine, make_fns("step", fault), daemon=how != "no daemons")
+        envs.reset()
+        envs.step(actions())
+
+    if how == "thread":
+        thread = threading.Thread(target=make)
+        thread.start()
+        thread.join()
+    else:
+        make()
+    print("made", flush=True)
+    sys.stdin.readline()
+    if how in ("pending", "stuck"):
+        envs.step_async(actions(2))
+    if how == "raise":
+        raise ValueError("the program broke")
+    if how == "os._exit":
+        os._exit(0)
+    if how == "sys.exit":
+        sys.exit(3)
+"""
+
+
+@engines_and(
+    "how",
+    ["stuck", "end", "pending", "raise", "sys.exit", "os._exit", "no daemons", "thread"],
+    more=["shm-spawn", "shm-forkserver"],
+)
+@isolated()
+def test_interpreter_ends_without_close(engine, how):
+    with Script(PROGRAM, engine, how) as script:
+        assert script.line() == "made"
+        script.go_on()
+        code, out, err = script.end(seconds=20)
+        assert out == ""
+        assert code == {"raise": 1, "sys.exit": 3}.get(how, 0), err
+        if how == "raise":
+            assert err.strip().endswith("ValueError: the program broke")
+            assert err.count("Traceback") == 1
+        else:
+            assert err == ""
+        assert script.all_gone()
+
+
+# Again and again
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "shm-fork",
+        pytest.param("pipes-fork", marks=SOAK),
+        pytest.param("shm-spawn", marks=SOAK),
+        pytest.param("shm-forkserver", marks=SOAK),
+    ],
+)
+@isolated(seconds=280)
+def test_two_hundred_engines_come_and_go(engine):
+    def live(k):
+        envs = make_engine(engine)
+        observations, _ = envs.reset(seed=k)
+        observations = envs.step(actions())[0]
+        assert observations[:, 3].tolist() == [1] * NUM_ENVS
+        if k % 2:
+            envs.close()
+        return descendants()
+
+    for k in range(4):
+        live(k)
+    gc.collect()
+    before, mappings = Held.now(), len(shared_mappings())
+    for k in range(200):
+        workers = live(k)
+        if k % 50 == 49:
+            gc.collect()
+            assert wait_until(lambda: not before.left_over(Held.now()))
+            assert not alive(workers - before.processes)
+            assert len(shared_mappings()) == mappings
+
+
+@ASYNC
+@isolated(seconds=60)
+def test_engines_that_fail_come_and_go(engine):
+    """Those that were never made, and those that died, leave nothing either."""
+
+    def live(k):
+        place, fault = [
+            ("init", faults.raise_value_error),
+            ("init", faults.sigkill),
+            ("step", faults.raise_value_error),
+            ("step", faults.sigkill),
+        ][k % 4]
+        with pytest.raises(error.EnvironmentFailed):
+            envs = make_engine(engine, make_fns(place, fault))
+            envs.reset()
+            envs.step(actions(FAULTY_LANE))
+
+    for k in range(8):
+        live(k)
+    gc.collect()
+    before, mappings = Held.now(), len(shared_mappings())
+    for k in range(40):
+        live(k)
+    gc.collect()
+    assert wait_until(lambda: not before.left_over(Held.now()))
+    assert len(shared_mappings()) == mappings
+
+
+@ASYNC
+@isolated(seconds=60)
+def test_engines_beside_each_other(engine):
+    """They disturb each other neither alive nor in their ends."""
+    with engine_of(engine) as first, engine_of(engine) as second:
+        first.reset(), second.reset()
+        third = make_engine(engine, make_fns("step", faults.sigkill))
+        third.reset()
+        for k in range(1, 4):
+            first.step_async(actions())
+            assert second.step(actions())[0][:, 3].tolist() == [k] * NUM_ENVS
+            assert first.step_wait()[0][:, 3].tolist() == [k] * NUM_ENVS
+        with pytest.raises(error.WorkerDied):
+            third.step(actions(FAULTY_LANE))
+        third.close()
+        second.close()
+        assert np.all(first.step(actions())[0][:, 3] == 4)

@@ -1,0 +1,265 @@
+"""Parents that are killed, or that fork: workers end with their parent, and with it alone."""
+
+import gc
+import multiprocessing
+import os
+import signal
+import time
+
+import pytest
+
+from gymcore import error
+from tests.vector import faults
+from tests.vector.fault_engines import ASYNC, engines, engines_and
+from tests.vector.faulty_envs import (
+    NUM_ENVS,
+    NUM_WORKERS,
+    actions,
+    engine_of,
+    make_engine,
+    make_fns,
+)
+from tests.vector.isolation import Script, isolated
+from tests.vector.leaks import alive, descendants, shared_memory_files, wait_until
+
+# Parents that are killed
+
+PROGRAM = """
+    import os, sys, time
+    from tests.vector import faults
+    from tests.vector.faulty_envs import actions, make_engine, make_fns
+
+    engine, place, fault, fork = sys.argv[1:]
+    if place == "init":
+        print("ready", flush=True)
+    env_fns = make_fns(place, faults.STUCK[fault], lanes=(0, 2)) if fault else make_fns()
+    envs = make_engine(engine, env_fns)
+    envs.reset()
+    envs.step(actions())
+    child = os.fork() if fork else ""
+    if child == 0:
+        time.sleep(1000)
+    print("ready", child, flush=True)
+    while True:
+        envs.step(actions(0, 2) if place == "step" else actions())
+"""
+
+
+def kill_parent(engine, place, fault, signal_number=signal.SIGKILL, fork=""):
+    """Kill a parent whose workers are in the middle of something; they must be gone soon."""
+    before = shared_memory_files()
+    with Script(PROGRAM, engine, place, fault, fork) as script:
+        _, *child = script.line().split()
+        assert wait_until(lambda: len(script.below()) >= NUM_WORKERS + len(child))
+        time.sleep(0.3)
+        below = set(script.below())
+        os.kill(script.process.pid, signal_number)
+        # A forked child is not the engine's business; the processes of `multiprocessing` are.
+        mine = {one for one in below if str(one.pid) not in child}
+        assert wait_until(lambda: not alive(mine), seconds=3), alive(mine)
+        assert len(alive(below)) == len(child)
+    assert not shared_memory_files() - before
+
+
+@engines_and(
+    "fault",
+    ["loop_holding_the_gil", "", "sleep", "loop_ignoring_sigterm"],
+    more=["shm-spawn", "shm-forkserver"],
+)
+@isolated()
+def test_parent_is_killed(engine, fault):
+    kill_parent(engine, "step", fault)
+
+
+@engines_and("number", [signal.SIGTERM, signal.SIGSEGV, signal.SIGHUP])
+@isolated()
+def test_parent_dies_in_other_ways(engine, number):
+    kill_parent(engine, "step", "loop_holding_the_gil", number)
+
+
+@engines(sync=False, more=["shm-forkserver"])
+@isolated()
+def test_parent_is_killed_while_environments_are_made(engine):
+    kill_parent(engine, "init", "loop_holding_the_gil")
+
+
+@ASYNC
+@isolated()
+def test_parent_is_killed_and_a_fork_of_it_lives(engine):
+    """It holds copies of all pipes: their ends tell nothing to the workers."""
+    kill_parent(engine, "step", "loop_holding_the_gil", fork="fork")
+
+
+# Parents that fork
+
+
+def in_fork(function):
+    """Run a function in a forked child; return its exit code."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            function()
+            code = 0
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def check_steps(envs, total):
+    assert envs.step(actions())[0][:, 3].tolist() == [total] * NUM_ENVS
+
+
+def refused(envs):
+    """Check that every call says whose the workers are."""
+    for call in (
+        envs.reset,
+        lambda: envs.step(actions()),
+        lambda: envs.step_async(actions()),
+        envs.step_wait,
+        envs.render,
+        lambda: envs.call("greet"),
+        lambda: envs.set_attr("mood", "bad"),
+    ):
+        with pytest.raises(error.ForkedProcessError, match=str(os.getppid())):
+            call()
+
+
+@engines(sync=False, more=["shm-spawn", "shm-forkserver"])
+@isolated()
+def test_child_cannot_use_the_engine(engine):
+    with engine_of(engine) as envs:
+        envs.reset()
+        check_steps(envs, 1)
+        assert in_fork(lambda: refused(envs)) == 0
+        check_steps(envs, 2)
+
+
+@ASYNC
+@isolated()
+def test_child_closes_the_engine(engine):
+    with engine_of(engine) as envs:
+        envs.reset()
+        check_steps(envs, 1)
+        assert in_fork(envs.close) == 0
+        assert in_fork(lambda: envs.close(terminate=True)) == 0
+        check_steps(envs, 2)
+
+
+@ASYNC
+@isolated()
+def test_child_loses_the_engine(engine):
+    kept = [make_engine(engine)]
+    kept[0].reset()
+    check_steps(kept[0], 1)
+
+    def lose():
+        kept.clear()
+        gc.collect()
+
+    assert in_fork(lose) == 0
+    check_steps(kept[0], 2)
+    kept[0].close()
+
+
+@ASYNC
+@isolated()
+def test_child_while_a_call_is_pending(engine):
+    with engine_of(engine, make_fns("step", faults.pause(0.3))) as envs:
+        envs.reset()
+        envs.step_async(actions(2))
+
+        def child():
+            refused(envs)
+            envs.close()
+
+        assert in_fork(child) == 0
+        assert envs.step_wait()[0][:, 3].tolist() == [1] * NUM_ENVS
+
+
+@ASYNC
+@isolated()
+def test_child_of_multiprocessing(engine):
+    """Its end runs the finalizers of `multiprocessing`, and joins the children it thinks it has."""
+    with engine_of(engine) as envs:
+        envs.reset()
+        process = multiprocessing.get_context("fork").Process(target=refused, args=(envs,))
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+        process.close()
+        check_steps(envs, 1)
+
+
+@ASYNC
+@isolated()
+def test_child_that_outlives_the_engine(engine):
+    before = descendants()
+    envs = make_engine(engine)
+    envs.reset()
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(1000)
+    envs.close()
+    assert {one.pid for one in descendants() - before} == {pid}
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+@ASYNC
+@isolated()
+def test_child_with_an_engine_of_its_own(engine):
+    with engine_of(engine) as envs:
+        envs.reset()
+        check_steps(envs, 1)
+
+        def child():
+            with engine_of(engine) as own:
+                own.reset()
+                check_steps(own, 1)
+                check_steps(own, 2)
+            envs.close()
+
+        assert in_fork(child) == 0
+        check_steps(envs, 2)
+
+
+@ASYNC
+@isolated()
+def test_dead_worker_is_seen_though_a_child_holds_its_pipes(engine):
+    with engine_of(engine, make_fns("step", faults.sigkill)) as envs:
+        envs.reset()
+        pid = os.fork()
+        if pid == 0:
+            time.sleep(1000)
+        with pytest.raises(error.WorkerDied) as caught:
+            envs.step(actions(2))
+        assert caught.value.exit_code == -signal.SIGKILL
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+FORKING_PROGRAM = """
+    import os, sys
+    from tests.vector.faulty_envs import actions, make_engine
+
+    envs = make_engine(sys.argv[1])
+    envs.reset()
+    if os.fork() == 0:
+        sys.exit(0)  # with all that an interpreter does at its end
+    os.wait()
+    print(envs.step(actions())[0][:, 3].tolist())
+    envs.close()
+"""
+
+
+@ASYNC
+@isolated()
+def test_interpreter_of_a_child_ends(engine):
+    with Script(FORKING_PROGRAM, engine) as script:
+        code, out, err = script.end()
+        assert (code, out, err) == (0, "[1.0, 1.0, 1.0, 1.0]\n", "")

@@ -1,0 +1,233 @@
+"""SIGINT: to the parent alone, and to every process of the terminal."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from gymcore import error
+from tests.vector import faults
+from tests.vector.fault_engines import ASYNC, engines, engines_and
+from tests.vector.faulty_envs import (
+    FAULTY_LANE,
+    NUM_ENVS,
+    actions,
+    engine_of,
+    make_engine,
+    make_fns,
+)
+from tests.vector.isolation import Script, isolated
+from tests.vector.leaks import descendants
+
+
+def interrupt_after(seconds):
+    """Send SIGINT to this process, a little later."""
+    threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+
+def check_works(envs):
+    """Check that a reset, and the steps after it, are those asked for now."""
+    resets, totals = envs.get_attr("resets"), envs.get_attr("total")
+    observations = envs.reset(seed=3)[0]
+    assert observations.tolist() == [[i, resets[i] + 1, 0, totals[i]] for i in range(NUM_ENVS)]
+    for k in (1, 2):
+        observations = envs.step(actions())[0]
+        assert observations[:, 2].tolist() == [k] * NUM_ENVS
+
+
+@engines(more=["shm-spawn", "shm-forkserver"])
+@isolated()
+def test_in_step(engine):
+    with engine_of(engine, make_fns("step", faults.pause(0.6))) as envs:
+        envs.reset()
+        envs.step(actions())
+        interrupt_after(0.2)
+        with pytest.raises(KeyboardInterrupt):
+            envs.step(actions(FAULTY_LANE))
+        check_works(envs)
+
+
+@ASYNC
+@isolated()
+def test_the_step_after_an_interrupt_is_the_one_asked_for(engine):
+    with engine_of(engine, make_fns("step", faults.pause(0.6))) as envs:
+        envs.reset()
+        interrupt_after(0.2)
+        with pytest.raises(KeyboardInterrupt):
+            envs.step(actions(FAULTY_LANE))
+        observations = envs.step(actions())[0]
+        assert observations[:, 3].tolist() == [2] * NUM_ENVS
+
+
+@engines_and("stuck", faults.STUCK)
+@isolated()
+def test_in_a_step_that_never_returns(engine, stuck):
+    envs = make_engine(engine, make_fns("step", faults.STUCK[stuck]))
+    envs.reset()
+    interrupt_after(0.2)
+    with pytest.raises(KeyboardInterrupt):
+        envs.step(actions(FAULTY_LANE))
+    envs.close(timeout=0.5)
+    assert envs.closed
+
+
+@engines_and("place", ["reset", "render", "call", "set"])
+@isolated()
+def test_elsewhere(engine, place):
+    with engine_of(engine, make_fns(place, faults.pause(0.6))) as envs:
+        envs.reset()
+        interrupt_after(0.2)
+        with pytest.raises(KeyboardInterrupt):
+            {
+                "reset": lambda: envs.reset(options={"fault": True}),
+                "render": envs.render,
+                "call": lambda: envs.call("greet"),
+                "set": lambda: envs.set_attr("mood", "bad"),
+            }[place]()
+        check_works(envs)
+
+
+@engines()
+@isolated()
+def test_in_construction(engine):
+    before = descendants()
+    interrupt_after(0.3)
+    with pytest.raises(KeyboardInterrupt):
+        make_engine(engine, make_fns("init", faults.pause(3)))
+    assert descendants() == before
+
+
+@engines()
+@isolated()
+def test_in_close(engine):
+    """The interrupted `close` has ended the workers, or the next one does."""
+    envs = make_engine(engine, make_fns("close", faults.pause(1)))
+    envs.reset()
+    interrupt_after(0.2)
+    with pytest.raises(KeyboardInterrupt):
+        envs.close()
+    envs.close()
+    assert envs.closed
+
+
+@ASYNC
+@isolated(seconds=60)
+def test_at_any_moment(engine):
+    """Interrupts spread over the instants of a step mix nothing up."""
+    rng = np.random.default_rng(1)
+    with engine_of(engine, make_fns("step", faults.pause(0.002))) as envs:
+        envs.reset()
+        for _ in range(40):
+            last, totals = envs.reset()[0], envs.get_attr("total")
+            assert last[:, 2].tolist() == [0] * NUM_ENVS
+            assert last[:, 3].tolist() == list(totals)
+            timer = threading.Timer(0.02 * rng.random(), os.kill, (os.getpid(), signal.SIGINT))
+            try:
+                timer.start()
+                while True:
+                    observations = envs.step(actions(FAULTY_LANE))[0]
+                    assert observations.tolist() == (last + [0, 0, 1, 1]).tolist()  # noqa: RUF005
+                    last = observations
+            except KeyboardInterrupt:
+                timer.join()
+
+
+@ASYNC
+@isolated(seconds=60)
+def test_at_any_moment_of_a_message(engine):
+    """A request whose message was never sent is not waited for by the worker for ever."""
+    rng = np.random.default_rng(2)
+    with engine_of(engine) as envs:
+        for k in range(40):
+            timer = threading.Timer(0.01 * rng.random(), os.kill, (os.getpid(), signal.SIGINT))
+            try:
+                timer.start()
+                while True:
+                    greetings = envs.call("greet", str(k))
+                    assert greetings == tuple(f"{k} from {i}" for i in range(NUM_ENVS))
+                    envs.set_attr("mood", "x" * 5000)
+                    assert (envs.reset()[0][:, 2] == 0).all()
+            except KeyboardInterrupt:
+                timer.join()
+        check_works(envs)
+
+
+@ASYNC
+@isolated()
+def test_other_signals_with_handlers_do_not_disturb(engine):
+    """A handler that returns lets the step go on, as PEP 475 has it."""
+    seen = []
+    signal.signal(signal.SIGUSR1, lambda *_: seen.append(time.monotonic()))
+    with engine_of(engine, make_fns("step", faults.pause(0.5))) as envs:
+        envs.reset()
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+        started = time.monotonic()
+        observations = envs.step(actions(FAULTY_LANE))[0]
+        assert observations[:, 3].tolist() == [1] * NUM_ENVS
+        assert len(seen) == 1
+        assert seen[0] - started < 0.45  # in the middle of the wait, not after it
+
+
+@engines(sync=False)
+@isolated()
+def test_workers_have_the_handlers_of_no_one_else(engine):
+    """Handlers of the parent do not run in its workers."""
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    with engine_of(engine, make_fns("step", faults.sigterm)) as envs:
+        envs.reset()
+        with pytest.raises(error.WorkerDied) as caught:
+            envs.step(actions(FAULTY_LANE))
+        assert caught.value.exit_code == -signal.SIGTERM
+
+
+PROGRAM = """
+    import sys, time
+    from tests.vector import faults
+    from tests.vector.faulty_envs import actions, make_engine, make_fns
+
+    engine, fault, how = sys.argv[1:]
+    envs = make_engine(engine, make_fns("step", getattr(faults, fault), lanes=(0, 2)))
+    envs.reset()
+    envs.step(actions())
+    print("ready", flush=True)
+    try:
+        if how == "idle":
+            time.sleep(1000)
+        envs.step(actions(0, 2))
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+        if how == "uncaught":
+            raise
+    if how == "idle":
+        print(envs.step(actions())[0][:, 3].tolist(), flush=True)
+    envs.close()
+    print("closed", flush=True)
+"""
+
+
+@engines_and(
+    "how,fault",
+    [("busy", "loop_holding_the_gil"), ("busy", "sleep"), ("idle", "sleep"), ("uncaught", "sleep")],
+    more=["shm-spawn", "shm-forkserver"],
+)
+@isolated()
+def test_key_press_in_a_terminal(engine, how, fault):
+    with Script(PROGRAM, engine, fault, how) as script:
+        assert script.line() == "ready"
+        script.below()
+        time.sleep(0.3)
+        os.killpg(script.process.pid, signal.SIGINT)
+        assert script.line() == "interrupted"
+        code, out, err = script.end()
+        if how == "uncaught":
+            assert code == -signal.SIGINT
+            assert err.count("Traceback") == 1
+        else:
+            assert (code, err) == (0, "")
+            assert out.split("\n")[-2] == "closed"
+            if how == "idle":
+                assert out.startswith("[2.0, 2.0, 2.0, 2.0]\n")
+        assert script.all_gone()
