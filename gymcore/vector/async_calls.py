@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.core import RenderFrame
-from gymcore.error import InvalidArgument
+from gymcore.error import InvalidArgument, ResetNeeded
 from gymcore.vector.async_options import checked_timeout
 from gymcore.vector.async_state import AsyncState
+from gymcore.vector.lane_states import LaneState
 from gymcore.vector.utils.arguments import lane_list
 
 # The class that these are part of; naming it here would be a circle.
@@ -25,6 +26,8 @@ _BATCH_CALLS = ("reset", "step", "close", "_setattr", "_check_spaces")
 
 class AsyncCalls(Base):
     """Methods and attributes of the environments, for `AsyncVectorEnv`."""
+
+    _ready: bool
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of every environment, or get an attribute.
@@ -127,8 +130,8 @@ class AsyncCalls(Base):
         """The seed of each environment's generator."""
         return self.get_attr("np_random_seed")
 
-    def get_state(self, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> list[Any]:
-        """Return what the environments' own `get_state` returns.
+    def get_state(self, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> list[LaneState]:
+        """Return everything that decides what environments do next.
 
         Args:
             lanes: Indices or a mask; None for all.
@@ -137,26 +140,36 @@ class AsyncCalls(Base):
             One state for each of the lanes.
 
         Raises:
-            EnvironmentFailed: An environment has no `get_state` (also an `AttributeError`).
+            StateNotSupported: An environment has no `get_state` and `set_state`, or a wrapper
+                around them that does not pickle (an `AttributeError`).
+            ResetNeeded: Before `reset`.
         """
         self._begin("get_state")
+        if not self._ready:
+            raise ResetNeeded(f"get_state: call reset() of {self} first")
         chosen = lane_list(lanes, self.num_envs)
-        self._post_calls("call", {lane: ("get_state", (), {}) for lane in chosen})
-        found = dict(zip(sorted(set(chosen)), self._call_results(None), strict=True))
-        return [found[lane] for lane in chosen]
+        self._post_calls("get_state", dict.fromkeys(chosen, ()))
+        found = dict(zip(sorted(chosen), self._call_results(None), strict=True))
+        return [
+            found[lane]._replace(observation=self._results.observation(lane)) for lane in chosen
+        ]
 
     def set_state(
-        self, state: Sequence[Any], lanes: Sequence[int] | npt.NDArray[Any] | None = None
+        self, state: Sequence[LaneState], lanes: Sequence[int] | npt.NDArray[Any] | None = None
     ) -> None:
-        """Give environments back what `get_state` returned.
+        """Let environments go on from states, which may be those of other lanes or batches.
 
         Args:
             state: One state for each of the lanes.
             lanes: Indices or a mask; None for all.
 
         Raises:
-            InvalidArgument: Not one state for each lane (a `ValueError`).
-            EnvironmentFailed: An environment has no `set_state` (also an `AttributeError`).
+            InvalidArgument: Not one state for each lane, or of environments of other wrappers (a
+                `ValueError`); nothing has changed.
+            ArgumentTypeError: What is no state (a `TypeError`); nothing has changed.
+            StateNotSupported: An environment that has no `set_state` (an `AttributeError`).
+            ResetNeeded: Some lanes of a batch that has not been reset.
+            EnvironmentFailed: The `set_state` of an environment raised.
         """
         self._begin("set_state")
         chosen = lane_list(lanes, self.num_envs)
@@ -164,11 +177,22 @@ class AsyncCalls(Base):
             raise InvalidArgument(
                 f"state: expected one for each of the {len(chosen)} lanes, got {len(state)}"
             )
-        args: dict[int, tuple[Any, ...]] = {
-            lane: ("set_state", (one,), {}) for lane, one in zip(chosen, state, strict=True)
-        }
-        self._post_calls("call", args)
+        if not self._ready and len(chosen) < self.num_envs:
+            raise ResetNeeded("set_state: expected states of all lanes, or a reset() before")
+        args = {lane: (one,) for lane, one in zip(chosen, state, strict=True)}
+        self._post_calls("check_state", args)
         self._call_results(None)
+        self._post_calls("set_state", args)
+        try:
+            self._call_results(None)
+        except Exception:
+            self._ready = False
+            raise
+        for lane, one in zip(chosen, state, strict=True):
+            self._results.store(lane, one.observation)
+            self._ended[lane] = one.ended
+            self._lost.discard(lane)
+        self._ready = True
 
 
 def check_call(name: str) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import gymcore.error
 from gymcore.core import Env
+from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env
 from gymcore.vector.workers.failures import Failure, describe_failure
 from gymcore.vector.workers.messages import MessageStream
 from gymcore.vector.workers.plan import Memory, Plan
@@ -126,6 +127,9 @@ class Worker:
             "step_lanes": self._step_lanes,
             "call": self._call,
             "set_attr": self._set_attr,
+            "get_state": self._get_state,
+            "check_state": self._check_state,
+            "set_state": self._set_state,
             "restart": self._restart,
         }
 
@@ -185,7 +189,7 @@ class Worker:
         message: dict[str, Any] = {}
         try:
             result = method(*args)
-            if result is not None and call in ("call", "set_attr"):
+            if result is not None and call in ("call", "get_state"):
                 message["result"] = result
         except _LaneError as error:
             message["failures"] = [error.failure]
@@ -284,6 +288,27 @@ class Worker:
         for lane, name, value in values:
             with self._lane(lane, "set_attr"):
                 self._envs[lane].set_wrapper_attr(name, value)
+
+    def _get_state(self, calls: list[tuple[int]]) -> list[LaneState]:
+        states = []
+        for (lane,) in calls:
+            with self._lane(lane, "get_state"):
+                env, wrappers = save_env(self._envs[lane], self._lo + lane)
+            # The parent has the observation.
+            states.append(LaneState(env, wrappers, None, *self._loop.save_lane(lane)[1:]))
+        return states
+
+    def _check_state(self, calls: list[tuple[int, LaneState]]) -> None:
+        for lane, state in calls:
+            with self._lane(lane, "set_state"):
+                check_state(self._envs[lane], state, self._lo + lane)
+
+    def _set_state(self, calls: list[tuple[int, LaneState]]) -> None:
+        for lane, state in calls:
+            with self._lane(lane, "set_state"):
+                load_env(self._envs[lane], state)
+            self._loop.load_lane(lane, tuple(state[2:]))
+        self._loop.mark_ready()
 
     @contextlib.contextmanager
     def _lane(self, lane: int, call: str) -> Any:
