@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore_ext.lane_memory import LaneMemory
+from gymcore_ext.step_arrays import StepArrays
 
 class Batch(LaneMemory):
     def __init__(
@@ -20,15 +21,7 @@ class Batch(LaneMemory):
         isa: str | None = None,
     ) -> None: ...
     @property
-    def ended(self) -> npt.NDArray[np.bool_]: ...
-    @property
-    def final_observations(self) -> npt.NDArray[np.float32]: ...
-    @property
-    def episode_returns(self) -> npt.NDArray[np.float64]: ...
-    @property
-    def episode_lengths(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def episode_times(self) -> npt.NDArray[np.float64]: ...
+    def arrays(self) -> StepArrays: ...
     def close(self) -> None: ...
     def step(
         self, actions: npt.ArrayLike
@@ -39,6 +32,18 @@ class Batch(LaneMemory):
         npt.NDArray[np.bool_],
         int,
     ]: ...
+    def step_lanes(
+        self, actions: npt.ArrayLike, lanes: npt.NDArray[np.int64]
+    ) -> tuple[
+        npt.NDArray[np.float32],
+        npt.NDArray[np.float64],
+        npt.NDArray[np.bool_],
+        npt.NDArray[np.bool_],
+        int,
+        StepArrays,
+    ]: ...
+    def checked_actions(self, actions: npt.ArrayLike, n: int) -> npt.NDArray[Any]: ...
+    def check_lanes(self, lanes: npt.NDArray[np.int64]) -> None: ...
     def step_into(
         self,
         actions: npt.ArrayLike,

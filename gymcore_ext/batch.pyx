@@ -8,12 +8,14 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memchr
 
 from gymcore_ext.actions cimport checked_actions
-from gymcore_ext.arrays cimport ArrayRing, array_pointer, check_apart
+from gymcore_ext.arrays cimport array_pointer, check_apart
 from gymcore_ext.engine cimport (
-    DISABLED, NEXT_STEP, SAME_STEP, SINGLE, STREAM_BYTES, STREAM_SIZE, advance, flag_t, kernel_t, lanes_t,
-    outputs_t, pool_free, pool_new, pool_run, pool_t, reset_lanes, roll,
+    STREAM_BYTES, STREAM_SIZE, advance, flag_t, kernel_t, lanes_t, moved, outputs_t, pool_free, pool_new, pool_run,
+    pool_t, reset_lanes, roll,
 )
-from gymcore_ext.lane_memory cimport MAX_NUMBERS, LaneMemory
+from gymcore_ext.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
+from gymcore_ext.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, STEP_LANES, LaneMemory
+from gymcore_ext.step_arrays cimport StepArrays, take_extras
 
 import os
 import time
@@ -27,6 +29,8 @@ cdef enum:
     GIL_LANES = 512
     # Lanes that a thread takes at a time: large enough to make the claim free, small enough to balance two cores.
     CHUNK = 2048
+    # Numbers of lanes for which arrays are kept: a program steps subsets of a few different sizes.
+    MOST_SUBSETS = 4
 
 # Raised in the child of a fork, where the threads of every pool are gone.
 cdef int fork_generation = 0
@@ -58,6 +62,31 @@ cdef int64_t roll_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     return roll(job.lanes, job.actions, job.out, job.steps, lo, hi)
 
 
+cdef struct subset_t:
+    lanes_t* lanes
+    const char* actions
+    int64_t action_bytes
+    outputs_t* out
+    const int64_t* indices
+
+
+cdef int64_t subset_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
+    """Step the lanes indices[lo:hi], each run of neighbours at once; results go to rows [lo, hi)."""
+    cdef subset_t* job = <subset_t*> context
+    cdef outputs_t here
+    cdef int64_t first, end, row = lo, count = 0
+    while row < hi:
+        first = job.indices[row]
+        end = row + 1
+        while end < hi and job.indices[end] == first + end - row:
+            end += 1
+        here = moved(job.out, row - first, job.lanes.kernel.observation_size)
+        count += advance(
+            job.lanes, job.actions + (row - first) * job.action_bytes, &here, first, first + end - row)
+        row = end
+    return count
+
+
 cdef void drop_pool(Batch self) noexcept:
     """Stop the threads. No method: an object whose LaneMemory could not be made has no methods of a Batch yet."""
     # In the child of a fork the pool's threads do not exist: its memory is left alone.
@@ -87,10 +116,10 @@ cdef class Batch(LaneMemory):
 
     cdef pool_t* pool
     cdef int pool_generation, num_threads
+    cdef bint reuse
     cdef tuple action_shape
-    cdef ArrayRing observations, rewards, terminated, truncated, ends, finals, returns, lengths, times
-    # Of the last step: which lanes ended, and what they ended with.
-    cdef readonly object ended, final_observations, episode_returns, episode_lengths, episode_times
+    cdef readonly StepArrays arrays
+    cdef dict subsets        # arrays for steps of fewer lanes, by their number
 
     def __cinit__(
         self, object kernel, Py_ssize_t num_envs, *, int64_t limit=0, int mode=0, int num_threads=1, bint reuse=False,
@@ -107,34 +136,25 @@ cdef class Batch(LaneMemory):
         self.action_shape = (num_envs,)
         if facts.action_size:
             self.action_shape = (num_envs, facts.action_size)
-        self.lanes.limit = <int32_t> min(limit, 0x7FFFFFFF) if limit else 0x7FFFFFFF
-        self.lanes.mode = mode
-        self._outputs(reuse)
+        self.lanes.episodes.limit = <int32_t> min(limit, 0x7FFFFFFF) if limit else 0x7FFFFFFF
+        self.lanes.episodes.mode = mode
+        self.reuse = reuse
+        self.arrays = self._arrays(num_envs)
+        self.subsets = {}
 
-    cdef _outputs(self, bint reuse):
-        cdef Py_ssize_t n = self.num_envs, size = self.lanes.kernel.observation_size
+    cdef StepArrays _arrays(self, Py_ssize_t n):
+        cdef int mode = self.lanes.episodes.mode, size = self.lanes.kernel.observation_size
         cdef tuple shape = (n, size)
-        if self.lanes.mode == SINGLE:
+        if mode == SINGLE:
             shape = (size,)
-        self.observations = ArrayRing(shape, np.float32, reuse)
-        self.rewards = ArrayRing((n,), np.float64, reuse)
-        self.terminated = ArrayRing((n,), np.bool_, reuse)
-        self.truncated = ArrayRing((n,), np.bool_, reuse)
-        if self.lanes.mode == SAME_STEP or self.statistics:
-            self.ends = ArrayRing((n,), np.bool_, reuse)
-        if self.lanes.mode == SAME_STEP:
-            self.finals = ArrayRing(shape, np.float32, reuse)
-        if self.statistics:
-            self.returns = ArrayRing((n,), np.float64, reuse)
-            self.lengths = ArrayRing((n,), np.int64, reuse)
-            self.times = ArrayRing((n,), np.float64, reuse)
+        return StepArrays(n, shape, self.reuse, mode == SAME_STEP, self.statistics)
 
     def __dealloc__(self):
         drop_pool(self)
 
     def close(self):
         """Stop the threads; every later call but `close` raises. Lane memory lives on for views of it."""
-        self._enter(False)
+        self._enter(ANY_USE)
         self.closed = True
         self.busy = False
         drop_pool(self)
@@ -149,9 +169,16 @@ cdef class Batch(LaneMemory):
 
     cdef int _check_ended(self) except -1:
         """In DISABLED mode a lane that ended must be reset before it is stepped."""
-        if self.lanes.mode != DISABLED or memchr(self.lanes.ended, 1, self.num_envs) == NULL:
+        if self.lanes.episodes.mode != DISABLED or memchr(self.lanes.episodes.ended, 1, self.num_envs) == NULL:
             return 0
-        lanes = np.flatnonzero(self._view(self.lanes.ended, cnp.NPY_BOOL, (self.num_envs,))).tolist()
+        self._refuse(np.flatnonzero(self._ended_view()))
+
+    cdef cnp.ndarray _ended_view(self):
+        return self._view(self.lanes.episodes.ended, cnp.NPY_BOOL, (self.num_envs,))
+
+    cdef int _refuse(self, cnp.ndarray ended) except -1:
+        """Raise because these lanes have ended."""
+        lanes = ended.tolist()
         shown = ", ".join(map(str, lanes[:8])) + (", ..." if len(lanes) > 8 else "")
         raise self.errors.ResetNeeded(
             f"step: {len(lanes)} of {self.num_envs} lanes ended and autoreset is disabled: reset lanes [{shown}] "
@@ -191,7 +218,7 @@ cdef class Batch(LaneMemory):
             if self.pool == NULL:
                 raise RuntimeError(f"num_threads: the system gave no {self.num_threads} threads")
         if self.statistics:
-            self.lanes.clock = time.perf_counter()
+            self.lanes.episodes.clock = time.perf_counter()
         return 0
 
     def step(self, actions):
@@ -206,52 +233,112 @@ cdef class Batch(LaneMemory):
         """
         cdef outputs_t out
         cdef cnp.ndarray checked
+        cdef StepArrays arrays = self.arrays
         cdef int64_t count
-        self._enter(True)
+        self._enter(STEP)
         try:
             checked = self._actions(actions, self.action_shape)
             self._check_ended()
             self._prepare()
-            observations = self.observations.take(<void**> &out.observations)
-            rewards = self.rewards.take(<void**> &out.rewards)
-            terminated = self.terminated.take(<void**> &out.terminated)
-            truncated = self.truncated.take(<void**> &out.truncated)
-            self._take_extras(&out)
+            observations = arrays.observations.take(<void**> &out.observations)
+            rewards = arrays.rewards.take(<void**> &out.rewards)
+            terminated = arrays.terminated.take(<void**> &out.terminated)
+            truncated = arrays.truncated.take(<void**> &out.truncated)
+            take_extras(arrays, &out)
             count = self._run(cnp.PyArray_DATA(checked), &out, 0)
         finally:
             self.busy = False
         return observations, rewards, terminated, truncated, count
 
-    cdef int _take_extras(self, outputs_t* out) except -1:
-        out.ended = NULL
-        out.final_observations = NULL
-        out.episode_returns = NULL
-        if self.ends is not None:
-            # Ours must be gone before a ring is asked, or its array would never be free.
-            self.ended = None
-            self.ended = self.ends.take(<void**> &out.ended)
-        if self.finals is not None:
-            self.final_observations = None
-            self.final_observations = self.finals.take(<void**> &out.final_observations)
-        if self.statistics:
-            self.episode_returns = self.episode_lengths = self.episode_times = None
-            self.episode_returns = self.returns.take(<void**> &out.episode_returns)
-            self.episode_lengths = self.lengths.take(<void**> &out.episode_lengths)
-            self.episode_times = self.times.take(<void**> &out.episode_times)
-        return 0
+    def step_lanes(self, actions, cnp.ndarray lanes not None):
+        """Step some lanes; the others are not touched.
+
+        Args:
+            actions: int64 [n] or float32 [n, action_size]; other integer and float types are converted.
+            lanes: int64 [n], which lanes, each at most once.
+
+        Returns:
+            As `step`, with a row for each of the lanes in their order; and the arrays that hold what episodes ended
+            with (valid until as many lanes are stepped again).
+        """
+        cdef outputs_t out
+        cdef subset_t job
+        cdef cnp.ndarray checked
+        cdef StepArrays arrays
+        cdef Py_ssize_t n
+        cdef int64_t count
+        self._enter(STEP_LANES)
+        try:
+            n = self._check_lanes(lanes)
+            checked = self._actions(actions, (n,) + self.action_shape[1:])
+            self._prepare()
+            arrays = self._arrays_for(n)
+            observations = arrays.observations.take(<void**> &out.observations)
+            rewards = arrays.rewards.take(<void**> &out.rewards)
+            terminated = arrays.terminated.take(<void**> &out.terminated)
+            truncated = arrays.truncated.take(<void**> &out.truncated)
+            take_extras(arrays, &out)
+            out.streamed = False
+            job.lanes = &self.lanes
+            job.actions = <const char*> cnp.PyArray_DATA(checked)
+            job.action_bytes = 4 * self.lanes.kernel.action_size if self.lanes.kernel.action_size else 8
+            job.out = &out
+            job.indices = <const int64_t*> cnp.PyArray_DATA(lanes)
+            if self.pool != NULL and n > CHUNK:
+                with nogil:
+                    count = pool_run(self.pool, subset_job, &job, n, CHUNK)
+            elif n < GIL_LANES:
+                count = subset_job(&job, 0, n)
+            else:
+                with nogil:
+                    count = subset_job(&job, 0, n)
+        finally:
+            self.busy = False
+        return observations, rewards, terminated, truncated, count, arrays
+
+    def checked_actions(self, actions, Py_ssize_t n):
+        """Actions of `n` lanes in the layout of the kernel, every value checked; maybe the very array."""
+        return self._actions(actions, (n,) + self.action_shape[1:])
+
+    def check_lanes(self, cnp.ndarray lanes not None):
+        """Raise unless these lanes, int64 [n], may be stepped."""
+        self._check_lanes(lanes)
+
+    cdef StepArrays _arrays_for(self, Py_ssize_t n):
+        if n == self.num_envs:
+            return self.arrays
+        if n not in self.subsets:
+            if len(self.subsets) == MOST_SUBSETS:
+                self.subsets.clear()
+            self.subsets[n] = self._arrays(n)
+        return self.subsets[n]
+
+    cdef Py_ssize_t _check_lanes(self, cnp.ndarray lanes) except -1:
+        """How many lanes these are; an index that is none, and an ended lane in DISABLED mode, are errors."""
+        cdef Py_ssize_t k, n = cnp.PyArray_SIZE(lanes)
+        cdef const int64_t* indices = <const int64_t*> array_pointer(
+            lanes, "lanes", cnp.NPY_INT64, (n,), False, self.errors)
+        for k in range(n):
+            if not 0 <= indices[k] < self.num_envs:
+                raise self.errors.InvalidArgument(f"lanes: expected indices below {self.num_envs}, got {indices[k]}")
+        if self.lanes.episodes.mode == DISABLED:
+            for k in range(n):
+                if self.lanes.episodes.ended[indices[k]]:
+                    self._refuse(lanes[self._ended_view()[lanes]])
+        return n
 
     def step_into(self, actions, observations, rewards, terminated, truncated):
         """Step every lane and write into arrays of the caller; returns how many episodes ended."""
         cdef outputs_t out
         cdef cnp.ndarray checked
         cdef int64_t count
-        self._enter(True)
+        self._enter(STEP)
         try:
             self._bind(&out, observations, rewards, terminated, truncated, (self.num_envs,))
             checked = self._actions(actions, self.action_shape)
             self._check_ended()
             self._prepare()
-            self._take_extras(&out)
+            take_extras(self.arrays, &out)
             count = self._run(cnp.PyArray_DATA(checked), &out, 0)
         finally:
             self.busy = False
@@ -281,9 +368,9 @@ cdef class Batch(LaneMemory):
         cdef cnp.ndarray checked
         cdef int64_t count, steps
         cdef tuple lead, shape
-        self._enter(True)
+        self._enter(STEP)
         try:
-            if self.lanes.mode == DISABLED:
+            if self.lanes.episodes.mode == DISABLED:
                 raise self.errors.InvalidArgument(
                     "rollout: expected autoreset_mode NEXT_STEP or SAME_STEP, got DISABLED, whose ended lanes must be "
                     "reset between steps")
@@ -295,9 +382,9 @@ cdef class Batch(LaneMemory):
             self._bind(&out, observations, rewards, terminated, truncated, lead)
             out.ended = NULL
             out.final_observations = NULL
-            out.episode_returns = NULL
+            out.reports.returns = NULL
             if final_observations is not None:
-                if self.lanes.mode != SAME_STEP:
+                if self.lanes.episodes.mode != SAME_STEP:
                     raise self.errors.InvalidArgument(
                         "final_observations: only same-step autoreset replaces final observations")
                 out.final_observations = <float*> array_pointer(
@@ -325,16 +412,16 @@ cdef class Batch(LaneMemory):
         cdef outputs_t out
         cdef double reward
         cdef uint8_t terminated, truncated
-        self._enter(True)
+        self._enter(STEP)
         try:
-            observation = self.observations.take(<void**> &out.observations)
+            observation = self.arrays.observations.take(<void**> &out.observations)
             out.streamed = False
             out.rewards = &reward
             out.terminated = &terminated
             out.truncated = &truncated
             out.ended = NULL
             out.final_observations = NULL
-            out.episode_returns = NULL
+            out.reports.returns = NULL
             advance(&self.lanes, action, &out, 0, 1)
         finally:
             self.busy = False
@@ -359,7 +446,7 @@ cdef class Batch(LaneMemory):
         cdef int64_t count, k
         for k in range(facts.bound_count):
             limits[k] = facts.bound_defaults[k] if bounds is None else bounds[k]
-        self._enter(False)
+        self._enter(ANY_USE)
         try:
             if self.closed:
                 raise self.errors.ClosedEnvironmentError("the environment was closed; make a new one")
@@ -371,7 +458,7 @@ cdef class Batch(LaneMemory):
                 array_pointer(mask, "mask", cnp.NPY_BOOL, (self.num_envs,), False, self.errors)
                 chosen = np.flatnonzero(mask).astype(np.int64, copy=False)
             count = cnp.PyArray_SIZE(chosen)
-            array = self.observations.take(<void**> &observations)
+            array = self.arrays.observations.take(<void**> &observations)
             self._prepare()
             with nogil:
                 reset_lanes(&self.lanes, limits, <const int64_t*> cnp.PyArray_DATA(chosen), count)
@@ -393,7 +480,7 @@ cdef class Batch(LaneMemory):
         cdef flag_t* terminated
         cdef int64_t step, steps = np.shape(actions)[0], n = self.num_envs
         cdef int64_t stride = n * (4 * self.lanes.kernel.action_size if self.lanes.kernel.action_size else 8)
-        self._enter(True)
+        self._enter(STEP)
         try:
             flags = np.empty(n, np.bool_)
             self._bind(&out, observations, rewards, flags, flags.copy(), (n,))

@@ -7,6 +7,8 @@ reset: cheaper than leaving them out of the vector loop.
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from gymcore_ext.episodes cimport NEXT_STEP, SAME_STEP, begin_episode, episodes_t, report_episode, reports_t
+
 
 cdef extern from "kernel.h":
     const char* KERNEL_CAPSULE "GYMCORE_KERNEL_CAPSULE"
@@ -54,10 +56,6 @@ cdef extern from "kernel.h":
     uint64_t rng_next64 "gymcore_rng_next64"(rng_t* rng) noexcept nogil
     uint32_t rng_next32 "gymcore_rng_next32"(rng_t* rng) noexcept nogil
     double rng_double "gymcore_rng_double"(rng_t* rng) noexcept nogil
-
-
-cdef extern from "lane_math.h":
-    double round_half_even "gymcore_round"(double x) noexcept nogil
 
 
 cdef extern from "platform.h":
@@ -108,13 +106,6 @@ cdef enum:
     STREAM_SIZE = 16
     STREAM_BYTES = 8 << 20
 
-# What happens to a lane after it ended. SINGLE leaves everything to the caller: the batch of one behind `make`.
-cdef enum:
-    NEXT_STEP = 0
-    SAME_STEP = 1
-    DISABLED = 2
-    SINGLE = 3
-
 
 ctypedef struct lanes_t:
     const kernel_t* kernel
@@ -122,14 +113,8 @@ ctypedef struct lanes_t:
     const lifecycle_t* lifecycle
     columns_t columns
     rng_t* rngs
-    uint8_t* ended           # the lane's last step ended its episode
-    int32_t* elapsed         # steps of the episode
-    double* returns          # sum of the episode's rewards
-    double* started          # clock at the episode's start, or NULL
-    double clock             # seconds; what `started` is measured against
-    int32_t limit            # steps of an episode; the largest number is none
+    episodes_t episodes
     int64_t num_envs
-    int mode
 
 
 ctypedef struct outputs_t:
@@ -140,24 +125,35 @@ ctypedef struct outputs_t:
     uint8_t* truncated
     uint8_t* ended             # which lanes ended in this step, before any reset; or NULL
     float* final_observations  # SAME_STEP: last observations of ended lanes, zero elsewhere; or NULL
-    double* episode_returns    # of lanes that ended in this step, zero elsewhere; these three or NULL
-    int64_t* episode_lengths
-    double* episode_times
+    reports_t reports          # of lanes that ended in this step, zero elsewhere; or NULL
+
+
+cdef inline outputs_t moved(const outputs_t* out, int64_t rows, int64_t size) noexcept nogil:
+    """Outputs whose row i is row i + rows of these; `size` numbers an observation."""
+    cdef outputs_t here = out[0]
+    here.observations += rows * size
+    here.rewards += rows
+    here.terminated += rows
+    here.truncated += rows
+    if here.ended != NULL:
+        here.ended += rows
+    if here.final_observations != NULL:
+        here.final_observations += rows * size
+    if here.reports.returns != NULL:
+        here.reports.returns += rows
+        here.reports.lengths += rows
+        here.reports.times += rows
+    return here
 
 
 cdef inline void reset_lanes(
     const lanes_t* self, const double* bounds, const int64_t* lanes, int64_t count
 ) noexcept nogil:
     """Begin a new episode in each of the lanes."""
-    cdef int64_t k, i
+    cdef int64_t k
     self.kernel.reset(&self.columns, self.rngs, bounds, lanes, count)
     for k in range(count):
-        i = lanes[k]
-        self.ended[i] = 0
-        self.elapsed[i] = 0
-        self.returns[i] = 0.0
-        if self.started != NULL:
-            self.started[i] = self.clock
+        begin_episode(&self.episodes, lanes[k])
 
 
 cdef inline int64_t advance_block(
@@ -168,8 +164,9 @@ cdef inline int64_t advance_block(
     cdef flag_t ends[BLOCK]
     cdef int64_t pending = 0, count, k, i
     cdef int size = self.kernel.observation_size
-    if self.mode == NEXT_STEP:
-        pending = flagged(self.ended, lo, hi, lanes)
+    cdef const episodes_t* episodes = &self.episodes
+    if episodes.mode == NEXT_STEP:
+        pending = flagged(episodes.ended, lo, hi, lanes)
         # Streams of a large batch lie in main memory: ask for those needed below, physics takes longer than they do.
         for k in range(pending):
             prefetch(&self.rngs[lanes[k]].state_high)
@@ -179,39 +176,35 @@ cdef inline int64_t advance_block(
     else:
         self.loops.step_varied(&self.columns, actions, out.rewards, ends - lo, lo, hi)
     count = self.lifecycle.count_step(
-        out.rewards, ends, out.terminated, out.truncated, self.ended, self.elapsed, self.returns, self.limit,
-        lo, hi)
+        out.rewards, ends, out.terminated, out.truncated, episodes.ended, episodes.elapsed, episodes.returns,
+        episodes.limit, lo, hi)
 
     if pending:
         for k in range(pending):
             i = lanes[k]
-            count -= self.ended[i]
+            count -= episodes.ended[i]
             out.rewards[i] = 0.0
             out.terminated[i] = 0
             out.truncated[i] = 0
         reset_lanes(self, self.kernel.bound_defaults, lanes, pending)
 
     if out.ended != NULL:
-        memcpy(out.ended + lo, self.ended + lo, hi - lo)
-    if out.episode_returns != NULL:
-        memset(out.episode_returns + lo, 0, (hi - lo) * sizeof(double))
-        memset(out.episode_lengths + lo, 0, (hi - lo) * sizeof(int64_t))
-        memset(out.episode_times + lo, 0, (hi - lo) * sizeof(double))
+        memcpy(out.ended + lo, episodes.ended + lo, hi - lo)
+    if out.reports.returns != NULL:
+        memset(out.reports.returns + lo, 0, (hi - lo) * sizeof(double))
+        memset(out.reports.lengths + lo, 0, (hi - lo) * sizeof(int64_t))
+        memset(out.reports.times + lo, 0, (hi - lo) * sizeof(double))
     if out.final_observations != NULL:
         memset(out.final_observations + lo * size, 0, (hi - lo) * size * sizeof(float))
-    if count and (self.mode == SAME_STEP or out.episode_returns != NULL):
-        count = flagged(self.ended, lo, hi, lanes)
-        for k in range(count if self.mode == SAME_STEP else 0):
+    if count and (episodes.mode == SAME_STEP or out.reports.returns != NULL):
+        count = flagged(episodes.ended, lo, hi, lanes)
+        for k in range(count if episodes.mode == SAME_STEP else 0):
             prefetch(&self.rngs[lanes[k]].state_high)
             prefetch(&self.rngs[lanes[k]].uinteger)
-        if out.episode_returns != NULL:
+        if out.reports.returns != NULL:
             for k in range(count):
-                i = lanes[k]
-                out.episode_returns[i] = self.returns[i]
-                out.episode_lengths[i] = self.elapsed[i]
-                # To the microsecond, as users of the wrapper see it.
-                out.episode_times[i] = round_half_even((self.clock - self.started[i]) * 1e6) / 1e6
-        if self.mode == SAME_STEP:
+                report_episode(episodes, &out.reports, lanes[k], lanes[k])
+        if episodes.mode == SAME_STEP:
             if out.final_observations != NULL:
                 self.kernel.observe_lanes(&self.columns, out.final_observations, lanes, count)
             reset_lanes(self, self.kernel.bound_defaults, lanes, count)
@@ -229,9 +222,9 @@ cdef inline void prefetch_block(
     cdef int k
     for k in range(self.kernel.state_count):
         prefetch_range(self.columns.state[k] + lo, 8 * n)
-    prefetch_range(self.returns + lo, 8 * n)
-    prefetch_range(self.elapsed + lo, 4 * n)
-    prefetch_range(self.ended + lo, n)
+    prefetch_range(self.episodes.returns + lo, 8 * n)
+    prefetch_range(self.episodes.elapsed + lo, 4 * n)
+    prefetch_range(self.episodes.ended + lo, n)
     prefetch_range(<const char*> actions + action_bytes * lo, action_bytes * n)
     if not out.streamed:
         prefetch_range(out.observations + size * lo, 4 * size * n)
@@ -289,9 +282,7 @@ cdef inline int64_t roll(
     cdef outputs_t here
     here.streamed = out.streamed
     here.ended = NULL
-    here.episode_returns = NULL
-    here.episode_lengths = NULL
-    here.episode_times = NULL
+    here.reports.returns = NULL
     while block < hi:
         for step in range(steps):
             here.observations = out.observations + step * width * size

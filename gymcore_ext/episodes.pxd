@@ -3,7 +3,7 @@
 The compiled physics (engine.pxd) and the environments written in Python (row_loop.pyx) count with the same code. Which
 lanes are reset when is decided by the mode, the same way in both:
 
-    NEXT_STEP   a lane whose `ended` is set begins a new episode instead of being stepped: reward 0, no flags, not counted
+    NEXT_STEP   a lane whose `ended` is set begins a new one instead of being stepped: reward 0, no flags, not counted
     SAME_STEP   a lane that has ended is reported, and begins a new one within the step: its `ended` is never seen set
     DISABLED    a lane whose `ended` is set must not be stepped
 """

@@ -113,15 +113,15 @@ cdef class LaneMemory:
         for k in range(facts.state_count):
             self.columns[k] = <double*> place
             place += 8 * n
-        self.lanes.returns = <double*> place
+        self.lanes.episodes.returns = <double*> place
         place += 8 * n
         if self.statistics:
-            self.lanes.started = <double*> place
+            self.lanes.episodes.started = <double*> place
             place += 8 * n
         self.lanes.rngs = <rng_t*> place
         place += sizeof(rng_t) * n
-        self.lanes.elapsed = <int32_t*> place
-        self.lanes.ended = <uint8_t*> (place + 4 * n)
+        self.lanes.episodes.elapsed = <int32_t*> place
+        self.lanes.episodes.ended = <uint8_t*> (place + 4 * n)
         for k in range(facts.parameter_count):
             self.shared[k] = facts.parameter_defaults[k]
             self.columns[facts.state_count + k] = &self.shared[k]
@@ -140,15 +140,18 @@ cdef class LaneMemory:
 
     # --- one caller at a time -------------------------------------------------------------------------------------
 
-    cdef int _enter(self, bint needs_reset) except -1:
+    cdef int _enter(self, int use) except -1:
         """Claim the batch for one call. Between this and `busy = False` nothing may raise without lowering it."""
         if self.busy:
             raise self.errors.ConcurrentUseError("this batch is being stepped by another thread; use one at a time")
-        if needs_reset:
+        if use != ANY_USE:
             if self.closed:
                 raise self.errors.ClosedEnvironmentError("the environment was closed; make a new one")
             if not self.ready:
                 raise self.errors.ResetNeeded("step: expected reset() before the first step()")
+            if self.held and use == STEP:
+                raise self.errors.AlreadyPendingCallError(
+                    f"Calling `step` while {self.held} environments are being stepped; call `recv` first.", "step")
         self.busy = True
         return 0
 
@@ -161,14 +164,14 @@ cdef class LaneMemory:
         if not 0 <= lo <= hi <= self.num_envs:
             raise IndexError(f"lanes [{lo}, {hi}) are not in [0, {self.num_envs})")
         words = np.frombuffer(bytearray(int(entropy).to_bytes(4 * count + 4, "little")), np.uint32)
-        self._enter(False)
+        self._enter(ANY_USE)
         with nogil:
             rng_seed_range(self.lanes.rngs + lo, hi - lo, &words[0], count)
         self.busy = False
 
     def claim(self):
         """Keep other callers out while Python writes to views; pair it with `release`."""
-        self._enter(False)
+        self._enter(ANY_USE)
 
     def release(self):
         """End what `claim` began."""
@@ -182,9 +185,13 @@ cdef class LaneMemory:
         """
         cdef cnp.ndarray started
         if self.statistics and (lanes is not None or not self.ready):
-            started = self._view(self.lanes.started, cnp.NPY_FLOAT64, (self.num_envs,))
+            started = self._view(self.lanes.episodes.started, cnp.NPY_FLOAT64, (self.num_envs,))
             started[slice(None) if lanes is None else lanes] = time.perf_counter()
         self.ready = True
+
+    def hold(self, Py_ssize_t count):
+        """Refuse to step all lanes while `count` of them wait for `step_lanes`; 0 for none."""
+        self.held = count
 
     def forget(self):
         """Want a reset before the next step, as a new batch does."""
@@ -225,9 +232,9 @@ cdef class LaneMemory:
     def view_lifecycle(self):
         """Views [num_envs]: ended (bool), elapsed (int32), returns (float64)."""
         return (
-            self._view(self.lanes.ended, cnp.NPY_BOOL, (self.num_envs,)),
-            self._view(self.lanes.elapsed, cnp.NPY_INT32, (self.num_envs,)),
-            self._view(self.lanes.returns, cnp.NPY_FLOAT64, (self.num_envs,)),
+            self._view(self.lanes.episodes.ended, cnp.NPY_BOOL, (self.num_envs,)),
+            self._view(self.lanes.episodes.elapsed, cnp.NPY_INT32, (self.num_envs,)),
+            self._view(self.lanes.episodes.returns, cnp.NPY_FLOAT64, (self.num_envs,)),
         )
 
     def generator(self, Py_ssize_t lane):
@@ -252,7 +259,7 @@ cdef class LaneMemory:
         cdef double* data = <double*> array_pointer(
             values, "parameters", cnp.NPY_FLOAT64, (facts.parameter_count, width), False, self.errors)
         cdef int k
-        self._enter(False)
+        self._enter(ANY_USE)
         try:
             if shared:
                 place = self.shared

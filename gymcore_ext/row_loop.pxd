@@ -24,6 +24,7 @@ cdef class RowLoop:
     cdef bint resetting
     cdef object infos
 
+    cdef int check_lanes(self, list lanes) except -1
     cdef int enter(self, list lanes) except -1
     cdef int fail(self, object problem) except -1
     cdef Outputs outputs_for(self, list lanes)

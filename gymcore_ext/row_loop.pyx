@@ -67,11 +67,11 @@ cdef class RowLoop:
     thread at a time may use a loop.
     """
 
-    def __init__(
+    def __cinit__(
         self, list envs not None, Rows rows, *, int mode, Py_ssize_t first=0, num_envs=None, Rows final_rows=None,
         rewards=None, terminated=None, truncated=None, statistics=None, slots=None, add_info=None, errors,
     ):
-        cdef Py_ssize_t count = len(envs), wanted
+        cdef Py_ssize_t count = len(envs)
         if count < 1:
             raise errors.InvalidArgument("envs: expected at least one environment, got none")
         if mode not in (NEXT_STEP, SAME_STEP, DISABLED):
@@ -103,10 +103,9 @@ cdef class RowLoop:
                 raise errors.InvalidArgument(f"rows: expected {self.num_envs} rows, got {room.n}")
         self.subsets = {}
         self.failed_lane = -1
+        self.memory = PyMem_RawCalloc(count, 2 * sizeof(double) + sizeof(int32_t) + 1)
         if self.memory == NULL:
-            self.memory = PyMem_RawCalloc(count, 2 * sizeof(double) + sizeof(int32_t) + 1)
-            if self.memory == NULL:
-                raise MemoryError()
+            raise MemoryError()
         self.episodes.returns = <double*> self.memory
         self.episodes.started = self.episodes.returns + count
         self.episodes.elapsed = <int32_t*> (self.episodes.started + count)
@@ -125,19 +124,23 @@ cdef class RowLoop:
 
     cdef int enter(self, list lanes) except -1:
         """Claim the loop for one call. Between this and `busy = False` nothing may raise without lowering it."""
-        cdef Py_ssize_t lane
         if self.busy:
             raise self.errors.ConcurrentUseError(
                 "these environments are being stepped by another thread, or by one of themselves; use one at a time")
         if len(self.envs) != self.count:
             raise self.errors.InvalidArgument(f"envs: expected {self.count} environments, got {len(self.envs)}")
+        self.check_lanes(lanes)
+        self.lane = -1
+        self.infos = {}
+        self.busy = True
+        return 0
+
+    cdef int check_lanes(self, list lanes) except -1:
+        cdef Py_ssize_t lane
         if lanes is not None:
             for lane in lanes:
                 if not 0 <= lane < self.count:
                     raise IndexError(f"lane {lane} is not in [0, {self.count})")
-        self.lane = -1
-        self.infos = {}
-        self.busy = True
         return 0
 
     cdef int fail(self, object problem) except -1:
@@ -297,6 +300,7 @@ cdef class RowLoop:
 
     def check_ended(self, list lanes=None):
         """Without autoreset: raise `ResetNeeded` if an episode has ended in one of these lanes (None: of all)."""
+        self.check_lanes(lanes)
         if self.mode != DISABLED or memchr(self.episodes.ended, 1, self.count) == NULL:
             return
         ended = [
@@ -406,12 +410,17 @@ cdef class RowLoop:
     # --- saving and restoring -------------------------------------------------------------------------------------
 
     def save_lane(self, Py_ssize_t lane):
-        """What the loop knows of a lane: its last observation (without slots), ended, elapsed steps, return."""
+        """What the loop knows of a lane: its last observation (None if slots have it), ended, elapsed steps, return."""
+        cdef Rows rows = self.outputs.rows
         if not 0 <= lane < self.count:
             raise IndexError(f"lane {lane} is not in [0, {self.count})")
+        observation = None
+        if self.last is not None:
+            observation = apart(self.last[lane])
+        elif rows is not None:
+            observation = apart(rows.read(self.first + lane))
         return (
-            None if self.last is None else apart(self.last[lane]), bool(self.episodes.ended[lane]),
-            self.episodes.elapsed[lane], self.episodes.returns[lane])
+            observation, bool(self.episodes.ended[lane]), self.episodes.elapsed[lane], self.episodes.returns[lane])
 
     def load_lane(self, Py_ssize_t lane, tuple saved not None):
         """Take back what `save_lane` gave; the episode's clock starts anew."""
@@ -425,6 +434,8 @@ cdef class RowLoop:
         self.episodes.returns[lane] = returns
         if self.last is not None:
             self.last[lane] = apart(observation)
+        elif self.outputs.rows is not None:
+            self.outputs.rows.write_row(self.first + lane, observation)
 
     def mark_ready(self):
         """Allow steps: the caller has brought every lane into a state of its own."""

@@ -2,7 +2,15 @@ from collections.abc import Sequence
 from typing import Any
 
 class Rows:
-    def __init__(self, layout: tuple[Any, ...], n: int, *, reuse: bool = False) -> None: ...
+    def __init__(
+        self,
+        layout: tuple[Any, ...],
+        n: int,
+        *,
+        reuse: bool = False,
+        memory: Any = None,
+        offset: int = 0,
+    ) -> None: ...
     @staticmethod
     def over(layout: tuple[Any, ...], n: int, memory: Any, offset: int = 0) -> Rows: ...
     @staticmethod

@@ -65,17 +65,39 @@ cdef class Rows:
         layout: what an element is made of.
         n: how many there are.
         reuse: whether every batch is the same arrays, instead of arrays that the caller may keep for ever.
+        memory: a writable buffer to use instead of memory of their own; see `over`.
+        offset: where in it they begin.
     """
 
-    def __init__(self, object layout, Py_ssize_t n, *, bint reuse=False):
-        self._shape_up(layout, n, reuse, "value")
-        if self.kind == ARRAY:
+    def __cinit__(self, object layout, Py_ssize_t n, *, bint reuse=False, object memory=None, Py_ssize_t offset=0):
+        cdef Rows part
+        self.fixed = memory is not None
+        self._shape_up(layout, n, reuse or self.fixed)
+        if self.kind == TUPLE or self.kind == DICT:
+            self.parts = []
+            for part_layout in parts_of(layout):
+                self.parts.append(Rows(part_layout, n, reuse=reuse, memory=memory, offset=offset))
+                offset += Rows.nbytes(part_layout, n) if self.fixed else 0
+            self.has_objects = any([part.has_objects for part in self.parts])
+        elif self.kind == OBJECTS:
+            self.objects = [None] * n if self.fixed else None
+            self.has_objects = True
+        elif self.fixed:
+            self._lay_over(memory, offset)
+        else:
             self.ring = ArrayRing((n, *self.shape), self.dtype, reuse)
-        elif self.kind != OBJECTS:
-            self.parts = [Rows(part, n, reuse=reuse) for part in parts_of(layout)]
-        self._name_parts()
+        self._take_path("observation")
 
-    def _shape_up(self, layout, Py_ssize_t n, bint reuse, str path):
+    def _lay_over(self, memory, Py_ssize_t offset):
+        cdef Py_ssize_t count = self.n * self.row_bytes
+        # frombuffer takes no empty piece.
+        flat = np.frombuffer(memory, np.uint8, count, offset) if count else np.empty(0, np.uint8)
+        if not flat.flags.writeable:
+            raise ValueError("memory: expected a writable buffer, got a read-only one")
+        self.array = flat.view(self.dtype).reshape((self.n, *self.shape))
+        self.data = <char*> cnp.PyArray_DATA(self.array)
+
+    def _shape_up(self, layout, Py_ssize_t n, bint reuse):
         cdef int axis
         if n < 0:
             raise ValueError(f"n: expected at least 0, got {n}")
@@ -84,7 +106,6 @@ cdef class Rows:
         self.layout = layout
         self.n = n
         self.reuse = reuse
-        self.path = path
         self.kind = KINDS[layout[0]]
         if self.kind == ARRAY:
             self.dtype = np.dtype(layout[1])
@@ -104,12 +125,6 @@ cdef class Rows:
                 raise ValueError(f"layout: expected a layout for each of the keys {self.keys}, got {len(layout[2])}")
         elif self.kind == OBJECTS:
             self.finish = layout[1]
-            self.has_objects = True
-
-    def _name_parts(self):
-        if self.parts is not None:
-            self.has_objects = any([part.has_objects for part in self.parts])
-            self._take_path(self.path)
 
     def _take_path(self, str path):
         cdef Rows part
@@ -126,26 +141,7 @@ cdef class Rows:
         Raises:
             ValueError: the buffer is too small or read-only.
         """
-        cdef Rows self = Rows.__new__(Rows)
-        self._shape_up(layout, n, True, "value")
-        self.fixed = True
-        if self.kind == ARRAY:
-            count = n * self.row_bytes
-            # frombuffer takes no empty piece.
-            flat = np.frombuffer(memory, np.uint8, count, offset) if count else np.empty(0, np.uint8)
-            if not flat.flags.writeable:
-                raise ValueError("memory: expected a writable buffer, got a read-only one")
-            self.array = flat.view(self.dtype).reshape((n, *self.shape))
-            self.data = <char*> cnp.PyArray_DATA(self.array)
-        elif self.kind == OBJECTS:
-            self.objects = [None] * n
-        else:
-            self.parts = []
-            for part in parts_of(layout):
-                self.parts.append(Rows.over(part, n, memory, offset))
-                offset += Rows.nbytes(part, n)
-        self._name_parts()
-        return self
+        return Rows(layout, n, memory=memory, offset=offset)
 
     @staticmethod
     def nbytes(object layout, Py_ssize_t n):
@@ -293,6 +289,8 @@ cdef class Rows:
             memcpy(
                 self.data + row * self.row_bytes, source.data + source_row * source.row_bytes, count * self.row_bytes)
         elif self.kind == OBJECTS:
+            if self.objects is None or source.objects is None:
+                raise RuntimeError("copy: expected begin() of both first")
             self.objects[row:row + count] = source.objects[source_row:source_row + count]
         else:
             if len(self.parts) != len(source.parts) or self.keys != source.keys:
@@ -343,6 +341,8 @@ cdef class Rows:
                 return cnp.PyArray_ToScalar(self.data + row * self.row_bytes, self.array)
             return self.array[row].copy()
         if self.kind == OBJECTS:
+            if self.objects is None:
+                raise RuntimeError("read: expected begin() first")
             return self.objects[row]
         if self.kind == TUPLE:
             return tuple([part.read(row) for part in self.parts])
@@ -358,7 +358,7 @@ cdef class Rows:
     cdef list objects_at(self, Py_ssize_t row, list found):
         cdef Rows part
         if self.kind == OBJECTS:
-            found.append(self.objects[row])
+            found.append(self.read(row))
         elif self.parts is not None:
             for part in self.parts:
                 if part.has_objects:
@@ -401,16 +401,13 @@ def rows_of(object layout, object batch, Py_ssize_t n):
         TypeError: what cannot be iterated over.
     """
     cdef list found, columns
-    cdef Py_ssize_t k
+    # Indices are objects here, for those that are numbers are not checked against the length.
     if layout[0] == "tuple":
-        parts = layout[1]
-        columns = [rows_of(parts[k], batch[k], n) for k in range(len(parts))]
+        columns = [rows_of(part, batch[<object> k], n) for k, part in enumerate(layout[1])]
         return list(zip(*columns)) if columns else [()] * n
     if layout[0] == "dict":
-        keys = layout[1]
-        parts = layout[2]
-        columns = [rows_of(parts[k], batch[keys[k]], n) for k in range(len(parts))]
-        return [dict(zip(keys, row)) for row in zip(*columns)] if columns else [{} for k in range(n)]
+        columns = [rows_of(part, batch[key], n) for key, part in zip(layout[1], layout[2])]
+        return [dict(zip(layout[1], row)) for row in zip(*columns)] if columns else [{} for _ in range(n)]
     if cnp.PyArray_CheckExact(batch) and cnp.PyArray_NDIM(<cnp.ndarray> batch) == 1:
         found = scalars(<cnp.ndarray> batch)
     else:

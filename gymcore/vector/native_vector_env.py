@@ -12,11 +12,17 @@ import numpy.typing as npt
 from gymcore import error, logger
 from gymcore.envs.native_state import lane_indices, load_lanes, save_lanes
 from gymcore.utils import seeding
-from gymcore.vector.engine_options import positive, thread_count
+from gymcore.vector.engine_options import (
+    check_worker_options,
+    positive,
+    received_rows,
+    thread_count,
+)
 from gymcore.vector.native_lanes import call_lanes, set_lanes
 from gymcore.vector.native_pictures import Pictures
 from gymcore.vector.native_rollout import Rollout, rollout_arrays
 from gymcore.vector.native_seeds import LaneSeeds
+from gymcore.vector.partial_batches import Lanes, PartialBatches, StepResult
 from gymcore.vector.utils.arguments import seeds_per_env, split_reset_mask
 from gymcore.vector.utils.batch_spaces import batch_space
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
@@ -24,6 +30,7 @@ from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 if TYPE_CHECKING:
     from gymcore.envs.native import NativeEnv
     from gymcore.spaces import Space
+    from gymcore_ext.step_arrays import StepArrays
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -36,7 +43,7 @@ _MODES = {AutoresetMode.NEXT_STEP: 0, AutoresetMode.SAME_STEP: 1, AutoresetMode.
 _MOST_LANES, _MOST_STEPS = 2**40, 2**31 - 1
 
 
-class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]]):
+class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]]):
     """Steps a batch of compiled environments in one call, without Python objects per lane.
 
     Lane `i` of `reset(seed=s)` is what `make(id).reset(seed=s + i)` is, bit for bit, at any batch
@@ -72,6 +79,9 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         num_threads: int | None = None,
         copy: bool = True,
         episode_statistics: bool = False,
+        num_workers: int | None = None,
+        batch_size: int | None = None,
+        on_worker_death: str = "raise",
         **parameters: Any,
     ) -> None:
         """Make the batch.
@@ -87,6 +97,9 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             copy: whether returned arrays are the caller's to keep.
             episode_statistics: report ended episodes in `info["episode"]`, as
                 `wrappers.vector.RecordEpisodeStatistics` does: "r", "l" and "t" (s).
+            num_workers: for `AsyncVectorEnv`, without effect here: programs change engines.
+            batch_size: how many results `recv` returns; None for all.
+            on_worker_death: for `AsyncVectorEnv`.
             **parameters: physics parameters of the environment, each one value or one a lane.
 
         Raises:
@@ -97,6 +110,8 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.copy = copy
         self.num_threads = thread_count(num_threads, self.num_envs)
+        check_worker_options(num_workers, on_worker_death)
+        rows = received_rows(batch_size, self.num_envs)
         self.max_episode_steps = (
             None
             if max_episode_steps in (None, -1)
@@ -121,6 +136,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         self._last_actions: npt.NDArray[Any] | None = None
         self._pictures = Pictures()
         self._make_batch()
+        self._start_partial(rows)
 
         single = self.env_class()
         self.single_observation_space = single.observation_space
@@ -180,6 +196,8 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             raise error.ClosedEnvironmentError(f"{self} was closed; make a new one")
         env_options, mask = split_reset_mask(options, self.num_envs)
         bounds = self.env_class.reset_bounds(env_options)
+        if mask is not None and not mask.all():
+            self._check_none_sent("reset")
         if mask is not None and not self._batch.is_ready and not mask.all():
             raise error.ResetNeeded(
                 "options['reset_mask']: the first reset must include every lane, got a mask "
@@ -192,6 +210,8 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         else:
             self._seeds.seed_lanes(seeds_per_env(seed, self.num_envs), mask)
         observations = self._batch.reset(mask, bounds)
+        if self._sent_count or self._received is not None:
+            self._forget_sent()
         if self.render_mode is not None:
             self._last_actions = None
             if self.render_mode == "human":
@@ -199,13 +219,15 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         return observations, {}
 
     def step(
-        self, actions: npt.NDArray[Any]
+        self, actions: npt.NDArray[Any], env_ids: Sequence[int] | npt.NDArray[Any] | None = None
     ) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
-        """Step every lane.
+        """Step every lane, or some of them.
 
         Args:
             actions: int64 [num_envs] or float32 [num_envs, size]; other integers and floats are
                 converted. Values outside a continuous action space are clipped by the physics.
+            env_ids: lanes to step, indices or a mask; None for all. Actions and results have a row
+                for each of them, in this order, and `infos["env_id"]` int64 names them.
 
         Returns:
             observations float32 [num_envs, size], rewards float64 [num_envs], terminated and
@@ -219,8 +241,10 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             ClosedEnvironmentError: after close.
             ConcurrentUseError: another thread is stepping this environment.
         """
+        if env_ids is not None:
+            return self._step_some(actions, env_ids)
         observations, rewards, terminated, truncated, ended = self._batch.step(actions)
-        infos = self._infos() if ended and self._reports else {}
+        infos = self._infos(self._batch.arrays) if ended and self._reports else {}
         if self.render_mode is not None:
             self._acted(actions)
         return observations, rewards, terminated, truncated, infos
@@ -247,7 +271,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             The infos that `step` would return.
         """
         ended = self._batch.step_into(actions, observations, rewards, terminated, truncated)
-        infos = self._infos() if ended and self._reports else {}
+        infos = self._infos(self._batch.arrays) if ended and self._reports else {}
         if self.render_mode is not None:
             self._acted(actions)
         return infos
@@ -294,23 +318,52 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         self._batch.rollout(actions, *arrays)
         return arrays
 
-    def _infos(self) -> dict[str, Any]:
+    def _infos(self, arrays: StepArrays) -> dict[str, Any]:
         """The infos of a step in which episodes ended, as Gymnasium lays them out."""
-        batch = self._batch
         infos: dict[str, Any] = {}
         if self._same_step:
-            infos["final_obs"] = batch.final_observations
-            infos["_final_obs"] = batch.ended
+            infos["final_obs"] = arrays.final_observations
+            infos["_final_obs"] = arrays.ended
             infos["final_info"] = {}
-            infos["_final_info"] = batch.ended
+            infos["_final_info"] = arrays.ended
         if self.episode_statistics:
             infos["episode"] = {
-                "r": batch.episode_returns,
-                "l": batch.episode_lengths,
-                "t": batch.episode_times,
+                "r": arrays.episode_returns,
+                "l": arrays.episode_lengths,
+                "t": arrays.episode_times,
             }
-            infos["_episode"] = batch.ended
+            infos["_episode"] = arrays.ended
         return infos
+
+    # --- partial batches -----------------------------------------------------------------------
+
+    def _check_steppable(self, lanes: Lanes | None) -> None:
+        if self.closed:
+            raise error.ClosedEnvironmentError(f"{self} was closed; make a new one")
+        if not self._batch.is_ready:
+            raise error.ResetNeeded("step: expected reset() before the first step()")
+        if lanes is not None:
+            self._batch.check_lanes(lanes)
+
+    def _note_sent(self, count: int) -> None:
+        self._batch.hold(count)  # `step` asks nobody else
+
+    def _single_actions(self, actions: Any, count: int) -> npt.NDArray[Any]:
+        checked: npt.NDArray[Any] = self._batch.checked_actions(actions, count)
+        return checked
+
+    def _step_lanes(self, actions: npt.NDArray[Any], lanes: Lanes) -> StepResult:
+        results = self._batch.step_lanes(actions, lanes)
+        observations, rewards, terminated, truncated, ended, arrays = results
+        infos = self._infos(arrays) if ended and self._reports else {}
+        infos["env_id"] = lanes.copy()
+        if self.render_mode is not None:
+            whole = np.zeros((self.num_envs, *actions.shape[1:]), actions.dtype)
+            if self._last_actions is not None:
+                whole[:] = self._last_actions
+            whole[lanes] = actions
+            self._acted(whole)
+        return observations, rewards, terminated, truncated, infos
 
     # --- random streams ------------------------------------------------------------------------
 
@@ -377,6 +430,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         Raises:
             InvalidArgument: records of another environment, or another number of them.
         """
+        self._check_none_sent("set_state")
         indices = lane_indices(lanes, self.num_envs)
         load_lanes(self._batch, self._facts, state, indices)
         self._seeds.forget(indices)
@@ -397,6 +451,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         self._pictures = Pictures()
         self._make_batch()
         load_lanes(self._batch, self._facts, saved, lane_indices(None, self.num_envs))
+        self._note_sent(self._sent_count)
         self._seeds.restore(seeds)
         if self.closed:
             self._batch.close()

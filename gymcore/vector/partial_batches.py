@@ -84,9 +84,13 @@ class PartialBatches(Base):
     def _forget_sent(self) -> None:
         """Drop what was sent: after a reset of all lanes nothing of it can be stepped."""
         self._sent: deque[tuple[Lanes, Any]] = deque()
-        self._sent_count = 0
+        self._count_sent(0)
         self._is_sent: npt.NDArray[np.bool_] | None = None
         self._received: Lanes | None = None
+
+    def _count_sent(self, count: int) -> None:
+        self._sent_count = count
+        self._note_sent(count)
 
     # What an engine brings along.
 
@@ -101,6 +105,9 @@ class PartialBatches(Base):
     def _step_lanes(self, actions: Any, lanes: Lanes) -> StepResult:
         """Step lanes with actions as `_single_actions` returns them."""
         raise NotImplementedError
+
+    def _note_sent(self, count: int) -> None:
+        """Hear how many lanes are sent and not received."""
 
     # What it gets.
 
@@ -135,7 +142,7 @@ class PartialBatches(Base):
             )
         self._check_steppable(lanes)
         self._sent.append((lanes, self._single_actions(deepcopy(actions), len(lanes))))
-        self._sent_count += len(lanes)
+        self._count_sent(self._sent_count + len(lanes))
         self._is_sent[lanes] = True
         self._received = lanes[:0]
 
@@ -177,7 +184,7 @@ class PartialBatches(Base):
         if len(lanes) > size:
             self._sent.appendleft((lanes[size:], actions[size:]))
             lanes, actions = lanes[:size], actions[:size]
-        self._sent_count -= size
+        self._count_sent(self._sent_count - size)
         assert self._is_sent is not None
         self._is_sent[lanes] = False
         return lanes, actions
@@ -193,6 +200,7 @@ class PartialBatches(Base):
 
     def _step_some(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any]) -> StepResult:
         """Step some environments at once."""
+        self._check_none_sent("step")
         lanes = lane_array(env_ids, self.num_envs)
         self._check_steppable(lanes)
         return self._step_lanes(self._single_actions(actions, len(lanes)), lanes)

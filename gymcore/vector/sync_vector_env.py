@@ -275,7 +275,15 @@ class SyncVectorEnv(SyncCalls, VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             # What is wrong with others is said by `iterate`.
             with contextlib.suppress(TypeError, ValueError, LookupError):
                 return rows_of(layout, actions, count)
-        found = list(iterate(self.action_space, actions))
+        try:
+            found = list(iterate(self.action_space, actions))
+        except error.Error:
+            raise
+        except Exception as problem:
+            raise InvalidAction(
+                f"actions: expected a batch for {self.action_space}, got {type(actions).__name__}: "
+                f"{type(problem).__name__}: {problem}"
+            ) from problem
         if len(found) != count:
             raise InvalidAction(
                 f"actions: expected one for each of the {count} environments, got {len(found)}"

@@ -62,7 +62,7 @@ def record(
         else:
             batch.step_into(actions[t], observations[t], rewards[t], terminated[t], truncated[t])
         if mode == SAME_STEP:
-            finals[t] = batch.final_observations
+            finals[t] = batch.arrays.final_observations
     ended, elapsed, returns = batch.view_lifecycle()
     memory = [batch.view_state().T, batch.view_random(), ended, elapsed, returns]
     names = ("state", "random", "ended", "elapsed", "returns")
