@@ -110,7 +110,7 @@ def test_during_a_call_that_never_returns(engine, pending, how):
     assert envs.closed
 
 
-@engines_and("stuck", faults.STUCK, more=["shm-forkserver"])
+@engines_and("stuck", faults.STUCK)
 @isolated(seconds=25)
 def test_during_a_step_that_never_returns(engine, stuck):
     """Without a time-out the bound is the engine's own."""
@@ -163,7 +163,7 @@ def test_while_another_thread_steps(engine):
 # Without close
 
 
-@engines_and("pending", [True, False], more=["shm-spawn", "shm-forkserver"])
+@engines_and("pending", [True, False], more=["shm-spawn"])
 @isolated()
 def test_collected_without_close(engine, pending):
     before = descendants()

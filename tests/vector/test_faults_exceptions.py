@@ -293,7 +293,7 @@ def test_in_del(engine):
     assert descendants() == before
 
 
-@engines(more=["shm-spawn", "shm-forkserver"])
+@engines(more=["shm-forkserver"])
 @isolated()
 def test_in_close(engine, tmp_path):
     closed = tmp_path / "closed"

@@ -129,7 +129,7 @@ def refused(envs):
             call()
 
 
-@engines(sync=False, more=["shm-spawn", "shm-forkserver"])
+@engines(sync=False, more=["shm-spawn"])
 @isolated()
 def test_child_cannot_use_the_engine(engine):
     with engine_of(engine) as envs:

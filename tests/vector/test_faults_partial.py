@@ -9,7 +9,7 @@ import pytest
 
 from gymcore import error
 from tests.vector import faults
-from tests.vector.fault_engines import ASYNC, engines, engines_and
+from tests.vector.fault_engines import ASYNC, engines_and
 from tests.vector.faulty_envs import (
     FAULT,
     FAULTY_LANE,
@@ -29,7 +29,7 @@ def go(envs, lanes, *faulty):
     envs.send(np.array([FAULT if lane in faulty else GO for lane in lanes]), np.array(lanes))
 
 
-@engines(sync=False, more=["shm-spawn"])
+@ASYNC
 @isolated()
 def test_exception(engine):
     with engine_of(engine, make_fns("step"), batch_size=2) as envs:
@@ -88,7 +88,7 @@ def test_death_of_an_idle_worker(engine):
         assert caught.value.lanes == LOST_LANES
 
 
-@engines(sync=False, more=["shm-spawn"])
+@ASYNC
 @isolated()
 def test_restart(engine):
     env_fns = make_fns("step", faults.sigkill)

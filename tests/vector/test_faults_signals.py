@@ -38,7 +38,7 @@ def check_works(envs):
         assert observations[:, 2].tolist() == [k] * NUM_ENVS
 
 
-@engines(more=["shm-spawn", "shm-forkserver"])
+@engines(more=["shm-forkserver"])
 @isolated()
 def test_in_step(engine):
     with engine_of(engine, make_fns("step", faults.pause(0.6))) as envs:
@@ -136,7 +136,7 @@ def test_at_any_moment(engine):
 
 
 @ASYNC
-@isolated(seconds=60)
+@isolated()
 def test_at_any_moment_of_a_message(engine):
     """A request whose message was never sent is not waited for by the worker for ever."""
     rng = np.random.default_rng(2)

@@ -44,12 +44,12 @@ def check(timeout):
     assert timeout.lanes == LOST_LANES
 
 
-@engines(sync=False, more=["shm-spawn", "shm-forkserver"])
+@engines(sync=False, more=["shm-forkserver"])
 @isolated()
 def test_a_late_step_is_not_taken_for_the_next_one(engine):
     with engine_of(engine, make_fns("step", faults.pause(0.4))) as envs:
         envs.reset(seed=1)
-        for k in range(1, 4):
+        for k in (1, 2):
             envs.step_async(actions(FAULTY_LANE))
             with pytest.raises(error.WorkerTimeout, match="step") as caught:
                 envs.step_wait(timeout=0.1)
