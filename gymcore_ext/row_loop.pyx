@@ -365,7 +365,7 @@ cdef class RowLoop:
             self.merge(out, row, lane, info)
         else:
             extra = write_bound(out.rows, self.first + lane, observation, False)
-            self.put(lane, info, None, None if extra is None else (extra, None))
+            self.put(lane, info, None, None if extra is None and out.rows is not None else (extra, None))
         return 0
 
     cdef int deliver_final(
@@ -384,7 +384,10 @@ cdef class RowLoop:
         final = write_bound(out.final_rows, self.first + lane, observation, True)
         begun = self.begin_lane(lane, None, None, True)
         extra = write_bound(out.rows, self.first + lane, begun[0], False)
-        self.put(lane, begun[1], info, None if extra is None and final is None else (extra, final))
+        if extra is None and final is None and out.rows is not None:
+            self.put(lane, begun[1], info, None)
+        else:
+            self.put(lane, begun[1], info, (extra, final))
         return 0
 
     cdef int put(self, Py_ssize_t lane, object info, object final_info, object extra) except -1:
@@ -395,10 +398,8 @@ cdef class RowLoop:
         return 0
 
     cdef int merge(self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object info) except -1:
-        if PyDict_CheckExact(info):
-            if not len(<dict> info):
-                return 0
-        elif not info:
+        info = as_dict(info)
+        if not len(<dict> info):
             return 0
         self.lane = -1  # from here on an exception is not the environment's
         if self.add_info is None:

@@ -114,6 +114,8 @@ class SyncVectorEnv(SyncCalls, VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             for i, env_fn in enumerate(self.env_fns):
                 with naming_lane(i, "its constructor"):
                     self._envs.append(env_fn())
+                    # What a constructor must return is seen here, not at the first step.
+                    _ = self._envs[-1].observation_space, self._envs[-1].action_space
             first = self._envs[0]
             self.metadata = {**first.metadata, "autoreset_mode": self.autoreset_mode}
             self.render_mode = first.render_mode
