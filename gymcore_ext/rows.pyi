@@ -1,6 +1,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 class Rows:
     def __init__(
         self,
@@ -33,3 +36,4 @@ class Rows:
     def write_objects(self, row: int, objects: Sequence[Any]) -> None: ...
 
 def rows_of(layout: tuple[Any, ...], batch: Any, n: int) -> list[Any]: ...
+def are_lanes(indices: npt.NDArray[np.int64], num_envs: int) -> bool: ...

@@ -16,6 +16,7 @@ from gymcore.error import (
     InvalidArgument,
     NoAsyncCallError,
 )
+from gymcore_ext.rows import are_lanes
 
 if TYPE_CHECKING:
     from gymcore.vector.vector_env import VectorEnv
@@ -56,14 +57,12 @@ def lane_array(lanes: Any, num_envs: int, name: str = "env_ids") -> Lanes:
         raise ArgumentTypeError(
             f"{name}: expected integers or a mask [{num_envs}] bool, got {lanes!r}"
         )
-    seen = np.zeros(num_envs, dtype=np.bool_)
-    if indices.size and indices.min() >= 0 and indices.max() < num_envs:
-        seen[indices] = True
-    if not indices.size or np.count_nonzero(seen) != len(indices):
+    found = np.array(indices, dtype=np.int64)
+    if not are_lanes(found, num_envs):
         raise InvalidArgument(
             f"{name}: expected distinct environments of 0 to {num_envs - 1}, got {lanes!r}"
         )
-    return indices.astype(np.int64)
+    return found
 
 
 class PartialBatches(Base):

@@ -268,7 +268,7 @@ class SyncVectorEnv(SyncCalls, VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             raise ClosedEnvironmentError(f"step: {self} is closed")
         if self._loop.needs_reset:
             raise ResetNeeded(f"step: call reset() of {self} first")
-        if lanes is not None:
+        if lanes is not None and self.autoreset_mode is AutoresetMode.DISABLED:
             self._loop.check_ended(lanes.tolist())
 
     def _single_actions(self, actions: Any, count: int) -> list[Any]:

@@ -9,7 +9,7 @@ import pytest
 import gymcore
 from gymcore.vector.layouts import layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
-from gymcore_ext.rows import Rows, rows_of
+from gymcore_ext.rows import Rows, are_lanes, rows_of
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
 
 FLOATS = ("array", np.float32, (2,))
@@ -304,3 +304,27 @@ def test_scalars_of_strided_and_swapped_arrays():
     for array in (np.arange(6)[::2], np.arange(3, dtype=">i4"), np.array([1, None, "x"])):
         found = rows_of(("array", np.int64, ()), array, 3)
         assert_same(found, list(array))
+
+
+@pytest.mark.parametrize(
+    ("indices", "expected"),
+    [
+        ([0], True),
+        ([2, 0, 1], True),
+        ([], False),
+        ([0, 0], False),
+        ([3], False),
+        ([-1], False),
+        ([2**62], False),
+        ([0, 1, 2, 0], False),
+    ],
+    ids=repr,
+)
+def test_lanes(indices, expected):
+    assert are_lanes(np.array(indices, np.int64), 3) is expected
+
+
+def test_lanes_are_int64():
+    for array in (np.zeros(2), np.zeros(2, np.int32), np.zeros((1, 1), int), np.arange(4)[::2]):
+        with pytest.raises(TypeError, match="contiguous int64"):
+            are_lanes(array, 9)
