@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+import gymcore.vector.async_vector_env  # noqa: F401 (here once, not in each forked test)
+
 # Leaves a test out by default.
 SOAK = pytest.mark.soak
 

@@ -130,6 +130,7 @@ def _child(
     """Run the test in the forked process, tell the outcome and end."""
     outcome, text = "failed", ""
     try:
+        gc.freeze()  # what the parent has made is not looked through again
         faulthandler.dump_traceback_later(seconds, exit=False, file=stacks)
         become_subreaper()
         _forget_fork_server()
