@@ -19,7 +19,7 @@ from gymcore_ext.episodes cimport (
 )
 from gymcore_ext.info_slots cimport InfoSlots
 from gymcore_ext.infos cimport merge_lane
-from gymcore_ext.row_outputs cimport Outputs, apart, checked, infos_of
+from gymcore_ext.row_outputs cimport Outputs, apart, bound_outputs, checked, infos_of, own_outputs
 from gymcore_ext.rows cimport Rows
 
 from copy import deepcopy
@@ -68,10 +68,10 @@ cdef class RowLoop:
     """
 
     def __cinit__(
-        self, list envs not None, Rows rows, *, int mode, Py_ssize_t first=0, num_envs=None, Rows final_rows=None,
+        self, list envs, Rows rows, *, int mode, Py_ssize_t first=0, num_envs=None, Rows final_rows=None,
         rewards=None, terminated=None, truncated=None, statistics=None, slots=None, add_info=None, errors,
     ):
-        cdef Py_ssize_t count = len(envs)
+        cdef Py_ssize_t count = 0 if envs is None else len(envs)
         if count < 1:
             raise errors.InvalidArgument("envs: expected at least one environment, got none")
         if mode not in (NEXT_STEP, SAME_STEP, DISABLED):
@@ -93,9 +93,9 @@ cdef class RowLoop:
             if rows is None or self.num_envs != count:
                 raise errors.InvalidArgument("rows: expected rows for all environments, and them all, without slots")
             self.last = [None] * count
-            self.outputs = Outputs.own(rows, count, self.statistics)
+            self.outputs = own_outputs(rows, count, self.statistics)
         else:
-            self.outputs = Outputs.over(
+            self.outputs = bound_outputs(
                 rows, final_rows, count, (rewards, terminated, truncated), statistics if self.statistics else None,
                 errors)
         for room in (rows, final_rows):
@@ -165,7 +165,7 @@ cdef class RowLoop:
         if n not in self.subsets:
             if len(self.subsets) == MOST_SUBSETS:
                 self.subsets.clear()
-            self.subsets[n] = Outputs.own(Rows(rows.layout, n, reuse=rows.reuse), n, self.statistics)
+            self.subsets[n] = own_outputs(Rows(rows.layout, n, reuse=rows.reuse), n, self.statistics)
         return self.subsets[n]
 
     cdef int read_clock(self) except -1:

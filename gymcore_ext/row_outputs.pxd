@@ -10,7 +10,7 @@ from gymcore_ext.rows cimport Rows
 cdef class Outputs:
     """Where one call writes its results: `n` rows of recycled arrays, or memory that was bound once and for all."""
 
-    cdef readonly Py_ssize_t n
+    cdef Py_ssize_t n
     cdef bint bound
     cdef Rows rows, final_rows
     cdef ArrayRing reward_ring, terminated_ring, truncated_ring, return_ring, length_ring, time_ring
@@ -25,6 +25,11 @@ cdef class Outputs:
     cdef tuple take(self, object infos, object errors)
 
 
+# Recycled arrays of `n` rows.
+cdef Outputs own_outputs(Rows rows, Py_ssize_t n, bint statistics)
+# Arrays of the caller: rewards, terminated, truncated, and three of statistics or None.
+cdef Outputs bound_outputs(
+    Rows rows, Rows final_rows, Py_ssize_t n, tuple columns, object statistics, object errors)
 # A deep copy.
 cdef object apart(object value)
 # What a method of an environment returned, as a tuple of this size; anything else is an error naming the method.

@@ -14,46 +14,6 @@ cnp.import_array()
 
 
 cdef class Outputs:
-    @staticmethod
-    def own(Rows rows, Py_ssize_t n, bint statistics):
-        """Recycled arrays of `n` rows; `rows` are the observations'."""
-        cdef Outputs self = Outputs.__new__(Outputs)
-        self.n = n
-        self.rows = rows
-        self.reward_ring = ArrayRing((n,), np.float64)
-        self.terminated_ring = ArrayRing((n,), np.bool_)
-        self.truncated_ring = ArrayRing((n,), np.bool_)
-        if statistics:
-            self.return_ring = ArrayRing((n,), np.float64)
-            self.length_ring = ArrayRing((n,), np.int64)
-            self.time_ring = ArrayRing((n,), np.float64)
-        return self
-
-    @staticmethod
-    def over(Rows rows, Rows final_rows, Py_ssize_t n, tuple columns, object statistics, object errors):
-        """Arrays of the caller: rewards, terminated, truncated, and three of statistics or None."""
-        cdef Outputs self = Outputs.__new__(Outputs)
-        self.n = n
-        self.bound = True
-        self.rows = rows
-        self.final_rows = final_rows
-        self.reward_array, self.terminated_array, self.truncated_array = columns
-        self.rewards = <double*> array_pointer(
-            self.reward_array, "rewards", cnp.NPY_FLOAT64, (n,), True, errors)
-        self.terminated = <uint8_t*> array_pointer(
-            self.terminated_array, "terminated", cnp.NPY_BOOL, (n,), True, errors)
-        self.truncated = <uint8_t*> array_pointer(
-            self.truncated_array, "truncated", cnp.NPY_BOOL, (n,), True, errors)
-        if statistics is not None:
-            self.return_array, self.length_array, self.time_array = statistics
-            self.reports.returns = <double*> array_pointer(
-                self.return_array, "statistics[0]", cnp.NPY_FLOAT64, (n,), True, errors)
-            self.reports.lengths = <int64_t*> array_pointer(
-                self.length_array, "statistics[1]", cnp.NPY_INT64, (n,), True, errors)
-            self.reports.times = <double*> array_pointer(
-                self.time_array, "statistics[2]", cnp.NPY_FLOAT64, (n,), True, errors)
-        return self
-
     cdef int begin(self) except -1:
         """Take arrays that nobody holds; their content is undefined."""
         if self.bound:
@@ -91,6 +51,46 @@ cdef class Outputs:
         self.reward_array = self.terminated_array = self.truncated_array = None
         self.return_array = self.length_array = self.time_array = None
         return results
+
+
+cdef Outputs own_outputs(Rows rows, Py_ssize_t n, bint statistics):
+    """Recycled arrays of `n` rows; `rows` are the observations'."""
+    cdef Outputs self = Outputs.__new__(Outputs)
+    self.n = n
+    self.rows = rows
+    self.reward_ring = ArrayRing((n,), np.float64)
+    self.terminated_ring = ArrayRing((n,), np.bool_)
+    self.truncated_ring = ArrayRing((n,), np.bool_)
+    if statistics:
+        self.return_ring = ArrayRing((n,), np.float64)
+        self.length_ring = ArrayRing((n,), np.int64)
+        self.time_ring = ArrayRing((n,), np.float64)
+    return self
+
+
+cdef Outputs bound_outputs(Rows rows, Rows final_rows, Py_ssize_t n, tuple columns, object statistics, object errors):
+    """Arrays of the caller: rewards, terminated, truncated, and three of statistics or None."""
+    cdef Outputs self = Outputs.__new__(Outputs)
+    self.n = n
+    self.bound = True
+    self.rows = rows
+    self.final_rows = final_rows
+    self.reward_array, self.terminated_array, self.truncated_array = columns
+    self.rewards = <double*> array_pointer(
+        self.reward_array, "rewards", cnp.NPY_FLOAT64, (n,), True, errors)
+    self.terminated = <uint8_t*> array_pointer(
+        self.terminated_array, "terminated", cnp.NPY_BOOL, (n,), True, errors)
+    self.truncated = <uint8_t*> array_pointer(
+        self.truncated_array, "truncated", cnp.NPY_BOOL, (n,), True, errors)
+    if statistics is not None:
+        self.return_array, self.length_array, self.time_array = statistics
+        self.reports.returns = <double*> array_pointer(
+            self.return_array, "statistics[0]", cnp.NPY_FLOAT64, (n,), True, errors)
+        self.reports.lengths = <int64_t*> array_pointer(
+            self.length_array, "statistics[1]", cnp.NPY_INT64, (n,), True, errors)
+        self.reports.times = <double*> array_pointer(
+            self.time_array, "statistics[2]", cnp.NPY_FLOAT64, (n,), True, errors)
+    return self
 
 
 def add_episodes(infos, ended, returns, lengths, times, errors):

@@ -2,6 +2,9 @@ import numpy as np
 import numpy.typing as npt
 
 class StepArrays:
+    def __init__(
+        self, n: int, shape: tuple[int, ...], reuse: bool, finals: bool, statistics: bool
+    ) -> None: ...
     @property
     def ended(self) -> npt.NDArray[np.bool_]: ...
     @property
