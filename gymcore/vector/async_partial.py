@@ -50,6 +50,7 @@ class AsyncPartial(Base):
         self._last_seen: dict[int, Any] = {}  # their last observations
         self._received: list[int] | None = None  # lanes of the last `recv`, for `send` without ids
         self._looked_after = 0.0
+        self._dropped = False  # lanes were taken back, whose messages may still come
         self._given_up: list[int] = []  # outstanding lanes of workers that were restarted
 
     def send(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
@@ -132,12 +133,19 @@ class AsyncPartial(Base):
             )
 
     def _drop_outstanding(self) -> None:
-        """Drop what was sent and not received; workers step it before they do a reset."""
-        assert self._pool is not None
+        """Take back what was sent and not received, before a reset of all."""
         self._given_up.clear()
-        count = len(self._channel.outstanding())
-        if count:
-            self._channel.ready(count, 0.0, 0)
+        lanes = self._channel.outstanding()
+        if len(lanes):
+            # A worker that finds a lane and a reset at once must not step the lane after it.
+            self._channel.forget(lanes)
+            self._dropped = True
+
+    def _drop_messages(self) -> None:
+        """After that reset: drop what came with the results of lanes that were under way."""
+        assert self._pool is not None
+        if self._dropped:
+            self._dropped = False
             self._pool.drop_lane_messages()
 
     def _wait_ready(self, timeout: float | None) -> list[int]:

@@ -297,6 +297,8 @@ class AsyncVectorEnv(  # type: ignore[misc]
         lanes = self._all if mask is None else np.flatnonzero(mask).tolist()
         if len(lanes) < self.num_envs:
             self._check_outstanding("reset_async")
+        else:
+            self._drop_outstanding()
         self._reset_workers(lanes, seeds, env_options)
         self._resume = (lanes, seeds, env_options)
         self._state = AsyncState.WAITING_RESET
@@ -324,7 +326,7 @@ class AsyncVectorEnv(  # type: ignore[misc]
             replies.update(again)
         infos = self._results.infos(lanes, overflow_of(replies), self._add_info, lanes)
         if len(lanes) == self.num_envs:
-            self._drop_outstanding()
+            self._drop_messages()
             self._ready = True
         self._ended[lanes] = False
         self._lost.difference_update(lanes)
