@@ -18,7 +18,9 @@ class RowLoop:
         rewards: npt.NDArray[Any] | None = None,
         terminated: npt.NDArray[Any] | None = None,
         truncated: npt.NDArray[Any] | None = None,
-        statistics: bool | tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]] | None = None,
+        statistics: bool
+        | tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
+        | None = None,
         slots: Any = None,
         add_info: Callable[[dict[str, Any], dict[str, Any], int], dict[str, Any]] | None = None,
         errors: Any,
