@@ -158,20 +158,12 @@ def test_wrappers_mean_this_process():
     assert isinstance(envs.unwrapped, SyncVectorEnv)
 
 
-def test_asynchronous_true_without_worker_processes(monkeypatch):
-    monkeypatch.delattr(gymcore.vector, "AsyncVectorEnv", raising=False)
-    with pytest.raises(error.Error, match="worker processes are not available yet"):
-        gymcore.vector.make("Counting-v0", num_envs=2, asynchronous=True)
-
-
-def test_asynchronous_true_with_worker_processes(monkeypatch):
-    class Workers(SyncVectorEnv):
-        """Stands in for the engine with worker processes."""
-
-    monkeypatch.setattr(gymcore.vector, "AsyncVectorEnv", Workers, raising=False)
-    envs = gymcore.vector.make("CountingEngine-v0", num_envs=2, asynchronous=True)
-    assert type(envs.unwrapped) is Workers
-    assert envs.unwrapped.autoreset_mode is AutoresetMode.SAME_STEP
+def test_asynchronous_true_takes_worker_processes():
+    with gymcore.vector.make("CountingEngine-v0", num_envs=2, asynchronous=True) as envs:
+        assert type(envs.unwrapped) is gymcore.vector.AsyncVectorEnv
+        assert envs.unwrapped.autoreset_mode is AutoresetMode.SAME_STEP
+        observations, _ = envs.reset(seed=1)
+        assert observations in envs.observation_space
 
 
 # The environments
