@@ -180,6 +180,24 @@ def test_close_with_lanes_under_way(engine):
 
 @ASYNC
 @isolated()
+def test_what_was_sent_before_a_reset_is_not_stepped_after_it(engine):
+    """Not even by a worker that finds both at once."""
+    with engine_of(engine, batch_size=2) as envs:
+        envs.reset()
+        pid = envs.get_attr("pid")[0]
+        os.kill(pid, signal.SIGSTOP)
+        go(envs, range(NUM_ENVS))
+        envs.reset_async()
+        os.kill(pid, signal.SIGCONT)
+        assert envs.reset_wait()[0][:, 2].tolist() == [0] * NUM_ENVS
+        assert envs.get_attr("elapsed") == (0,) * NUM_ENVS
+        go(envs, range(NUM_ENVS))
+        for _ in range(2):
+            assert envs.recv()[0][:, 2].tolist() == [1, 1]
+
+
+@ASYNC
+@isolated()
 def test_interrupt(engine):
     env_fns = make_fns("step", faults.pause(0.6))
     with engine_of(engine, env_fns, batch_size=4) as envs:
