@@ -214,7 +214,12 @@ class AsyncVectorEnv(  # type: ignore[misc]
         self._action_layout = actions
         self._action_rows = None if memory.actions is None else memory.actions.batch()
         self._results = Results(
-            memory, self.single_observation_space, layout, self.num_envs, self.copy
+            memory,
+            self.single_observation_space,
+            layout,
+            self.num_envs,
+            self.copy,
+            self._restarts,
         )
         self._all = list(range(self.num_envs))
         self._workers = list(range(self.num_workers))

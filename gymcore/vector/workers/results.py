@@ -30,7 +30,13 @@ class Results:
     """
 
     def __init__(
-        self, memory: Memory, space: Space[Any], layout: Layout, num_envs: int, copy: bool
+        self,
+        memory: Memory,
+        space: Space[Any],
+        layout: Layout,
+        num_envs: int,
+        copy: bool,
+        keep: bool = False,
     ) -> None:
         """Make room for the batches that are handed out.
 
@@ -40,6 +46,8 @@ class Results:
             layout: Its layout.
             num_envs: Lanes of the batch.
             copy: Whether batches are the caller's to keep.
+            keep: Remember what was handed out last: a worker that dies may have written the next
+                observation of some lanes already.
         """
         self._memory = memory
         self._space = space
@@ -50,6 +58,10 @@ class Results:
         self._view = None if copy or self._shared is None else self._shared.batch()
         self._rows = Rows(layout, num_envs, reuse=not copy)
         self._parts: dict[int, Rows] = {}
+        self._kept: Rows | None = None
+        if keep and self._shared is not None:
+            self._kept = Rows(layout, num_envs, reuse=True)
+            self._kept.begin()
 
     def store(self, lane: int, observation: Any) -> None:
         """Take an observation in the place of the one that a worker wrote."""
@@ -57,13 +69,19 @@ class Results:
             self._objects[lane] = observation
         else:
             self._shared.write(lane, observation)
+            if self._kept is not None:
+                self._kept.write(lane, observation)
 
     def observation(self, lane: int) -> Any:
         """Return the last observation of one lane, a copy."""
-        return self._objects[lane] if self._shared is None else self._shared.read(lane)
+        if self._shared is None:
+            return self._objects[lane]
+        return (self._kept or self._shared).read(lane)
 
     def observations(self) -> Any:
         """Return the last observations of all lanes."""
+        if self._kept is not None and self._shared is not None:
+            self._kept.copy_from(self._shared, 0, self._num_envs)
         if self._view is not None:
             return self._view
         rows = self._rows
@@ -84,6 +102,8 @@ class Results:
         for row, lane in enumerate(lanes):
             if self._shared is not None:
                 rows.copy_row(row, self._shared, lane)
+                if self._kept is not None:
+                    self._kept.copy_row(lane, self._shared, lane)
             else:
                 self._write(rows, row, lane)
         return rows.batch()
