@@ -84,7 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _one_line(error: Exception) -> str:
     """Return the error's text on one line, with its type in front unless it is ours."""
-    text = " ".join(str(error).split())
+    # An environment in a worker process brings a traceback as text: --debug shows it.
+    text = " ".join(str(getattr(error, "message", error)).split())
     if isinstance(error, CliError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -148,7 +148,7 @@ def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started:
     from gymcore.cli.collector import Collector
     from gymcore.cli.npz_file import check_target
     from gymcore.cli.recording import Recording
-    from gymcore.error import Error
+    from gymcore.error import EnvironmentFailed, Error
 
     actions: RandomActions | PolicyActions
     if arguments.policy == "random":
@@ -175,6 +175,8 @@ def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started:
     try:
         with bar:
             collector.run(bar)
+    except EnvironmentFailed:  # theirs, not a mistake on the command line
+        raise
     except Error as error:
         raise CliError(f"{arguments.id}: {type(error).__name__}: {error}") from error
     seconds = time.perf_counter() - started

@@ -235,7 +235,8 @@ class AsyncVectorEnv(  # type: ignore[misc]
     def _check_workers(self) -> None:
         assert self._pool is not None
         if self._pool.dead and not self._restarts:
-            raise self._pool.death(self._pool.dead, "an earlier call")
+            dead = sorted({*self._pool.dead, *self._pool.ended()})
+            raise self._pool.death(dead, "an earlier call")
 
     def _collect(self, call: str, timeout: float | None) -> tuple[Replies, list[int]]:
         """Wait for the pending request; whatever happens, nothing is pending afterwards."""

@@ -283,7 +283,8 @@ def test_a_failing_environment_is_told_in_one_line_with_code_1(run):
     ran = run("collect", "TestFailing-v0", "--num-envs", 1, "--num-steps", 9, "--no-progress")
     assert ran.code == 1
     assert ran.err == (
-        "gymcore: error: OverflowError: three is too many (a traceback comes with --debug)\n"
+        "gymcore: error: OverflowError: environment 0 raised OverflowError in step: "
+        "three is too many (a traceback comes with --debug)\n"
     )
 
 
