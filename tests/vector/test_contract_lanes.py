@@ -153,9 +153,11 @@ def test_14_6_recv_returns_some_that_are_ready(make, backend, mode):
         seen += ids.tolist()
         pending.update(zip(ids.tolist(), actions[:2], strict=True))
         envs.send(actions[:2])  # to those that were received
-    # The others are outstanding; all of them have been served.
-    assert set(seen) == {0, 1, 2, 3}
-    assert len(pending) == 4
+    # All four are outstanding again. A worker that the machine never let run has served no batch
+    # so far; what was sent to it comes now, once.
+    rest = [int(i) for _ in range(2) for i in envs.recv(timeout=60)[4]["env_id"]]
+    assert sorted(rest) == sorted(pending) == [0, 1, 2, 3]
+    assert set(seen) <= set(rest)
 
 
 def test_14_7_partial_batches_in_every_mode(python_backend, mode):
