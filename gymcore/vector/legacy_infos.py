@@ -129,6 +129,16 @@ class LegacyInfos(dict[str, Any]):
         source = self._source
         return FinalInfos.from_merged(source.get("final_info", {}), source["_final_obs"])
 
+    def replace_final_obs(self, final_obs: Any) -> None:
+        """Put other last observations in place of the engine's, under both names.
+
+        Args:
+            final_obs: An array [num_envs, ...] or an object array; kept, not copied.
+        """
+        self._source = {**self._source, "final_obs": final_obs}
+        dict.__setitem__(self, "final_obs", final_obs)
+        dict.__setitem__(self, "final_observation", _LATER)
+
     def _build(self) -> LegacyInfos:
         """Build what is not built yet."""
         for key in ("final_observation", "final_info"):

@@ -9,8 +9,9 @@ import numpy as np
 
 from gymcore import logger
 from gymcore.core import ActType, ObsType, RenderFrame, WrapperActType, WrapperObsType
-from gymcore.error import ArgumentTypeError, InvalidArgument
-from gymcore.vector.vector_env import ArrayType, AutoresetMode, VectorEnv
+from gymcore.error import ArgumentTypeError
+from gymcore.vector.final_observations import change_final_observations
+from gymcore.vector.vector_env import ArrayType, VectorEnv
 
 if TYPE_CHECKING:
     from gymcore.envs.registration import EnvSpec
@@ -242,8 +243,8 @@ class VectorWrapper(
 class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, ActType, ArrayType]):
     """A wrapper that changes observations: define `observations`.
 
-    It serves the autoreset modes NEXT_STEP and DISABLED. In SAME_STEP the final observations are
-    in the infos, one by one, where a function of batches does not reach.
+    It serves every autoreset mode. In SAME_STEP the last observations of ended episodes, which are
+    in the infos, are changed as well (see `final_observations`).
 
     Example:
         >>> import gymcore as gym
@@ -260,20 +261,10 @@ class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, A
 
         Args:
             env: The vector environment.
-
-        Raises:
-            InvalidArgument: `env` resets in the same step (a `ValueError`).
         """
         super().__init__(env)
         if "autoreset_mode" not in env.metadata:
             logger.warn(f"Vector environment ({env}) is missing `autoreset_mode` metadata key.")
-            return
-        mode = env.metadata["autoreset_mode"]
-        served = (AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED)
-        if mode not in served and mode not in [one.value for one in served]:
-            raise InvalidArgument(
-                f"env: Expected autoreset_mode to be NEXT_STEP or DISABLED, got {mode}"
-            )
 
     def reset(
         self,
@@ -290,6 +281,10 @@ class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, A
     ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
         """Step, and return changed observations; see `VectorEnv.step`."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        if "final_obs" in infos:
+            change_final_observations(
+                infos, observations, self.env, self.final_observations, self.observation_space
+            )
         return self.observations(observations), rewards, terminations, truncations, infos
 
     def observations(self, observations: ObsType) -> WrapperObsType:
@@ -299,6 +294,18 @@ class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, A
             observations: What the wrapped environment returned.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define `observations`")
+
+    def final_observations(self, observations: ObsType) -> WrapperObsType:
+        """Return the changed batch of last observations, in SAME_STEP when an episode has ended.
+
+        Called before `observations` is called for the same step. Define it where `observations`
+        keeps something from call to call; unless defined, it is that function.
+
+        Args:
+            observations: A batch with the last observations of the lanes that have ended, and the
+                current ones of the others, whose result is dropped.
+        """
+        return self.observations(observations)
 
 
 class VectorActionWrapper(VectorWrapper[ObsType, WrapperActType, ObsType, ActType, ArrayType]):

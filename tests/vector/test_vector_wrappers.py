@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 
 import gymcore
-from gymcore import error
 from gymcore.spaces import Box, Discrete, MultiDiscrete
 from gymcore.vector import (
     AutoresetMode,
@@ -207,21 +206,58 @@ def test_the_method_to_define_is_named(wrapper, method):
         envs.step([0, 0])
 
 
-@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, "SameStep", "other"])
-def test_observation_wrappers_do_not_serve_same_step(mode):
-    base = make_envs()
-    base.metadata["autoreset_mode"] = mode
-    with pytest.raises(ValueError, match="to be NEXT_STEP or DISABLED, got") as caught:
-        VectorObservationWrapper(base)
-    assert isinstance(caught.value, error.Error)
-    VectorActionWrapper(base), VectorRewardWrapper(base)
-
-
-@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, "NextStep", "Disabled"])
-def test_observation_wrappers_serve_the_other_modes(mode):
+@pytest.mark.parametrize("mode", [*AutoresetMode, "NextStep", "SameStep", "Disabled"])
+def test_observation_wrappers_serve_every_mode(mode):
     base = make_envs()
     base.metadata["autoreset_mode"] = mode
     assert VectorObservationWrapper(base).env is base
+
+
+class Tripled(VectorObservationWrapper):
+    def observations(self, observations):
+        return 3 * observations
+
+    def final_observations(self, observations):
+        return -observations
+
+
+@pytest.mark.parametrize("engine", ["native", "sync"])
+def test_last_observations_are_changed_too(engine):
+    def make():
+        options = {"autoreset_mode": "SameStep"}
+        envs = gymcore.make_vec(
+            "CartPole-v1",
+            num_envs=3,
+            vectorization_mode=engine,
+            max_episode_steps=3,
+            vector_kwargs=options,
+        )
+        envs.reset(seed=2)
+        envs.reset(options={"reset_mask": np.array([True, False, True])})
+        envs.step([0, 1, 0])
+        return envs
+
+    plain, tripled = make(), Tripled(make())
+    for mask in ([False, False, False], [True, True, True]):
+        expected, ours = plain.step([1, 0, 1]), tripled.step([1, 0, 1])
+        np.testing.assert_array_equal(ours[0], 3 * expected[0])
+        assert ("final_obs" in ours[4]) == any(mask)
+    last = ours[4]["final_obs"]
+    assert last.dtype == expected[4]["final_obs"].dtype
+    for i in range(3):
+        np.testing.assert_array_equal(last[i], -expected[4]["final_obs"][i])
+    assert not {"final_observation", "_final_observation"} & set(ours[4])
+
+
+def test_last_observations_of_gym_026_are_changed_under_both_names():
+    envs = Tripled(gymcore.vector.make("CartPole-v1", num_envs=2, max_episode_steps=1))
+    plain = gymcore.vector.make("CartPole-v1", num_envs=2, max_episode_steps=1)
+    envs.reset(seed=4)
+    plain.reset(seed=4)
+    infos, expected = envs.step([0, 1])[4], plain.step([0, 1])[4]
+    np.testing.assert_array_equal(infos["final_obs"], -expected["final_obs"])
+    for i in range(2):
+        np.testing.assert_array_equal(infos["final_observation"][i], -expected["final_obs"][i])
 
 
 def test_observation_wrappers_miss_the_mode():

@@ -1,0 +1,99 @@
+"""Last observations of ended episodes in the infos of a same-step batch: as a batch, and back.
+
+Compiled environments give them as one array `[num_envs, ...]`, others as an object array with None
+where no episode has ended. What changes observations changes these as well, and does it with
+batches, whichever of the two they came in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gymcore.vector.legacy_infos import LegacyInfos
+from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
+
+if TYPE_CHECKING:
+    from gymcore.spaces import Space
+    from gymcore.vector.vector_env import VectorEnv
+
+__all__ = ["change_final_observations", "final_batch", "put_final_batch"]
+
+
+def final_batch(
+    infos: dict[str, Any], observations: Any, env: VectorEnv[Any, Any, Any]
+) -> Any | None:
+    """Return a batch in which ended lanes have their last observation.
+
+    Args:
+        infos: What `env.step` returned, not changed.
+        observations: What it returned beside, not changed: fills the rows of the other lanes, so
+            that the whole batch is an element of the observation space.
+        env: The environment that returned them.
+
+    Returns:
+        A new batch of `env.observation_space`, or None if no episode has ended in the same step.
+    """
+    if "final_obs" not in infos:
+        return None
+    last, mask = infos["final_obs"], infos["_final_obs"]
+    if last.dtype != object:
+        batch = observations.copy()
+        batch[mask] = last[mask]
+        return batch
+    rows = list(iterate(env.observation_space, observations))
+    for i in np.flatnonzero(mask).tolist():
+        rows[i] = last[i]
+    space = env.single_observation_space
+    return concatenate(space, rows, create_empty_array(space, len(rows)))
+
+
+def put_final_batch(infos: dict[str, Any], batch: Any, space: Space[Any]) -> None:
+    """Put the ended lanes' rows of a batch into the infos, in place of what was there.
+
+    One array stays one array if the batch is one, with zeros in the other rows; otherwise the infos
+    get an object array.
+
+    Args:
+        infos: What a same-step `step` returned, with `final_obs` in it; changed.
+        batch: An element of `space`; the infos get copies of its rows.
+        space: The batched observation space.
+    """
+    mask = infos["_final_obs"]
+    if infos["final_obs"].dtype != object and isinstance(batch, np.ndarray):
+        last = np.zeros_like(batch)
+        last[mask] = batch[mask]
+    else:
+        rows = list(iterate(space, batch))
+        last = np.full(len(mask), None, dtype=object)
+        for i in np.flatnonzero(mask).tolist():
+            last[i] = deepcopy(rows[i])
+    if isinstance(infos, LegacyInfos):
+        infos.replace_final_obs(last)
+    else:
+        infos["final_obs"] = last
+
+
+def change_final_observations(
+    infos: dict[str, Any],
+    observations: Any,
+    env: VectorEnv[Any, Any, Any],
+    change: Callable[[Any], Any],
+    space: Space[Any],
+) -> None:
+    """Apply a function of batches to the last observations in the infos, if there are any.
+
+    Args:
+        infos: What `env.step` returned; changed.
+        observations: What it returned beside, not changed.
+        env: The environment that returned them.
+        change: From a batch of `env.observation_space` to one of `space`. Rows of lanes that have
+            not ended hold their current observation, and what becomes of them is dropped.
+        space: The batched observation space after the change.
+    """
+    batch = final_batch(infos, observations, env)
+    if batch is not None:
+        put_final_batch(infos, change(batch), space)

@@ -1,0 +1,95 @@
+"""Which lanes of a vector environment begin or end an episode, in every autoreset mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.vector.utils.arguments import split_reset_mask
+from gymcore.vector.vector_env import AutoresetMode
+
+if TYPE_CHECKING:
+    from gymcore.vector.vector_env import VectorEnv
+
+__all__ = ["LaneEpisodes"]
+
+Mask = npt.NDArray[np.bool_]
+
+
+class LaneEpisodes:
+    """What a vector wrapper with a state for each lane has to know about episodes.
+
+    Call `reset` with the options of every reset and `step` with the flags of every step.
+
+    Attributes:
+        mode: The `AutoresetMode` of the environment; NEXT_STEP where its metadata has none.
+        same_step: Whether that is SAME_STEP: the row of a lane that has ended is then the first
+            observation of its new episode, and the last one of the old is in the infos.
+        ended: `[num_envs] bool`, lanes whose episode has ended and that have not begun another one.
+            The next step resets them (NEXT_STEP) or must not be made (DISABLED). Never changed in
+            place.
+
+    Example:
+        >>> import gymcore as gym
+        >>> import numpy as np
+        >>> episodes = LaneEpisodes(gym.make_vec("CartPole-v1", num_envs=2))
+        >>> episodes.reset({"reset_mask": np.array([True, False])})
+        array([ True, False])
+        >>> no, first = np.array([False, False]), np.array([True, False])
+        >>> begun, ended = episodes.step(first, no)  # lane 0 ends
+        >>> begun, ended
+        (array([False, False]), array([ True, False]))
+        >>> begun, ended = episodes.step(no, no)  # and begins its next episode
+        >>> begun, ended
+        (array([ True, False]), array([False, False]))
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        """Begin without an episode.
+
+        Args:
+            env: The vector environment; only its size and its mode are looked at.
+        """
+        self.mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
+        self.same_step = self.mode is AutoresetMode.SAME_STEP
+        self._num_envs = env.num_envs
+        self._none = np.zeros(env.num_envs, np.bool_)
+        self._none.flags.writeable = False
+        self.ended: Mask = self._none
+
+    def reset(self, options: dict[str, Any] | None) -> Mask:
+        """Note a reset.
+
+        Args:
+            options: The options of the reset, not changed.
+
+        Returns:
+            `[num_envs] bool`, the lanes that have begun an episode: those in
+            `options["reset_mask"]`, or all of them. A new array.
+        """
+        _, mask = split_reset_mask(options, self._num_envs)
+        begun = np.ones(self._num_envs, np.bool_) if mask is None else mask.copy()
+        self.ended = self.ended & ~begun
+        return begun
+
+    def step(self, terminated: Mask, truncated: Mask) -> tuple[Mask, Mask]:
+        """Note a step.
+
+        Args:
+            terminated: `[num_envs] bool`, as the environment returned it.
+            truncated: `[num_envs] bool`, likewise.
+
+        Returns:
+            begun: `[num_envs] bool`, lanes whose row is the first observation of an episode. In
+                NEXT_STEP those that had ended before: they took no action and got no reward. In
+                SAME_STEP those that ended in this step. Not to be changed.
+            ended: `[num_envs] bool`, lanes whose episode ended in this step. Not to be changed.
+        """
+        ended: Mask = terminated | truncated
+        if self.same_step:
+            return ended, ended
+        begun = self.ended if self.mode is AutoresetMode.NEXT_STEP else self._none
+        self.ended = ended
+        return begun, ended
