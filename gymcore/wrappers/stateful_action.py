@@ -1,0 +1,188 @@
+"""Wrappers that take an action more than once.
+
+`gymcore.wrappers.vector.stateful_action` has the same for vector environments.
+"""
+
+from __future__ import annotations
+
+from typing import Any, SupportsFloat
+
+import numpy as np
+
+from gymcore.core import ActionWrapper, ActType, Env, ObsType, Wrapper
+from gymcore.error import InvalidArgument, InvalidBound, InvalidProbability
+from gymcore.utils import RecordConstructorArgs
+from gymcore.wrappers.stateful_observation import integer
+
+__all__ = ["RepeatAction", "StickyAction"]
+
+
+def check_sticky(probability: Any, duration: Any) -> tuple[int, int]:
+    """Return the range of durations of `StickyAction`, after checking both; see there."""
+    if not 0 <= probability < 1:
+        raise InvalidProbability(
+            f"`repeat_action_probability` should be in the interval [0,1). Received {probability}"
+        )
+    if isinstance(duration, (int, np.integer)):
+        duration = (int(duration), int(duration))
+    if not isinstance(duration, tuple):
+        raise InvalidArgument(
+            f"`repeat_action_duration` should be either an integer or a tuple. Received {duration}"
+        )
+    if len(duration) != 2 or not all(isinstance(end, (int, np.integer)) for end in duration):
+        raise InvalidArgument(
+            "`repeat_action_duration` should be a tuple or a list of two integers. Received "
+            f"{duration}"
+        )
+    if min(duration) < 1:
+        raise InvalidArgument(
+            f"`repeat_action_duration` should be larger or equal than 1. Received {duration}"
+        )
+    if duration[0] > duration[1]:
+        raise InvalidBound(f"`repeat_action_duration` is not a valid bound. Received {duration}")
+    return duration
+
+
+def check_repeats(num_repeats: Any) -> int:
+    """Return the number of repeats of `RepeatAction`, checked; see there."""
+    count = integer("num_repeats", num_repeats)
+    if count < 1:
+        raise InvalidArgument(
+            f"The num_repeats value needs to be equal or greater than one, actual value: {count}"
+        )
+    return count
+
+
+class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorArgs):
+    """Now and then take the last action again, instead of the one that was given.
+
+    Machado et al., "Revisiting the Arcade Learning Environment" (2018), section 5.2: with a
+    probability of 0.25 for Atari games. Chance is the environment's own `np_random`.
+
+    Attributes:
+        repeat_action_probability: As given.
+        repeat_action_duration_range: Fewest and most steps that an action sticks.
+        last_action: The action taken last, None before the first.
+        is_sticky_actions: Whether the next action will be the last one again.
+        num_repeats: How many steps it sticks in all.
+        repeats_taken: How many of them have been taken.
+
+    Example:
+        >>> import gymcore
+        >>> env = StickyAction(gymcore.make("CartPole-v1"), repeat_action_probability=0.9)
+        >>> _ = env.reset(seed=123)
+        >>> _ = [env.step(action) for action in (1, 0, 0)]
+        >>> env.last_action
+        1
+    """
+
+    def __init__(
+        self,
+        env: Env[ObsType, ActType],
+        repeat_action_probability: float,
+        repeat_action_duration: int | tuple[int, int] = 1,
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment.
+            repeat_action_probability: Of beginning to repeat, in [0, 1).
+            repeat_action_duration: For how many steps, or the fewest and the most of them.
+
+        Raises:
+            InvalidProbability: The probability is outside [0, 1).
+            InvalidArgument: The duration is no such thing, or less than 1 (a `ValueError`).
+            InvalidBound: The fewest are more than the most.
+        """
+        durations = check_sticky(repeat_action_probability, repeat_action_duration)
+        RecordConstructorArgs.__init__(
+            self,
+            repeat_action_probability=repeat_action_probability,
+            repeat_action_duration=repeat_action_duration,
+        )
+        ActionWrapper.__init__(self, env)
+        self.repeat_action_probability = repeat_action_probability
+        self.repeat_action_duration_range = durations
+        self._forget()
+
+    def _forget(self) -> None:
+        self.last_action: ActType | None = None
+        self.is_sticky_actions = False
+        self.num_repeats: int | np.integer[Any] = 0
+        self.repeats_taken = 0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Reset the environment, and forget the last action."""
+        self._forget()
+        return super().reset(seed=seed, options=options)
+
+    def action(self, action: ActType) -> ActType:
+        """Return the action, or the last one.
+
+        Args:
+            action: What the caller gave.
+        """
+        if (
+            self.last_action is not None
+            and not self.is_sticky_actions
+            and self.np_random.uniform() < self.repeat_action_probability
+        ):
+            fewest, most = self.repeat_action_duration_range
+            self.is_sticky_actions = True
+            self.num_repeats = self.np_random.integers(fewest, most + 1)
+            self.repeats_taken = 0
+        if self.is_sticky_actions:
+            assert self.last_action is not None
+            action = self.last_action
+            self.repeats_taken += 1
+            if self.repeats_taken == self.num_repeats:
+                self.is_sticky_actions = False
+                self.num_repeats = 0
+                self.repeats_taken = 0
+        self.last_action = action
+        return action
+
+
+class RepeatAction(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
+    """Take each action several times, and add up the rewards.
+
+    The rest of what `step` returns is that of the last time; it stops early where the episode ends.
+
+    Attributes:
+        num_repeats: How often.
+
+    Example:
+        >>> import gymcore
+        >>> env = RepeatAction(gymcore.make("CartPole-v1"), num_repeats=3)
+        >>> _ = env.reset(seed=123)
+        >>> env.step(1)[1]
+        3.0
+    """
+
+    def __init__(self, env: Env[ObsType, ActType], num_repeats: int) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment.
+            num_repeats: How often an action is taken, at least 1.
+
+        Raises:
+            ArgumentTypeError: `num_repeats` is no integer (a `TypeError`).
+            InvalidArgument: It is less than 1 (a `ValueError`).
+        """
+        count = check_repeats(num_repeats)
+        RecordConstructorArgs.__init__(self, num_repeats=num_repeats)
+        Wrapper.__init__(self, env)
+        self.num_repeats = count
+
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Take the action `num_repeats` times, or until the episode ends."""
+        total_reward = 0.0
+        for _ in range(self.num_repeats):
+            observation, reward, terminated, truncated, info = self.env.step(action)
+            total_reward += float(reward)
+            if terminated or truncated:
+                break
+        return observation, total_reward, terminated, truncated, info

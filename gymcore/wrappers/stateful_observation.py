@@ -1,0 +1,417 @@
+"""Wrappers that make observations of several steps: what they return depends on earlier ones.
+
+`gymcore.wrappers.vector.stateful_observation` has the same for vector environments.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, SupportsFloat, cast
+
+import numpy as np
+
+from gymcore import spaces
+from gymcore.core import (
+    ActType,
+    Env,
+    ObservationWrapper,
+    ObsType,
+    Wrapper,
+    WrapperObsType,
+)
+from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.utils import RecordConstructorArgs
+from gymcore.vector.utils import batch_space, concatenate, create_empty_array
+from gymcore.wrappers.common import TimeLimit
+from gymcore.wrappers.time_format import TimeFormat
+
+if TYPE_CHECKING:
+    from gymcore.wrappers.normalization import NormalizeObservation
+
+__all__ = [
+    "DelayObservation",
+    "FrameStackObservation",
+    "MaxAndSkipObservation",
+    "NormalizeObservation",
+    "TimeAwareObservation",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "NormalizeObservation":
+        from gymcore.wrappers.normalization import NormalizeObservation
+
+        return NormalizeObservation
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def integer(name: str, value: Any) -> int:
+    """Return an argument that has to be an integer, Python's or NumPy's.
+
+    Args:
+        name: What errors call it.
+        value: The argument.
+
+    Raises:
+        ArgumentTypeError: It is something else (a `TypeError`).
+
+    Example:
+        >>> import numpy as np
+        >>> integer("delay", np.int64(3))
+        3
+    """
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+        raise ArgumentTypeError(
+            f"The {name} is expected to be an integer, actual type: {type(value)}"
+        )
+    return int(value)
+
+
+def zero_element(space: spaces.Space[Any]) -> Any:
+    """Return zeros, or what is nearest to them in a space.
+
+    Args:
+        space: Any space that `gymcore.wrappers.utils.create_zero_array` knows.
+    """
+    from gymcore.wrappers.utils import create_zero_array
+
+    return create_zero_array(space)
+
+
+def check_delay(delay: Any) -> int:
+    """Return the delay of `DelayObservation`, checked; see there."""
+    delay = integer("delay", delay)
+    if delay < 0:
+        raise InvalidArgument(
+            f"The delay needs to be greater than zero, actual value: {delay} (0 is no delay)"
+        )
+    return delay
+
+
+def check_stack(
+    stack_size: Any, padding_type: Any, space: spaces.Space[Any]
+) -> tuple[int, str, Any]:
+    """Return stack size, kind of padding and its value for `FrameStackObservation`; see there."""
+    stack_size = integer("stack_size", stack_size)
+    if stack_size <= 0:
+        raise InvalidArgument(
+            f"The stack_size needs to be greater than zero, actual value: {stack_size}"
+        )
+    if isinstance(padding_type, str) and padding_type in ("reset", "zero"):
+        return stack_size, padding_type, zero_element(space)
+    expected = "expected 'reset', 'zero' or a custom observation space"
+    if isinstance(padding_type, str) and not isinstance(space, spaces.Text):
+        raise InvalidArgument(
+            f"Unexpected `padding_type`, {expected}, actual value: {padding_type!r}"
+        )
+    if padding_type not in space:
+        raise InvalidArgument(
+            f"Unexpected `padding_type`, {expected}, actual value: {padding_type!r} not an "
+            f"instance of env observation ({space})"
+        )
+    return stack_size, "_custom", deepcopy(padding_type)
+
+
+def check_skip(skip: Any, space: spaces.Space[Any]) -> int:
+    """Return the number of steps of `MaxAndSkipObservation`, checked; see there."""
+    skip = integer("skip", skip)
+    if skip < 2:
+        raise InvalidArgument(
+            f"The skip value needs to be equal or greater than two, actual value: {skip}"
+        )
+    if space.shape is None:
+        raise InvalidArgument(
+            f"The observation space must have the shape attribute. Of {space} there is no maximum"
+        )
+    return skip
+
+
+class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordConstructorArgs):
+    """Return observations a number of steps late; before there are any, zeros.
+
+    What `create_zero_array` makes of the observation space counts as zeros.
+
+    Attributes:
+        delay: The number of steps.
+        observation_queue: Observations that are still to be returned.
+
+    Example:
+        >>> import gymcore
+        >>> env = DelayObservation(gymcore.make("CartPole-v1"), delay=1)
+        >>> env.reset(seed=123)[0]
+        array([0., 0., 0., 0.], dtype=float32)
+        >>> env.step(0)[0]
+        array([ 0.01823519, -0.0446179 , -0.02796401, -0.03156282], dtype=float32)
+    """
+
+    def __init__(self, env: Env[ObsType, ActType], delay: int) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment.
+            delay: How many steps late observations are, at least 0.
+
+        Raises:
+            ArgumentTypeError: `delay` is no integer (a `TypeError`).
+            InvalidArgument: It is negative (a `ValueError`).
+        """
+        count = check_delay(delay)
+        RecordConstructorArgs.__init__(self, delay=delay)
+        ObservationWrapper.__init__(self, env)
+        self.delay = count
+        self.observation_queue: deque[Any] = deque()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Reset the environment, and forget its observations."""
+        self.observation_queue.clear()
+        return super().reset(seed=seed, options=options)
+
+    def observation(self, observation: ObsType) -> ObsType:
+        """Return the observation of `delay` steps ago.
+
+        Args:
+            observation: The current one.
+        """
+        if self.delay == 0:
+            return observation
+        # Apart from what the environment may write its next observation into.
+        self.observation_queue.append(deepcopy(observation))
+        if len(self.observation_queue) > self.delay:
+            return self.observation_queue.popleft()
+        return zero_element(self.observation_space)
+
+
+class TimeAwareObservation(
+    ObservationWrapper[WrapperObsType, ActType, ObsType], RecordConstructorArgs
+):
+    """Add the number of steps since the episode began to observations.
+
+    With `flatten`, where the observation can be flattened, the time is the last entry of an array.
+    Otherwise a dict observation gets an entry `dict_time_key`, a tuple gets one more, and all
+    others become `{"obs": observation, "time": time}`.
+
+    Attributes:
+        flatten: As given.
+        normalize_time: As given.
+        max_timesteps: Steps of the longest episode.
+        timesteps: Steps since the episode began.
+
+    Example:
+        >>> import gymcore
+        >>> env = TimeAwareObservation(gymcore.make("CartPole-v1"))
+        >>> env.observation_space.high[-1]
+        np.float64(500.0)
+        >>> _ = env.reset(seed=42)
+        >>> env.step(0)[0][-1]
+        np.float64(1.0)
+    """
+
+    def __init__(
+        self,
+        env: Env[ObsType, ActType],
+        flatten: bool = True,
+        normalize_time: bool = False,
+        *,
+        dict_time_key: str = "time",
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment, with a time limit: in a `TimeLimit`, or by its spec.
+            flatten: Whether to return one array.
+            normalize_time: Whether the time is float32 in [0, 1], 1 at the limit, instead of int32.
+            dict_time_key: The key of the time in dict observations.
+
+        Raises:
+            InvalidArgument: There is no time limit, or the key is taken (a `ValueError`).
+        """
+        RecordConstructorArgs.__init__(
+            self, flatten=flatten, normalize_time=normalize_time, dict_time_key=dict_time_key
+        )
+        ObservationWrapper.__init__(self, env)
+        self.flatten = flatten
+        self.normalize_time = normalize_time
+        self.max_timesteps = _max_steps(env)
+        self.timesteps = 0
+        self._format = TimeFormat(
+            env.observation_space, self.max_timesteps, flatten, normalize_time, dict_time_key
+        )
+        self.observation_space = cast("spaces.Space[WrapperObsType]", self._format.space)
+
+    def observation(self, observation: ObsType) -> WrapperObsType:
+        """Return the observation with the time.
+
+        Args:
+            observation: The environment's.
+        """
+        joined: WrapperObsType = self._format.join(observation, self.timesteps)
+        return joined
+
+    def step(
+        self, action: ActType
+    ) -> tuple[WrapperObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Step the environment, and count."""
+        self.timesteps += 1
+        return super().step(action)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[WrapperObsType, dict[str, Any]]:
+        """Reset the environment, and count from 0."""
+        self.timesteps = 0
+        return super().reset(seed=seed, options=options)
+
+
+def _max_steps(env: Env[Any, Any]) -> int:
+    layer: Any = env
+    while isinstance(layer, Wrapper):
+        if isinstance(layer, TimeLimit):
+            return layer._max_episode_steps
+        layer = layer.env
+    if env.spec is not None and env.spec.max_episode_steps is not None:
+        return env.spec.max_episode_steps
+    raise InvalidArgument(
+        "The environment must be wrapped by a TimeLimit wrapper or the spec specify a "
+        "`max_episode_steps`."
+    )
+
+
+class FrameStackObservation(
+    Wrapper[WrapperObsType, ActType, ObsType, ActType], RecordConstructorArgs
+):
+    """Return the last observations as one, the newest last.
+
+    Any space that can be batched will do: arrays get a further axis in front, `[stack_size, ...]`.
+    What is returned is the caller's; observations are copied when they come, so an environment may
+    write into the same array at every step.
+
+    Attributes:
+        stack_size: Observations of a stack.
+        padding_type: "reset", "zero" or "_custom".
+        padding_value: What stands before the first observation.
+        obs_queue: The last `stack_size` observations.
+
+    Example:
+        >>> import gymcore
+        >>> env = FrameStackObservation(gymcore.make("CartPole-v1"), stack_size=3)
+        >>> observation, info = env.reset(seed=1)
+        >>> observation.shape, bool((observation[0] == observation[2]).all())
+        ((3, 4), True)
+    """
+
+    def __init__(
+        self,
+        env: Env[ObsType, ActType],
+        stack_size: int,
+        *,
+        padding_type: str | ObsType = "reset",
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment.
+            stack_size: Observations of a stack, at least 1.
+            padding_type: What stands before the first observation of an episode: "reset", that
+                observation; "zero", zeros; or an element of the observation space.
+
+        Raises:
+            ArgumentTypeError: `stack_size` is no integer (a `TypeError`).
+            InvalidArgument: It is not positive, or the padding is something else (a `ValueError`).
+        """
+        RecordConstructorArgs.__init__(self, stack_size=stack_size, padding_type=padding_type)
+        Wrapper.__init__(self, env)
+        single = env.observation_space
+        self.stack_size, self.padding_type, self.padding_value = check_stack(
+            stack_size, padding_type, single
+        )
+        self.observation_space = batch_space(single, n=self.stack_size)
+        self.obs_queue: deque[Any] = deque(
+            [self.padding_value] * self.stack_size, maxlen=self.stack_size
+        )
+        self._room = create_empty_array(single, self.stack_size)
+
+    def step(
+        self, action: ActType
+    ) -> tuple[WrapperObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Step the environment, and return the last observations."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self.obs_queue.append(_apart(observation))
+        return self._stack(), reward, terminated, truncated, info
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[WrapperObsType, dict[str, Any]]:
+        """Reset the environment, and begin a new stack."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        observation = _apart(observation)
+        if self.padding_type == "reset":
+            self.padding_value = observation
+        for _ in range(self.stack_size - 1):
+            self.obs_queue.append(self.padding_value)
+        self.obs_queue.append(observation)
+        return self._stack(), info
+
+    def _stack(self) -> WrapperObsType:
+        self._room = concatenate(self.env.observation_space, self.obs_queue, self._room)
+        stack: WrapperObsType = _apart(self._room)
+        return stack
+
+
+def _apart(value: Any) -> Any:
+    """Return a copy."""
+    if type(value) is np.ndarray and value.dtype != object:
+        return value.copy()
+    return deepcopy(value)
+
+
+class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
+    """Take each action several times, and return the maximum of the last two observations.
+
+    Rewards are added up. If the episode ends earlier, the observation is the maximum of the last
+    two that there were, or the only one: Gymnasium takes the maximum with what its buffer holds
+    from earlier steps, or with zeros.
+
+    Example:
+        >>> import gymcore
+        >>> env = MaxAndSkipObservation(gymcore.make("CartPole-v1"), skip=4)
+        >>> _ = env.reset(seed=123)
+        >>> env.step(1)[1]
+        4.0
+    """
+
+    def __init__(self, env: Env[ObsType, ActType], skip: int = 4) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment; its observations are arrays or numbers.
+            skip: How often an action is taken, at least 2.
+
+        Raises:
+            ArgumentTypeError: `skip` is no integer (a `TypeError`).
+            InvalidArgument: It is less than 2, or observations are no arrays (a `ValueError`).
+        """
+        RecordConstructorArgs.__init__(self, skip=skip)
+        Wrapper.__init__(self, env)
+        self._skip = check_skip(skip, env.observation_space)
+        space = env.observation_space
+        self._obs_buffer = np.zeros((2, *space.shape), dtype=space.dtype)  # type: ignore[misc]
+
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Take the action `skip` times, or until the episode ends."""
+        total_reward = 0.0
+        terminated = truncated = False
+        info: dict[str, Any] = {}
+        last_two = self._obs_buffer
+        for k in range(self._skip):
+            observation, reward, terminated, truncated, info = self.env.step(action)
+            last_two[k % 2] = observation
+            total_reward += float(reward)
+            if terminated or truncated:
+                break
+        if k == 0:
+            last_two[1] = last_two[0]
+        highest: Any = np.maximum(last_two[0], last_two[1])
+        return highest, total_reward, terminated, truncated, info

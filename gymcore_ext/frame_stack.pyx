@@ -1,0 +1,306 @@
+"""FrameMemory: the last observations of every lane of a batch, and stacks of them.
+
+A lane's frames lie in a ring of `depth` slots next to each other, so that a stack is one or two copies a lane. Every
+lane has its own place in its ring: lanes begin episodes, and may be stepped, independently of one another.
+"""
+cimport numpy as cnp
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from gymcore_ext.arrays cimport ArrayRing, array_pointer
+
+import numpy as np
+
+cnp.import_array()
+
+cdef enum:
+    # Bytes of a result below which a call is shorter than giving the GIL away and taking it back.
+    GIL_BYTES = 1 << 16
+    # Numbers of rows for which arrays are kept: a program steps subsets of a few different sizes.
+    MOST_SUBSETS = 4
+
+# What happens to the lanes that do not begin an episode.
+cdef enum:
+    STAY = 0             # nothing: a masked reset
+    GO_ON = 1            # they get a frame
+
+
+cdef struct frames_t:
+    char* frames             # [num_envs, depth, row]
+    int32_t* newest          # [num_envs], the slot of the last frame
+    const char* padding      # [row], or NULL: a first observation fills its lane's stack
+    Py_ssize_t depth
+    Py_ssize_t row           # bytes of a frame
+
+
+cdef void begin(const frames_t* self, int64_t lane, const char* frame) noexcept nogil:
+    """The first observation of an episode, with padding before it."""
+    cdef char* slot = self.frames + lane * self.depth * self.row
+    cdef Py_ssize_t k
+    for k in range(self.depth - 1):
+        memcpy(slot, frame if self.padding == NULL else self.padding, self.row)
+        slot += self.row
+    memcpy(slot, frame, self.row)
+    self.newest[lane] = <int32_t> self.depth - 1
+
+
+cdef void add(const frames_t* self, int64_t lane, const char* frame) noexcept nogil:
+    """A further observation, in place of the oldest one."""
+    cdef int32_t slot = self.newest[lane] + 1
+    if slot == self.depth:
+        slot = 0
+    self.newest[lane] = slot
+    memcpy(self.frames + (lane * self.depth + slot) * self.row, frame, self.row)
+
+
+cdef void put_stack(const frames_t* self, int64_t lane, char* out) noexcept nogil:
+    """Write the frames of a lane, the oldest first."""
+    cdef const char* ring = self.frames + lane * self.depth * self.row
+    cdef Py_ssize_t old = self.depth - 1 - self.newest[lane]
+    memcpy(out, ring + (self.depth - old) * self.row, old * self.row)
+    memcpy(out + old * self.row, ring, (self.depth - old) * self.row)
+
+
+cdef void put_oldest(const frames_t* self, int64_t lane, char* out) noexcept nogil:
+    """Write the oldest frame of a lane."""
+    cdef Py_ssize_t slot = self.newest[lane] + 1
+    if slot == self.depth:
+        slot = 0
+    memcpy(out, self.frames + (lane * self.depth + slot) * self.row, self.row)
+
+
+cdef class FrameMemory:
+    """The last `depth` observations of each lane.
+
+    Args:
+        num_envs: number of lanes.
+        depth: observations of a stack, at least 1.
+        shape: of one observation.
+        dtype: of one observation; plain numbers.
+        padding: array [*shape] that stands before the first observation of an episode; None for that observation.
+        oldest: return the oldest observation of each stack instead of the stack.
+        errors: namespace of exception classes: InvalidArgument, ArgumentTypeError, ConcurrentUseError.
+
+    Arrays that its methods return belong to the caller: their memory is used again only after nobody holds them (or a
+    view of them) any more. One thread at a time may use an object; a second one gets ConcurrentUseError.
+    """
+
+    cdef readonly Py_ssize_t num_envs
+    cdef readonly Py_ssize_t depth
+    cdef readonly bint oldest
+    cdef frames_t memory
+    cdef tuple shape
+    cdef object dtype, errors
+    cdef cnp.ndarray frames, newest, padding
+    cdef dict rings          # ArrayRing of results, by their number of rows
+    cdef ArrayRing finals
+    cdef bint busy
+
+    def __cinit__(
+        self, Py_ssize_t num_envs, Py_ssize_t depth, tuple shape, object dtype, *, object padding=None,
+        bint oldest=False, object errors,
+    ):
+        if num_envs < 1:
+            raise errors.InvalidArgument(f"num_envs: expected at least 1, got {num_envs}")
+        if not 1 <= depth <= 0x7FFFFFFF:
+            raise errors.InvalidArgument(f"depth: expected at least 1, got {depth}")
+        self.dtype = np.dtype(dtype)
+        if self.dtype.kind not in "biufc" or not self.dtype.isnative:
+            raise errors.InvalidArgument(f"dtype: expected numbers in the byte order of this machine, got {self.dtype}")
+        self.num_envs = num_envs
+        self.depth = depth
+        self.shape = shape
+        self.oldest = oldest
+        self.errors = errors
+        self.rings = {}
+        self.frames = np.zeros((num_envs, depth, *shape), self.dtype)
+        self.newest = np.full(num_envs, depth - 1, np.int32)
+        if padding is not None:
+            self.padding = np.array(padding, self.dtype, order="C")
+            if (<object> self.padding).shape != shape:
+                raise errors.InvalidArgument(
+                    f"padding: expected an array of shape {shape}, got {(<object> self.padding).shape}")
+        self._bind()
+
+    cdef _bind(self):
+        self.memory.frames = <char*> cnp.PyArray_DATA(self.frames)
+        self.memory.newest = <int32_t*> cnp.PyArray_DATA(self.newest)
+        self.memory.padding = NULL if self.padding is None else <const char*> cnp.PyArray_DATA(self.padding)
+        self.memory.depth = self.depth
+        self.memory.row = cnp.PyArray_NBYTES(self.frames) // (self.num_envs * self.depth)
+
+    def __reduce__(self):
+        arguments = self.num_envs, self.depth, self.shape, self.dtype, self.padding, bool(self.oldest), self.errors
+        return _made_again, (*arguments, self.frames.copy(), self.newest.copy())
+
+    def __deepcopy__(self, memo):
+        function, arguments = self.__reduce__()
+        return function(*arguments)
+
+    # --- one call at a time ---------------------------------------------------------------------------------------
+
+    cdef int _enter(self) except -1:
+        if self.busy:
+            raise self.errors.ConcurrentUseError("these frames are being stacked by another thread; use one at a time")
+        self.busy = True
+        return 0
+
+    cdef cnp.ndarray _batch(self, object observations, Py_ssize_t rows):
+        """A batch [rows, *shape] in one piece, of our dtype; maybe the very array."""
+        array = np.asarray(observations, self.dtype, "C")
+        if array.shape != (rows, *self.shape):
+            raise self.errors.InvalidArgument(
+                f"observations: expected shape {(rows, *self.shape)}, got {array.shape}")
+        return array
+
+    cdef tuple _shape(self, Py_ssize_t rows):
+        if self.oldest:
+            return (rows, *self.shape)
+        return (rows, self.depth, *self.shape)
+
+    cdef ArrayRing _ring(self, Py_ssize_t rows):
+        if rows not in self.rings:
+            if len(self.rings) == MOST_SUBSETS:
+                self.rings.clear()
+            self.rings[rows] = ArrayRing(self._shape(rows), self.dtype)
+        return self.rings[rows]
+
+    # --- frames in, stacks out ------------------------------------------------------------------------------------
+
+    def reset(self, observations, cnp.ndarray begun not None):
+        """Begin episodes in some lanes.
+
+        Args:
+            observations: [num_envs, *shape]; the rows of other lanes are not looked at.
+            begun: bool [num_envs], the lanes that begin one; the others keep their frames.
+
+        Returns:
+            The stacks [num_envs, depth, *shape] of all lanes, oldest frame first.
+        """
+        return self._turn(observations, begun, STAY, None)
+
+    def step(self, observations, cnp.ndarray begun not None, cnp.ndarray lanes=None):
+        """Take an observation of every lane, or of some.
+
+        Args:
+            observations: [n, *shape].
+            begun: bool [n], whether it is the first one of an episode.
+            lanes: int64 [n], whose they are; None for all in order.
+
+        Returns:
+            The stacks [n, depth, *shape] of these lanes, oldest frame first.
+        """
+        return self._turn(observations, begun, GO_ON, lanes)
+
+    cdef object _turn(self, object observations, cnp.ndarray begun, int others, cnp.ndarray lanes):
+        cdef Py_ssize_t rows = self.num_envs, k
+        cdef const int64_t* chosen = NULL
+        cdef const uint8_t* first
+        cdef cnp.ndarray batch
+        cdef char* out
+        cdef const frames_t* memory = &self.memory
+        cdef const char* frames
+        if lanes is not None:
+            rows = cnp.PyArray_SIZE(lanes)
+            chosen = <const int64_t*> array_pointer(lanes, "lanes", cnp.NPY_INT64, (rows,), False, self.errors)
+            for k in range(rows):
+                if not 0 <= chosen[k] < self.num_envs:
+                    raise self.errors.InvalidArgument(f"lanes: expected lanes below {self.num_envs}, got {chosen[k]}")
+        first = <const uint8_t*> array_pointer(begun, "begun", cnp.NPY_BOOL, (rows,), False, self.errors)
+        batch = self._batch(observations, rows)
+        frames = <const char*> cnp.PyArray_DATA(batch)
+        self._enter()
+        try:
+            result = self._ring(rows).take(<void**> &out)
+            if rows * memory.row * (1 if self.oldest else self.depth) < GIL_BYTES:
+                turn(memory, frames, first, others, chosen, rows, self.oldest, out)
+            else:
+                with nogil:
+                    turn(memory, frames, first, others, chosen, rows, self.oldest, out)
+        finally:
+            self.busy = False
+        return result
+
+    def peek(self, observations, cnp.ndarray mask not None):
+        """Stacks as `step` would return them, while every lane stays as it is.
+
+        Args:
+            observations: [num_envs, *shape]; only the rows in the mask are looked at.
+            mask: bool [num_envs].
+
+        Returns:
+            [num_envs, depth, *shape], zeros in the rows that are not in the mask.
+        """
+        cdef Py_ssize_t lane, size = self.memory.row * (1 if self.oldest else self.depth), old
+        cdef const uint8_t* chosen = <const uint8_t*> array_pointer(
+            mask, "mask", cnp.NPY_BOOL, (self.num_envs,), False, self.errors)
+        cdef cnp.ndarray batch = self._batch(observations, self.num_envs)
+        cdef const char* frame = <const char*> cnp.PyArray_DATA(batch)
+        cdef const frames_t* memory = &self.memory
+        cdef char* out
+        cdef const char* ring
+        self._enter()
+        try:
+            if self.finals is None:
+                self.finals = ArrayRing(self._shape(self.num_envs), self.dtype)
+            result = self.finals.take(<void**> &out)
+            with nogil:
+                for lane in range(self.num_envs):
+                    if not chosen[lane]:
+                        memset(out, 0, size)
+                    elif self.oldest:
+                        peek_oldest(memory, lane, frame, out)
+                    else:
+                        # All but the oldest frame, then the new one.
+                        ring = memory.frames + lane * memory.depth * memory.row
+                        old = memory.depth - 1 - memory.newest[lane]
+                        if old > 0:
+                            memcpy(out, ring + (memory.newest[lane] + 2) * memory.row, (old - 1) * memory.row)
+                            memcpy(out + (old - 1) * memory.row, ring, (memory.depth - old) * memory.row)
+                        else:
+                            memcpy(out, ring + memory.row, (memory.depth - 1) * memory.row)
+                        memcpy(out + (memory.depth - 1) * memory.row, frame, memory.row)
+                    out += size
+                    frame += memory.row
+        finally:
+            self.busy = False
+        return result
+
+
+cdef void peek_oldest(const frames_t* self, int64_t lane, const char* frame, char* out) noexcept nogil:
+    """Write what would be the oldest frame of a lane if it got one more."""
+    if self.depth == 1:
+        memcpy(out, frame, self.row)
+    else:
+        memcpy(out, self.frames + (lane * self.depth + (self.newest[lane] + 2) % self.depth) * self.row, self.row)
+
+
+cdef void turn(
+    const frames_t* memory, const char* frames, const uint8_t* begun, int others, const int64_t* lanes, Py_ssize_t rows,
+    bint oldest, char* out,
+) noexcept nogil:
+    """Take the frames of some lanes, and write what they are to return."""
+    cdef Py_ssize_t k, size = memory.row * (1 if oldest else memory.depth)
+    cdef int64_t lane
+    for k in range(rows):
+        lane = k if lanes == NULL else lanes[k]
+        if begun[k]:
+            begin(memory, lane, frames)
+        elif others == GO_ON:
+            add(memory, lane, frames)
+        if oldest:
+            put_oldest(memory, lane, out)
+        else:
+            put_stack(memory, lane, out)
+        frames += memory.row
+        out += size
+
+
+def _made_again(num_envs, depth, shape, dtype, padding, oldest, errors, frames, newest):
+    """A copy, for pickle."""
+    cdef FrameMemory memory = FrameMemory(
+        num_envs, depth, shape, dtype, padding=padding, oldest=oldest, errors=errors)
+    memory.frames = frames
+    memory.newest = newest
+    memory._bind()
+    return memory
