@@ -1,12 +1,14 @@
 /* The batch loops of one environment for one instruction set; lanes.h includes this once per set. */
 #define LANE_LOOP(name) GYMCORE_JOIN(LANE(name), LANE_ISA)
 
-static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_columns *columns, const void *actions, double *rewards,
-                                                gymcore_flag *terminated, int64_t lo, int64_t hi)
+/* `small_angles` is a constant where this is called, so the compiler writes the loop once for each value. */
+GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_where)(const gymcore_columns *columns, const void *actions, double *rewards,
+                                                gymcore_flag *terminated, int64_t lo, int64_t hi, int small_angles)
 {
     LANE_STATE(LANE_COLUMN)
     LANE(_parameters) parameters;
     LANE_PARAMETERS(LANE_LOAD_SHARED)
+    parameters.small_angles = small_angles;
     GYMCORE_INDEPENDENT_LANES
     for (int64_t i = lo; i < hi; i++) { /* loop: step, shared parameters */
         LANE(_state) state;
@@ -17,6 +19,23 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_co
         rewards[i] = outcome.reward;
         terminated[i] = (gymcore_flag)outcome.terminated;
     }
+}
+
+static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_columns *columns, const void *actions, double *rewards,
+                                                gymcore_flag *terminated, int64_t lo, int64_t hi)
+{
+#ifdef LANE_SMALL_ANGLE
+    const double *angles = columns->state[LANE(GYMCORE_JOIN(_at_, LANE_SMALL_ANGLE))];
+    int64_t margins = 0;
+    for (int64_t i = lo; i < hi; i++) { /* loop: look for large angles */
+        margins |= gymcore_small_angle_margin(angles[i]);
+    }
+    if (margins >= 0) {
+        LANE_LOOP(_step_where)(columns, actions, rewards, terminated, lo, hi, 1);
+        return;
+    }
+#endif
+    LANE_LOOP(_step_where)(columns, actions, rewards, terminated, lo, hi, 0);
 }
 
 static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_varied)(const gymcore_columns *columns, const void *actions, double *rewards,
@@ -31,6 +50,7 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_varied)(const gymcore_co
         gymcore_outcome outcome;
         LANE_STATE(LANE_LOAD)
         LANE_PARAMETERS(LANE_LOAD_PARAMETER)
+        parameters.small_angles = 0;
         LANE(_step)(&state, &parameters, LANE_ACTION_AT(i), &outcome);
         LANE_STATE(LANE_STORE)
         rewards[i] = outcome.reward;

@@ -61,19 +61,9 @@ GYMCORE_INLINE double gymcore_floor(double x)
     return nearest - gymcore_select(nearest > x, 1.0, 0.0);
 }
 
-/* sin(x) and cos(x) together: they share the reduction, which is half of the work. */
-GYMCORE_INLINE void gymcore_sincos(double x, double *sine, double *cosine)
+/* sin(x) and cos(x) of x = n * pi/2 + (y + tail), |y| <= pi/4; bits 0 and 1 of `quadrant` are those of n. */
+GYMCORE_INLINE void gymcore_sincos_reduced(double y, double tail, uint64_t quadrant, double *sine, double *cosine)
 {
-    /* x = n * pi/2 + (y + tail), |y| <= pi/4; the tail keeps what y cannot hold (Cody and Waite 1980). */
-    double shifted = x * GYMCORE_TWO_OVER_PI + GYMCORE_ROUND_SHIFT;
-    double n = shifted - GYMCORE_ROUND_SHIFT;
-    double first = x - n * GYMCORE_HALF_PI_1;
-    double second_product = n * GYMCORE_HALF_PI_2;
-    double second = first - second_product;
-    double rest = n * GYMCORE_HALF_PI_3 - ((first - second) - second_product);
-    double y = second - rest;
-    double tail = (second - y) - rest;
-
     double z = y * y;
     double cube = z * y;
     double s = GYMCORE_SINE_1 +
@@ -88,14 +78,42 @@ GYMCORE_INLINE void gymcore_sincos(double x, double *sine, double *cosine)
     double head = 1.0 - half;
     double cosine_y = head + (((1.0 - head) - half) + (z * c - y * tail));
 
-    /* Quadrant n mod 4: odd quadrants swap the two, bit 1 of n and of n + 1 are the signs. Bit masks, not branches. */
-    uint64_t quadrant = gymcore_bits(shifted);
+    /* Odd quadrants swap the two, bit 1 of n and of n + 1 are the signs. Bit masks, not branches. */
     uint64_t swap = (uint64_t)0 - (quadrant & 1);
     uint64_t sine_bits = gymcore_bits(sine_y);
     uint64_t cosine_bits = gymcore_bits(cosine_y);
     uint64_t difference = (sine_bits ^ cosine_bits) & swap;
     *sine = gymcore_from_bits((sine_bits ^ difference) ^ ((quadrant & 2) << 62));
     *cosine = gymcore_from_bits((cosine_bits ^ difference) ^ (((quadrant + 1) & 2) << 62));
+}
+
+/* sin(x) and cos(x) together: they share the reduction, which is half of the work. */
+GYMCORE_INLINE void gymcore_sincos(double x, double *sine, double *cosine)
+{
+    /* The tail keeps what y cannot hold (Cody and Waite 1980). */
+    double shifted = x * GYMCORE_TWO_OVER_PI + GYMCORE_ROUND_SHIFT;
+    double n = shifted - GYMCORE_ROUND_SHIFT;
+    double first = x - n * GYMCORE_HALF_PI_1;
+    double second_product = n * GYMCORE_HALF_PI_2;
+    double second = first - second_product;
+    double rest = n * GYMCORE_HALF_PI_3 - ((first - second) - second_product);
+    double y = second - rest;
+    double tail = (second - y) - rest;
+    gymcore_sincos_reduced(y, tail, gymcore_bits(shifted), sine, cosine);
+}
+
+/* The same bits, without the reduction where the caller knows that |x| <= GYMCORE_SMALL_ANGLE: there n is 0. */
+#define GYMCORE_SMALL_ANGLE 0.75
+GYMCORE_INLINE void gymcore_sincos_within(int small, double x, double *sine, double *cosine)
+{
+    if (small) gymcore_sincos_reduced(x, 0.0, 0, sine, cosine);
+    else gymcore_sincos(x, sine, cosine);
+}
+
+/* Negative if |x| > GYMCORE_SMALL_ANGLE or x is nan; such numbers can be joined by `|`. */
+GYMCORE_INLINE int64_t gymcore_small_angle_margin(double x)
+{
+    return (int64_t)(gymcore_bits(GYMCORE_SMALL_ANGLE) - (gymcore_bits(x) & ~((uint64_t)1 << 63)));
 }
 
 GYMCORE_INLINE double gymcore_sin(double x)

@@ -6,6 +6,8 @@
  *   LANE_PARAMETERS(F)           F(field, default) for every constructor parameter
  *   LANE_BOUNDS(F)               F(field, default) for every number that `reset(options=...)` takes
  *   LANE_OBSERVATION_SIZE        float32 values of one observation
+ *   LANE_SMALL_ANGLE             optional: a field of the state, an angle that is nearly always small; `small_angles` of the
+ *                                parameters then says whether it is in all lanes of a loop (see gymcore_sincos_within)
  *   LANE_DISCRETE_ACTIONS        how many actions, or LANE_CONTINUOUS_ACTIONS: float32 values of one action
  * and define afterwards, in Cython, with these C names:
  *   void pole_reset(pole_state *, const pole_parameters *, const pole_bounds *, gymcore_rng *)
@@ -23,7 +25,7 @@
 #define LANE_DEFAULT(field, value) value,
 
 typedef struct { LANE_STATE(LANE_FIELD) } LANE(_state);
-typedef struct { LANE_PARAMETERS(LANE_FIELD) } LANE(_parameters);
+typedef struct { LANE_PARAMETERS(LANE_FIELD) int small_angles; /* see LANE_SMALL_ANGLE */ } LANE(_parameters);
 typedef struct { LANE_BOUNDS(LANE_FIELD) } LANE(_bounds);
 
 #if defined(LANE_DISCRETE_ACTIONS)

@@ -8,7 +8,7 @@ State: x (m), x_dot (m/s), theta (rad, 0 is upright), theta_dot (rad/s). Observa
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t
 
-from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, kernel_t, outcome_t, rng_t, select, sincos, uniform
+from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, kernel_t, outcome_t, rng_t, select, sincos_within, uniform
 
 
 cdef extern from *:
@@ -19,6 +19,7 @@ cdef extern from *:
         F(gravity, 9.8) F(masscart, 1.0) F(masspole, 0.1) F(length, 0.5) F(force_mag, 10.0) F(tau, 0.02) \
         F(semi_implicit, 0.0) \
         F(theta_threshold_radians, 0x1.acee9f37bebd5p-3) F(x_threshold, 2.4) F(sutton_barto_reward, 0.0)
+    #define LANE_SMALL_ANGLE theta
     #define LANE_BOUNDS(F) F(low, -0.05) F(high, 0.05)
     #define LANE_OBSERVATION_SIZE 4
     #define LANE_DISCRETE_ACTIONS 2
@@ -29,6 +30,7 @@ cdef extern from *:
     ctypedef struct cartpole_parameters:
         double gravity, masscart, masspole, length, force_mag, tau, semi_implicit
         double theta_threshold_radians, x_threshold, sutton_barto_reward
+        bint small_angles
     ctypedef struct cartpole_bounds:
         double low, high
     const kernel_t cartpole_kernel
@@ -51,7 +53,7 @@ cdef inline void cartpole_step "cartpole_step"(
     # Of the four divisions by the total mass in the paper one is left, and with shared parameters none per lane.
     cdef double per_mass = 1.0 / (p.masspole + p.masscart)
     cdef double pole_share = p.masspole * p.length * per_mass
-    sincos(s.theta, &sin_theta, &cos_theta)
+    sincos_within(p.small_angles, s.theta, &sin_theta, &cos_theta)
     force = select(action == 1, p.force_mag, -p.force_mag)
     pull = force * per_mass + pole_share * (s.theta_dot * s.theta_dot) * sin_theta
     theta_acc = (p.gravity * sin_theta - cos_theta * pull) / (

@@ -24,6 +24,7 @@ cdef extern from "lane_math.h":
     const double PI "GYMCORE_PI"
     const double TWO_PI "GYMCORE_TWO_PI"
     void sincos "gymcore_sincos"(double x, double* sine, double* cosine) noexcept nogil
+    void sincos_within "gymcore_sincos_within"(bint small, double x, double* sine, double* cosine) noexcept nogil
     double sin "gymcore_sin"(double x) noexcept nogil
     double cos "gymcore_cos"(double x) noexcept nogil
     double floor "gymcore_floor"(double x) noexcept nogil

@@ -52,8 +52,11 @@ const void *tables[] = { gymcore_lifecycles, gymcore_array_maths };
 # What comes after vectorisation takes most of the time and changes nothing in the report.
 SHORTCUTS = ("-fdisable-rtl-combine", "-fno-schedule-insns2", "-fno-gcse-after-reload", "-g0")
 
-# (function, header, line) -> widths of its vectors in bytes
-Report = dict[tuple[str, str, int], set[int]]
+# Kernels whose shared loop is written twice: with angles that are all small, and with any.
+TWICE = ("cartpole",)
+
+# (function, header, line) -> widths in bytes of the vectors of each loop that this line became
+Report = dict[tuple[str, str, int], list[int]]
 
 
 def find_compiler() -> tuple[str, str]:
@@ -111,7 +114,7 @@ def ask(compiler: str, source: Path) -> str:
 
 def parse(text: str) -> Report:
     """The compiler's words as a table."""
-    report: Report = defaultdict(set)
+    report: Report = defaultdict(list)
     function = ""
     for line in text.splitlines():
         if line.startswith(";; Function "):
@@ -119,7 +122,7 @@ def parse(text: str) -> Report:
         elif match := re.match(
             r"(?:.*/)?([^/:]+):(\d+):\d+: optimized: loop vectorized using (\d+) byte", line
         ):
-            report[function, match[1], int(match[2])].add(int(match[3]))
+            report[function, match[1], int(match[2])].append(int(match[3]))
     return report
 
 
@@ -162,10 +165,18 @@ def line_of(header: str, comment: str) -> int:
 @pytest.mark.parametrize("loop", LANE_LOOPS)
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernels(reports: dict[str, Report], name: str, loop: str, isa: str) -> None:
-    widths = reports[name].get(
-        (f"{name}_{loop}_{isa}", "lane_loops.h", line_of("lane_loops.h", LANE_LOOPS[loop])), set()
-    )
-    assert WIDTHS[isa] in widths, f"{name}_{loop}_{isa} is no vector code: {reports[name]}"
+    where = (f"{name}_{loop}_{isa}", "lane_loops.h", line_of("lane_loops.h", LANE_LOOPS[loop]))
+    widths = reports[name].get(where, [])
+    expected = 2 if loop == "step_shared" and name in TWICE else 1
+    assert widths.count(WIDTHS[isa]) >= expected, f"{where} is no vector code: {reports[name]}"
+
+
+@pytest.mark.parametrize("isa", WIDTHS)
+@pytest.mark.parametrize("name", TWICE)
+def test_the_look_for_large_angles(reports: dict[str, Report], name: str, isa: str) -> None:
+    line = line_of("lane_loops.h", "look for large angles")
+    widths = reports[name].get((f"{name}_step_shared_{isa}", "lane_loops.h", line), [])
+    assert WIDTHS[isa] in widths, reports[name]
 
 
 @pytest.mark.parametrize("isa", WIDTHS)
@@ -174,7 +185,7 @@ def test_engine(
     reports: dict[str, Report], header: str, function: str, comment: str, isa: str
 ) -> None:
     where = (f"{function}_{isa}", header, line_of(header, comment))
-    assert WIDTHS[isa] in reports["engine"].get(where, set()), reports["engine"]
+    assert WIDTHS[isa] in reports["engine"].get(where, []), reports["engine"]
 
 
 def test_a_loop_with_a_branch_is_noticed(tmp_path: Path) -> None:
