@@ -210,7 +210,7 @@ PROGRAM = """
 
 @engines_and(
     "how,fault",
-    [("busy", "loop_holding_the_gil"), ("busy", "sleep"), ("idle", "sleep"), ("uncaught", "sleep")],
+    [("idle", "sleep"), ("busy", "loop_holding_the_gil"), ("uncaught", "sleep")],
     more=["shm-spawn", "shm-forkserver"],
 )
 @isolated()
