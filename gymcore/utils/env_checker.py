@@ -449,7 +449,7 @@ def check_env(
 
     Example:
         >>> import gymcore
-        >>> check_env(gymcore.make("CartPole-v1").unwrapped, skip_render_check=True)
+        >>> check_env(gymcore.make("MountainCar-v0").unwrapped, skip_render_check=True)
     """
     if warn is not None:
         logger.warn("`check_env(warn=...)` parameter is now ignored.")

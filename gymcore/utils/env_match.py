@@ -1,0 +1,153 @@
+"""Whether two environments do the same, step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymcore import error
+from gymcore.core import Env
+from gymcore.utils.env_checker import data_equivalence
+
+__all__ = ["check_environments_match"]
+
+_COMPARISONS = ("equivalence", "superset", "keys-equivalence", "keys-superset", "skip")
+
+
+def _demand(condition: bool, message: str) -> None:
+    if not condition:
+        raise error.FailedCheck(message)
+
+
+def check_environments_match(
+    env_a: Env[Any, Any],
+    env_b: Env[Any, Any],
+    num_steps: int,
+    seed: int = 0,
+    skip_obs: bool = False,
+    skip_rew: bool = False,
+    skip_terminal: bool = False,
+    skip_truncated: bool = False,
+    skip_render: bool = False,
+    info_comparison: str = "equivalence",
+) -> None:
+    """Check that two environments return the same for the same random actions.
+
+    Both are reset with the seed, also after the end of an episode. Data is compared as
+    `gymcore.utils.env_checker.data_equivalence` does.
+
+    Args:
+        env_a: One environment; its action space is seeded and sampled.
+        env_b: The other.
+        num_steps: Steps to make.
+        seed: Of the environments and the actions.
+        skip_obs: Do not compare observations (nor their spaces).
+        skip_rew: Do not compare rewards.
+        skip_terminal: Do not compare `terminated`.
+        skip_truncated: Do not compare `truncated`.
+        skip_render: Do not compare frames. They are compared if both have the same render mode, and
+            it is not None or "human".
+        info_comparison: "equivalence": infos agree; "superset": the info of `env_b` has what that
+            of `env_a` has; "keys-equivalence": they have the same keys; "keys-superset": the info
+            of `env_b` has the keys of that of `env_a`; "skip": anything goes.
+
+    Raises:
+        FailedCheck: (also an `AssertionError`) at the first difference, named with the step and
+            both values; or if `info_comparison` is none of the above.
+
+    Example:
+        >>> import gymcore
+        >>> one, other = gymcore.make("CartPole-v1"), gymcore.make("CartPole-v1")
+        >>> check_environments_match(one, other, num_steps=50, seed=3)
+    """
+    if info_comparison not in _COMPARISONS:
+        raise error.FailedCheck(
+            f"info_comparison: expected one of {', '.join(_COMPARISONS)}, got {info_comparison!r}"
+        )
+    for name, env in (("env_a", env_a), ("env_b", env_b)):
+        if not isinstance(env, Env):
+            raise error.FailedTypeCheck(f"{name}: expected a gymcore.Env, got {type(env)}")
+    _demand(
+        env_a.action_space == env_b.action_space,
+        f"action spaces are not equal, env_a has {env_a.action_space}, "
+        f"env_b has {env_b.action_space}",
+    )
+    _demand(
+        skip_obs or env_a.observation_space == env_b.observation_space,
+        f"observation spaces are not equal, env_a has {env_a.observation_space}, "
+        f"env_b has {env_b.observation_space}",
+    )
+    renders = (
+        not skip_render
+        and env_a.render_mode == env_b.render_mode
+        and env_a.render_mode not in (None, "human")
+    )
+
+    env_a.action_space.seed(seed)
+
+    def reset() -> None:
+        observation_a, info_a = env_a.reset(seed=seed)
+        observation_b, info_b = env_b.reset(seed=seed)
+        if not skip_obs:
+            _compare("resetting observation", "", "observation", observation_a, observation_b)
+        _compare_infos("resetting", "", info_comparison, info_a, info_b)
+        if renders:
+            _compare_frames("resetting", "", env_a, env_b)
+
+    skipped = (skip_obs, skip_rew, skip_terminal, skip_truncated)
+    names = ("observation", "reward", "terminal", "truncated")
+    reset()
+    for step in range(num_steps):
+        action = env_a.action_space.sample()
+        results_a, results_b = env_a.step(action), env_b.step(action)
+        where = f" in step = {step}"
+        for name, skip, one, other in zip(names, skipped, results_a, results_b, strict=False):
+            if not skip:
+                _compare(f"stepping {name}", where, name, one, other)
+        _compare_infos("stepping", where, info_comparison, results_a[4], results_b[4])
+        if renders:
+            _compare_frames("stepping", where, env_a, env_b)
+        if any(results_a[2:4]) or any(results_b[2:4]):
+            reset()
+
+
+def _compare(what: str, where: str, name: str, one: Any, other: Any) -> None:
+    _demand(
+        data_equivalence(one, other),
+        f"{what} is not equivalent{where}, {name}_a = {one}, {name}_b = {other}",
+    )
+
+
+def _compare_frames(call: str, where: str, env_a: Env[Any, Any], env_b: Env[Any, Any]) -> None:
+    _demand(
+        data_equivalence(env_a.render(), env_b.render()),
+        f"{call} render is not equivalent{where}",
+    )
+
+
+def _compare_infos(call: str, where: str, comparison: str, one: Any, other: Any) -> None:
+    if comparison == "equivalence":
+        _compare(f"{call} info", where, "info", one, other)
+    elif comparison == "superset":
+        for key in one:
+            _demand(
+                key in other,
+                f"{call} info is not a superset{where}, key {key} present in info_a is missing "
+                "in info_b",
+            )
+            _demand(
+                data_equivalence(one[key], other[key]),
+                f"{call} info is not a superset{where}, key {key} present in info_a with value = "
+                f"{one[key]}, in info_b with value = {other[key]}",
+            )
+    elif comparison == "keys-equivalence":
+        _demand(
+            one.keys() == other.keys(),
+            f"{call} info keys are not equivalent{where}, info_a's keys are {one.keys()}, "
+            f"info_b's keys are {other.keys()}",
+        )
+    elif comparison == "keys-superset":
+        _demand(
+            one.keys() <= other.keys(),
+            f"{call} info keys are not a superset{where}, keys not present in info_b are: "
+            f"{one.keys() - other.keys()}",
+        )

@@ -1,0 +1,165 @@
+"""How fast an environment steps, resets, is made and renders."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from gymcore.core import Env
+    from gymcore.vector import VectorEnv
+
+__all__ = ["benchmark_init", "benchmark_render", "benchmark_step", "benchmark_vector_step"]
+
+_BLOCK = 64
+"""Actions that are sampled at a time, so that sampling is seldom and its time is not measured."""
+
+
+def _rate(run: Callable[[], int], target_duration: float) -> float:
+    """Call `run` until it has taken `target_duration` seconds; return the sum of results a second.
+
+    At least one call is made.
+    """
+    done, spent = 0, 0.0
+    while True:
+        start = time.perf_counter()
+        done += run()
+        spent += time.perf_counter() - start
+        if spent >= target_duration:
+            return done / max(spent, 1e-9)
+
+
+def benchmark_step(
+    env: Env[Any, Any], target_duration: float = 5, seed: int | None = None
+) -> float:
+    """Return steps a second, with random actions; the resets of ended episodes take time as well.
+
+    Args:
+        env: The environment.
+        target_duration: About how long to measure, in seconds.
+        seed: Of the environment and the actions.
+
+    Returns:
+        Steps a second.
+
+    Example:
+        >>> import gymcore
+        >>> benchmark_step(gymcore.make("CartPole-v1"), target_duration=0.01) > 1000
+        True
+    """
+    action_space = env.action_space
+    action_space.seed(seed)
+    env.reset(seed=seed)
+    step = env.step
+    done, spent = 0, 0.0
+    while True:
+        actions = [action_space.sample() for _ in range(_BLOCK)]
+        start = time.perf_counter()
+        for action in actions:
+            _, _, terminated, truncated, _ = step(action)
+            if terminated or truncated:
+                env.reset()
+        spent += time.perf_counter() - start
+        done += _BLOCK
+        if spent >= target_duration:
+            return done / max(spent, 1e-9)
+
+
+def benchmark_vector_step(
+    env: VectorEnv[Any, Any, Any], target_duration: float = 5, seed: int | None = None
+) -> float:
+    """Return steps of single environments a second, with random actions, in any autoreset mode.
+
+    Args:
+        env: The vector environment.
+        target_duration: About how long to measure, in seconds.
+        seed: Of the environments and the actions.
+
+    Returns:
+        Steps a second, times `num_envs`. In NEXT_STEP, a step that resets counts as one; with
+        autoreset disabled, ended lanes are reset by a mask, which takes time and counts as none.
+
+    Example:
+        >>> import gymcore
+        >>> envs = gymcore.make_vec("CartPole-v1", num_envs=64)
+        >>> benchmark_vector_step(envs, target_duration=0.01) > 1000
+        True
+    """
+    from gymcore.vector import AutoresetMode
+
+    mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
+    disabled = AutoresetMode(mode) is AutoresetMode.DISABLED
+    env.action_space.seed(seed)
+    env.reset(seed=seed)
+    done, spent = 0, 0.0
+    while True:
+        actions = [env.action_space.sample() for _ in range(_BLOCK // 4)]
+        start = time.perf_counter()
+        for batch in actions:
+            _, _, terminated, truncated, _ = env.step(batch)
+            if disabled:
+                mask = np.logical_or(terminated, truncated)
+                if mask.any():
+                    env.reset(options={"reset_mask": mask})
+        spent += time.perf_counter() - start
+        done += len(actions) * env.num_envs
+        if spent >= target_duration:
+            return done / max(spent, 1e-9)
+
+
+def benchmark_init(
+    env_lambda: Callable[[], Env[Any, Any]], target_duration: float = 5, seed: int | None = None
+) -> float:
+    """Return how many environments can be made and reset in a second.
+
+    Args:
+        env_lambda: Makes an environment.
+        target_duration: About how long to measure, in seconds.
+        seed: Of each reset.
+
+    Returns:
+        Environments a second. Closing them is not measured.
+
+    Example:
+        >>> import gymcore
+        >>> benchmark_init(lambda: gymcore.make("CartPole-v1"), target_duration=0.01) > 10
+        True
+    """
+    done, spent = 0, 0.0
+    while True:
+        start = time.perf_counter()
+        env = env_lambda()
+        env.reset(seed=seed)
+        spent += time.perf_counter() - start
+        env.close()
+        done += 1
+        if spent >= target_duration:
+            return done / max(spent, 1e-9)
+
+
+def benchmark_render(env: Env[Any, Any], target_duration: float = 5) -> float:
+    """Return frames a second; the environment is not stepped in between.
+
+    Args:
+        env: The environment, which has been reset.
+        target_duration: About how long to measure, in seconds.
+
+    Returns:
+        Frames a second.
+
+    Example:
+        >>> import gymcore
+        >>> env = gymcore.make("CartPole-v1", render_mode="rgb_array")
+        >>> observation, info = env.reset()
+        >>> benchmark_render(env, target_duration=0.01) > 1
+        True
+    """
+
+    def render() -> int:
+        env.render()
+        return 1
+
+    return _rate(render, target_duration)

@@ -1,0 +1,182 @@
+"""Results of `step` with one flag `done` (Gym up to 0.25) and with two (Gym 0.26, Gymnasium).
+
+In the old form, `info["TimeLimit.truncated"]` tells why an episode is done. What a caller gives is
+never changed: where an info has to change, a copy of it is returned.
+"""
+
+from __future__ import annotations
+
+from typing import Any, SupportsFloat
+
+import numpy as np
+
+from gymcore import error
+from gymcore.core import ObsType
+
+__all__ = [
+    "DoneStepType",
+    "TerminatedTruncatedStepType",
+    "convert_to_done_step_api",
+    "convert_to_terminated_truncated_step_api",
+    "step_api_compatibility",
+]
+
+DoneStepType = tuple[
+    ObsType | np.ndarray, SupportsFloat | np.ndarray, bool | np.ndarray, dict[str, Any] | list[Any]
+]
+TerminatedTruncatedStepType = tuple[
+    ObsType | np.ndarray,
+    SupportsFloat | np.ndarray,
+    bool | np.ndarray,
+    bool | np.ndarray,
+    dict[str, Any] | list[Any],
+]
+
+_KEY = "TimeLimit.truncated"
+
+
+def _check_length(step_returns: Any) -> int:
+    length = len(step_returns)
+    if length not in (4, 5):
+        raise error.FailedCheck(
+            f"step_returns: expected four elements (with done) or five, got {length}"
+        )
+    return length
+
+
+def _check_infos(infos: Any) -> None:
+    if not isinstance(infos, (list, dict)):
+        raise error.ArgumentTypeError(
+            "Unexpected value of infos, as is_vector_envs=True, expects `info` to be a list or "
+            f"dict, actual type: {type(infos)}"
+        )
+
+
+def convert_to_terminated_truncated_step_api(step_returns: Any, is_vector_env: bool = False) -> Any:
+    """Return what `step` returned as five elements: observation, reward, two flags, info.
+
+    An episode is truncated if it is done and `info["TimeLimit.truncated"]` is true; otherwise it is
+    terminated. The key is left out of the infos that are returned.
+
+    Args:
+        step_returns: Four elements, or five, which are returned as they are.
+        is_vector_env: Whether they come from a vector environment: `done` is then `[num_envs]
+            bool`, and the infos are a dict of arrays or a list of dicts.
+
+    Returns:
+        A tuple of five. Observation and reward are the same objects; infos are copied (one level)
+        only if they had the key.
+
+    Raises:
+        FailedCheck: (also an `AssertionError`) if there are neither four nor five elements.
+        ArgumentTypeError: if infos of a vector environment are neither a list nor a dict.
+
+    Example:
+        >>> info = {"TimeLimit.truncated": True, "x": 1}
+        >>> convert_to_terminated_truncated_step_api((0, 1.0, True, info))
+        (0, 1.0, False, True, {'x': 1})
+    """
+    if _check_length(step_returns) == 5:
+        return step_returns
+    observations, rewards, dones, infos = step_returns
+    rest: Any
+
+    if not is_vector_env:
+        truncated = infos.get(_KEY, False)
+        rest = _without_key(infos)
+        return observations, rewards, dones and not truncated, dones and truncated, rest
+
+    _check_infos(infos)
+    dones = np.asarray(dones, dtype=np.bool_)
+    if isinstance(infos, list):
+        reasons = np.array([info.get(_KEY, False) for info in infos], dtype=np.bool_)
+        rest = [_without_key(info) for info in infos]
+    else:
+        reasons = np.asarray(infos.get(_KEY, np.zeros(len(dones))), dtype=np.bool_)
+        rest = _without_key(infos)
+    return observations, rewards, dones & ~reasons, dones & reasons, rest
+
+
+def _without_key(info: dict[str, Any]) -> dict[str, Any]:
+    if _KEY not in info:
+        return info
+    # With the mask that vector environments put beside it: it would be a mask of nothing.
+    return {key: value for key, value in info.items() if key not in (_KEY, f"_{_KEY}")}
+
+
+def convert_to_done_step_api(step_returns: Any, is_vector_env: bool = False) -> Any:
+    """Return what `step` returned as four elements: observation, reward, done, info.
+
+    If an episode is done, `info["TimeLimit.truncated"]` is whether it was truncated and not
+    terminated.
+
+    Args:
+        step_returns: Five elements, or four, which are returned as they are.
+        is_vector_env: Whether they come from a vector environment: the flags are then `[num_envs]
+            bool`, and the infos are a dict of arrays or a list of dicts.
+
+    Returns:
+        A tuple of four. Observation and reward are the same objects; infos are copied (one level)
+        only if they get the key.
+
+    Raises:
+        FailedCheck: (also an `AssertionError`) if there are neither four nor five elements.
+        ArgumentTypeError: if infos of a vector environment are neither a list nor a dict.
+
+    Example:
+        >>> convert_to_done_step_api((0, 1.0, False, True, {"x": 1}))
+        (0, 1.0, True, {'x': 1, 'TimeLimit.truncated': True})
+    """
+    if _check_length(step_returns) == 4:
+        return step_returns
+    observations, rewards, terminated, truncated, infos = step_returns
+
+    if not is_vector_env:
+        done = terminated or truncated
+        if done:
+            infos = {**infos, _KEY: bool(truncated and not terminated)}
+        return observations, rewards, done, infos
+
+    _check_infos(infos)
+    terminated = np.asarray(terminated, dtype=np.bool_)
+    truncated = np.asarray(truncated, dtype=np.bool_)
+    dones = terminated | truncated
+    reasons = truncated & ~terminated
+    if isinstance(infos, list):
+        infos = [
+            {**info, _KEY: bool(reason)} if done else info
+            for info, done, reason in zip(infos, dones, reasons, strict=True)
+        ]
+    elif dones.any():
+        infos = {**infos, _KEY: reasons}
+    return observations, rewards, dones, infos
+
+
+def step_api_compatibility(
+    step_returns: Any, output_truncation_bool: bool = True, is_vector_env: bool = False
+) -> Any:
+    """Return what `step` returned in the form asked for.
+
+    Args:
+        step_returns: Four or five elements.
+        output_truncation_bool: Five elements, with `terminated` and `truncated`; otherwise four,
+            with `done`.
+        is_vector_env: Whether they come from a vector environment.
+
+    Returns:
+        A tuple of five or four; see `convert_to_terminated_truncated_step_api` and
+        `convert_to_done_step_api`.
+
+    Raises:
+        FailedCheck: (also an `AssertionError`) if there are neither four nor five elements.
+        ArgumentTypeError: if infos of a vector environment are neither a list nor a dict.
+
+    Example:
+        >>> step_api_compatibility((0, 1.0, True, {}))
+        (0, 1.0, True, False, {})
+        >>> step_api_compatibility((0, 1.0, True, False, {}), output_truncation_bool=False)
+        (0, 1.0, True, {'TimeLimit.truncated': False})
+    """
+    if output_truncation_bool:
+        return convert_to_terminated_truncated_step_api(step_returns, is_vector_env)
+    return convert_to_done_step_api(step_returns, is_vector_env)
