@@ -17,6 +17,7 @@ from gymcore.wrappers.common import (
     RecordEpisodeStatistics,
     TimeLimit,
 )
+from gymcore.wrappers.legacy_paths import provide_legacy_modules
 
 if TYPE_CHECKING:
     from gymcore.wrappers import vector
@@ -191,7 +192,7 @@ _SUBMODULES = frozenset(
         "utils",
         "vector",
     }
-)
+) | provide_legacy_modules(__name__)
 
 
 def __getattr__(name: str) -> Any:

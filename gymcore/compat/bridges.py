@@ -1,0 +1,97 @@
+"""The two functions that take environments from one interface to the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymcore import error
+from gymcore.compat.done_api import DoneEnv, SeedNextReset
+from gymcore.compat.done_vector_api import DoneVectorEnv
+from gymcore.compat.old_envs import EnvCompatibility
+from gymcore.compat.old_vector_envs import VectorEnvCompatibility
+from gymcore.core import Env
+from gymcore.vector import VectorEnv
+
+__all__ = ["from_done_api", "to_done_api"]
+
+
+def to_done_api(env: Any) -> Any:
+    """Return an environment, or a vector environment, with the interface of Gym 0.21.
+
+    `reset()` returns an observation, `step(action)` observation, reward, done and info. There are
+    `seed(seed)`, which the next reset uses, and `render(mode="human")`. At the end of an episode
+    `info["TimeLimit.truncated"]` says whether it was only cut off. A vector environment returns a
+    list of infos, and restarts ended environments in the same step, their last observation in
+    `info["terminal_observation"]`.
+
+    Args:
+        env: An `Env` or a `VectorEnv` of today; what is in the old form already is returned as it
+            is.
+
+    Raises:
+        ArgumentTypeError: if it is neither.
+
+    Example:
+        >>> import gymcore as gym
+        >>> env = to_done_api(gym.make("CartPole-v1", max_episode_steps=1))
+        >>> env.seed(7)
+        [7]
+        >>> env.reset().shape
+        (4,)
+        >>> observation, reward, done, info = env.step(0)
+        >>> done, info
+        (True, {'TimeLimit.truncated': True})
+
+        >>> envs = to_done_api(gym.make_vec("CartPole-v1", num_envs=2, max_episode_steps=1))
+        >>> observations = envs.reset()
+        >>> observations, rewards, dones, infos = envs.step([0, 1])
+        >>> dones, [sorted(info) for info in infos][0]
+        (array([ True,  True]), ['TimeLimit.truncated', 'terminal_observation'])
+    """
+    if isinstance(env, (DoneEnv, DoneVectorEnv)):
+        return env
+    if isinstance(env, VectorEnv):
+        old = isinstance(env, VectorEnvCompatibility)
+        return env.env if old else DoneVectorEnv(env)  # type: ignore[attr-defined]
+    if isinstance(env, Env):
+        return env.env if isinstance(env, EnvCompatibility) else DoneEnv(env)
+    raise error.ArgumentTypeError(
+        f"env: expected a gymcore.Env or gymcore.vector.VectorEnv, got {type(env)}"
+    )
+
+
+def from_done_api(env: Any, render_mode: str | None = None) -> Any:
+    """Return an environment, or a vector environment, of today, given one of Gym 0.21.
+
+    Args:
+        env: The old environment; what has `num_envs` greater than 1, or is a vector environment by
+            its attributes, is taken as a batch.
+        render_mode: What `render` asks it for.
+
+    Returns:
+        An `Env`, or a `VectorEnv` with `SAME_STEP` autoreset. What `to_done_api` made gives back
+        what is inside it.
+
+    Raises:
+        ArgumentTypeError: if it cannot be stepped and reset.
+
+    Example:
+        >>> import gymcore as gym
+        >>> env = gym.make("CartPole-v1")
+        >>> from_done_api(to_done_api(env)) is env
+        True
+    """
+    if isinstance(env, DoneEnv):
+        inner = env.env
+        return inner if env.waiting_seed is None else SeedNextReset(inner, env.waiting_seed)
+    if isinstance(env, DoneVectorEnv) and env.waiting_seed is None:
+        return env.env
+    for method in ("reset", "step"):
+        if not callable(getattr(env, method, None)):
+            raise error.ArgumentTypeError(
+                f"env: expected an environment with `reset` and `step`, got {type(env)}"
+            )
+    is_batch = getattr(env, "is_vector_env", False) or hasattr(env, "single_observation_space")
+    if is_batch or isinstance(getattr(env, "num_envs", None), int):
+        return VectorEnvCompatibility(env, render_mode)
+    return EnvCompatibility(env, render_mode)
