@@ -5,6 +5,7 @@ bit, in one pass over a block of columns: rows are added in order, and single co
 """
 cimport numpy as cnp
 from gymcore_ext.arrays cimport ArrayRing
+from gymcore_ext.sums cimport moments, real
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t, int32_t, uint8_t
 from libc.stdlib cimport free, malloc
@@ -12,10 +13,6 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 cnp.import_array()
-
-ctypedef fused real:
-    float
-    double
 
 ctypedef fused element:
     float
@@ -26,43 +23,12 @@ ctypedef fused element:
 
 cdef enum:
     BLOCK = 512            # columns at a time: what is read again is still in the cache
-    NEAR = 128             # lanes whose scratch memory is on the stack
 
 
-# --- sums -------------------------------------------------------------------------------------------------------------
+# --- columns ----------------------------------------------------------------------------------------------------------
 
 
-cdef real pairwise_sum(real* x, Py_ssize_t n) noexcept nogil:
-    """The sum of n numbers in the order in which NumPy adds them up."""
-    cdef Py_ssize_t i, k
-    cdef real r[8]
-    cdef real total
-    if n < 8:
-        total = 0
-        for i in range(n):
-            total += x[i]
-        return total
-    if n <= 128:
-        for k in range(8):
-            r[k] = x[k]
-        i = 8
-        while i < n - n % 8:
-            for k in range(8):
-                r[k] += x[i + k]
-            i += 8
-        total = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]))
-        while i < n:
-            total += x[i]
-            i += 1
-        return total
-    k = n // 2
-    k -= k % 8
-    return pairwise_sum(x, k) + pairwise_sum(x + k, n - k)
-
-
-cdef bint column_moments(
-    const element* x, Py_ssize_t n, real* mean, real* var
-) noexcept nogil:
+cdef bint column_moments(const element* x, Py_ssize_t n, real* mean, real* var) noexcept nogil:
     """Mean and variance of one column; False if there is no memory."""
     cdef Py_ssize_t i
     cdef real* copy = <real*> malloc(n * sizeof(real))
@@ -70,11 +36,7 @@ cdef bint column_moments(
         return False
     for i in range(n):
         copy[i] = <real> x[i]
-    mean[0] = pairwise_sum(copy, n) / <real> n
-    for i in range(n):
-        copy[i] = copy[i] - mean[0]
-        copy[i] = copy[i] * copy[i]
-    var[0] = pairwise_sum(copy, n) / <real> n
+    moments(copy, n, mean, var)
     free(copy)
     return True
 

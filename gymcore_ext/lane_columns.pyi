@@ -1,0 +1,1 @@
+# For other Cython modules: see lane_columns.pxd.
