@@ -1,0 +1,104 @@
+"""Infos of a batch as a list of dicts, as programs of Gym 0.21 to 0.23 expect them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gymcore.core import ActType, ObsType
+from gymcore.error import ArgumentTypeError, FailedCheck, FailedTypeCheck
+from gymcore.utils import RecordConstructorArgs
+from gymcore.vector.vector_env import ArrayType, VectorEnv
+from gymcore.vector.vector_wrappers import VectorWrapper
+
+__all__ = ["DictInfoToList"]
+
+
+class DictInfoToList(
+    VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType], RecordConstructorArgs
+):
+    """Return infos as a list with one dict for each environment, in place of one dict of arrays.
+
+    An environment's dict has the keys whose mask (`_key`) is true for it, or that have no mask.
+    Nested dicts (`final_info`, `episode`) become nested dicts. Put this wrapper outside all others:
+    they expect the dict.
+
+    Example:
+        >>> import gymcore as gym
+        >>> from gymcore.wrappers.vector import DictInfoToList
+        >>> envs = DictInfoToList(gym.make_vec("CartPole-v1", num_envs=2))
+        >>> observations, infos = envs.reset(seed=1)
+        >>> infos
+        [{}, {}]
+    """
+
+    def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The vector environment.
+        """
+        RecordConstructorArgs.__init__(self)
+        VectorWrapper.__init__(self, env)
+
+    def step(  # type: ignore[override]
+        self, actions: ActType
+    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, list[dict[str, Any]]]:
+        """Step, and return the infos as a list; see `VectorEnv.step`."""
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        return observations, rewards, terminations, truncations, self._convert_info_to_list(infos)
+
+    def reset(  # type: ignore[override]
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[ObsType, list[dict[str, Any]]]:
+        """Reset, and return the infos as a list; see `VectorEnv.reset`."""
+        observations, infos = self.env.reset(seed=seed, options=options)
+        return observations, self._convert_info_to_list(infos)
+
+    def _convert_info_to_list(self, vector_infos: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return infos as a list.
+
+        Args:
+            vector_infos: The dict of arrays, not changed.
+
+        Returns:
+            One dict for each environment. Numbers are numpy's scalars, rows of arrays are views.
+
+        Raises:
+            FailedTypeCheck: (also an `AssertionError`) if a value is no array and no dict.
+            FailedCheck: (likewise) if an array has not one entry for each environment.
+        """
+        if not isinstance(vector_infos, dict):
+            raise ArgumentTypeError(f"Expected infos to be a dict, got {type(vector_infos)}")
+        n = self.num_envs
+        list_info: list[dict[str, Any]] = [{} for _ in range(n)]
+        for key, value in vector_infos.items():
+            if isinstance(key, str) and key.startswith("_"):
+                continue
+            column: Any = value
+            if isinstance(value, dict):
+                column = self._convert_info_to_list(value)
+            elif not isinstance(value, np.ndarray):
+                raise FailedTypeCheck(
+                    f"Expected infos[{key!r}] to be an array or a dict, got {type(value)}"
+                )
+            elif value.ndim == 0:
+                raise FailedCheck(
+                    f"Expected infos[{key!r}] to have one entry for each of the {n} environments, "
+                    f"got {value!r}"
+                )
+            elif len(value) != n:
+                raise FailedCheck(
+                    f"Expects {value} to have length equal to the num-envs ({n}), "
+                    f"actual length is {len(value)}"
+                )
+            mask = vector_infos.get(f"_{key}")
+            lanes = range(n) if mask is None else np.flatnonzero(mask).tolist()
+            for i in lanes:
+                list_info[i][key] = column[i]
+        return list_info

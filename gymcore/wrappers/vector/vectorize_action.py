@@ -1,0 +1,343 @@
+"""Wrappers that change batches of actions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import logger
+from gymcore.core import ActType, Env, ObsType, WrapperActType
+from gymcore.error import ArgumentTypeError, InvalidAction
+from gymcore.spaces import Space
+from gymcore.utils import RecordConstructorArgs
+from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
+from gymcore.vector.vector_env import ArrayType, VectorEnv
+from gymcore.vector.vector_wrappers import VectorActionWrapper
+from gymcore.wrappers import transform_action
+from gymcore_ext.intervals import Clip, Shrink
+
+__all__ = [
+    "ClipAction",
+    "DiscretizeAction",
+    "RescaleAction",
+    "TransformAction",
+    "VectorizeTransformAction",
+]
+
+
+class TransformAction(
+    VectorActionWrapper[ObsType, WrapperActType, ActType, ArrayType], RecordConstructorArgs
+):
+    """Apply a function to the batches of actions.
+
+    The function gets a copy: it may change what it gets, the caller's array stays as it is.
+
+    Attributes:
+        func: The function.
+
+    Example:
+        >>> import gymcore as gym
+        >>> from gymcore.wrappers.vector import TransformAction
+        >>> envs = gym.make_vec("Pendulum-v1", num_envs=3)
+        >>> envs = TransformAction(envs, lambda actions: -actions)
+        >>> envs.actions(np.ones((3, 1), np.float32)).tolist()
+        [[-1.0], [-1.0], [-1.0]]
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[ObsType, ActType, ArrayType],
+        func: Callable[[WrapperActType], ActType],
+        action_space: Space[Any] | None = None,
+        single_action_space: Space[Any] | None = None,
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The vector environment.
+            func: From a batch of actions of the wrapper to one of `env`.
+            action_space: Space of what `func` takes; None for the batched `single_action_space`.
+            single_action_space: Space of one action of such a batch. Without either the spaces are
+                those of `env`.
+
+        Raises:
+            ArgumentTypeError: if `env` is no `VectorEnv`, `func` cannot be called, or a space is no
+                `Space`.
+        """
+        if not callable(func):
+            raise ArgumentTypeError(f"Expected func to be a function of actions, got {type(func)}")
+        for name, space in (
+            ("action_space", action_space),
+            ("single_action_space", single_action_space),
+        ):
+            if not (space is None or isinstance(space, Space)):
+                raise ArgumentTypeError(f"Expected {name} to be a Space or None, got {type(space)}")
+        RecordConstructorArgs.__init__(
+            self, func=func, action_space=action_space, single_action_space=single_action_space
+        )
+        VectorActionWrapper.__init__(self, env)
+        if single_action_space is not None:
+            self.single_action_space = single_action_space
+            self.action_space = batch_space(single_action_space, self.num_envs)
+        if action_space is not None:
+            self.action_space = action_space
+        batched = batch_space(self.single_action_space, self.num_envs)
+        if self.action_space != batched:
+            logger.warn(
+                f"For {env}, the action space and the batched single action space don't match as "
+                f"expected, action_space={self.action_space}, "
+                f"batched single_action_space={batched}"
+            )
+        self.func = func
+
+    def actions(self, actions: WrapperActType) -> ActType:
+        """Return the batch of actions that `env` gets.
+
+        Args:
+            actions: What the caller gave, not changed.
+        """
+        return self.func(_copy(actions))
+
+
+class _Lane(Env[Any, Any]):
+    """Stands for one environment of a batch when a wrapper of single ones is made; has spaces only.
+
+    What it looks like otherwise (no spec, no render mode) is that of any environment.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        self.observation_space = env.single_observation_space
+        self.action_space = env.single_action_space
+
+
+class VectorizeTransformAction(
+    VectorActionWrapper[Any, Any, Any, ArrayType], RecordConstructorArgs
+):
+    """Apply a wrapper of single environments that changes actions to each action of a batch.
+
+    Wrappers of gymcore work on the whole batch at once; others are called for each action.
+
+    Attributes:
+        wrapper: The wrapper, around an environment that has spaces only.
+
+    Example:
+        >>> import gymcore as gym
+        >>> from gymcore.wrappers import TransformAction
+        >>> from gymcore.wrappers.vector import VectorizeTransformAction
+        >>> envs = gym.make_vec("Pendulum-v1", num_envs=2)
+        >>> envs = VectorizeTransformAction(
+        ...     envs, TransformAction, func=lambda action: -action, action_space=None
+        ... )
+        >>> envs.actions(np.ones((2, 1), np.float32)).tolist()
+        [[-1.0], [-1.0]]
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[Any, Any, ArrayType],
+        wrapper: type[transform_action.TransformAction[Any, Any, Any]],
+        **kwargs: Any,
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The vector environment.
+            wrapper: A class derived from `gymcore.wrappers.TransformAction`.
+            **kwargs: Its arguments, but for the environment.
+
+        Raises:
+            ArgumentTypeError: if `env` is no `VectorEnv`, or `wrapper` no such class.
+        """
+        if not (
+            isinstance(wrapper, type) and issubclass(wrapper, transform_action.TransformAction)
+        ):
+            raise ArgumentTypeError(
+                f"Expected wrapper to be a class derived from TransformAction, got {wrapper!r}"
+            )
+        RecordConstructorArgs.__init__(self, wrapper=wrapper, **kwargs)
+        VectorActionWrapper.__init__(self, env)
+        self.wrapper = wrapper(_Lane(env), **kwargs)
+        self.single_action_space = self.wrapper.action_space
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._whole = _whole_batch(self.wrapper, env)
+        self._shape = self.action_space.shape
+        self._dtype = env.action_space.dtype
+
+    def actions(self, actions: Any) -> Any:
+        """Return the batch of actions that `env` gets, a new one.
+
+        Args:
+            actions: What the caller gave, not changed.
+
+        Raises:
+            InvalidAction: if it is no batch of one action for each environment.
+        """
+        if self._whole is None:
+            single = self.env.single_action_space
+            # Copies, since the wrapper may change what it gets.
+            each = iterate(self.action_space, _copy(actions))
+            changed = [self.wrapper.action(action) for action in each]
+            if len(changed) != self.num_envs:
+                raise InvalidAction(
+                    f"Expected actions for {self.num_envs} environments, got {len(changed)}"
+                )
+            return concatenate(single, changed, create_empty_array(single, self.num_envs))
+        if type(actions) is not np.ndarray:
+            actions = np.asarray(actions)
+        if actions.shape != self._shape:
+            raise InvalidAction(f"Expected actions of shape {self._shape}, got {actions.shape}")
+        changed = self._whole(actions)
+        return changed if changed.dtype == self._dtype else changed.astype(self._dtype)
+
+
+class ClipAction(VectorizeTransformAction[ArrayType]):
+    """Move the actions of a batch into the bounds of a `Box` space; see `wrappers.ClipAction`.
+
+    Example:
+        >>> import gymcore as gym
+        >>> from gymcore.wrappers.vector import ClipAction
+        >>> envs = ClipAction(gym.make_vec("Pendulum-v1", num_envs=2))
+        >>> envs.actions(np.array([[-7.0], [1.0]], np.float32)).tolist()
+        [[-2.0], [1.0]]
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, ArrayType]) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: A vector environment with `Box` actions.
+
+        Raises:
+            ArgumentTypeError: if they are of another kind.
+        """
+        RecordConstructorArgs.__init__(self)
+        VectorizeTransformAction.__init__(self, env, transform_action.ClipAction)
+
+
+class RescaleAction(VectorizeTransformAction[ArrayType]):
+    """Map the actions of a batch from other bounds linearly; see `wrappers.RescaleAction`.
+
+    Example:
+        >>> import gymcore as gym
+        >>> from gymcore.wrappers.vector import RescaleAction
+        >>> envs = RescaleAction(gym.make_vec("Pendulum-v1", num_envs=2), 0, 1)
+        >>> envs.actions(np.array([[0.0], [0.75]], np.float32)).tolist()
+        [[-2.0], [1.0]]
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[Any, Any, ArrayType],
+        min_action: float | npt.NDArray[Any],
+        max_action: float | npt.NDArray[Any],
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: A vector environment with `Box` actions.
+            min_action: Lower bounds of one action of the new space, a number or an array.
+            max_action: Upper bounds, likewise.
+
+        Raises:
+            ArgumentTypeError: as `wrappers.RescaleAction`.
+            InvalidArgument: likewise.
+            InvalidBound: likewise.
+        """
+        RecordConstructorArgs.__init__(self, min_action=min_action, max_action=max_action)
+        VectorizeTransformAction.__init__(
+            self,
+            env,
+            transform_action.RescaleAction,
+            min_action=min_action,
+            max_action=max_action,
+        )
+
+
+class DiscretizeAction(VectorizeTransformAction[ArrayType]):
+    """Choose among the middles of bins of bounded `Box` actions; see `wrappers.DiscretizeAction`.
+
+    Example:
+        >>> import gymcore as gym
+        >>> from gymcore.wrappers.vector import DiscretizeAction
+        >>> envs = DiscretizeAction(gym.make_vec("Pendulum-v1", num_envs=2), bins=4)
+        >>> envs.actions(np.array([3, 0])).tolist()
+        [[1.5], [-1.5]]
+        >>> envs.revert_actions(np.array([[1.2], [-9.0]]))
+        array([3, 0])
+    """
+
+    wrapper: transform_action.DiscretizeAction[Any]
+
+    def __init__(
+        self,
+        env: VectorEnv[Any, Any, ArrayType],
+        bins: int | tuple[int, ...],
+        multidiscrete: bool = False,
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: A vector environment with bounded `Box` actions.
+            bins: Bins of every component, or a number for each.
+            multidiscrete: Make an action one number for each component.
+
+        Raises:
+            ArgumentTypeError: as `wrappers.DiscretizeAction`.
+            InvalidArgument: likewise.
+        """
+        RecordConstructorArgs.__init__(self, bins=bins, multidiscrete=multidiscrete)
+        VectorizeTransformAction.__init__(
+            self, env, transform_action.DiscretizeAction, bins=bins, multidiscrete=multidiscrete
+        )
+
+    def revert_actions(self, actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Return the batch of actions of the wrapper that are nearest to actions of `env`.
+
+        Args:
+            actions: `[num_envs, ...]`, a batch of actions of `env`.
+
+        Returns:
+            `[num_envs] int64`, numbers of bins; `[num_envs, n_dims]` with `multidiscrete`.
+
+        Raises:
+            InvalidAction: if the shape is wrong.
+        """
+        if np.shape(actions) != self.env.action_space.shape:
+            raise InvalidAction(
+                f"Expected actions of shape {self.env.action_space.shape}, got {np.shape(actions)}"
+            )
+        return self.wrapper.revert_batch(actions)
+
+
+def _copy(actions: Any) -> Any:
+    """Return actions whose numpy arrays are new ones; arrays of other packages are kept."""
+    if isinstance(actions, np.ndarray):
+        return actions.copy()
+    if isinstance(actions, dict):
+        return {key: _copy(value) for key, value in actions.items()}
+    if type(actions) in (tuple, list):
+        return type(actions)([_copy(value) for value in actions])
+    return actions
+
+
+def _whole_batch(
+    wrapper: transform_action.TransformAction[Any, Any, Any], env: VectorEnv[Any, Any, Any]
+) -> Callable[[Any], Any] | None:
+    """Return a function of whole batches that does what `wrapper` does, or None.
+
+    A class derived from one of those here may do something else.
+    """
+    kind = type(wrapper)
+    if isinstance(wrapper, transform_action.DiscretizeAction):
+        return wrapper.batch_of_actions if kind is transform_action.DiscretizeAction else None
+    if kind not in (transform_action.ClipAction, transform_action.RescaleAction):
+        return None
+    func = wrapper.func
+    if not isinstance(func, (Clip, Shrink)):
+        return func  # It takes any shape that ends with that of one action.
+    # As large as a batch, for the loops over arrays of one shape.
+    shape = (env.num_envs, *func.first.shape)
+    return type(func)(np.broadcast_to(func.first, shape), np.broadcast_to(func.second, shape))

@@ -1,0 +1,229 @@
+"""Wrappers that change batches of rewards.
+
+They do what their namesakes do in each environment, which see the rewards of steps. A lane that
+begins its next episode in a step of mode NEXT_STEP has made no step: its reward of 0 stays 0.
+(Gymnasium's change it.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.core import ActType, Env, ObsType
+from gymcore.error import ArgumentTypeError
+from gymcore.utils import RecordConstructorArgs
+from gymcore.vector.vector_env import ArrayType, AutoresetMode, VectorEnv
+from gymcore.vector.vector_wrappers import VectorRewardWrapper
+from gymcore.wrappers import transform_reward
+from gymcore.wrappers.vector.lane_episodes import LaneEpisodes
+from gymcore_ext.intervals import Clip
+
+__all__ = ["ClipReward", "TransformReward", "VectorizeTransformReward"]
+
+Mask = npt.NDArray[np.bool_]
+
+
+class _StepRewards(VectorRewardWrapper[ObsType, ActType, ArrayType], RecordConstructorArgs):
+    """Changes the rewards of steps, and of nothing else."""
+
+    def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
+        VectorRewardWrapper.__init__(self, env)
+        self._episodes = LaneEpisodes(env)
+        self._watches = self._episodes.mode is AutoresetMode.NEXT_STEP
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Reset the wrapped environment; see `VectorEnv.reset`."""
+        result = self.env.reset(seed=seed, options=options)
+        self._episodes.reset(options)
+        return result
+
+    def step(
+        self, actions: ActType
+    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step, and return changed rewards; see `VectorEnv.step`."""
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        begun, kept = None, None
+        if self._watches and isinstance(rewards, np.ndarray):
+            begun, _ = self._episodes.step(cast("Mask", terminations), cast("Mask", truncations))
+            if np.count_nonzero(begun):
+                kept = rewards[begun]
+        changed = self.rewards(rewards)
+        if kept is not None:
+            changed = cast("ArrayType", np.array(changed))
+            changed[begun] = kept  # type: ignore[index]
+        return observations, changed, terminations, truncations, infos
+
+
+class TransformReward(_StepRewards[ObsType, ActType, ArrayType]):
+    """Apply a function to the batches of rewards.
+
+    Attributes:
+        func: The function.
+
+    Example:
+        >>> import gymcore as gym
+        >>> from gymcore.wrappers.vector import TransformReward
+        >>> envs = TransformReward(gym.make_vec("CartPole-v1", num_envs=3), lambda r: 2 * r + 1)
+        >>> observations, infos = envs.reset(seed=1)
+        >>> envs.step(np.array([0, 1, 0]))[1]
+        array([3., 3., 3.])
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[ObsType, ActType, ArrayType],
+        func: Callable[[ArrayType], ArrayType],
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The vector environment.
+            func: From rewards `[num_envs]` to other ones.
+
+        Raises:
+            ArgumentTypeError: if `env` is no `VectorEnv`, or `func` cannot be called.
+        """
+        if not callable(func):
+            raise ArgumentTypeError(f"Expected func to be a function of rewards, got {type(func)}")
+        RecordConstructorArgs.__init__(self, func=func)
+        _StepRewards.__init__(self, env)
+        self.func = func
+
+    def rewards(self, rewards: ArrayType) -> ArrayType:
+        """Return the changed rewards.
+
+        Args:
+            rewards: `[num_envs]`, what the wrapped environment returned.
+        """
+        return self.func(rewards)
+
+
+class VectorizeTransformReward(_StepRewards[ObsType, ActType, npt.NDArray[Any]]):
+    """Apply a wrapper of single environments that changes rewards to each reward of a batch.
+
+    Attributes:
+        wrapper: The wrapper, around an environment that does nothing.
+
+    Example:
+        >>> import gymcore as gym
+        >>> from gymcore.wrappers import TransformReward
+        >>> from gymcore.wrappers.vector import VectorizeTransformReward
+        >>> envs = gym.make_vec("CartPole-v1", num_envs=2)
+        >>> envs = VectorizeTransformReward(envs, TransformReward, func=lambda reward: -reward)
+        >>> observations, infos = envs.reset(seed=1)
+        >>> envs.step(np.array([0, 1]))[1]
+        array([-1., -1.])
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[ObsType, ActType, npt.NDArray[Any]],
+        wrapper: type[transform_reward.TransformReward[Any, Any]],
+        **kwargs: Any,
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The vector environment.
+            wrapper: A class derived from `gymcore.wrappers.TransformReward`.
+            **kwargs: Its arguments, but for the environment.
+
+        Raises:
+            ArgumentTypeError: if `env` is no `VectorEnv`, or `wrapper` no such class.
+        """
+        if not (
+            isinstance(wrapper, type) and issubclass(wrapper, transform_reward.TransformReward)
+        ):
+            raise ArgumentTypeError(
+                f"Expected wrapper to be a class derived from TransformReward, got {wrapper!r}"
+            )
+        RecordConstructorArgs.__init__(self, wrapper=wrapper, **kwargs)
+        _StepRewards.__init__(self, env)
+        self.wrapper = wrapper(Env(), **kwargs)
+
+    def rewards(self, rewards: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the changed rewards, a new array of the same dtype.
+
+        Args:
+            rewards: `[num_envs]`, what the wrapped environment returned; not changed.
+        """
+        changed = np.empty_like(rewards)
+        for i, reward in enumerate(rewards):
+            changed[i] = self.wrapper.reward(reward)
+        return changed
+
+
+class ClipReward(VectorizeTransformReward[ObsType, ActType]):
+    """Move the rewards of a batch into an interval; see `wrappers.ClipReward`.
+
+    Example:
+        >>> import gymcore as gym
+        >>> from gymcore.wrappers.vector import ClipReward
+        >>> envs = ClipReward(gym.make_vec("CartPole-v1", num_envs=2), max_reward=0.5)
+        >>> observations, infos = envs.reset(seed=1)
+        >>> envs.step(np.array([0, 1]))[1]
+        array([0.5, 0.5])
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[ObsType, ActType, npt.NDArray[Any]],
+        min_reward: float | npt.NDArray[Any] | None = None,
+        max_reward: float | npt.NDArray[Any] | None = None,
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The vector environment.
+            min_reward: The least reward, a number or one for each lane; None for no such bound.
+            max_reward: The greatest one, likewise.
+
+        Raises:
+            ArgumentTypeError: if a bound is no number and no array of `num_envs` numbers.
+            InvalidBound: if both are None, one is NaN, or the lower one is above the upper one.
+        """
+        RecordConstructorArgs.__init__(self, min_reward=min_reward, max_reward=max_reward)
+        VectorizeTransformReward.__init__(
+            self,
+            env,
+            transform_reward.ClipReward,
+            min_reward=min_reward,
+            max_reward=max_reward,
+        )
+        low = -np.inf if min_reward is None else min_reward
+        high = np.inf if max_reward is None else max_reward
+        for name, bound in (("min_reward", low), ("max_reward", high)):
+            if np.shape(bound) not in ((), (self.num_envs,)):
+                raise ArgumentTypeError(
+                    f"Expected {name} to be a number or {self.num_envs} of them, "
+                    f"got the shape {np.shape(bound)}"
+                )
+        if np.all(np.less_equal(low, 0)) and np.all(np.greater_equal(high, 0)):
+            self._watches = False  # 0 stays 0 in any case.
+        self._clips = {
+            np.dtype(dtype): Clip(
+                np.broadcast_to(np.asarray(low, dtype), (self.num_envs,)),
+                np.broadcast_to(np.asarray(high, dtype), (self.num_envs,)),
+            )
+            for dtype in (np.float32, np.float64)
+        }
+
+    def rewards(self, rewards: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the clipped rewards, a new array of the same dtype.
+
+        Args:
+            rewards: `[num_envs]`, what the wrapped environment returned; not changed.
+        """
+        clip = self._clips.get(rewards.dtype)
+        if clip is not None:
+            return clip(rewards)
+        return np.asarray(self.wrapper.func(rewards)).astype(rewards.dtype)
