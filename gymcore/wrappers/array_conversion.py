@@ -1,0 +1,399 @@
+"""Environments whose arrays are of one library, used from another: NumPy, PyTorch, JAX, CuPy, ...
+
+Arrays are handed over through DLPack, or the library's own equivalent, so that both sides share
+their memory where they can. The new array keeps the old one's memory alive: what a compiled engine
+would recycle stays as it is while a tensor over it exists.
+"""
+
+from __future__ import annotations
+
+import importlib
+import numbers
+from collections.abc import Iterable, Mapping
+from functools import singledispatch
+from types import ModuleType, NoneType
+from typing import Any, SupportsFloat
+
+import numpy as np
+
+from gymcore import error
+from gymcore.core import Env, Wrapper
+from gymcore.utils import RecordConstructorArgs
+
+__all__ = ["ArrayConversion", "array_conversion"]
+
+_TITLES = {"torch": "Torch", "jax": "Jax", "cupy": "CuPy"}
+
+
+class _NoConversionError(error.ArgumentTypeError):
+    """A value that nobody has said how to convert."""
+
+
+def module_name_to_namespace(name: str) -> ModuleType:
+    """Import an array library by name.
+
+    Args:
+        name: "numpy", "torch", "jax" (which is "jax.numpy"), "cupy", or the name of another module
+            of the array API.
+
+    Raises:
+        DependencyNotInstalled: if it cannot be imported.
+        InvalidArgument: (a `ValueError`) if the module has no arrays.
+
+    Example:
+        >>> module_name_to_namespace("numpy") is np
+        True
+    """
+    try:
+        module = importlib.import_module(name)
+    except ImportError as problem:
+        package = name.partition(".")[0]
+        raise error.DependencyNotInstalled(
+            f"{_TITLES.get(package, package)} is not installed therefore its arrays cannot be "
+            f"used, run `pip install {package}`"
+        ) from problem
+    return module_namespace(module)
+
+
+def module_namespace(xp: ModuleType | str) -> ModuleType:
+    """Return the module of an array library that makes its arrays.
+
+    Args:
+        xp: The library: `numpy`, `torch`, `jax` or `jax.numpy`, `cupy`, another module that has
+            `asarray` and `from_dlpack` (as `array_api_strict`), or the name of one.
+
+    Raises:
+        DependencyNotInstalled: if there is no module of this name.
+        InvalidArgument: (a `ValueError`) if the module has no arrays.
+
+    Example:
+        >>> module_namespace(np) is np
+        True
+    """
+    if isinstance(xp, str):
+        return module_name_to_namespace(xp)
+    if isinstance(xp, ModuleType):
+        if xp.__name__ == "jax":
+            return importlib.import_module("jax.numpy")
+        if callable(getattr(xp, "asarray", None)) and callable(getattr(xp, "from_dlpack", None)):
+            return xp
+    raise error.InvalidArgument(f"Module {xp} is not an Array API compatible module.")
+
+
+def _is_module(xp: ModuleType, name: str) -> bool:
+    """Whether a namespace is that of a library, also through `array_api_compat`."""
+    parts = xp.__name__.split(".")
+    return parts[0] == name or (parts[0] == "array_api_compat" and parts[1:2] == [name])
+
+
+def _is_torch_tensor(value: Any) -> bool:
+    return any(
+        cls.__module__ == "torch" and cls.__name__ == "Tensor" for cls in type(value).__mro__
+    )
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or hasattr(value, "__dlpack__")
+
+
+@singledispatch
+def array_conversion(value: Any, xp: ModuleType, device: Any = None) -> Any:
+    """Return a value whose arrays are of another library.
+
+    Arrays share their memory with those given where both libraries can: NumPy, PyTorch and JAX on
+    the CPU do, with these exceptions, which are copied: arrays that are read-only (PyTorch has no
+    such tensors), have negative strides or the other byte order, or a dtype that the other library
+    lacks (bfloat16 becomes float32 in NumPy).
+
+    Mappings, sequences and named tuples are made anew, of the same type. Numbers become arrays
+    without an axis. Texts, bytes and None stay as they are, and so do NumPy's arrays of texts;
+    arrays of objects stay with their elements converted.
+
+    `array_conversion.register(cls, function)` says how to convert another type: the function is
+    called with the value, the library and the device.
+
+    Args:
+        value: What to convert.
+        xp: The library: `numpy`, `torch`, `jax.numpy`, ...
+        device: Where to put the arrays, as `xp` names it; None for its default.
+
+    Raises:
+        ArgumentTypeError: (a `TypeError`) if it is none of these types.
+        InvalidArgument: (a `ValueError`) if `xp` has no arrays.
+
+    Example:
+        >>> array_conversion({"speed": 1.5, "name": "left"}, np)
+        {'speed': array(1.5), 'name': 'left'}
+    """
+    if _is_array(value):
+        return _array_api_array_conversion(value, xp, device)
+    raise _NoConversionError(
+        f"No known conversion for ({type(value)}) to xp module ({xp}) registered. "
+        "Register one: `array_conversion.register(cls, function)`."
+    )
+
+
+def _array_api_array_conversion(value: Any, xp: ModuleType, device: Any = None) -> Any:
+    xp = module_namespace(xp)
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "biufc":
+            return _objects(value, xp, device)
+        if _is_module(xp, "numpy"):
+            return value
+        if _is_module(xp, "torch"):
+            return _on_torch_device(_numpy_to_torch(value), device)
+        return _through_dlpack(_exportable(value), xp, device)
+    if _is_torch_tensor(value):
+        if _is_module(xp, "torch"):
+            return _on_torch_device(value, device)
+        if _is_module(xp, "numpy"):
+            return _torch_to_numpy(value)
+        value = value.detach().contiguous()
+    elif _is_module(xp, "numpy"):
+        try:
+            return np.from_dlpack(value)
+        except (BufferError, RuntimeError, TypeError, ValueError):  # on a GPU, or an odd dtype
+            return np.asarray(value)
+    elif _is_module(xp, "torch"):
+        return _on_torch_device(importlib.import_module("torch").from_dlpack(value), device)
+    return _through_dlpack(value, xp, device)
+
+
+def _exportable(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the array, or a copy if other libraries cannot use its memory."""
+    if not value.dtype.isnative:
+        return value.astype(value.dtype.newbyteorder("="))
+    if any(stride < 0 or stride % value.itemsize for stride in value.strides):
+        return value.copy()
+    return value
+
+
+def _numpy_to_torch(value: np.ndarray[Any, Any]) -> Any:
+    torch = importlib.import_module("torch")
+    value = _exportable(value)
+    return torch.from_numpy(value if value.flags.writeable else value.copy())
+
+
+def _torch_to_numpy(value: Any) -> np.ndarray[Any, Any]:
+    value = value.detach().cpu().resolve_conj().resolve_neg()
+    try:
+        return value.numpy()
+    except TypeError:  # a type that NumPy lacks
+        return value.float().numpy()
+
+
+def _on_torch_device(value: Any, device: Any) -> Any:
+    return value if device is None else value.to(device)
+
+
+def _through_dlpack(value: Any, xp: ModuleType, device: Any) -> Any:
+    try:
+        array = xp.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError, ValueError, AttributeError):
+        # Read-only or of a type that one side does not export: copied.
+        array = xp.asarray(np.array(value, copy=True) if isinstance(value, np.ndarray) else value)
+    if device is None:
+        return array
+    if _is_module(xp, "jax"):
+        return importlib.import_module("jax").device_put(array, device)
+    return array.to_device(device) if hasattr(array, "to_device") else array
+
+
+def _objects(value: np.ndarray[Any, Any], xp: ModuleType, device: Any) -> np.ndarray[Any, Any]:
+    """Convert the elements of an array of objects; texts and records stay."""
+    if value.dtype != object:
+        return value
+    converted = np.empty_like(value, subok=False)
+    for index in np.ndindex(value.shape):
+        converted[index] = convert_known({"": value[index]}, xp, device)[""]
+    return converted
+
+
+@array_conversion.register(numbers.Number)
+@array_conversion.register(np.generic)
+def _number_array_conversion(value: Any, xp: ModuleType, device: Any = None) -> Any:
+    if isinstance(value, np.generic):
+        if value.dtype.kind not in "biufc":
+            return value
+        return _array_api_array_conversion(np.array(value), xp, device)
+    xp = module_namespace(xp)
+    if device is None or _is_module(xp, "numpy"):
+        return xp.asarray(value)
+    return xp.asarray(value, device=device)
+
+
+@array_conversion.register(Mapping)
+def _mapping_array_conversion(
+    value: Mapping[Any, Any], xp: ModuleType, device: Any = None
+) -> Mapping[Any, Any]:
+    return type(value)(  # type: ignore[call-arg]
+        {key: array_conversion(item, xp, device) for key, item in value.items()}
+    )
+
+
+@array_conversion.register(Iterable)
+def _iterable_array_conversion(value: Any, xp: ModuleType, device: Any = None) -> Any:
+    if _is_array(value):  # arrays can be iterated over
+        return _array_api_array_conversion(value, xp, device)
+    items = [array_conversion(item, xp, device) for item in value]
+    if hasattr(value, "_make"):  # a named tuple
+        return value._make(items)
+    if isinstance(value, range):
+        return items
+    return type(value)(items)
+
+
+@array_conversion.register(NoneType)
+@array_conversion.register(str)
+@array_conversion.register(bytes)
+def _none_array_conversion(value: Any, xp: ModuleType, device: Any = None) -> Any:
+    return value
+
+
+def convert_known(data: Mapping[str, Any], xp: ModuleType, device: Any = None) -> dict[str, Any]:
+    """Convert infos or options; what nobody has said how to convert stays in them as it is.
+
+    Args:
+        data: The infos or options, not changed.
+        xp: The library.
+        device: Where to put arrays.
+
+    Returns:
+        A new dict.
+    """
+    converted = {}
+    for key, value in data.items():
+        if type(value) is dict:
+            converted[key] = convert_known(value, xp, device)
+            continue
+        try:
+            converted[key] = array_conversion(value, xp, device)
+        except _NoConversionError:
+            converted[key] = value
+    return converted
+
+
+class ConvertsArrays:
+    """What the wrapper of an environment and that of a vector environment have in common."""
+
+    _env_xp: ModuleType
+    _target_xp: ModuleType
+    _env_device: Any
+    _target_device: Any
+
+    def _set_libraries(
+        self,
+        env_xp: ModuleType | str,
+        target_xp: ModuleType | str,
+        env_device: Any,
+        target_device: Any,
+    ) -> None:
+        self._env_xp = module_namespace(env_xp)
+        self._target_xp = module_namespace(target_xp)
+        self._env_device = env_device
+        self._target_device = target_device
+
+    def _inwards(self, value: Any) -> Any:
+        """Convert actions for the environment."""
+        return array_conversion(value, self._env_xp, self._env_device)
+
+    def _outwards(self, value: Any) -> Any:
+        """Convert what the environment returned."""
+        return array_conversion(value, self._target_xp, self._target_device)
+
+    def _options(self, options: dict[str, Any] | None) -> dict[str, Any] | None:
+        if options is None:
+            return None
+        return convert_known(options, self._env_xp, self._env_device)
+
+    def _infos(self, infos: dict[str, Any]) -> dict[str, Any]:
+        return convert_known(infos, self._target_xp, self._target_device)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes, with names in place of the modules, which cannot be pickled."""
+        names = {"_env_xp": self._env_xp.__name__, "_target_xp": self._target_xp.__name__}
+        return self.__dict__ | names
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the attributes, and import the modules."""
+        self.__dict__.update(state)
+        self._env_xp = module_name_to_namespace(state["_env_xp"])
+        self._target_xp = module_name_to_namespace(state["_target_xp"])
+
+
+def module_name(xp: ModuleType | str) -> Any:
+    """Return the name of a library, which can be recorded and written as JSON."""
+    return xp.__name__ if isinstance(xp, ModuleType) else xp
+
+
+class ArrayConversion(ConvertsArrays, Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Use an environment whose arrays are of one library from another.
+
+    Actions and options are converted to the environment's library, observations, infos and frames
+    to the other one. The reward becomes a `float`, the flags become `bool`. The spaces stay those
+    of the environment.
+
+    Where both libraries can, arrays share their memory; see `array_conversion`. Infos and options
+    may hold other objects, which stay as they are.
+
+    Example:
+        >>> import gymcore
+        >>> env = ArrayConversion(gymcore.make("CartPole-v1"), env_xp=np, target_xp=np)
+        >>> observation, info = env.reset(seed=1)
+        >>> env.step(1)[1:4]
+        (1.0, False, False)
+    """
+
+    def __init__(
+        self,
+        env: Env[Any, Any],
+        env_xp: ModuleType | str,
+        target_xp: ModuleType | str,
+        env_device: Any = None,
+        target_device: Any = None,
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment.
+            env_xp: The library of its arrays: `numpy`, `torch`, `jax`, ..., or its name.
+            target_xp: The library to use it from.
+            env_device: Where to put arrays for the environment; None for its library's default.
+            target_device: Where to put arrays for the caller, likewise.
+
+        Raises:
+            InvalidArgument: (a `ValueError`) if a module has no arrays.
+            DependencyNotInstalled: if there is no module of this name.
+            ArgumentTypeError: if `env` is no `Env`.
+        """
+        RecordConstructorArgs.__init__(
+            self,
+            env_xp=module_name(env_xp),
+            target_xp=module_name(target_xp),
+            env_device=env_device,
+            target_device=target_device,
+        )
+        Wrapper.__init__(self, env)
+        self._set_libraries(env_xp, target_xp, env_device, target_device)
+
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Step the environment with the converted action, and convert what it returns."""
+        observation, reward, terminated, truncated, info = self.env.step(self._inwards(action))
+        return (
+            self._outwards(observation),
+            float(reward),
+            bool(terminated),
+            bool(truncated),
+            self._infos(info),
+        )
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Reset the environment with converted options, and convert what it returns."""
+        observation, info = self.env.reset(seed=seed, options=self._options(options))
+        return self._outwards(observation), self._infos(info)
+
+    def render(self) -> Any:
+        """Render the environment, and convert the frame or frames."""
+        return self._outwards(self.env.render())

@@ -1,0 +1,70 @@
+"""A wrapper that lets JAX environments be used with PyTorch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gymcore.utils import RecordConstructorArgs
+from gymcore.wrappers.array_conversion import (
+    ArrayConversion,
+    array_conversion,
+    module_name_to_namespace,
+)
+
+if TYPE_CHECKING:
+    from gymcore.core import Env
+
+__all__ = ["Device", "JaxToTorch", "jax_to_torch", "torch_to_jax"]
+
+Device = Any
+"""What `torch.Tensor.to` takes: a `torch.device` or its name."""
+
+
+def jax_to_torch(value: Any, device: Any = None) -> Any:
+    """Return a value whose arrays are PyTorch's; see `array_conversion`.
+
+    Args:
+        value: Arrays of JAX, and dicts, tuples and lists of them.
+        device: Where to put them; None for the default.
+
+    Raises:
+        DependencyNotInstalled: if PyTorch is not installed.
+    """
+    return array_conversion(value, module_name_to_namespace("torch"), device)
+
+
+def torch_to_jax(value: Any, device: Any = None) -> Any:
+    """Return a value whose arrays are JAX's; see `array_conversion`.
+
+    Args:
+        value: Arrays of PyTorch, and dicts, tuples and lists of them.
+        device: Where to put them; None for the default.
+
+    Raises:
+        DependencyNotInstalled: if JAX is not installed.
+    """
+    return array_conversion(value, module_name_to_namespace("jax.numpy"), device)
+
+
+class JaxToTorch(ArrayConversion):
+    """Use an environment whose arrays are JAX's with PyTorch.
+
+    Arrays share their memory where they can; see `gymcore.wrappers.array_conversion`.
+
+    Attributes:
+        device: Where tensors for the caller are put; None for the default.
+    """
+
+    def __init__(self, env: Env[Any, Any], device: Any = None) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment.
+            device: Where to put tensors for the caller; None for the default.
+
+        Raises:
+            DependencyNotInstalled: if JAX or PyTorch is not installed.
+        """
+        RecordConstructorArgs.__init__(self, device=device)
+        super().__init__(env, "jax.numpy", "torch", target_device=device)
+        self.device = device

@@ -1,0 +1,95 @@
+"""Vector environments whose arrays are of one library, used from another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+from gymcore.utils import RecordConstructorArgs
+from gymcore.vector.vector_env import VectorEnv
+from gymcore.vector.vector_wrappers import VectorWrapper
+from gymcore.wrappers.array_conversion import ConvertsArrays, module_name
+
+__all__ = ["ArrayConversion"]
+
+
+class ArrayConversion(
+    ConvertsArrays, VectorWrapper[Any, Any, Any, Any, Any], RecordConstructorArgs
+):
+    """Use a vector environment whose arrays are of one library from another.
+
+    Actions and options (`reset_mask` among them) are converted to the environment's library;
+    observations, rewards, flags and infos to the other one. It serves every autoreset mode: last
+    observations in the infos are converted too, as one array or one by one, as they come.
+
+    Where both libraries can, arrays share their memory, as `gymcore.wrappers.array_conversion`
+    says. A tensor keeps its array alive: the engine does not write there while it exists.
+
+    Example:
+        >>> import gymcore
+        >>> import numpy as np
+        >>> envs = ArrayConversion(gymcore.make_vec("CartPole-v1", num_envs=2), np, np)
+        >>> observations, infos = envs.reset(seed=1)
+        >>> envs.step(np.array([0, 1]))[1]
+        array([1., 1.])
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[Any, Any, Any],
+        env_xp: ModuleType | str,
+        target_xp: ModuleType | str,
+        env_device: Any = None,
+        target_device: Any = None,
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The vector environment.
+            env_xp: The library of its arrays: `numpy`, `torch`, `jax`, ..., or its name.
+            target_xp: The library to use it from.
+            env_device: Where to put arrays for the environment; None for its library's default.
+            target_device: Where to put arrays for the caller, likewise.
+
+        Raises:
+            InvalidArgument: (a `ValueError`) if a module has no arrays.
+            DependencyNotInstalled: if there is no module of this name.
+            ArgumentTypeError: if `env` is no `VectorEnv`.
+        """
+        RecordConstructorArgs.__init__(
+            self,
+            env_xp=module_name(env_xp),
+            target_xp=module_name(target_xp),
+            env_device=env_device,
+            target_device=target_device,
+        )
+        VectorWrapper.__init__(self, env)
+        self._set_libraries(env_xp, target_xp, env_device, target_device)
+
+    def step(self, actions: Any, **kwargs: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Step with converted actions, and convert all that is returned."""
+        observations, rewards, terminated, truncated, infos = self.env.step(
+            self._inwards(actions), **kwargs
+        )
+        return (
+            self._outwards(observations),
+            self._outwards(rewards),
+            self._outwards(terminated),
+            self._outwards(truncated),
+            self._infos(infos),
+        )
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Reset with converted options, and convert what is returned."""
+        observations, infos = self.env.reset(seed=seed, options=self._options(options))
+        return self._outwards(observations), self._infos(infos)
+
+    def render(self) -> Any:
+        """Render, and convert the frames."""
+        return self._outwards(self.env.render())
