@@ -100,7 +100,7 @@ def test_todays_environment_as_an_old_one() -> None:
     assert first.tolist() == expected.tolist()
     assert env.reset().tolist() != first.tolist()  # the stream goes on
     assert env.seed(np.int64(3)) == [3] and env.reset().tolist() == first.tolist()
-    observation, reward, done, info = env.step(0)
+    _, reward, done, info = env.step(0)
     assert (reward, done, info) == (1.0, False, {})
     assert env.step(0)[2:] == (True, {"TimeLimit.truncated": True})
     assert env.gravity == pytest.approx(9.8)
@@ -175,7 +175,7 @@ def test_four_values_and_five_of_a_batch() -> None:
     envs = gymcore.make_vec("CartPole-v1", num_envs=2, max_episode_steps=1)
     four = StepAPICompatibility(envs, output_truncation_bool=False)
     four.reset(seed=1)
-    observations, rewards, dones, infos = four.step([0, 1])
+    _, _, dones, infos = four.step([0, 1])
     assert dones.tolist() == [True, True]
     assert infos["TimeLimit.truncated"].tolist() == [True, True]
     five = StepAPICompatibility(four)

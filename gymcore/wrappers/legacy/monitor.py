@@ -27,8 +27,8 @@ class Monitor(Forwarding, Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     Steps may have four values or five; what comes from the environment is handed on as it is.
 
     Files are `openaigym.video.N.PID.videoNNNNNN.mp4` (with `.meta.json` beside it) and
-    `openaigym.episode_batch.N.PID.stats.json`, which `close` writes. Gym's manifest file, which
-    uploads to a website needed, is not written.
+    `openaigym.episode_batch.N.PID.stats.json`, which `close` writes if there were episodes. Gym's
+    manifest file, which uploads to a website needed, is not written.
 
     Example:
         >>> import gymcore as gym
@@ -156,7 +156,8 @@ class Monitor(Forwarding, Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Finish the video, write the statistics and close the environment."""
         if "_lengths" in self.__dict__:
             self._end_episode()
-            self._write()
+            if self._lengths:
+                self._write()
         super().close()
 
     def get_total_steps(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, SupportsFloat
+from typing import Any, ClassVar, SupportsFloat
 
 import numpy.typing as npt
 
@@ -37,6 +37,8 @@ class _Recording:
     """What both forms of `RecordVideo` do: when a recording begins, and when it ends."""
 
     env: Any
+    restarts: ClassVar[bool]
+    """Whether the frame after an end is the next episode's."""
 
     def _prepare(
         self,
@@ -117,12 +119,14 @@ class _Recording:
         if self.recording:
             if not self._capture() and ended and self.video_length <= 0:
                 self.close_video_recorder()
-        elif self._video_enabled():
+        elif (not ended or self.step_trigger or self.restarts) and self._video_enabled():
             self.start_video_recorder()
 
 
 class _VectorRecordVideo(_Recording, LegacyVectorWrapper):
     """`RecordVideo` of a batch: records its first lane."""
+
+    restarts = True
 
     def __init__(
         self,
@@ -188,6 +192,7 @@ class RecordVideo(
     """
 
     vector_twin = _VectorRecordVideo
+    restarts = False
 
     def __init__(
         self,
