@@ -1,0 +1,259 @@
+"""The preprocessing of Atari frames that papers on deep reinforcement learning agree on."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.core import ActType, Env, Wrapper
+from gymcore.error import ArgumentTypeError, DependencyNotInstalled, InvalidArgument
+from gymcore.spaces import Box
+from gymcore.utils import RecordConstructorArgs
+
+__all__ = ["AtariPreprocessing"]
+
+
+class AtariPreprocessing(
+    Wrapper[npt.NDArray[Any], ActType, npt.NDArray[Any], ActType], RecordConstructorArgs
+):
+    """Prepare an Atari environment for learning from pictures.
+
+    After Machado et al., "Revisiting the Arcade Learning Environment: Evaluation Protocols and Open
+    Problems for General Agents", Journal of Artificial Intelligence Research 61 (2018):
+
+    - up to `noop_max` steps without action after a reset, so that episodes begin differently;
+    - an action is repeated `frame_skip` times, and the rewards are added up;
+    - a pixel is the larger one of the last two frames, since games draw some things in every other
+      frame only. If an episode ends in an earlier frame, the frames before stand for those;
+    - `terminal_on_life_loss` ends an episode with a life; the game itself begins anew;
+    - the picture is resized by averaging areas, by default to 84 x 84;
+    - and grey, and scaled to [0, 1], if wanted.
+
+    The environment has to be one of the Arcade Learning Environment (ale-py), with `frameskip=1`,
+    or to look like one: `env.unwrapped` has `_frameskip`, `get_action_meanings()`, and an `ale`
+    with `lives()`, `getScreenGrayscale(buffer)` and `getScreenRGB(buffer)`.
+
+    Needs OpenCV: `pip install "gymcore[other]"`.
+
+    Attributes:
+        noop_max: Most steps without action after a reset.
+        frame_skip: How often an action is repeated.
+        screen_size: Width and height of observations.
+        terminal_on_life_loss: Whether a lost life ends an episode.
+        grayscale_obs: Whether observations are grey.
+        grayscale_newaxis: Whether they have an axis of length 1 for that.
+        scale_obs: Whether they are float32 in [0, 1].
+        lives: Lives left, by the last reset or the last step that looked.
+        game_over: Whether the last step ended the episode.
+        obs_buffer: The last two frames, `[height, width]` or `[height, width, 3] uint8`.
+    """
+
+    def __init__(
+        self,
+        env: Env[npt.NDArray[Any], ActType],
+        noop_max: int = 30,
+        frame_skip: int = 4,
+        screen_size: int | tuple[int, int] = 84,
+        terminal_on_life_loss: bool = False,
+        grayscale_obs: bool = True,
+        grayscale_newaxis: bool = False,
+        scale_obs: bool = False,
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An Atari environment that does not skip frames itself.
+            noop_max: Most steps without action after a reset, at least 1 are made; 0 for none.
+            frame_skip: How often to repeat an action, at least 1.
+            screen_size: Width and height of observations, or one number for both.
+            terminal_on_life_loss: End an episode when a life is lost.
+            grayscale_obs: Return grey pictures; otherwise red, green and blue.
+            grayscale_newaxis: Return grey pictures `[height, width, 1]`.
+            scale_obs: Return float32 numbers in [0, 1]; otherwise uint8.
+
+        Raises:
+            ArgumentTypeError: if `env` is no `Env`, its observation space is no `Box`, or a number
+                is no integer.
+            InvalidArgument: if a number is out of range, `env` skips frames as well or its
+                observations are no pictures, or its first action is not "NOOP" and `noop_max` is
+                positive.
+            DependencyNotInstalled: if OpenCV is not installed.
+        """
+        RecordConstructorArgs.__init__(
+            self,
+            noop_max=noop_max,
+            frame_skip=frame_skip,
+            screen_size=screen_size,
+            terminal_on_life_loss=terminal_on_life_loss,
+            grayscale_obs=grayscale_obs,
+            grayscale_newaxis=grayscale_newaxis,
+            scale_obs=scale_obs,
+        )
+        Wrapper.__init__(self, env)
+        self._cv2 = _load_cv2()
+        for name, value in (("frame_skip", frame_skip), ("noop_max", noop_max)):
+            if not _is_integer(value):
+                raise ArgumentTypeError(
+                    f"Expect the `{name}` to be an integer, actually: {value!r}"
+                )
+        size: Any = (screen_size, screen_size) if _is_integer(screen_size) else screen_size
+        if not (
+            isinstance(size, tuple)
+            and len(size) == 2
+            and all(_is_integer(length) and length > 0 for length in size)
+        ):
+            raise InvalidArgument(
+                f"Expect the `screen_size` to be positive, actually: {screen_size!r}; "
+                "one integer or a tuple (width, height)"
+            )
+        if frame_skip <= 0:
+            raise InvalidArgument(f"Expect the `frame_skip` to be positive, actually: {frame_skip}")
+        if noop_max < 0:
+            raise InvalidArgument(f"Expect the `noop_max` to be non-negative, actually: {noop_max}")
+        atari: Any = env.unwrapped
+        if frame_skip > 1 and getattr(atari, "_frameskip", None) != 1:
+            raise InvalidArgument(
+                "Disable frame-skipping in the original env. Otherwise, more than one frame-skip "
+                "will happen as through this wrapper; make it with frameskip=1"
+            )
+        if noop_max > 0 and atari.get_action_meanings()[0] != "NOOP":
+            raise InvalidArgument("When noop_max > 0, the first action meaning must be 'NOOP'")
+        space = env.observation_space
+        if not isinstance(space, Box):
+            raise ArgumentTypeError(
+                f"AtariPreprocessing wrapper requires a Box observation space, got {type(space)}"
+            )
+        if len(space.shape) < 2:
+            raise InvalidArgument(
+                "AtariPreprocessing wrapper requires pictures as observations, got an observation "
+                f"space of shape {space.shape}; make the environment with obs_type='rgb' or "
+                "'grayscale'"
+            )
+
+        self.noop_max = noop_max
+        self.frame_skip = frame_skip
+        self.screen_size = (int(size[0]), int(size[1]))
+        self.terminal_on_life_loss = terminal_on_life_loss
+        self.grayscale_obs = grayscale_obs
+        self.grayscale_newaxis = grayscale_newaxis
+        self.scale_obs = scale_obs
+        self.lives = 0
+        self.game_over = False
+        frame = space.shape[:2] if grayscale_obs else (*space.shape[:2], 3)
+        self.obs_buffer = [np.empty(frame, np.uint8), np.empty(frame, np.uint8)]
+        width, height = self.screen_size
+        shape: tuple[int, ...] = (height, width)
+        if not grayscale_obs:
+            shape = (height, width, 3)
+        elif grayscale_newaxis:
+            shape = (height, width, 1)
+        self.observation_space = (
+            Box(low=0, high=1, shape=shape, dtype=np.float32)
+            if scale_obs
+            else Box(low=0, high=255, shape=shape, dtype=np.uint8)
+        )
+
+    @property
+    def ale(self) -> Any:
+        """The interface to the emulator, `env.unwrapped.ale`."""
+        return self.env.unwrapped.ale  # type: ignore[attr-defined]
+
+    def step(self, action: ActType) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
+        """Repeat an action.
+
+        Args:
+            action: The action.
+
+        Returns:
+            The picture, a new array; the sum of the rewards; whether the episode ended, by itself
+            or by a limit; the info of the last frame.
+        """
+        total_reward, terminated, truncated = 0.0, False, False
+        info: dict[str, Any] = {}
+        for frame in range(self.frame_skip):
+            _, reward, terminated, truncated, info = self.env.step(action)
+            total_reward += reward  # type: ignore[operator]
+            if self.terminal_on_life_loss:
+                lives = self.ale.lives()
+                terminated = terminated or lives < self.lives
+                self.lives = lives
+            self.game_over = terminated
+            if terminated or truncated:
+                break
+            if frame == self.frame_skip - 2:
+                self._capture(1)
+            elif frame == self.frame_skip - 1:
+                self._capture(0)
+        return self._get_obs(), total_reward, terminated, truncated, info
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
+        """Reset the environment, and let some frames pass without action.
+
+        Args:
+            seed: For the environment. The number of frames comes from its generator, too.
+            options: For the environment.
+
+        Returns:
+            The picture, a new array, and the info, that of the last frame added.
+        """
+        _, info = self.env.reset(seed=seed, options=options)
+        frames = 0
+        if self.noop_max > 0:
+            frames = int(self.env.unwrapped.np_random.integers(1, self.noop_max + 1))
+        noop: Any = 0
+        for _ in range(frames):
+            _, _, terminated, truncated, step_info = self.env.step(noop)
+            info.update(step_info)
+            if terminated or truncated:
+                _, info = self.env.reset(seed=seed, options=options)
+        self.lives = self.ale.lives()
+        self.game_over = False
+        self._capture(0)
+        self.obs_buffer[1].fill(0)
+        return self._get_obs(), info
+
+    def _capture(self, index: int) -> None:
+        """Write the emulator's screen to a buffer."""
+        if self.grayscale_obs:
+            self.ale.getScreenGrayscale(self.obs_buffer[index])
+        else:
+            self.ale.getScreenRGB(self.obs_buffer[index])
+
+    def _get_obs(self) -> npt.NDArray[Any]:
+        """Return the observation that the two buffers make, a new array."""
+        pooled = self.obs_buffer[0]
+        if self.frame_skip > 1:  # In place: an episode that ends early shows what was pooled last.
+            np.maximum(pooled, self.obs_buffer[1], out=pooled)
+        observation: npt.NDArray[Any] = self._cv2.resize(
+            pooled, self.screen_size, interpolation=self._cv2.INTER_AREA
+        )
+        if self.scale_obs:
+            observation = observation.astype(np.float32) / 255.0
+        if self.grayscale_obs and self.grayscale_newaxis:
+            observation = np.expand_dims(observation, axis=-1)
+        return observation
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _load_cv2() -> ModuleType:
+    """Return OpenCV.
+
+    Raises:
+        DependencyNotInstalled: if it is not installed.
+    """
+    try:
+        import cv2
+    except ImportError as error:
+        raise DependencyNotInstalled(
+            'AtariPreprocessing needs OpenCV, run `pip install "gymcore[other]"`'
+        ) from error
+    module: ModuleType = cv2
+    return module
