@@ -1,4 +1,4 @@
-"""Wrappers that make one render mode out of another."""
+"""Wrappers about pictures: collect, show, film and spoil what an environment renders."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from gymcore import error
 from gymcore.core import ActType, Env, ObsType, Wrapper
 from gymcore.envs.window import Window, load_pygame
 from gymcore.utils import RecordConstructorArgs
+from gymcore.wrappers.image_noise import AddWhiteNoise, ObstructView
+from gymcore.wrappers.record_video import RecordVideo
 
 if TYPE_CHECKING:
     import pygame
 
-__all__ = ["HumanRendering", "RenderCollection"]
+__all__ = ["AddWhiteNoise", "HumanRendering", "ObstructView", "RecordVideo", "RenderCollection"]
 
 
 class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):

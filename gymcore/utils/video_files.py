@@ -1,0 +1,376 @@
+"""Video files: frames go to ffmpeg one by one and are never kept, as mp4 or as animated GIF.
+
+The one place of the package that encodes. A file appears under its name when it is whole: until
+then it is called `NAME.part`, so nobody ever reads half a video.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import weakref
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+
+__all__ = ["VIDEO_FORMATS", "VideoEncodingFailed", "VideoWriter", "as_rgb", "find_ffmpeg"]
+
+VIDEO_FORMATS = ("mp4", "gif")
+
+#: Seconds in which ffmpeg has to finish a file before it is asked to hurry, and then again.
+_PATIENCE = 60.0
+#: Browsers play a GIF frame that claims to last less than 20 ms for 100 ms.
+_MAX_GIF_FPS = 50
+
+_OUTPUT = {
+    "mp4": (
+        *("-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt", "yuv420p"),
+        # The index in front: a browser starts to play before it has the whole file.
+        *("-movflags", "+faststart", "-f", "mp4"),
+    ),
+    # A palette for every frame: one for all of them would need all of them.
+    "gif": (
+        "-filter_complex",
+        "split[a][b];[a]palettegen=stats_mode=single[p];[b][p]paletteuse=new=1:dither=none",
+        *("-loop", "0", "-f", "gif"),
+    ),
+}
+
+
+class VideoEncodingFailed(error.Error, OSError):
+    """ffmpeg could not write a video file; the message holds its last words."""
+
+
+def find_ffmpeg() -> str:
+    """Return the path of the ffmpeg that comes with imageio-ffmpeg, or the one it finds.
+
+    Raises:
+        DependencyNotInstalled: if imageio-ffmpeg is missing, or has no ffmpeg for this machine.
+    """
+    try:
+        import imageio_ffmpeg  # type: ignore[import-untyped,unused-ignore]
+
+        return str(imageio_ffmpeg.get_ffmpeg_exe())
+    except (ImportError, RuntimeError) as exc:
+        raise error.DependencyNotInstalled(
+            'videos are written by imageio-ffmpeg, run `pip install "gymcore[other]"`'
+        ) from exc
+
+
+def as_rgb(frame: Any) -> npt.NDArray[np.uint8]:
+    """Return a frame as colours of 8 bits.
+
+    Args:
+        frame: `[height, width, 3]`; or `[height, width, 4]`, whose transparency is dropped; or
+            `[height, width]` or `[height, width, 1]`, grey. Numbers of a colour frame, and of a
+            grey one of integers, are 0..255; a grey frame of floats is a depth, and scaled so that
+            its least is black and its greatest white.
+
+    Returns:
+        `[height, width, 3] uint8`; `frame` itself where it is that.
+
+    Raises:
+        ArgumentTypeError: if it is no array of numbers.
+        InvalidArgument: if it has another shape.
+
+    Example:
+        >>> import numpy as np
+        >>> as_rgb(np.array([[0.5, 1.5]], np.float32))[0].tolist()
+        [[0, 0, 0], [255, 255, 255]]
+    """
+    if not isinstance(frame, np.ndarray) or frame.dtype.kind not in "buif":
+        kind = frame.dtype if isinstance(frame, np.ndarray) else type(frame)
+        raise error.ArgumentTypeError(f"frame: expected an array of numbers, got {kind}")
+    if frame.ndim == 3 and frame.shape[2] == 1:
+        frame = frame[:, :, 0]
+    if not (frame.ndim == 2 or (frame.ndim == 3 and frame.shape[2] in (3, 4))) or not frame.size:
+        raise error.InvalidArgument(
+            "frame: expected a picture [height, width, 3] or [height, width], "
+            f"got the shape {frame.shape}"
+        )
+    if frame.ndim == 2:
+        if frame.dtype.kind == "f":
+            finite = frame[np.isfinite(frame)]
+            low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
+            frame = (np.nan_to_num(frame, nan=low, posinf=high, neginf=low) - low) * (
+                255.0 / (high - low) if high > low else 0.0
+            )
+        frame = np.repeat(frame[:, :, None], 3, axis=2)
+    elif frame.shape[2] == 4:
+        frame = frame[:, :, :3]
+    if frame.dtype.kind == "f":
+        frame = np.nan_to_num(frame)
+    if frame.dtype not in (np.uint8, np.bool_):
+        frame = np.minimum(np.maximum(frame, 0), 255)
+    pixels: npt.NDArray[np.uint8] = frame.astype(np.uint8, copy=False)
+    return pixels
+
+
+class VideoWriter:
+    """Writes frames to a video file while they come, in the memory of one frame.
+
+    A writer that nobody refers to any more finishes its file, and so does the end of the program.
+
+    Attributes:
+        path: Of the file, which is there after `close`.
+        fps: Frames per second.
+        frames: How many frames have been written.
+        size: Height and width of the frames; None before the first.
+        closed: Whether the file is finished.
+
+    Example:
+        >>> import numpy as np
+        >>> with VideoWriter("black.mp4", fps=30) as video:
+        ...     for _ in range(3):
+        ...         video.write(np.zeros((40, 60, 3), np.uint8))
+        >>> video.frames, video.path.exists()
+        (3, True)
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], fps: float, *, format: str | None = None
+    ) -> None:
+        """Prepare to write; the file is begun with the first frame.
+
+        Args:
+            path: Of the file. Its folder must exist; a file of this name is replaced.
+            fps: Frames per second. A GIF shows 50 at the most, and leaves frames out above that.
+            format: "mp4" or "gif"; None takes it from the path's suffix.
+
+        Raises:
+            InvalidArgument: if the suffix or the format is another one, or `fps` not positive.
+            DependencyNotInstalled: if there is no ffmpeg.
+        """
+        self.path = Path(path)
+        self.format = self.path.suffix[1:].lower() if format is None else format
+        if self.format not in VIDEO_FORMATS:
+            where = f"path: expected a name that ends in .mp4 or .gif, got {str(path)!r}"
+            raise error.InvalidArgument(
+                where if format is None else f"format: expected 'mp4' or 'gif', got {format!r}"
+            )
+        if isinstance(fps, bool) or not isinstance(fps, (int, float, np.number)):
+            raise error.ArgumentTypeError(f"fps: expected a number, got {type(fps)}")
+        if not 0 < fps < float("inf"):
+            raise error.InvalidArgument(f"fps: expected a positive number, got {fps}")
+        self.fps = float(fps)
+        self.frames = 0
+        self.size: tuple[int, int] | None = None
+        self.closed = False
+        self._ffmpeg = find_ffmpeg()
+        self._encoder: _Encoder | None = None
+        self._padded: npt.NDArray[np.uint8] | None = None
+
+    def write(self, frame: npt.NDArray[Any]) -> None:
+        """Add a frame. Nothing refers to it afterwards.
+
+        Args:
+            frame: `[height, width, 3] uint8`, or what else `as_rgb` takes; all of one size.
+
+        Raises:
+            ArgumentTypeError: if it is no array of numbers.
+            InvalidArgument: if it has an impossible shape, or another size than the first one.
+            VideoEncodingFailed: if ffmpeg has failed; what there was of the file is gone.
+            ClosedEnvironmentError: if the file is finished.
+        """
+        if self.closed:
+            raise error.ClosedEnvironmentError(f"the video {self.path} is finished")
+        pixels = as_rgb(frame)
+        height, width = pixels.shape[:2]
+        if self.size is not None and self.size != (height, width):
+            raise error.InvalidArgument(
+                f"frame: expected {self.size[1]} x {self.size[0]} pixels as in the frames before, "
+                f"got {width} x {height}"
+            )
+        if self._encoder is None:
+            try:
+                self._begin(height, width)
+            except VideoEncodingFailed:
+                self.closed = True
+                raise
+        if self._padded is not None:
+            # The last row and column once more.
+            self._padded[:height, :width] = pixels
+            self._padded[height:, :width] = pixels[-1:]
+            self._padded[:, width:] = self._padded[:, width - 1 : width]
+            pixels = self._padded
+        assert self._encoder is not None
+        try:
+            self._encoder.send(np.ascontiguousarray(pixels))
+        except BaseException:
+            self.closed = True
+            self._finalizer.detach()
+            raise
+        self.frames += 1
+
+    def _begin(self, height: int, width: int) -> None:
+        """Start ffmpeg for frames of this size."""
+        self.size = (height, width)
+        # H.264 stores colours for squares of four pixels.
+        even = (height + height % 2, width + width % 2) if self.format == "mp4" else self.size
+        if even != self.size:
+            self._padded = np.empty((*even, 3), np.uint8)
+        output = list(_OUTPUT[self.format])
+        if self.format == "gif" and self.fps > _MAX_GIF_FPS:
+            output[1] = f"fps={_MAX_GIF_FPS}," + output[1]
+        self._encoder = _Encoder(
+            [
+                *(self._ffmpeg, "-y", "-nostdin", "-hide_banner", "-loglevel", "error"),
+                *("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{even[1]}x{even[0]}"),
+                *("-r", f"{self.fps:g}", "-i", "pipe:0", "-an", *output),
+            ],
+            Path(os.path.abspath(self.path)),
+        )
+        self._finalizer = weakref.finalize(self, self._encoder.finish, quiet=True)
+
+    def close(self) -> None:
+        """Finish the file, and wait until it is; again does nothing. Without frames, no file.
+
+        Raises:
+            VideoEncodingFailed: if ffmpeg has failed; what there was of the file is gone.
+        """
+        if self.closed:
+            return
+        self.closed = True
+        self._padded = None
+        if self._encoder is not None:
+            self._finalizer.detach()
+            self._encoder.finish()
+
+    def discard(self) -> None:
+        """Stop without a file; what there was under its name stays. Not after `close`."""
+        if self.closed:
+            return
+        self.closed = True
+        if self._encoder is not None:
+            self._finalizer.detach()
+            self._encoder.abandon()
+
+    def __enter__(self) -> VideoWriter:
+        """Return the writer."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Finish the file, also after an exception."""
+        self.close()
+
+
+class _Encoder:
+    """A running ffmpeg: a pipe in, a file out."""
+
+    def __init__(self, command: list[str], path: Path) -> None:
+        """Start it; `command` lacks only the output file."""
+        self._path = path
+        self._part = path.with_name(path.name + ".part")
+        self._owner = os.getpid()
+        try:
+            self._part.open("wb").close()
+        except OSError as exc:
+            raise VideoEncodingFailed(f"cannot write {path}: {exc.strerror}") from None
+        self._words: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with ffmpeg)
+        # A session of its own: Ctrl-C on the terminal ends the program, which finishes the file.
+        own: dict[str, Any] = {"start_new_session": True}
+        if sys.platform == "win32":
+            own = {"creationflags": subprocess.CREATE_NO_WINDOW}
+        try:
+            self._process = subprocess.Popen(
+                [*command, str(self._part)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=self._words,
+                bufsize=0,
+                **own,
+            )
+        except OSError as exc:
+            self._words.close()
+            self._remove()
+            raise VideoEncodingFailed(f"cannot start {command[0]}: {exc}") from exc
+
+    def send(self, pixels: npt.NDArray[np.uint8]) -> None:
+        """Hand over one frame, C-contiguous; waits while ffmpeg is busy."""
+        assert self._process.stdin is not None
+        data = pixels.data.cast("B")
+        try:
+            while data:
+                data = data[self._process.stdin.write(data) :]
+        except (OSError, ValueError) as exc:
+            self._fail(exc)
+        except BaseException:
+            # Interrupted inside a frame: all that follows would be shifted.
+            self.abandon()
+            raise
+
+    def finish(self, quiet: bool = False) -> None:
+        """Close the pipe, wait for ffmpeg and give the file its name."""
+        assert self._process.stdin is not None
+        if os.getpid() != self._owner:  # a forked copy: ffmpeg belongs to the parent
+            self._process.returncode = 0
+            self._process.stdin.close()
+            return
+        try:
+            self._process.stdin.close()
+            self._wait()
+            if self._process.returncode not in (0, 255) or not self._part.stat().st_size:
+                raise OSError(f"exit code {self._process.returncode}")
+            os.replace(self._part, self._path)
+        except OSError as exc:
+            if not quiet:
+                self._fail(exc)
+            self.abandon()
+        self._words.close()
+
+    def _wait(self) -> None:
+        """Wait for the end. Asks for it where a forked child keeps the pipe open."""
+        for hint in (5.0, _PATIENCE):
+            try:
+                self._process.wait(hint)
+                return
+            except subprocess.TimeoutExpired:
+                if sys.platform != "win32":
+                    # ffmpeg takes this for the end of its input, and finishes the file.
+                    self._process.send_signal(signal.SIGINT)
+        self._process.kill()
+        self._process.wait()
+
+    def _fail(self, cause: BaseException) -> None:
+        """End ffmpeg, remove the file and raise what it said."""
+        self._stop()
+        self._words.seek(0)
+        said = self._words.read().decode(errors="replace").strip()
+        self._words.close()
+        self._remove()
+        words = "; ".join(line.strip() for line in said.splitlines()[-5:]) or str(cause)
+        raise VideoEncodingFailed(f"ffmpeg could not write {self._path}: {words}") from cause
+
+    def abandon(self) -> None:
+        """End ffmpeg and remove the file."""
+        self._stop()
+        self._words.close()
+        self._remove()
+
+    def _stop(self) -> None:
+        """End ffmpeg, with a second for it to say why it would have ended."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _remove(self) -> None:
+        self._part.unlink(missing_ok=True)
