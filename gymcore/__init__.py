@@ -19,7 +19,7 @@ from gymcore.envs.registration import (
 from gymcore.spaces import Space
 
 if TYPE_CHECKING:
-    from gymcore import vector
+    from gymcore import compat, vector
 
 __version__ = "0.1.0"
 
@@ -32,6 +32,7 @@ __all__ = [
     "VectorizeMode",
     "Wrapper",
     "__version__",
+    "compat",
     "envs",
     "error",
     "logger",
@@ -50,9 +51,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # At first use: it loads the compiled engine and its batches.
-    if name == "vector":
+    # At first use: they load the compiled engine and its batches.
+    if name in ("compat", "vector"):
         import importlib
 
-        return importlib.import_module("gymcore.vector")
+        return importlib.import_module(f"gymcore.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

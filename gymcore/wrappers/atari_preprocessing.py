@@ -12,12 +12,13 @@ from gymcore.core import ActType, Env, Wrapper
 from gymcore.error import ArgumentTypeError, DependencyNotInstalled, InvalidArgument
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
+from gymcore.wrappers.legacy_calls import HandsOver
 
 __all__ = ["AtariPreprocessing"]
 
 
 class AtariPreprocessing(
-    Wrapper[npt.NDArray[Any], ActType, npt.NDArray[Any], ActType], RecordConstructorArgs
+    Wrapper[npt.NDArray[Any], ActType, npt.NDArray[Any], ActType], RecordConstructorArgs, HandsOver
 ):
     """Prepare an Atari environment for learning from pictures.
 
@@ -35,6 +36,8 @@ class AtariPreprocessing(
     The environment has to be one of the Arcade Learning Environment (ale-py), with `frameskip=1`,
     or to look like one: `env.unwrapped` has `_frameskip`, `get_action_meanings()`, and an `ale`
     with `lives()`, `getScreenGrayscale(buffer)` and `getScreenRGB(buffer)`.
+
+    Gym 0.26: an environment whose id has "NoFrameskip" in it is one as well.
 
     Needs OpenCV: `pip install "gymcore[other]"`.
 
@@ -114,7 +117,7 @@ class AtariPreprocessing(
         if noop_max < 0:
             raise InvalidArgument(f"Expect the `noop_max` to be non-negative, actually: {noop_max}")
         atari: Any = env.unwrapped
-        if frame_skip > 1 and getattr(atari, "_frameskip", None) != 1:
+        if frame_skip > 1 and self._env_skips_frames():
             raise InvalidArgument(
                 "Disable frame-skipping in the original env. Otherwise, more than one frame-skip "
                 "will happen as through this wrapper; make it with frameskip=1"
@@ -155,6 +158,10 @@ class AtariPreprocessing(
             if scale_obs
             else Box(low=0, high=255, shape=shape, dtype=np.uint8)
         )
+
+    def _env_skips_frames(self) -> bool:
+        """Tell whether the environment does not say that it repeats no action."""
+        return getattr(self.env.unwrapped, "_frameskip", None) != 1
 
     @property
     def ale(self) -> Any:

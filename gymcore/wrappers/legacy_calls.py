@@ -74,9 +74,16 @@ def _resize_observation(env: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     return isinstance(env, Env) and type((*args, kwargs.get("shape"))[0]) is int
 
 
+def _atari(env: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    if not isinstance(env, Env) or env.spec is None or "NoFrameskip" not in env.spec.id:
+        return False
+    return getattr(env.unwrapped, "_frameskip", None) != 1
+
+
 LegacyCall = Callable[[Any, tuple[Any, ...], dict[str, Any]], bool]
 
 LEGACY_CALLS: dict[str, LegacyCall] = {
+    "AtariPreprocessing": _atari,
     "RecordEpisodeStatistics": _statistics,
     "TimeLimit": _time_limit,
     "NormalizeObservation": _given_vector_env,

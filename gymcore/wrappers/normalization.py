@@ -13,6 +13,7 @@ from gymcore.error import InvalidArgument
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.keeps_statistics import KeepsStatistics, check_epsilon, check_gamma
+from gymcore.wrappers.legacy_calls import HandsOver
 from gymcore.wrappers.running_mean_std import RunningMeanStd
 from gymcore_ext.running_stats import ColumnStats
 
@@ -23,11 +24,15 @@ class NormalizeObservation(
     KeepsStatistics,
     ObservationWrapper[WrapperObsType, ActType, ObsType],
     RecordConstructorArgs,
+    HandsOver,
 ):
     """Shift and scale observations to mean 0 and variance 1, over all that have been seen.
 
     Each observation, also the first and the last of an episode, enters the statistics once and is
     then normalised by them: `(observation - mean) / sqrt(var + epsilon)`, float32.
+
+    Gym 0.26: given a vector environment, this makes
+    `gymcore.wrappers.legacy.NormalizeObservation`, with float64 statistics and observations.
 
     Attributes:
         obs_rms: The statistics, a `RunningMeanStd`: float32, or float64 if observations are
@@ -120,12 +125,15 @@ def normalize(
 
 
 class NormalizeReward(
-    KeepsStatistics, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
+    KeepsStatistics, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs, HandsOver
 ):
     """Divide rewards by the deviation of their discounted sum.
 
     The sum is over rewards so far, discounted by `gamma` a step; a termination ends it (with the
     reward of that step in it), a truncation or a reset does not. This is what Gymnasium 1.4 does.
+
+    Gym 0.26: given a vector environment, this makes `gymcore.wrappers.legacy.NormalizeReward`,
+    whose sums end with any episode.
 
     Attributes:
         return_rms: The statistics of the sums, a `RunningMeanStd`.

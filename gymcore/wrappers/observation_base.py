@@ -11,6 +11,7 @@ from gymcore import error
 from gymcore.core import ActType, Env, ObservationWrapper, ObsType, WrapperObsType
 from gymcore.spaces import Box, Space
 from gymcore.utils import RecordConstructorArgs
+from gymcore.wrappers.legacy_calls import HandsOver
 
 __all__ = ["TransformObservation"]
 
@@ -18,9 +19,11 @@ BatchFunction = Callable[[Any], Any]
 
 
 class TransformObservation(
-    ObservationWrapper[WrapperObsType, ActType, ObsType], RecordConstructorArgs
+    ObservationWrapper[WrapperObsType, ActType, ObsType], RecordConstructorArgs, HandsOver
 ):
     """Change observations with a function.
+
+    Gym 0.26: `TransformObservation(env, f)` leaves the space as it is.
 
     `gymcore.wrappers.vector.TransformObservation` applies a function to whole batches, and
     `gymcore.wrappers.vector.VectorizeTransformObservation` this wrapper to each lane.

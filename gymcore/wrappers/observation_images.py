@@ -93,6 +93,9 @@ def _grey_column(pictures: Any) -> Picture:
 class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Resize pictures with OpenCV's `INTER_AREA`.
 
+    Gym 0.26: one number in place of the shape is height and width; pictures without channels then
+    come back as `[height, width, 1]`.
+
     Attributes:
         shape: The new height and width.
         cv2_shape: The new width and height.

@@ -39,6 +39,8 @@ Array = npt.NDArray[Any]
 class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Keep some entries of a `Dict` or `Tuple` observation.
 
+    Gym 0.26: without keys all entries of a `Dict` are kept.
+
     Attributes:
         filter_keys: What is kept, in this order.
 

@@ -10,10 +10,11 @@ import numpy as np
 from gymcore import logger
 from gymcore.core import ActType, Env, ObsType, Wrapper
 from gymcore.utils import RecordConstructorArgs
+from gymcore.utils.save_video import capped_cubic_video_schedule
 from gymcore.wrappers.legacy_calls import HandsOver
 from gymcore.wrappers.video_recording import VideoRecording, always
 
-__all__ = ["RecordVideo"]
+__all__ = ["RecordVideo", "capped_cubic_video_schedule"]
 
 
 class RecordVideo(

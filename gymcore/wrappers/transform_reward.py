@@ -11,12 +11,15 @@ import numpy.typing as npt
 from gymcore.core import ActType, Env, ObsType, RewardWrapper
 from gymcore.error import ArgumentTypeError, InvalidBound
 from gymcore.utils import RecordConstructorArgs
+from gymcore.wrappers.legacy_calls import HandsOver
 
 __all__ = ["ClipReward", "TransformReward"]
 
 
-class TransformReward(RewardWrapper[ObsType, ActType], RecordConstructorArgs):
+class TransformReward(RewardWrapper[ObsType, ActType], RecordConstructorArgs, HandsOver):
     """Apply a function to the rewards.
+
+    Gym 0.26: the function may be given as `f`.
 
     Attributes:
         func: The function.
@@ -92,14 +95,14 @@ class ClipReward(TransformReward[ObsType, ActType]):
 
 
 class RewardBounds:
-    """The function of `ClipReward`: two ufuncs give what `np.clip` gives, in a fifth of its time.
+    """The function of `ClipReward`, which gives what `np.clip` gives in a fraction of its time.
 
     Attributes:
         low: The least reward, or None.
         high: The greatest one, or None.
     """
 
-    __slots__ = ("high", "low")
+    __slots__ = ("_simple", "high", "low")
 
     def __init__(self, low: Any, high: Any) -> None:
         """Check the bounds; see `ClipReward`."""
@@ -115,9 +118,16 @@ class RewardBounds:
         if low is not None and high is not None and np.any(np.greater(low, high)):
             raise InvalidBound(f"Min reward ({low}) must be smaller than max reward ({high})")
         self.low, self.high = low, high
+        self._simple = all(bound is None or type(bound) in (int, float) for bound in (low, high))
 
     def __call__(self, reward: Any) -> Any:
         """Return a reward, or an array of them, moved into the interval."""
+        if self._simple and type(reward) in (float, np.float64):
+            if self.low is not None and reward < self.low:
+                reward = self.low
+            elif self.high is not None and reward > self.high:
+                reward = self.high
+            return np.float64(reward)
         reward = np.asanyarray(reward)  # A Python number counts as float64 or int64.
         if self.low is not None:
             reward = np.maximum(reward, self.low)

@@ -11,26 +11,12 @@ import numpy.typing as npt
 from gymcore import error, logger
 from gymcore.core import Env, Wrapper
 from gymcore.utils import RecordConstructorArgs
+from gymcore.utils.save_video import capped_cubic_video_schedule
 from gymcore.vector import VectorEnv
 from gymcore.wrappers.legacy.forwarding import Forwarding, LegacyVectorWrapper, VectorTwin
 from gymcore.wrappers.legacy.video_recorder import VideoRecorder
 
 __all__ = ["RecordVideo", "capped_cubic_video_schedule"]
-
-
-def capped_cubic_video_schedule(episode_id: int) -> bool:
-    """Whether to record an episode: 0, 1, 8, 27, ..., 729, 1000, and then every thousandth.
-
-    Args:
-        episode_id: Its number.
-
-    Example:
-        >>> [i for i in range(3001) if capped_cubic_video_schedule(i)][-5:]
-        [512, 729, 1000, 2000, 3000]
-    """
-    if episode_id < 1000:
-        return round(episode_id ** (1.0 / 3)) ** 3 == episode_id
-    return episode_id % 1000 == 0
 
 
 class _Recording:
