@@ -197,8 +197,7 @@ class FilterObservation(VectorizeTransformObservation[WrapperObsType, ActType, O
     Example:
         >>> import gymcore as gym
         >>> envs = gym.make_vec("CartPole-v1", num_envs=2, render_mode="rgb_array")
-        >>> from gymcore.wrappers.vector.rendering_observation import AddRenderObservation
-        >>> envs = AddRenderObservation(envs, render_only=False)
+        >>> envs = gym.wrappers.vector.AddRenderObservation(envs, render_only=False)
         >>> list(FilterObservation(envs, ["state"]).reset(seed=1)[0])
         ['state']
     """
@@ -254,8 +253,7 @@ class GrayscaleObservation(
     Example:
         >>> import gymcore as gym
         >>> envs = gym.make_vec("CartPole-v1", num_envs=2, render_mode="rgb_array")
-        >>> from gymcore.wrappers.vector.rendering_observation import AddRenderObservation
-        >>> envs = AddRenderObservation(envs)
+        >>> envs = gym.wrappers.vector.AddRenderObservation(envs)
         >>> GrayscaleObservation(envs).reset(seed=1)[0].shape
         (2, 400, 600)
     """
@@ -281,8 +279,7 @@ class ResizeObservation(VectorizeTransformObservation[WrapperObsType, ActType, O
     Example:
         >>> import gymcore as gym
         >>> envs = gym.make_vec("CartPole-v1", num_envs=2, render_mode="rgb_array")
-        >>> from gymcore.wrappers.vector.rendering_observation import AddRenderObservation
-        >>> envs = AddRenderObservation(envs)
+        >>> envs = gym.wrappers.vector.AddRenderObservation(envs)
         >>> ResizeObservation(envs, (84, 96)).reset(seed=1)[0].shape
         (2, 84, 96, 3)
     """

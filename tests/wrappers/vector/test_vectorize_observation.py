@@ -12,7 +12,7 @@ from gymcore import error, wrappers
 from gymcore.vector import AutoresetMode, SyncVectorEnv
 from gymcore.wrappers import vector
 from gymcore.wrappers.observation_parts import batch_flattener
-from gymcore.wrappers.vector.rendering_observation import AddRenderObservation
+from gymcore.wrappers.vector import AddRenderObservation
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
 from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane
 from tests.wrappers.side_by_side import check_vectors_side_by_side
@@ -30,10 +30,6 @@ def make_lane(shape=None, **kwargs):
     if shape is not None:
         kwargs["observation_space"] = gym.spaces.Box(0, 255, shape, np.uint8)
     return WalkEnv(limit=6, **kwargs)
-
-
-def wrapper_of(name):
-    return AddRenderObservation if name == "AddRenderObservation" else getattr(vector, name)
 
 
 def wrap_single(name, *args):
@@ -96,7 +92,7 @@ def test_lane_by_lane(name, args, kwargs, mode):
         wrap_single(name, *args),
         functools.partial(make_lane, **kwargs),
         mode=mode,
-        steps=25,
+        steps=20,
     )
 
 
@@ -133,7 +129,7 @@ def test_any_wrapper_lane_by_lane(wrapper, kwargs, mode):
         if wrapper is wrappers.DiscretizeObservation
         else lambda env: wrapper(env, **kwargs),
         mode=mode,
-        steps=25,
+        steps=20,
     )
 
 
@@ -146,7 +142,7 @@ def test_transform_lane_by_lane(mode):
         ),
         lambda env: wrappers.TransformObservation(env, lambda o: o.astype(np.float64) * 2, space),
         mode=mode,
-        steps=25,
+        steps=20,
     )
 
 
@@ -159,7 +155,7 @@ def test_add_render_lane_by_lane(render_only, kind, mode):
         lambda env: wrappers.AddRenderObservation(env, render_only, obs_key="o"),
         functools.partial(WalkEnv, kind, render_mode="rgb_array"),
         mode=mode,
-        steps=25,
+        steps=20,
     )
 
 
@@ -187,7 +183,7 @@ def test_nested_observations_go_through_a_stack(kind, mode):
         stack_single,
         functools.partial(WalkEnv, kind),
         mode=mode,
-        steps=25,
+        steps=20,
     )
 
 
@@ -245,7 +241,7 @@ def test_side_by_side(name, args, kwargs, mode):
     def wrap(package, envs):
         return getattr(package.wrappers.vector, name)(envs, *args)
 
-    check_vectors_side_by_side(wrap, mode=mode, steps=25, spaces=spaces, **kwargs)
+    check_vectors_side_by_side(wrap, mode=mode, steps=20, spaces=spaces, **kwargs)
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "Disabled"])
@@ -266,7 +262,7 @@ def test_pictures_side_by_side(name, mode):
         )
         return getattr(package.wrappers.vector, name)(envs, *args)
 
-    check_vectors_side_by_side(wrap, mode=mode, steps=25)
+    check_vectors_side_by_side(wrap, mode=mode, steps=20)
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "Disabled"])
@@ -274,7 +270,7 @@ def test_filtered_batches_have_the_order_of_their_space(mode):
     def wrap(package, envs):
         return package.wrappers.vector.FilterObservation(envs, ["position", "camera"])
 
-    check_vectors_side_by_side(wrap, mode=mode, steps=25, kind="dict")
+    check_vectors_side_by_side(wrap, mode=mode, steps=20, kind="dict")
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "Disabled"])
@@ -393,7 +389,7 @@ def test_discretize_reverts_batches():
 )
 def test_bad_arguments(name, args, kind, error_type, message):
     with pytest.raises(error_type, match=message):
-        wrapper_of(name)(make(kind), *args)
+        getattr(vector, name)(make(kind), *args)
 
 
 def test_wrappers_that_cannot_be_applied_to_lanes():
@@ -418,7 +414,7 @@ def test_wrappers_that_cannot_be_applied_to_lanes():
 )
 def test_no_vector_environment(name, args):
     with pytest.raises(error.ArgumentTypeError, match=r"Expected env to be a `gymcore.vector"):
-        wrapper_of(name)(WalkEnv(), *args)
+        getattr(vector, name)(WalkEnv(), *args)
 
 
 def test_add_render_refuses_same_step():
