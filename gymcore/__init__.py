@@ -19,7 +19,7 @@ from gymcore.envs.registration import (
 from gymcore.spaces import Space
 
 if TYPE_CHECKING:
-    from gymcore import compat, vector
+    from gymcore import compat, experimental, vector
 
 __version__ = "0.1.0"
 
@@ -35,6 +35,7 @@ __all__ = [
     "compat",
     "envs",
     "error",
+    "experimental",
     "logger",
     "make",
     "make_vec",
@@ -52,7 +53,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # At first use: they load the compiled engine and its batches.
-    if name in ("compat", "vector"):
+    if name in ("compat", "experimental", "vector"):
         import importlib
 
         return importlib.import_module(f"gymcore.{name}")

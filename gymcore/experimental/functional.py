@@ -1,0 +1,208 @@
+"""`FuncEnv`: an environment as functions of a state, which it does not keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gymcore.spaces import Space
+
+StateType = TypeVar("StateType")
+ActType = TypeVar("ActType")
+ObsType = TypeVar("ObsType")
+RewardType = TypeVar("RewardType")
+TerminalType = TypeVar("TerminalType")
+RenderStateType = TypeVar("RenderStateType")
+Params = TypeVar("Params")
+
+__all__ = ["FuncEnv"]
+
+_TRANSFORMED = (
+    "initial",
+    "transition",
+    "observation",
+    "reward",
+    "terminal",
+    "state_info",
+    "transition_info",
+)
+
+
+class FuncEnv(
+    Generic[StateType, ObsType, ActType, RewardType, TerminalType, RenderStateType, Params]
+):
+    """A base for environments that are functions: they get the state and return a new one.
+
+    What a function needs it gets as an argument: it keeps nothing and changes nothing. That makes
+    it easy to batch, to compile, to differentiate and to search with.
+    `gymcore.experimental.functional_env` makes an `Env` or a `VectorEnv` of one that uses NumPy,
+    and `gymcore.envs.functional_jax_env` of one that uses JAX.
+
+    `rng` is a `numpy.random.Generator` for the former, a JAX key for the latter.
+
+    Attributes:
+        observation_space: What `observation` returns.
+        action_space: What `transition` takes.
+        default_params: What `get_default_params` returned when the object was made.
+
+    Example:
+        >>> class Dice(FuncEnv):
+        ...     def initial(self, rng, params=None):
+        ...         return 0
+        ...     def transition(self, state, action, rng, params=None):
+        ...         return state + int(rng.integers(1, 7))
+        >>> import numpy as np
+        >>> dice = Dice()
+        >>> rng = np.random.default_rng(3)
+        >>> dice.transition(dice.initial(rng), None, rng)
+        5
+    """
+
+    observation_space: Space[Any]
+    action_space: Space[Any]
+
+    def __init__(self, options: dict[str, Any] | None = None) -> None:
+        """Set attributes.
+
+        Args:
+            options: Attributes by name.
+        """
+        self.__dict__.update(options or {})
+        self.default_params = self.get_default_params()
+
+    def initial(self, rng: Any, params: Params | None = None) -> StateType:
+        """Return the first state of an episode.
+
+        Args:
+            rng: Source of random numbers.
+            params: Parameters of the environment; None for the default.
+        """
+        raise NotImplementedError
+
+    def transition(
+        self, state: StateType, action: ActType, rng: Any, params: Params | None = None
+    ) -> StateType:
+        """Return the state after an action.
+
+        Args:
+            state: The state before; not to be changed.
+            action: An element of `action_space`.
+            rng: Source of random numbers.
+            params: Parameters of the environment; None for the default.
+        """
+        raise NotImplementedError
+
+    def observation(self, state: StateType, rng: Any, params: Params | None = None) -> ObsType:
+        """Return what is seen of a state, an element of `observation_space`.
+
+        Args:
+            state: The state; not to be changed.
+            rng: Source of random numbers.
+            params: Parameters of the environment; None for the default.
+        """
+        raise NotImplementedError
+
+    def reward(
+        self,
+        state: StateType,
+        action: ActType,
+        next_state: StateType,
+        rng: Any,
+        params: Params | None = None,
+    ) -> RewardType:
+        """Return the reward of a transition.
+
+        Args:
+            state: The state before.
+            action: The action.
+            next_state: The state after.
+            rng: Source of random numbers.
+            params: Parameters of the environment; None for the default.
+        """
+        raise NotImplementedError
+
+    def terminal(self, state: StateType, rng: Any, params: Params | None = None) -> TerminalType:
+        """Return whether a state is the last of its episode.
+
+        Args:
+            state: The state.
+            rng: Source of random numbers.
+            params: Parameters of the environment; None for the default.
+        """
+        raise NotImplementedError
+
+    def state_info(self, state: StateType, params: Params | None = None) -> dict[str, Any]:
+        """Return the info of a first state; nothing unless defined.
+
+        Args:
+            state: The state.
+            params: Parameters of the environment; None for the default.
+        """
+        return {}
+
+    def transition_info(
+        self,
+        state: StateType,
+        action: ActType,
+        next_state: StateType,
+        params: Params | None = None,
+    ) -> dict[str, Any]:
+        """Return the info of a transition; nothing unless defined.
+
+        Args:
+            state: The state before.
+            action: The action.
+            next_state: The state after.
+            params: Parameters of the environment; None for the default.
+        """
+        return {}
+
+    def transform(self, func: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Replace each function of this object, but those for rendering, by `func` of it.
+
+        Args:
+            func: From a function to a function, such as `jax.vmap` or `jax.jit`.
+        """
+        for name in _TRANSFORMED:
+            setattr(self, name, func(getattr(self, name)))
+
+    def render_image(
+        self, state: StateType, render_state: RenderStateType, params: Params | None = None
+    ) -> tuple[RenderStateType, np.ndarray[Any, Any]]:
+        """Return the render state and a picture [height, width, 3] uint8.
+
+        Args:
+            state: The state to show.
+            render_state: What `render_init`, or the last call, returned.
+            params: Parameters of the environment; None for the default.
+        """
+        raise NotImplementedError
+
+    def render_init(self, params: Params | None = None, **kwargs: Any) -> RenderStateType:
+        """Return what rendering needs, such as a surface.
+
+        Args:
+            params: Parameters of the environment; None for the default.
+            **kwargs: For the environment.
+        """
+        raise NotImplementedError
+
+    def render_close(self, render_state: RenderStateType, params: Params | None = None) -> None:
+        """Free what rendering holds.
+
+        Args:
+            render_state: What `render_init` or `render_image` returned.
+            params: Parameters of the environment; None for the default.
+        """
+        raise NotImplementedError
+
+    def get_default_params(self, **kwargs: Any) -> Params | None:
+        """Return the default parameters; None unless defined.
+
+        Args:
+            **kwargs: For the environment.
+        """
+        return None

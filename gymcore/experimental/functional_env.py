@@ -1,0 +1,424 @@
+"""Environments and vector environments over any `FuncEnv` that uses NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+from gymcore.core import Env
+from gymcore.experimental.functional import FuncEnv
+from gymcore.experimental.lane_functions import BatchedFunctions, SingleFunctions
+from gymcore.utils import seeding
+from gymcore.vector.utils.arguments import seeds_per_env, split_reset_mask
+from gymcore.vector.utils.batch_spaces import batch_space
+from gymcore.vector.vector_env import AutoresetMode, VectorEnv
+
+if TYPE_CHECKING:
+    from gymcore.envs.registration import EnvSpec
+
+__all__ = ["FunctionalEnv", "FunctionalVectorEnv"]
+
+Functions = FuncEnv[Any, Any, Any, Any, Any, Any, Any]
+Lanes = npt.NDArray[np.intp]
+
+
+def _check_functions(func_env: Any) -> None:
+    if not isinstance(func_env, FuncEnv):
+        raise error.ArgumentTypeError(f"func_env: expected a FuncEnv, got {type(func_env)}")
+
+
+class _Pictures:
+    """The render state of a `FuncEnv`, made when the first picture is asked for."""
+
+    def __init__(self, func_env: Functions, render_mode: str | None) -> None:
+        if render_mode not in (None, "rgb_array"):
+            raise error.UnsupportedMode(
+                f"render_mode: expected None or 'rgb_array', got {render_mode!r}"
+            )
+        self._func_env = func_env
+        self._mode = render_mode
+        self._state: Any = None
+        self._made = False
+
+    def draw(self, state: Any) -> Any:
+        """Return a picture of a state."""
+        if self._mode is None:
+            raise error.UnsupportedMode(
+                "render: the environment was made without a render mode; give "
+                "render_mode='rgb_array'"
+            )
+        if not self._made:
+            self._state = self._func_env.render_init()
+            self._made = True
+        self._state, picture = self._func_env.render_image(state, self._state)
+        return picture
+
+    def close(self) -> None:
+        """Free what rendering holds; a second call does nothing."""
+        if self._made:
+            self._made = False
+            self._func_env.render_close(self._state)
+
+
+class FunctionalEnv(Env[Any, Any]):
+    """An environment over the functions of a `FuncEnv`, with a generator of its own.
+
+    A step calls `transition`, `reward`, `terminal`, `observation` and `transition_info`, in this
+    order and with the same generator; a reset `initial`, `observation` and `state_info`.
+
+    Attributes:
+        func_env: The functions.
+        state: The current state.
+
+    Example:
+        >>> from gymcore import spaces
+        >>> class Walk(FuncEnv):
+        ...     observation_space = spaces.Box(-9, 9, (), np.float64)
+        ...     action_space = spaces.Discrete(2)
+        ...     def initial(self, rng, params=None):
+        ...         return rng.integers(-1, 2).astype(float)
+        ...     def transition(self, state, action, rng, params=None):
+        ...         return state + 2.0 * action - 1
+        ...     def observation(self, state, rng, params=None):
+        ...         return state
+        ...     def reward(self, state, action, next_state, rng, params=None):
+        ...         return -abs(next_state)
+        ...     def terminal(self, state, rng, params=None):
+        ...         return abs(state) >= 3
+        >>> env = FunctionalEnv(Walk())
+        >>> observation, info = env.reset(seed=2)
+        >>> float(observation), [float(env.step(1)[0]) for _ in range(2)]
+        (1.0, [2.0, 3.0])
+    """
+
+    def __init__(
+        self,
+        func_env: Functions,
+        metadata: dict[str, Any] | None = None,
+        render_mode: str | None = None,
+        spec: EnvSpec | None = None,
+    ) -> None:
+        """Take the functions.
+
+        Args:
+            func_env: The functions, with `observation_space` and `action_space`; not changed.
+            metadata: The environment's metadata.
+            render_mode: None or "rgb_array".
+            spec: How the environment was made, if it was registered.
+
+        Raises:
+            ArgumentTypeError: if `func_env` is no `FuncEnv`.
+            UnsupportedMode: if the render mode is another one.
+        """
+        _check_functions(func_env)
+        self.func_env = func_env
+        self.observation_space = func_env.observation_space
+        self.action_space = func_env.action_space
+        self.metadata = metadata or {"render_modes": ["rgb_array"], "render_fps": 30}
+        self.render_mode = render_mode
+        self.spec = spec
+        self.state: Any = None
+        self._begun = False
+        self._pictures = _Pictures(func_env, render_mode)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; see `Env.reset`. The options are not used."""
+        super().reset(seed=seed)
+        rng = self.np_random
+        self.state = self.func_env.initial(rng)
+        self._begun = True
+        observation = deepcopy(self.func_env.observation(self.state, rng))
+        return observation, self.func_env.state_info(self.state)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take an action; see `Env.step`. Nothing is truncated: use `TimeLimit`.
+
+        Raises:
+            ResetNeeded: before `reset`.
+        """
+        if not self._begun:
+            raise error.ResetNeeded("Cannot call env.step() before calling env.reset()")
+        functions, state, rng = self.func_env, self.state, self.np_random
+        self.state = functions.transition(state, action, rng)
+        reward = float(functions.reward(state, action, self.state, rng))
+        terminated = bool(functions.terminal(self.state, rng))
+        observation = deepcopy(functions.observation(self.state, rng))
+        info = functions.transition_info(state, action, self.state)
+        return observation, reward, terminated, False, info
+
+    def render(self) -> Any:
+        """Return a picture of the current state, [height, width, 3] uint8.
+
+        Raises:
+            UnsupportedMode: if the environment was made without a render mode.
+        """
+        return self._pictures.draw(self.state)
+
+    def close(self) -> None:
+        """Free what rendering holds."""
+        self._pictures.close()
+
+
+class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
+    """A vector environment over the functions of a `FuncEnv`, in any autoreset mode.
+
+    Lane `i` does what a `FunctionalEnv` with the same seed does: each lane has a generator of its
+    own.
+
+    If the functions are batched, they are called once a step, for all lanes that take one: states,
+    actions, observations, infos and results are arrays (or dicts, tuples and lists of arrays) whose
+    first axis are the lanes, and `rng` is a tuple of the lanes' generators. A function that draws
+    no random numbers is often batched as it stands. Otherwise they are called for lane after lane.
+
+    Attributes:
+        func_env: The functions.
+        state: The states of all lanes: as the functions returned them if they are batched, a list
+            otherwise.
+
+    Example:
+        >>> from gymcore import spaces
+        >>> class Walk(FuncEnv):
+        ...     batched = True
+        ...     observation_space = spaces.Box(-9, 9, (), np.float64)
+        ...     action_space = spaces.Discrete(2)
+        ...     def initial(self, rng, params=None):
+        ...         return np.array([float(one.integers(-1, 2)) for one in rng])
+        ...     def transition(self, state, action, rng, params=None):
+        ...         return state + 2.0 * action - 1
+        ...     def observation(self, state, rng, params=None):
+        ...         return state
+        ...     def reward(self, state, action, next_state, rng, params=None):
+        ...         return -abs(next_state)
+        ...     def terminal(self, state, rng, params=None):
+        ...         return abs(state) >= 3
+        >>> envs = FunctionalVectorEnv(Walk(), num_envs=3, autoreset_mode="SameStep")
+        >>> envs.reset(seed=2)[0]
+        array([ 1.,  1., -1.])
+        >>> for _ in range(2):
+        ...     observations, rewards, terminated, truncated, infos = envs.step([1, 0, 0])
+        >>> terminated, infos["final_obs"]
+        (array([ True, False,  True]), array([ 3.,  0., -3.]))
+    """
+
+    def __init__(
+        self,
+        func_env: Functions,
+        num_envs: int,
+        max_episode_steps: int = 0,
+        metadata: dict[str, Any] | None = None,
+        render_mode: str | None = None,
+        spec: EnvSpec | None = None,
+        *,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        batched: bool | None = None,
+    ) -> None:
+        """Take the functions; every lane gets a generator with a random seed.
+
+        Args:
+            func_env: The functions, with `observation_space` and `action_space` of one lane; not
+                changed.
+            num_envs: Number of lanes, at least 1.
+            max_episode_steps: Steps after which an episode is truncated; 0 for no limit.
+            metadata: The environment's metadata; `autoreset_mode` is added.
+            render_mode: None or "rgb_array".
+            spec: How the environment was made, if it was registered.
+            autoreset_mode: When a lane whose episode has ended is reset.
+            batched: Whether the functions take batches; None for `func_env.batched`, or False.
+
+        Raises:
+            ArgumentTypeError: if `func_env` is no `FuncEnv`, or a number no integer.
+            InvalidArgument: if a number is out of range, or there is no such autoreset mode.
+            UnsupportedMode: if the render mode is another one.
+        """
+        _check_functions(func_env)
+        for name, value, least in (
+            ("num_envs", num_envs, 1),
+            ("max_episode_steps", max_episode_steps, 0),
+        ):
+            if not isinstance(value, int):
+                raise error.ArgumentTypeError(f"{name}: expected an integer, got {type(value)}")
+            if value < least:
+                raise error.InvalidArgument(f"{name}: expected at least {least}, got {value}")
+        try:
+            self._mode = AutoresetMode(autoreset_mode)
+        except ValueError as problem:
+            raise error.InvalidArgument(f"autoreset_mode: {problem}") from problem
+
+        self.func_env = func_env
+        self.num_envs = num_envs
+        self.time_limit = max_episode_steps
+        self.single_observation_space = func_env.observation_space
+        self.single_action_space = func_env.action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.metadata = {"render_modes": ["rgb_array"], **(metadata or {})}
+        self.metadata["autoreset_mode"] = self._mode
+        self.render_mode = render_mode
+        self.spec = spec
+
+        is_batched = getattr(func_env, "batched", False) if batched is None else batched
+        self._functions: Any = (BatchedFunctions if is_batched else SingleFunctions)(func_env)
+        made = [seeding.np_random() for _ in range(num_envs)]
+        self._rngs, self._seeds = [one[0] for one in made], [one[1] for one in made]
+        self._pictures = _Pictures(func_env, render_mode)
+        self._all = np.arange(num_envs)
+        self.state: Any = None
+        self._observations: Any = None
+        self._begun = np.zeros(num_envs, np.bool_)
+        self._ended = np.zeros(num_envs, np.bool_)
+        self._steps = np.zeros(num_envs, np.int64)
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """The generator of each lane."""
+        return tuple(self._rngs)
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seed of each lane's generator."""
+        return tuple(self._seeds)
+
+    def _of(self, lanes: Lanes) -> tuple[np.random.Generator, ...]:
+        return tuple(self._rngs[lane] for lane in lanes.tolist())
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin episodes; see `VectorEnv.reset`. Of the options only `reset_mask` is used.
+
+        Raises:
+            ClosedEnvironmentError: after `close`.
+            ResetNeeded: if a mask leaves out lanes that were never reset.
+        """
+        self._check_open("reset")
+        seeds = seeds_per_env(seed, self.num_envs)
+        _, mask = split_reset_mask(options, self.num_envs)
+        lanes = self._all if mask is None else np.flatnonzero(mask)
+        if mask is not None and not (self._begun | mask).all():
+            raise error.ResetNeeded("reset_mask: lanes that it leaves out were never reset")
+        for lane in lanes.tolist():
+            if seeds[lane] is not None:
+                self._rngs[lane], self._seeds[lane] = seeding.np_random(seeds[lane])
+        infos: dict[str, Any] = {}
+        self._begin(lanes, infos)
+        return self._functions.output(self._observations), infos
+
+    def _check_open(self, call: str) -> None:
+        if self.closed:
+            raise error.ClosedEnvironmentError(f"{call}: {self} is closed")
+
+    def _begin(self, lanes: Lanes, infos: dict[str, Any]) -> None:
+        """Begin episodes of lanes, and add their infos."""
+        functions, rngs = self._functions, self._of(lanes)
+        states = functions.initial(rngs)
+        observations = functions.observation(states, rngs)
+        functions.add_infos(infos, functions.state_info(states), lanes, self.num_envs)
+        self._put(lanes, states, observations)
+        self._begun[lanes] = True
+        self._ended[lanes] = False
+        self._steps[lanes] = 0
+
+    def _put(self, lanes: Lanes, states: Any, observations: Any) -> None:
+        if len(lanes) == self.num_envs:
+            self.state, self._observations = states, observations
+        else:
+            self.state = self._functions.put(self.state, lanes, states)
+            self._observations = self._functions.put(self._observations, lanes, observations)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Take an action in every lane; see `VectorEnv.step`.
+
+        Raises:
+            ClosedEnvironmentError: after `close`.
+            ResetNeeded: before `reset`; with autoreset disabled, if the episode of a lane has
+                ended.
+        """
+        self._check_open("step")
+        if not self._begun.all():
+            raise error.ResetNeeded("Cannot call env.step() before calling env.reset()")
+        if self._mode is AutoresetMode.DISABLED and self._ended.any():
+            raise error.ResetNeeded(
+                f"step: the episodes of lanes {np.flatnonzero(self._ended).tolist()} have ended; "
+                "reset them with options={'reset_mask': mask}"
+            )
+        functions, num_envs = self._functions, self.num_envs
+        begins = np.flatnonzero(self._ended)
+        lanes = np.flatnonzero(~self._ended)
+        rewards = np.zeros(num_envs, np.float64)
+        terminated = np.zeros(num_envs, np.bool_)
+        truncated = np.zeros(num_envs, np.bool_)
+        infos: dict[str, Any] = {}
+        row_infos: Any = None
+        if len(lanes):
+            rngs = self._of(lanes)
+            states, moves = self.state, functions.actions(actions, self.action_space)
+            if len(begins):
+                states, moves = functions.take(states, lanes), functions.take(moves, lanes)
+            next_states = functions.transition(states, moves, rngs)
+            rewards[lanes] = functions.reward(states, moves, next_states, rngs)
+            terminated[lanes] = functions.terminal(next_states, rngs)
+            observations = functions.observation(next_states, rngs)
+            row_infos = functions.transition_info(states, moves, next_states)
+            self._put(lanes, next_states, observations)
+            self._steps[lanes] += 1
+            if self.time_limit:
+                truncated[lanes] = self._steps[lanes] >= self.time_limit
+        ended = terminated | truncated
+
+        if self._mode is AutoresetMode.SAME_STEP and ended.any():
+            self._begin_ended(np.flatnonzero(ended), ended, row_infos, infos)
+        else:
+            if row_infos is not None:
+                functions.add_infos(infos, row_infos, lanes, num_envs)
+            if len(begins):
+                self._begin(begins, infos)
+            self._ended = ended
+        output = functions.output(self._observations)
+        return output, rewards, terminated, truncated, infos
+
+    def _begin_ended(
+        self, last: Lanes, ended: npt.NDArray[np.bool_], row_infos: Any, infos: dict[str, Any]
+    ) -> None:
+        """Begin new episodes in the step that ended the old ones; keep what was last."""
+        functions, num_envs = self._functions, self.num_envs
+        take = functions.take
+        others = np.flatnonzero(~ended)
+        if len(others):
+            functions.add_infos(infos, take(row_infos, others), others, num_envs)
+        functions.add_final(infos, take(self._observations, last), last, num_envs)
+        infos["_final_obs"] = ended.copy()
+        final_info: dict[str, Any] = {}
+        functions.add_infos(final_info, take(row_infos, last), last, num_envs)
+        infos["final_info"] = final_info
+        infos["_final_info"] = ended.copy()
+        self._begin(last, infos)
+
+    def render(self) -> tuple[Any, ...]:
+        """Return a picture of each lane's state, [height, width, 3] uint8.
+
+        With batched functions, `render_image` is called with batches of one.
+
+        Raises:
+            UnsupportedMode: if the environment was made without a render mode.
+        """
+        take = self._functions.take
+        if isinstance(self._functions, SingleFunctions):
+            return tuple(self._pictures.draw(state) for state in self.state)
+        return tuple(
+            self._pictures.draw(take(self.state, self._all[lane : lane + 1]))
+            for lane in range(self.num_envs)
+        )
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Free what rendering holds."""
+        self._pictures.close()
