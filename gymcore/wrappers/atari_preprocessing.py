@@ -54,6 +54,8 @@ class AtariPreprocessing(
         obs_buffer: The last two frames, `[height, width]` or `[height, width, 3] uint8`.
     """
 
+    _tuple_arguments = ("screen_size",)
+
     def __init__(
         self,
         env: Env[npt.NDArray[Any], ActType],

@@ -76,6 +76,8 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
         1
     """
 
+    _tuple_arguments = ("repeat_action_duration",)
+
     def __init__(
         self,
         env: Env[ObsType, ActType],
