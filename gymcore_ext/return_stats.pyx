@@ -6,6 +6,7 @@ from gymcore_ext.sums cimport moments
 from libc.math cimport sqrt
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memchr, memcpy
 
 import numpy as np
 
@@ -107,14 +108,23 @@ cdef class ReturnStats:
         try:
             scaled = self.outputs.take(&outputs)
             with nogil:
-                for i in range(self.n):
-                    if not (self.next_step and ended[i]):
+                if not self.next_step or memchr(ended, 1, self.n) == NULL:
+                    active = self.n
+                    for i in range(active):
                         total[i] = <float> (<double> (total[i] * discount) * (1 - terminal[i]) + reward[i])
-                        scratch[active] = total[i]
-                        active += 1
+                    memcpy(scratch, total, active * sizeof(float))
+                else:
+                    for i in range(self.n):
+                        if not ended[i]:
+                            total[i] = <float> (<double> (total[i] * discount) * (1 - terminal[i]) + reward[i])
+                            scratch[active] = total[i]
+                            active += 1
+                for i in range(self.n):
                     ended[i] = terminal[i] | cut[i]
-                    if self.same_step and ended[i]:
-                        total[i] = 0
+                if self.same_step:
+                    for i in range(self.n):
+                        if ended[i]:
+                            total[i] = 0
                 if update and active:
                     moments(scratch, active, &batch_mean, &batch_var)
                     delta = batch_mean - mean
@@ -129,3 +139,9 @@ cdef class ReturnStats:
         finally:
             free(scratch)
         return scaled, mean, var, active if update else 0
+
+    def __reduce__(self):
+        return ReturnStats, (self.n, self.next_step, self.same_step), (self.accumulated, self.ended)
+
+    def __setstate__(self, kept):
+        self.accumulated[...], self.ended[...] = kept

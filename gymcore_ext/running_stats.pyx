@@ -23,6 +23,8 @@ ctypedef fused element:
 
 cdef enum:
     BLOCK = 512            # columns at a time: what is read again is still in the cache
+    GROUP = 8              # columns whose sums are in registers
+    NARROW = 128           # shorter rows are scaled several at a time
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------
@@ -41,29 +43,48 @@ cdef bint column_moments(const element* x, Py_ssize_t n, real* mean, real* var) 
     return True
 
 
+cdef inline void group_moments(
+    const element* x, Py_ssize_t n, Py_ssize_t size, const int width, real* mean, real* var
+) noexcept nogil:
+    """Means and variances of a few columns of rows that are `size` apart; the sums stay in registers."""
+    cdef Py_ssize_t i
+    cdef int j
+    cdef real sums[GROUP]
+    cdef real means[GROUP]
+    cdef real apart
+    for j in range(width):
+        sums[j] = 0
+    for i in range(n):
+        for j in range(width):
+            sums[j] += <real> x[i * size + j]
+    for j in range(width):
+        means[j] = sums[j] / <real> n
+        sums[j] = 0
+    for i in range(n):
+        for j in range(width):
+            apart = <real> x[i * size + j] - means[j]
+            sums[j] += apart * apart
+    for j in range(width):
+        mean[j] = means[j]
+        var[j] = sums[j] / <real> n
+
+
 cdef void block_moments(
     const element* x, Py_ssize_t n, Py_ssize_t size, Py_ssize_t width, real* mean, real* var
 ) noexcept nogil:
     """Means and variances of `width` columns of rows that are `size` apart."""
-    cdef Py_ssize_t i, j
-    cdef const element* row
-    cdef real apart
-    for j in range(width):
-        mean[j] = 0
-        var[j] = 0
-    for i in range(n):
-        row = x + i * size
-        for j in range(width):
-            mean[j] += <real> row[j]
-    for j in range(width):
-        mean[j] = mean[j] / <real> n
-    for i in range(n):
-        row = x + i * size
-        for j in range(width):
-            apart = <real> row[j] - mean[j]
-            var[j] += apart * apart
-    for j in range(width):
-        var[j] = var[j] / <real> n
+    cdef Py_ssize_t j = 0
+    while j + GROUP <= width:
+        group_moments(x + j, n, size, GROUP, mean + j, var + j)
+        j += GROUP
+    if j + 4 <= width:
+        group_moments(x + j, n, size, 4, mean + j, var + j)
+        j += 4
+    if j + 2 <= width:
+        group_moments(x + j, n, size, 2, mean + j, var + j)
+        j += 2
+    if j < width:
+        group_moments(x + j, n, size, 1, mean + j, var + j)
 
 
 cdef void join(
@@ -87,17 +108,27 @@ cdef void scale(
     double epsilon, float* out
 ) noexcept nogil:
     """(x - mean) / sqrt(var + epsilon), rounded to float32."""
-    cdef Py_ssize_t i, j
-    cdef real deviation[BLOCK]
+    cdef Py_ssize_t i = 0, j, rows = 1
+    cdef real means[BLOCK]
+    cdef real deviations[BLOCK]
     cdef const element* row
     cdef float* target
     for j in range(width):
-        deviation[j] = <real> sqrt(var[j] + <real> epsilon)
-    for i in range(n):
+        means[j] = mean[j]
+        deviations[j] = <real> sqrt(var[j] + <real> epsilon)
+    if size < NARROW:
+        # Several rows at a time, that the inner loop is long.
+        rows = max(<Py_ssize_t> 1, min(n, NARROW // size))
+        for j in range(width, width * rows):
+            means[j] = means[j - width]
+            deviations[j] = deviations[j - width]
+    while i < n:
+        rows = min(rows, n - i)
         row = x + i * size
         target = out + i * size
-        for j in range(width):
-            target[j] = <float> ((<real> row[j] - mean[j]) / deviation[j])
+        for j in range(width * rows):
+            target[j] = <float> ((<real> row[j] - means[j]) / deviations[j])
+        i += rows
 
 
 cdef int run(
@@ -267,6 +298,9 @@ cdef class ColumnStats:
         if self.rank == 0:
             return out[()], new_mean[()], new_var[()]
         return out, new_mean, new_var
+
+    def __reduce__(self):
+        return ColumnStats, (self.rows, self.shape)
 
     @staticmethod
     def update(object x, object mean, object var, double count):

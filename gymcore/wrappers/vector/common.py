@@ -86,13 +86,13 @@ class RecordEpisodeStatistics(
             )
         mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self._stats_key = stats_key
+        self._mask_key = f"_{stats_key}"
         self._counts = EpisodeCounts(
-            env.num_envs, mode is AutoresetMode.NEXT_STEP, mode is AutoresetMode.SAME_STEP
+            env.num_envs,
+            mode is AutoresetMode.NEXT_STEP,
+            mode is AutoresetMode.SAME_STEP,
+            buffer_length,
         )
-        self.episode_count = 0
-        self.time_queue: deque[np.float64] = deque(maxlen=buffer_length)
-        self.return_queue: deque[np.float64] = deque(maxlen=buffer_length)
-        self.length_queue: deque[np.int64] = deque(maxlen=buffer_length)
 
     def reset(
         self,
@@ -123,26 +123,14 @@ class RecordEpisodeStatistics(
             )
         found = self._counts.step(rewards, terminated, truncated, time.perf_counter())
         if found is not None:
-            self._report(infos, *found)
+            key, mask_key = self._stats_key, self._mask_key
+            if key in infos or mask_key in infos:
+                raise FailedCheck(
+                    f"Attempted to add episode stats with key '{key}' but this key already exists "
+                    f"in info: {list(infos)}; give this wrapper another stats_key"
+                )
+            infos[key], infos[mask_key] = found
         return result
-
-    def _report(
-        self, infos: dict[str, Any], returns: Array, lengths: Array, times: Array, ended: Array
-    ) -> None:
-        """Put statistics into the infos and the queues."""
-        key = self._stats_key
-        if key in infos or f"_{key}" in infos:
-            raise FailedCheck(
-                f"Attempted to add episode stats with key '{key}' but this key already exists in "
-                f"info: {list(infos)}; give this wrapper another stats_key"
-            )
-        infos[key] = {"r": returns, "l": lengths, "t": times}
-        infos[f"_{key}"] = ended
-        lanes = ended.nonzero()[0]
-        self.episode_count += len(lanes)
-        self.return_queue.extend(returns[lanes])
-        self.length_queue.extend(lengths[lanes])
-        self.time_queue.extend(times[lanes])
 
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
         """Note that a wrapper further out ends episodes; see `VectorEnv.end_episodes`.
@@ -154,6 +142,42 @@ class RecordEpisodeStatistics(
         """
         self.env.end_episodes(mask)
         self._counts.end(mask)
+
+    @property
+    def episode_count(self) -> int:
+        """How many episodes have ended."""
+        return self._counts.episodes
+
+    @episode_count.setter
+    def episode_count(self, value: int) -> None:
+        self._counts.episodes = value
+
+    @property
+    def return_queue(self) -> deque[np.float64]:
+        """Returns of the last episodes."""
+        return self._counts.get_queue("r")
+
+    @return_queue.setter
+    def return_queue(self, queue: deque[np.float64]) -> None:
+        self._counts.set_queue("r", queue)
+
+    @property
+    def length_queue(self) -> deque[np.int64]:
+        """Lengths of the last episodes."""
+        return self._counts.get_queue("l")
+
+    @length_queue.setter
+    def length_queue(self, queue: deque[np.int64]) -> None:
+        self._counts.set_queue("l", queue)
+
+    @property
+    def time_queue(self) -> deque[np.float64]:
+        """Durations of the last episodes, in seconds."""
+        return self._counts.get_queue("t")
+
+    @time_queue.setter
+    def time_queue(self, queue: deque[np.float64]) -> None:
+        self._counts.set_queue("t", queue)
 
     @property
     def episode_start_times(self) -> npt.NDArray[np.float64]:
