@@ -28,4 +28,9 @@ class FrameMemory:
         begun: npt.NDArray[np.bool_],
         lanes: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[Any]: ...
-    def peek(self, observations: Any, mask: npt.NDArray[np.bool_]) -> npt.NDArray[Any]: ...
+    def peek(
+        self,
+        observations: Any,
+        mask: npt.NDArray[np.bool_],
+        lanes: npt.NDArray[np.int64] | None = None,
+    ) -> npt.NDArray[Any]: ...

@@ -9,6 +9,9 @@ from libc.string cimport memcpy, memset
 
 from gymcore_ext.arrays cimport ArrayRing, array_pointer
 
+from importlib import import_module
+from types import ModuleType
+
 import numpy as np
 
 cnp.import_array()
@@ -94,6 +97,7 @@ cdef class FrameMemory:
     cdef cnp.ndarray frames, newest, padding
     cdef dict rings          # ArrayRing of results, by their number of rows
     cdef ArrayRing finals
+    cdef Py_ssize_t final_rows
     cdef bint busy
 
     def __cinit__(
@@ -130,7 +134,8 @@ cdef class FrameMemory:
         self.memory.row = cnp.PyArray_NBYTES(self.frames) // (self.num_envs * self.depth)
 
     def __reduce__(self):
-        arguments = self.num_envs, self.depth, self.shape, self.dtype, self.padding, bool(self.oldest), self.errors
+        errors = self.errors.__name__ if isinstance(self.errors, ModuleType) else self.errors
+        arguments = self.num_envs, self.depth, self.shape, self.dtype, self.padding, bool(self.oldest), errors
         return _made_again, (*arguments, self.frames.copy(), self.newest.copy())
 
     def __deepcopy__(self, memo):
@@ -152,6 +157,19 @@ cdef class FrameMemory:
             raise self.errors.InvalidArgument(
                 f"observations: expected shape {(rows, *self.shape)}, got {array.shape}")
         return array
+
+    cdef Py_ssize_t _rows(self, cnp.ndarray lanes) except -1:
+        """How many lanes these are, all of them for None; one that is none is an error."""
+        cdef Py_ssize_t k, rows
+        cdef const int64_t* chosen
+        if lanes is None:
+            return self.num_envs
+        rows = cnp.PyArray_SIZE(lanes)
+        chosen = <const int64_t*> array_pointer(lanes, "lanes", cnp.NPY_INT64, (rows,), False, self.errors)
+        for k in range(rows):
+            if not 0 <= chosen[k] < self.num_envs:
+                raise self.errors.InvalidArgument(f"lanes: expected lanes below {self.num_envs}, got {chosen[k]}")
+        return rows
 
     cdef tuple _shape(self, Py_ssize_t rows):
         if self.oldest:
@@ -193,19 +211,13 @@ cdef class FrameMemory:
         return self._turn(observations, begun, GO_ON, lanes)
 
     cdef object _turn(self, object observations, cnp.ndarray begun, int others, cnp.ndarray lanes):
-        cdef Py_ssize_t rows = self.num_envs, k
-        cdef const int64_t* chosen = NULL
+        cdef Py_ssize_t rows = self._rows(lanes)
+        cdef const int64_t* chosen = NULL if lanes is None else <const int64_t*> cnp.PyArray_DATA(lanes)
         cdef const uint8_t* first
         cdef cnp.ndarray batch
         cdef char* out
         cdef const frames_t* memory = &self.memory
         cdef const char* frames
-        if lanes is not None:
-            rows = cnp.PyArray_SIZE(lanes)
-            chosen = <const int64_t*> array_pointer(lanes, "lanes", cnp.NPY_INT64, (rows,), False, self.errors)
-            for k in range(rows):
-                if not 0 <= chosen[k] < self.num_envs:
-                    raise self.errors.InvalidArgument(f"lanes: expected lanes below {self.num_envs}, got {chosen[k]}")
         first = <const uint8_t*> array_pointer(begun, "begun", cnp.NPY_BOOL, (rows,), False, self.errors)
         batch = self._batch(observations, rows)
         frames = <const char*> cnp.PyArray_DATA(batch)
@@ -221,50 +233,56 @@ cdef class FrameMemory:
             self.busy = False
         return result
 
-    def peek(self, observations, cnp.ndarray mask not None):
+    def peek(self, observations, cnp.ndarray mask not None, cnp.ndarray lanes=None):
         """Stacks as `step` would return them, while every lane stays as it is.
 
         Args:
-            observations: [num_envs, *shape]; only the rows in the mask are looked at.
-            mask: bool [num_envs].
+            observations: [n, *shape]; only the rows in the mask are looked at.
+            mask: bool [n].
+            lanes: int64 [n], whose they are; None for all in order.
 
         Returns:
-            [num_envs, depth, *shape], zeros in the rows that are not in the mask.
+            [n, depth, *shape], zeros in the rows that are not in the mask.
         """
-        cdef Py_ssize_t lane, size = self.memory.row * (1 if self.oldest else self.depth), old
+        cdef Py_ssize_t rows = self._rows(lanes), k, size = self.memory.row * (1 if self.oldest else self.depth)
+        cdef const int64_t* indices = NULL if lanes is None else <const int64_t*> cnp.PyArray_DATA(lanes)
         cdef const uint8_t* chosen = <const uint8_t*> array_pointer(
-            mask, "mask", cnp.NPY_BOOL, (self.num_envs,), False, self.errors)
-        cdef cnp.ndarray batch = self._batch(observations, self.num_envs)
+            mask, "mask", cnp.NPY_BOOL, (rows,), False, self.errors)
+        cdef cnp.ndarray batch = self._batch(observations, rows)
         cdef const char* frame = <const char*> cnp.PyArray_DATA(batch)
         cdef const frames_t* memory = &self.memory
         cdef char* out
-        cdef const char* ring
         self._enter()
         try:
-            if self.finals is None:
-                self.finals = ArrayRing(self._shape(self.num_envs), self.dtype)
+            if self.finals is None or self.final_rows != rows:
+                self.finals = ArrayRing(self._shape(rows), self.dtype)
+                self.final_rows = rows
             result = self.finals.take(<void**> &out)
             with nogil:
-                for lane in range(self.num_envs):
-                    if not chosen[lane]:
+                for k in range(rows):
+                    if not chosen[k]:
                         memset(out, 0, size)
                     elif self.oldest:
-                        peek_oldest(memory, lane, frame, out)
+                        peek_oldest(memory, k if indices == NULL else indices[k], frame, out)
                     else:
-                        # All but the oldest frame, then the new one.
-                        ring = memory.frames + lane * memory.depth * memory.row
-                        old = memory.depth - 1 - memory.newest[lane]
-                        if old > 0:
-                            memcpy(out, ring + (memory.newest[lane] + 2) * memory.row, (old - 1) * memory.row)
-                            memcpy(out + (old - 1) * memory.row, ring, (memory.depth - old) * memory.row)
-                        else:
-                            memcpy(out, ring + memory.row, (memory.depth - 1) * memory.row)
-                        memcpy(out + (memory.depth - 1) * memory.row, frame, memory.row)
+                        peek_stack(memory, k if indices == NULL else indices[k], frame, out)
                     out += size
                     frame += memory.row
         finally:
             self.busy = False
         return result
+
+
+cdef void peek_stack(const frames_t* self, int64_t lane, const char* frame, char* out) noexcept nogil:
+    """Write what would be the stack of a lane if it got one more frame: all but the oldest, then this one."""
+    cdef const char* ring = self.frames + lane * self.depth * self.row
+    cdef Py_ssize_t old = self.depth - 1 - self.newest[lane]
+    if old > 0:
+        memcpy(out, ring + (self.newest[lane] + 2) * self.row, (old - 1) * self.row)
+        memcpy(out + (old - 1) * self.row, ring, (self.depth - old) * self.row)
+    else:
+        memcpy(out, ring + self.row, (self.depth - 1) * self.row)
+    memcpy(out + (self.depth - 1) * self.row, frame, self.row)
 
 
 cdef void peek_oldest(const frames_t* self, int64_t lane, const char* frame, char* out) noexcept nogil:
@@ -297,9 +315,11 @@ cdef void turn(
 
 
 def _made_again(num_envs, depth, shape, dtype, padding, oldest, errors, frames, newest):
-    """A copy, for pickle."""
-    cdef FrameMemory memory = FrameMemory(
-        num_envs, depth, shape, dtype, padding=padding, oldest=oldest, errors=errors)
+    """A copy, for pickle, which takes modules by their names only."""
+    cdef FrameMemory memory
+    if isinstance(errors, str):
+        errors = import_module(errors)
+    memory = FrameMemory(num_envs, depth, shape, dtype, padding=padding, oldest=oldest, errors=errors)
     memory.frames = frames
     memory.newest = newest
     memory._bind()

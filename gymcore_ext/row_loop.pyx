@@ -243,13 +243,23 @@ cdef class RowLoop:
         begin_episode(&self.episodes, lane)
         return <tuple> result
 
-    def mark_ended(self):
-        """Let every lane be one whose episode has ended, as the caller reports it instead of the environments.
+    def mark_ended(self, list lanes=None):
+        """Let lanes be ones whose episode has ended, as the caller reports it instead of the environments.
 
         With same-step autoreset this does nothing: the lanes are in new episodes already.
+
+        Args:
+            lanes: which; None for all.
         """
-        if self.mode != SAME_STEP:
+        cdef Py_ssize_t lane
+        self.check_lanes(lanes)
+        if self.mode == SAME_STEP:
+            return
+        if lanes is None:
             memset(self.episodes.ended, 1, self.count)
+            return
+        for lane in lanes:
+            self.episodes.ended[lane] = 1
 
     # --- stepping -------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from gymcore.core import RenderFrame
 from gymcore.error import InvalidArgument, ResetNeeded
 from gymcore.vector.async_options import checked_timeout
 from gymcore.vector.async_state import AsyncState
+from gymcore.vector.episode_ends import ended_mask
 from gymcore.vector.lane_states import LaneState
 from gymcore.vector.utils.arguments import lane_list
 
@@ -28,6 +29,7 @@ class AsyncCalls(Base):
     """Methods and attributes of the environments, for `AsyncVectorEnv`."""
 
     _ready: bool
+    _ended: npt.NDArray[np.bool_]
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of every environment, or get an attribute.
@@ -115,6 +117,16 @@ class AsyncCalls(Base):
         values = values_per_env(values, self.num_envs)
         self._post_calls("set_attr", {lane: (name, values[lane]) for lane in self._all})
         self._call_results(None)
+
+    def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
+        """End episodes, as if the last step had; see `VectorEnv.end_episodes`."""
+        self._begin("end_episodes")
+        lanes = np.flatnonzero(ended_mask(self, mask)).tolist()
+        if not self._ready:
+            raise ResetNeeded(f"end_episodes: call reset() of {self} first")
+        self._post_calls("end_episode", dict.fromkeys(lanes, ()))
+        self._call_results(None)
+        self._ended = self._ended | mask
 
     def render(self) -> tuple[RenderFrame, ...] | None:
         """Return the frame of each environment."""

@@ -29,6 +29,16 @@ class CustomAsyncVectorEnv(AsyncVectorEnv[Any, Any]):
     environments, restarts, saved states, episode statistics.
     """
 
+    steps_some_lanes = False
+
+    def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
+        """Not with a loop of the user's own.
+
+        Raises:
+            UnsupportedMode: Always.
+        """
+        raise UnsupportedMode("end_episodes: a `worker` of your own ends its episodes itself")
+
     def _start(self, options: AsyncOptions, start_timeout: float | None) -> None:
         for name, asked in (
             ("batch_size", self.batch_size != self.num_envs),

@@ -92,6 +92,11 @@ class AsyncPartial(Base):
         self._channel.submit([lane for lane in lanes if lane not in self._lost])
         self._received = []
 
+    def step_lanes(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any]) -> StepResult:
+        """Step some of the environments; see `step`, which this is with `env_ids`."""
+        results: StepResult = self.step(actions, env_ids)
+        return results
+
     def recv(self, timeout: float | None = None) -> StepResult:
         """Return the results of `batch_size` environments, those that were ready first.
 

@@ -61,6 +61,8 @@ class AsyncVectorEnv(  # type: ignore[misc]
         >>> envs.close()
     """
 
+    steps_some_lanes = True
+
     def __init__(
         self,
         env_fns: Iterable[Callable[[], Env[Any, Any]]],

@@ -112,6 +112,21 @@ class LegacyVectorEnv(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
             infos = with_legacy_names(infos)
         return observations, rewards, terminations, truncations, infos
 
+    def step_lanes(
+        self, actions: Any, env_ids: Any
+    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+        """Step some of the environments; see `VectorEnv.step_lanes`."""
+        *arrays, infos = self.env.step_lanes(actions, env_ids)
+        if "final_obs" in infos:
+            infos = with_legacy_names(infos)
+        observations, rewards, terminations, truncations = arrays
+        return observations, rewards, terminations, truncations, infos
+
+    @property
+    def steps_some_lanes(self) -> bool:  # type: ignore[override]
+        """Whether the engine does."""
+        return self.env.steps_some_lanes
+
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the wrapped environment."""
         if name.startswith("_") or name == "env":

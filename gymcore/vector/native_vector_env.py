@@ -18,6 +18,7 @@ from gymcore.vector.engine_options import (
     received_rows,
     thread_count,
 )
+from gymcore.vector.episode_ends import ended_mask
 from gymcore.vector.native_lanes import call_lanes, set_lanes
 from gymcore.vector.native_pictures import Pictures
 from gymcore.vector.native_rollout import Rollout, rollout_arrays
@@ -344,6 +345,11 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
             raise error.ResetNeeded("step: expected reset() before the first step()")
         if lanes is not None:
             self._batch.check_lanes(lanes)
+
+    def end_episodes(self, mask: Bools) -> None:
+        """End episodes, as if the last step had; see `VectorEnv.end_episodes`."""
+        self._check_steppable(None)
+        self._batch.view_lifecycle()[0][ended_mask(self, mask)] = True
 
     def _note_sent(self, count: int) -> None:
         self._batch.hold(count)  # `step` asks nobody else

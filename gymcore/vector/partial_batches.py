@@ -75,6 +75,7 @@ class PartialBatches(Base):
     """
 
     batch_size: int
+    steps_some_lanes = True
 
     def _start_partial(self, batch_size: int) -> None:
         self.batch_size = batch_size
@@ -144,6 +145,11 @@ class PartialBatches(Base):
         self._count_sent(self._sent_count + len(lanes))
         self._is_sent[lanes] = True
         self._received = lanes[:0]
+
+    def step_lanes(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any]) -> StepResult:
+        """Step some of the environments; see `step`, which this is with `env_ids`."""
+        results: StepResult = self.step(actions, env_ids)  # type: ignore[call-arg]
+        return results
 
     def recv(self, timeout: float | None = None) -> StepResult:
         """Step the `batch_size` environments that were sent first, and return their results.

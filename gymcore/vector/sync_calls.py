@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gymcore.core import Env, RenderFrame
 from gymcore.error import ClosedEnvironmentError, InvalidArgument, ResetNeeded, StateNotSupported
+from gymcore.vector.episode_ends import ended_mask
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env
 from gymcore.vector.partial_batches import PartialBatches
 from gymcore.vector.utils.arguments import lane_list
@@ -123,6 +124,12 @@ class SyncCalls(PartialBatches):
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
         """The seed of each environment's generator."""
         return tuple(env.np_random_seed for env in self.envs)
+
+    def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
+        """End episodes, as if the last step had; see `VectorEnv.end_episodes`."""
+        lanes = np.flatnonzero(ended_mask(self, mask)).tolist()
+        self._check_steppable(None)
+        self._loop.mark_ended(lanes)
 
     # --- states --------------------------------------------------------------------------------
 

@@ -13,9 +13,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
+import numpy.typing as npt
 from typing_extensions import TypeVar
 
 from gymcore.core import ActType, ObsType, RenderFrame
+from gymcore.error import UnsupportedMode
 from gymcore.utils import seeding
 from gymcore.vector.utils.infos import merge_info
 
@@ -74,6 +76,8 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         closed: Whether `close` has been called.
         is_vector_env: True for vector environments and their wrappers, for code that serves both
             kinds.
+        steps_some_lanes: Whether `step_lanes` steps some environments while the others rest, as
+            this package's engines do.
 
     A vector environment is a context manager that closes itself on leaving:
 
@@ -90,6 +94,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     render_mode: str | None = None
     closed: bool = False
     is_vector_env: bool = True
+    steps_some_lanes: bool = False
 
     observation_space: Space[Any]
     action_space: Space[Any]
@@ -168,6 +173,38 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         Args:
             **kwargs: As given to `close`.
         """
+
+    def step_lanes(
+        self, actions: ActType, env_ids: Sequence[int] | npt.NDArray[Any]
+    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step some of the environments while the others rest, where `steps_some_lanes` is true.
+
+        Args:
+            actions: A row for each of them.
+            env_ids: Which ones, indices or a mask `[num_envs] bool`.
+
+        Returns:
+            As `step`, with a row for each of them in their order; `infos["env_id"]` int64 names
+            them.
+
+        Raises:
+            UnsupportedMode: This environment steps all or none.
+        """
+        raise UnsupportedMode(f"step_lanes: {self} cannot step some of its environments")
+
+    def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
+        """End the episodes of some environments, as if their last step had.
+
+        For wrappers that truncate. The next step resets these environments (NEXT_STEP), or must not
+        be made before they are reset (DISABLED). In SAME_STEP a wrapper resets them itself.
+
+        Args:
+            mask: `[num_envs] bool`, the environments.
+
+        Raises:
+            UnsupportedMode: This environment cannot do so, or not in its autoreset mode.
+        """
+        raise UnsupportedMode(f"end_episodes: {self} does not let a wrapper end episodes")
 
     @property
     def np_random(self) -> np.random.Generator:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from gymcore import logger
 from gymcore.core import ActType, ObsType, RenderFrame, WrapperActType, WrapperObsType
@@ -86,6 +87,50 @@ class VectorWrapper(
             "tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]",
             self.env.step(cast("ActType", actions)),
         )
+
+    def step_lanes(
+        self, actions: WrapperActType, env_ids: Sequence[int] | npt.NDArray[Any]
+    ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step some of the environments; see `VectorEnv.step_lanes`.
+
+        Args:
+            actions: A row for each of them.
+            env_ids: Which ones, indices or a mask.
+        """
+        if type(self).step is VectorWrapper.step:
+            results: Any = self.env.step_lanes(cast("ActType", actions), env_ids)
+        elif self.steps_some_lanes:
+            results = cast("Any", self).step(actions, env_ids=env_ids)
+        else:
+            results = super().step_lanes(actions, env_ids)
+        return cast(
+            "tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]", results
+        )
+
+    @property
+    def steps_some_lanes(self) -> bool:  # type: ignore[override]
+        """Whether `step_lanes` steps some of the environments.
+
+        True where the wrapped environment does and `step` is not overridden. A wrapper that
+        overrides `step` and takes `env_ids` there overrides this as well.
+        """
+        return type(self).step is VectorWrapper.step and self.env.steps_some_lanes
+
+    def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
+        """End episodes of the wrapped environment; see `VectorEnv.end_episodes`.
+
+        What this wrapper knows of episodes by a `LaneEpisodes` is told as well; a wrapper that
+        keeps a state of its own for each environment overrides this.
+
+        Args:
+            mask: `[num_envs] bool`, the environments.
+        """
+        from gymcore.wrappers.vector.lane_episodes import LaneEpisodes
+
+        self.env.end_episodes(mask)
+        for value in vars(self).values():
+            if isinstance(value, LaneEpisodes):
+                value.end(mask)
 
     def render(self) -> tuple[RenderFrame, ...] | None:
         """Render the wrapped environment; see `VectorEnv.render`."""

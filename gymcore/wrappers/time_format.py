@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -51,23 +50,27 @@ class TimeFormat:
         self._max_steps = max_steps
         self._normalize = normalize
         time: Space[Any] = Box(0, 1) if normalize else Box(0, max_steps, dtype=np.int32)
-        self._put: Callable[[Any, Any], Any]
+        self._key = dict_key
         if isinstance(space, Dict):
             if dict_key in space.spaces:
                 raise InvalidArgument(
                     f"The `dict_time_key` ({dict_key!r}) already exists in the observation space."
                 )
             self._joined: Dict[Any] | Tuple[Any] = Dict({dict_key: time, **space.spaces})
-            self._put = lambda observation, time: {dict_key: time, **observation}
         elif isinstance(space, Tuple):
             self._joined = Tuple((*space.spaces, time))
-            self._put = lambda observation, time: (*observation, time)
         else:
             self._joined = Dict(obs=space, time=time)
-            self._put = lambda observation, time: {"obs": observation, "time": time}
         self._flat = bool(flat)
         # Still a dict or tuple where a part (a sequence, a graph) has no flat form.
         self.space: Space[Any] = flatten_space(self._joined) if flat else self._joined
+
+    def _put(self, observation: Any, time: Any) -> Any:
+        if isinstance(self._single, Dict):
+            return {self._key: time, **observation}
+        if isinstance(self._single, Tuple):
+            return (*observation, time)
+        return {"obs": observation, "time": time}
 
     def join(self, observation: Any, steps: int) -> Any:
         """Return one observation with the time.

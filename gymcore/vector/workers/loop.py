@@ -131,6 +131,7 @@ class Worker:
             "check_state": self._check_state,
             "set_state": self._set_state,
             "restart": self._restart,
+            "end_episode": self._end_episode,
         }
 
     def run(self) -> None:
@@ -272,6 +273,9 @@ class Worker:
         """Begin in the place of a worker that died, as after the end of its episodes."""
         self._loop.reset(None, None, None)
         self._loop.mark_ended()
+
+    def _end_episode(self, calls: list[tuple[int]]) -> None:
+        self._loop.mark_ended([lane for (lane,) in calls])
 
     def _call(self, calls: list[tuple[int, str, tuple[Any, ...], dict[str, Any]]]) -> list[Any]:
         found = []

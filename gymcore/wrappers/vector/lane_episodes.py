@@ -74,12 +74,16 @@ class LaneEpisodes:
         self.ended = self.ended & ~begun
         return begun
 
-    def step(self, terminated: Mask, truncated: Mask) -> tuple[Mask, Mask]:
+    def step(
+        self, terminated: Mask, truncated: Mask, lanes: npt.NDArray[np.int64] | None = None
+    ) -> tuple[Mask, Mask]:
         """Note a step.
 
         Args:
             terminated: `[num_envs] bool`, as the environment returned it.
             truncated: `[num_envs] bool`, likewise.
+            lanes: Which lanes were stepped, if not all of them in order: the flags and both results
+                then have a row for each of these.
 
         Returns:
             begun: `[num_envs] bool`, lanes whose row is the first observation of an episode. In
@@ -91,5 +95,19 @@ class LaneEpisodes:
         if self.same_step:
             return ended, ended
         begun = self.ended if self.mode is AutoresetMode.NEXT_STEP else self._none
-        self.ended = ended
+        if lanes is None:
+            self.ended = ended
+        else:
+            begun = begun[lanes]
+            self.ended = self.ended.copy()
+            self.ended[lanes] = ended
         return begun, ended
+
+    def end(self, mask: Mask) -> None:
+        """Note that a wrapper further out has ended episodes; see `VectorEnv.end_episodes`.
+
+        Args:
+            mask: `[num_envs] bool`, the lanes.
+        """
+        if not self.same_step:
+            self.ended = self.ended | mask
