@@ -200,11 +200,11 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
         ...         return abs(state) >= 3
         >>> envs = FunctionalVectorEnv(Walk(), num_envs=3, autoreset_mode="SameStep")
         >>> envs.reset(seed=2)[0]
-        array([ 1.,  1., -1.])
+        array([1., 1., 1.])
         >>> for _ in range(2):
         ...     observations, rewards, terminated, truncated, infos = envs.step([1, 0, 0])
         >>> terminated, infos["final_obs"]
-        (array([ True, False,  True]), array([ 3.,  0., -3.]))
+        (array([ True, False, False]), array([3., 0., 0.]))
     """
 
     def __init__(

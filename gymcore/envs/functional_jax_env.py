@@ -1,0 +1,321 @@
+"""Environments and vector environments over a `FuncEnv` that uses JAX (`pip install jax`).
+
+For one that uses NumPy see `gymcore.experimental.functional_env`.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gymcore import error
+from gymcore.core import Env
+from gymcore.experimental.functional import FuncEnv
+from gymcore.utils import seeding
+from gymcore.vector.utils.arguments import split_reset_mask
+from gymcore.vector.utils.batch_spaces import batch_space
+from gymcore.vector.vector_env import AutoresetMode, VectorEnv
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from gymcore.envs.registration import EnvSpec
+
+__all__ = ["FunctionalJaxEnv", "FunctionalJaxVectorEnv"]
+
+Functions = FuncEnv[Any, Any, Any, Any, Any, Any, Any]
+
+
+def _jax() -> ModuleType:
+    try:
+        return importlib.import_module("jax")
+    except ImportError as problem:
+        raise error.DependencyNotInstalled(
+            "Jax is not installed therefore functional environments that use it cannot be run, "
+            "run `pip install jax`"
+        ) from problem
+
+
+class _JaxEnv:
+    """What an environment and a vector environment over JAX functions have in common."""
+
+    func_env: Functions
+    rng: Any
+    state: Any
+    render_mode: str | None
+    render_state: Any
+
+    def _set_up(self, func_env: Functions, render_mode: str | None) -> None:
+        if not isinstance(func_env, FuncEnv):
+            raise error.ArgumentTypeError(f"func_env: expected a FuncEnv, got {type(func_env)}")
+        self._jax = _jax()
+        self._original = func_env
+        self.func_env = copy.copy(func_env)
+        self.render_mode = render_mode
+        self.render_state = func_env.render_init() if render_mode == "rgb_array" else None
+        self.state = None
+        self._seed_key(int(seeding.np_random()[0].integers(2**32)))
+
+    def _seed_key(self, seed: int) -> None:
+        self.rng = self._jax.random.PRNGKey(seed)
+
+    def _next_key(self) -> Any:
+        """Return a new key, and keep another one for the next call."""
+        key, self.rng = self._jax.random.split(self.rng)
+        return key
+
+    def _draw(self, state: Any) -> Any:
+        if self.render_mode != "rgb_array":
+            raise error.UnsupportedMode(
+                "render: the environment was made without a render mode; give "
+                "render_mode='rgb_array'"
+            )
+        self.render_state, picture = self._original.render_image(state, self.render_state)
+        return picture
+
+    def _free(self) -> None:
+        if self.render_state is not None:
+            self._original.render_close(self.render_state)
+            self.render_state = None
+
+
+class FunctionalJaxEnv(_JaxEnv, Env[Any, Any]):
+    """An environment over JAX functions, which are compiled.
+
+    Observations and infos are JAX arrays; the reward is a `float`, the flags are `bool`. A reset,
+    and a step, each take one new key.
+
+    Attributes:
+        func_env: The functions, compiled: a copy of what was given.
+        state: The current state.
+        rng: The key from which the next ones are split.
+    """
+
+    def __init__(
+        self,
+        func_env: Functions,
+        metadata: dict[str, Any] | None = None,
+        render_mode: str | None = None,
+        spec: EnvSpec | None = None,
+    ) -> None:
+        """Take the functions.
+
+        Args:
+            func_env: The functions, with `observation_space` and `action_space`; not changed.
+            metadata: The environment's metadata.
+            render_mode: None or "rgb_array".
+            spec: How the environment was made, if it was registered.
+
+        Raises:
+            ArgumentTypeError: if `func_env` is no `FuncEnv`.
+            DependencyNotInstalled: if JAX is missing.
+        """
+        self._set_up(func_env, render_mode)
+        self.func_env.transform(self._jax.jit)
+        self.observation_space = func_env.observation_space
+        self.action_space = func_env.action_space
+        self.metadata = (
+            {"render_modes": ["rgb_array"], "jax": True} if metadata is None else metadata
+        )
+        self.spec = spec
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; see `Env.reset`. The options are not used."""
+        super().reset(seed=seed)
+        if seed is not None:
+            self._seed_key(seed)
+        key = self._next_key()
+        self.state = self.func_env.initial(key)
+        observation = self.func_env.observation(self.state, key)
+        return observation, self.func_env.state_info(self.state)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take an action; see `Env.step`. Nothing is truncated: use `TimeLimit`.
+
+        Raises:
+            ResetNeeded: before `reset`.
+        """
+        if self.state is None:
+            raise error.ResetNeeded("Cannot call env.step() before calling env.reset()")
+        functions, state, key = self.func_env, self.state, self._next_key()
+        self.state = functions.transition(state, action, key)
+        reward = float(functions.reward(state, action, self.state, key))
+        terminated = bool(functions.terminal(self.state, key))
+        observation = functions.observation(self.state, key)
+        return (
+            observation,
+            reward,
+            terminated,
+            False,
+            functions.transition_info(state, action, self.state),
+        )
+
+    def render(self) -> Any:
+        """Return a picture of the current state, [height, width, 3] uint8.
+
+        Raises:
+            UnsupportedMode: if the environment was made without a render mode.
+        """
+        return self._draw(self.state)
+
+    def close(self) -> None:
+        """Free what rendering holds."""
+        self._free()
+
+
+class FunctionalJaxVectorEnv(_JaxEnv, VectorEnv[Any, Any, Any]):
+    """A vector environment over JAX functions, which are vectorised and compiled; NEXT_STEP only.
+
+    All results are JAX arrays with a first axis of lanes. The step after the end of an episode
+    resets the lane: its reward is 0. `reset(options={"reset_mask": mask})` resets some lanes.
+
+    Attributes:
+        func_env: The functions, vectorised and compiled: a copy of what was given.
+        state: The states of all lanes.
+        rng: The key from which the next ones are split.
+        steps: `[num_envs]`, steps of the current episodes.
+        prev_done: `[num_envs] bool`, lanes that the next step resets.
+        time_limit: Steps after which an episode is truncated; 0 for no limit.
+    """
+
+    def __init__(
+        self,
+        func_env: Functions,
+        num_envs: int,
+        max_episode_steps: int = 0,
+        metadata: dict[str, Any] | None = None,
+        render_mode: str | None = None,
+        spec: EnvSpec | None = None,
+    ) -> None:
+        """Take the functions.
+
+        Args:
+            func_env: The functions for one lane, with its `observation_space` and `action_space`;
+                not changed.
+            num_envs: Number of lanes.
+            max_episode_steps: Steps after which an episode is truncated; 0 for no limit.
+            metadata: The environment's metadata; `autoreset_mode` is added.
+            render_mode: None or "rgb_array".
+            spec: How the environment was made, if it was registered.
+
+        Raises:
+            ArgumentTypeError: if `func_env` is no `FuncEnv`.
+            DependencyNotInstalled: if JAX is missing.
+        """
+        self._set_up(func_env, render_mode)
+        self.func_env.transform(self._jax.vmap)
+        self.func_env.transform(self._jax.jit)
+        self.num_envs = num_envs
+        self.single_observation_space = func_env.observation_space
+        self.single_action_space = func_env.action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.metadata = {**(metadata or {}), "autoreset_mode": AutoresetMode.NEXT_STEP}
+        self.spec = spec
+        self.time_limit = max_episode_steps
+        self.steps = self._jax.numpy.zeros(num_envs, np.int32)
+        self.prev_done = self._jax.numpy.zeros(num_envs, np.bool_)
+        self._observations: Any = None
+
+    def _where(self, mask: Any, yes: Any, no: Any) -> Any:
+        """Choose the rows of one of two batches."""
+        jnp = self._jax.numpy
+
+        def choose(one: Any, other: Any) -> Any:
+            shape = (self.num_envs,) + (1,) * (one.ndim - 1)
+            return jnp.where(mask.reshape(shape), one, other)
+
+        return self._jax.tree_util.tree_map(choose, yes, no)
+
+    def _split(self, key: Any) -> Any:
+        return self._jax.random.split(key, self.num_envs)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin episodes; see `VectorEnv.reset`. Of the options only `reset_mask` is used.
+
+        All lanes share one key, so there is one seed for all of them.
+
+        Raises:
+            ArgumentTypeError: if the seed is no integer.
+            ResetNeeded: if a mask is given to the first reset.
+        """
+        _, mask = split_reset_mask(options, self.num_envs)
+        if mask is not None and self.state is None:
+            raise error.ResetNeeded("reset_mask: the lanes that it leaves out were never reset")
+        super().reset(seed=seed)
+        if seed is not None:
+            self._seed_key(seeding.checked_seed(seed))  # type: ignore[arg-type]
+        jnp = self._jax.numpy
+        keys = self._split(self._next_key())
+        state = self.func_env.initial(keys)
+        observations = self.func_env.observation(state, keys)
+        if mask is None:
+            self.state, self._observations = state, observations
+            self.steps, self.prev_done = jnp.zeros_like(self.steps), jnp.zeros_like(self.prev_done)
+        else:
+            begun = jnp.asarray(mask)
+            self.state = self._where(begun, state, self.state)
+            self._observations = self._where(begun, observations, self._observations)
+            self.steps = jnp.where(begun, 0, self.steps)
+            self.prev_done = self.prev_done & ~begun
+        return self._observations, self.func_env.state_info(self.state)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Take an action in every lane; see `VectorEnv.step`.
+
+        Raises:
+            ResetNeeded: before `reset`.
+        """
+        if self.state is None:
+            raise error.ResetNeeded("Cannot call env.step() before calling env.reset()")
+        jnp, functions, before = self._jax.numpy, self.func_env, self.state
+        actions = jnp.asarray(actions)
+        keys = self._split(self._next_key())
+        state = functions.transition(before, actions, keys)
+        rewards = functions.reward(before, actions, state, keys)
+        terminated = functions.terminal(state, keys)
+        infos = functions.transition_info(before, actions, state)
+        self.steps = self.steps + 1
+        truncated = jnp.zeros_like(terminated)
+        if self.time_limit:
+            truncated = self.steps >= self.time_limit
+
+        begun = self.prev_done
+        if bool(begun.any()):
+            first = functions.initial(self._split(self._next_key()))
+            state = self._where(begun, first, state)
+            self.steps = jnp.where(begun, 0, self.steps)
+            rewards = jnp.where(begun, 0, rewards)
+            terminated, truncated = terminated & ~begun, truncated & ~begun
+        self.prev_done = terminated | truncated
+        self.state = state
+        self._observations = functions.observation(state, self._split(self.rng))
+        return self._observations, rewards, terminated, truncated, infos
+
+    def render(self) -> Any:
+        """Return a picture of each lane's state, [num_envs, height, width, 3] uint8.
+
+        Raises:
+            UnsupportedMode: if the environment was made without a render mode.
+        """
+        lanes = range(self.num_envs)
+        rows = (
+            self._jax.tree_util.tree_map(lambda array, lane=lane: array[lane], self.state)
+            for lane in lanes
+        )
+        return np.stack([self._draw(row) for row in rows])
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Free what rendering holds."""
+        self._free()
