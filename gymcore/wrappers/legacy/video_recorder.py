@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gymcore import error, logger
+from gymcore.compat.done_api import DoneEnv
 from gymcore.utils.video_files import VideoWriter
 from gymcore.vector import VectorEnv
 
@@ -55,6 +56,8 @@ class VideoRecorder:
         self.enabled = enabled
         self.broken = False
         self._writer: VideoWriter | None = None
+        # With the interface of Gym 0.21 a picture has to be asked for.
+        self._mode = {"mode": "rgb_array"} if isinstance(env, DoneEnv) else {}
         if not enabled:
             return
         if path is not None and base_path is not None:
@@ -91,7 +94,7 @@ class VideoRecorder:
             return
         if self._writer is None:
             raise error.ClosedEnvironmentError(f"the video {self.path} is finished")
-        frame = self.env.render()
+        frame = self.env.render(**self._mode)
         if isinstance(self.env, VectorEnv) and isinstance(frame, tuple) and frame:
             frame = frame[0]
         if isinstance(frame, list):

@@ -1,0 +1,46 @@
+"""Gym 0.21 for programs that were written for it: `import gymcore.compat.gym21 as gym`.
+
+`step` returns four values and `reset` an observation, environments have `seed` and `render(mode)`,
+wrappers and vector environments too; behind them are the environments and engines of today.
+Environments that are registered here are old ones. Not here: `GoalEnv`, which moved to
+gymnasium-robotics.
+
+Initial states for a seed differ from Gym 0.21's for environments of today. For environments that
+use `utils.seeding.np_random` they are the same.
+"""
+
+from __future__ import annotations
+
+from gymcore import error, logger, spaces
+from gymcore.compat.gym21 import utils, vector, wrappers
+from gymcore.compat.gym21.core import (
+    ActionWrapper,
+    Env,
+    ObservationWrapper,
+    RewardWrapper,
+    Wrapper,
+    make,
+    register,
+)
+from gymcore.envs import registration as envs
+from gymcore.envs.registration import spec
+from gymcore.spaces import Space
+
+__all__ = [
+    "ActionWrapper",
+    "Env",
+    "ObservationWrapper",
+    "RewardWrapper",
+    "Space",
+    "Wrapper",
+    "envs",
+    "error",
+    "logger",
+    "make",
+    "register",
+    "spaces",
+    "spec",
+    "utils",
+    "vector",
+    "wrappers",
+]

@@ -1,0 +1,64 @@
+"""The wrappers of Gym 0.21: those of Gym 0.26, between environments with the old interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymcore.compat.bridges import from_done_api, to_done_api
+from gymcore.core import Env
+from gymcore.wrappers import legacy
+from gymcore.wrappers.legacy import LazyFrames
+
+_NAMES = (
+    "AtariPreprocessing",
+    "ClipAction",
+    "FilterObservation",
+    "FlattenObservation",
+    "FrameStack",
+    "GrayScaleObservation",
+    "Monitor",
+    "NormalizeObservation",
+    "NormalizeReward",
+    "OrderEnforcing",
+    "PixelObservationWrapper",
+    "RecordEpisodeStatistics",
+    "RecordVideo",
+    "RescaleAction",
+    "ResizeObservation",
+    "TimeAwareObservation",
+    "TimeLimit",
+    "TransformObservation",
+    "TransformReward",
+)
+_RENDERING = frozenset({"Monitor", "PixelObservationWrapper", "RecordVideo"})
+
+__all__ = ["LazyFrames", *_NAMES]
+
+
+class _OldForm(type):
+    """The class of the wrappers here: calling one wraps what is inside the old interface."""
+
+    def __call__(cls, env: Any, *args: Any, **kwargs: Any) -> Any:
+        inner = from_done_api(env)
+        name = cls.__name__
+        if name in _RENDERING and isinstance(inner, Env) and inner.render_mode is None:
+            # In Gym 0.21 any environment could be asked for pictures.
+            inner.unwrapped.render_mode = "rgb_array"
+        return to_done_api(getattr(legacy, name)(inner, *args, **kwargs))
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        """Tell whether what is directly inside the old interface is this wrapper."""
+        return isinstance(getattr(instance, "env", None), getattr(legacy, cls.__name__))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    text = f"`{name}` of Gym 0.21; see `gymcore.wrappers.legacy.{name}`."
+    wrapper = _OldForm(name, (), {"__doc__": text, "__module__": __name__})
+    globals()[name] = wrapper
+    return wrapper
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NAMES})
