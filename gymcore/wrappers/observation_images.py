@@ -20,6 +20,7 @@ from gymcore.wrappers.observation_base import (
     is_integer,
     observed,
 )
+from gymcore_ext import greys
 
 __all__ = ["AddRenderObservation", "GrayscaleObservation", "ResizeObservation"]
 
@@ -75,15 +76,7 @@ class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType
 
 def grey(pictures: Any) -> Picture:
     """Return the grey values of pictures `[..., 3]` uint8, as `[...]` uint8: a new array."""
-    pictures = np.asarray(pictures)
-    red, green, blue = GREY
-    # One sum after the other: what a matrix product rounds to depends on the machine.
-    total = np.multiply(pictures[..., 0], red, dtype=np.float64)
-    part = np.multiply(pictures[..., 1], green, dtype=np.float64)
-    total += part
-    np.multiply(pictures[..., 2], blue, out=part, dtype=np.float64)
-    total += part
-    return total.astype(np.uint8)
+    return greys.grey(np.asarray(pictures, np.uint8), *GREY)
 
 
 def _grey_column(pictures: Any) -> Picture:
