@@ -19,6 +19,7 @@ from gymcore_ext.intervals import Clip, Shrink
 
 __all__ = ["ClipAction", "DiscretizeAction", "RescaleAction", "TransformAction"]
 
+_INTEGERS = (np.int64, int)
 _LARGEST_TABLE = 1 << 20
 """Numbers in a table of all discretised actions; above that they are put together when needed."""
 
@@ -258,6 +259,8 @@ class DiscretizeAction(TransformAction[ObsType, Any, npt.NDArray[Any]]):
         Raises:
             InvalidAction: if the number is outside the space, or there are too many or too few.
         """
+        if self._table is not None and type(action) in _INTEGERS and 0 <= action < self._total:
+            return self._table[action].copy()  # Nearly always so; the rest takes thrice as long.
         number = np.asarray(action)
         if self.multidiscrete:
             if number.shape != (self.n_dims,):
@@ -299,12 +302,14 @@ class DiscretizeAction(TransformAction[ObsType, Any, npt.NDArray[Any]]):
         """
         if self.multidiscrete:
             return self._pick(np.moveaxis(actions, -1, 0).astype(np.int64, copy=False))
-        wrong = actions.dtype.kind not in "iub" or (actions < 0) | (actions >= self._total)
-        if np.count_nonzero(wrong):
-            raise InvalidAction(f"Expected actions in {self.action_space}, got {actions}")
-        if self._table is not None:
-            return self._table.take(actions, axis=0)
-        return self._pick(np.unravel_index(actions, tuple(self.bins)))
+        try:
+            if actions.dtype.kind in "iub" and not np.count_nonzero(actions < 0):
+                if self._table is not None:
+                    return self._table.take(actions, axis=0)
+                return self._pick(np.unravel_index(actions, tuple(self.bins)))
+        except (IndexError, ValueError):
+            pass  # Too large.
+        raise InvalidAction(f"Expected actions in {self.action_space}, got {actions}")
 
     def revert_batch(self, actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Do `revert_action` for a batch.

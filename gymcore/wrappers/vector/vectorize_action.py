@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from gymcore.core import ActType, Env, ObsType, WrapperActType
 from gymcore.error import ArgumentTypeError, InvalidAction
 from gymcore.spaces import Space
 from gymcore.utils import RecordConstructorArgs
+from gymcore.vector.partial_batches import lane_array
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.vector.vector_env import ArrayType, VectorEnv
 from gymcore.vector.vector_wrappers import VectorActionWrapper
@@ -28,9 +29,34 @@ __all__ = [
 ]
 
 
-class TransformAction(
+class _LaneActions(
     VectorActionWrapper[ObsType, WrapperActType, ActType, ArrayType], RecordConstructorArgs
 ):
+    """Changes actions, also those for some lanes."""
+
+    @property
+    def steps_some_lanes(self) -> bool:  # type: ignore[override]
+        """Whether `step_lanes` steps some environments: if the wrapped environment's does."""
+        return self.env.steps_some_lanes
+
+    def step_lanes(
+        self, actions: WrapperActType, env_ids: Sequence[int] | npt.NDArray[Any]
+    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step some environments with changed actions; see `VectorEnv.step_lanes`.
+
+        Args:
+            actions: A row for each of them, not changed.
+            env_ids: Which ones, indices or a mask.
+        """
+        lanes = lane_array(env_ids, self.num_envs)
+        return self.env.step_lanes(self._some_actions(actions, len(lanes)), lanes)
+
+    def _some_actions(self, actions: WrapperActType, n: int) -> ActType:
+        """Do `actions` for `n` lanes."""
+        return self.actions(actions)
+
+
+class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType]):
     """Apply a function to the batches of actions.
 
     The function gets a copy: it may change what it gets, the caller's array stays as it is.
@@ -78,7 +104,7 @@ class TransformAction(
         RecordConstructorArgs.__init__(
             self, func=func, action_space=action_space, single_action_space=single_action_space
         )
-        VectorActionWrapper.__init__(self, env)
+        _LaneActions.__init__(self, env)
         if single_action_space is not None:
             self.single_action_space = single_action_space
             self.action_space = batch_space(single_action_space, self.num_envs)
@@ -113,9 +139,7 @@ class _Lane(Env[Any, Any]):
         self.action_space = env.single_action_space
 
 
-class VectorizeTransformAction(
-    VectorActionWrapper[Any, Any, Any, ArrayType], RecordConstructorArgs
-):
+class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
     """Apply a wrapper of single environments that changes actions to each action of a batch.
 
     Wrappers of gymcore work on the whole batch at once; others are called for each action.
@@ -158,11 +182,12 @@ class VectorizeTransformAction(
                 f"Expected wrapper to be a class derived from TransformAction, got {wrapper!r}"
             )
         RecordConstructorArgs.__init__(self, wrapper=wrapper, **kwargs)
-        VectorActionWrapper.__init__(self, env)
+        _LaneActions.__init__(self, env)
         self.wrapper = wrapper(_Lane(env), **kwargs)
         self.single_action_space = self.wrapper.action_space
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._whole = _whole_batch(self.wrapper, env)
+        self._rows = _any_rows(self.wrapper)
+        self._whole = None if self._rows is None else _whole_batch(self._rows, self.num_envs)
         self._shape = self.action_space.shape
         self._dtype = env.action_space.dtype
 
@@ -176,20 +201,29 @@ class VectorizeTransformAction(
             InvalidAction: if it is no batch of one action for each environment.
         """
         if self._whole is None:
-            single = self.env.single_action_space
-            # Copies, since the wrapper may change what it gets.
-            each = iterate(self.action_space, _copy(actions))
-            changed = [self.wrapper.action(action) for action in each]
-            if len(changed) != self.num_envs:
-                raise InvalidAction(
-                    f"Expected actions for {self.num_envs} environments, got {len(changed)}"
-                )
-            return concatenate(single, changed, create_empty_array(single, self.num_envs))
+            return self._some_actions(actions, self.num_envs)
+        return self._checked(self._whole, actions, self._shape)
+
+    def _some_actions(self, actions: Any, n: int) -> Any:
+        if self._rows is not None:
+            return self._checked(self._rows, actions, (n, *(self.single_action_space.shape or ())))
+        # Copies, since the wrapper may change what it gets.
+        each = iterate(batch_space(self.single_action_space, n), _copy(actions))
+        changed = [self.wrapper.action(action) for action in each]
+        if len(changed) != n:
+            raise InvalidAction(f"Expected actions for {n} environments, got {len(changed)}")
+        single = self.env.single_action_space
+        return concatenate(single, changed, create_empty_array(single, n))
+
+    def _checked(
+        self, func: Callable[[Any], Any], actions: Any, shape: tuple[int, ...] | None
+    ) -> Any:
+        """Return `func(actions)` in the dtype of the actions of `env`."""
         if type(actions) is not np.ndarray:
             actions = np.asarray(actions)
-        if actions.shape != self._shape:
-            raise InvalidAction(f"Expected actions of shape {self._shape}, got {actions.shape}")
-        changed = self._whole(actions)
+        if actions.shape != shape:
+            raise InvalidAction(f"Expected actions of shape {shape}, got {actions.shape}")
+        changed = func(actions)
         return changed if changed.dtype == self._dtype else changed.astype(self._dtype)
 
 
@@ -323,21 +357,25 @@ def _copy(actions: Any) -> Any:
     return actions
 
 
-def _whole_batch(
-    wrapper: transform_action.TransformAction[Any, Any, Any], env: VectorEnv[Any, Any, Any]
+def _any_rows(
+    wrapper: transform_action.TransformAction[Any, Any, Any],
 ) -> Callable[[Any], Any] | None:
-    """Return a function of whole batches that does what `wrapper` does, or None.
+    """Return a function that does what `wrapper` does, for any number of actions at once, or None.
 
     A class derived from one of those here may do something else.
     """
     kind = type(wrapper)
     if isinstance(wrapper, transform_action.DiscretizeAction):
         return wrapper.batch_of_actions if kind is transform_action.DiscretizeAction else None
-    if kind not in (transform_action.ClipAction, transform_action.RescaleAction):
-        return None
-    func = wrapper.func
+    if kind in (transform_action.ClipAction, transform_action.RescaleAction):
+        return wrapper.func  # It takes any shape that ends with that of one action.
+    return None
+
+
+def _whole_batch(func: Callable[[Any], Any], n: int) -> Callable[[Any], Any]:
+    """Return such a function for batches of `n` alone, where that is faster."""
     if not isinstance(func, (Clip, Shrink)):
-        return func  # It takes any shape that ends with that of one action.
+        return func
     # As large as a batch, for the loops over arrays of one shape.
-    shape = (env.num_envs, *func.first.shape)
+    shape = (n, *func.first.shape)
     return type(func)(np.broadcast_to(func.first, shape), np.broadcast_to(func.second, shape))

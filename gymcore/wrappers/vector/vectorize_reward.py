@@ -7,8 +7,9 @@ begins its next episode in a step of mode NEXT_STEP has made no step: its reward
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from gymcore.core import ActType, Env, ObsType
 from gymcore.error import ArgumentTypeError
 from gymcore.utils import RecordConstructorArgs
+from gymcore.vector.partial_batches import lane_array
 from gymcore.vector.vector_env import ArrayType, AutoresetMode, VectorEnv
 from gymcore.vector.vector_wrappers import VectorRewardWrapper
 from gymcore.wrappers import transform_reward
@@ -23,8 +25,6 @@ from gymcore.wrappers.vector.lane_episodes import LaneEpisodes
 from gymcore_ext.intervals import Clip
 
 __all__ = ["ClipReward", "TransformReward", "VectorizeTransformReward"]
-
-Mask = npt.NDArray[np.bool_]
 
 
 class _StepRewards(VectorRewardWrapper[ObsType, ActType, ArrayType], RecordConstructorArgs):
@@ -46,21 +46,60 @@ class _StepRewards(VectorRewardWrapper[ObsType, ActType, ArrayType], RecordConst
         self._episodes.reset(options)
         return result
 
+    @property
+    def steps_some_lanes(self) -> bool:  # type: ignore[override]
+        """Whether `step_lanes` steps some environments: if the wrapped environment's does."""
+        return self.env.steps_some_lanes
+
     def step(
         self, actions: ActType
     ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
         """Step, and return changed rewards; see `VectorEnv.step`."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
-        begun, kept = None, None
-        if self._watches and isinstance(rewards, np.ndarray):
-            begun, _ = self._episodes.step(cast("Mask", terminations), cast("Mask", truncations))
-            if np.count_nonzero(begun):
-                kept = rewards[begun]
-        changed = self.rewards(rewards)
-        if kept is not None:
-            changed = cast("ArrayType", np.array(changed))
-            changed[begun] = kept  # type: ignore[index]
-        return observations, changed, terminations, truncations, infos
+        if self._watches:
+            rewards = self._of_steps(rewards, terminations, truncations, None)
+        else:
+            rewards = self.rewards(rewards)
+        return observations, rewards, terminations, truncations, infos
+
+    def step_lanes(
+        self, actions: ActType, env_ids: Sequence[int] | npt.NDArray[Any]
+    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step some environments, and return changed rewards; see `VectorEnv.step_lanes`.
+
+        Args:
+            actions: A row for each of them.
+            env_ids: Which ones, indices or a mask.
+        """
+        lanes = lane_array(env_ids, self.num_envs)
+        observations, rewards, terminations, truncations, infos = self.env.step_lanes(
+            actions, lanes
+        )
+        if self._watches:
+            rewards = self._of_steps(rewards, terminations, truncations, lanes)
+        else:
+            rewards = self._some(rewards, lanes)
+        return observations, rewards, terminations, truncations, infos
+
+    def _of_steps(self, rewards: Any, terminations: Any, truncations: Any, lanes: Any) -> Any:
+        """Change the rewards of lanes that have made a step; those of array libraries all."""
+        change: Any = self.rewards if lanes is None else functools.partial(self._some, lanes=lanes)
+        if not isinstance(rewards, np.ndarray):
+            return change(rewards)
+        if lanes is None:
+            begun, _ = self._episodes.step(terminations, truncations)
+        else:
+            begun, _ = self._episodes.step(terminations, truncations, lanes)
+        if not np.count_nonzero(begun):
+            return change(rewards)
+        kept = rewards[begun]
+        changed = np.array(change(rewards))
+        changed[begun] = kept
+        return changed
+
+    def _some(self, rewards: ArrayType, lanes: npt.NDArray[np.int64]) -> ArrayType:
+        """Do `rewards` for those of some lanes."""
+        return self.rewards(rewards)
 
 
 class TransformReward(_StepRewards[ObsType, ActType, ArrayType]):
@@ -209,7 +248,7 @@ class ClipReward(VectorizeTransformReward[ObsType, ActType]):
                 )
         if np.all(np.less_equal(low, 0)) and np.all(np.greater_equal(high, 0)):
             self._watches = False  # 0 stays 0 in any case.
-        self._clips = {
+        self._clips: dict[np.dtype[Any], Clip] = {
             np.dtype(dtype): Clip(
                 np.broadcast_to(np.asarray(low, dtype), (self.num_envs,)),
                 np.broadcast_to(np.asarray(high, dtype), (self.num_envs,)),
@@ -227,3 +266,8 @@ class ClipReward(VectorizeTransformReward[ObsType, ActType]):
         if clip is not None:
             return clip(rewards)
         return np.asarray(self.wrapper.func(rewards)).astype(rewards.dtype)
+
+    def _some(self, rewards: npt.NDArray[Any], lanes: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        clip = self._clips[np.dtype(np.float64)]
+        changed = np.minimum(np.maximum(rewards, clip.first[lanes]), clip.second[lanes])
+        return changed.astype(rewards.dtype)
