@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore.core import ActType, Env, Wrapper
-from gymcore.error import ArgumentTypeError, DependencyNotInstalled, InvalidArgument
+from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.legacy_calls import HandsOver
+from gymcore.wrappers.observation_images import load_cv2
 
 __all__ = ["AtariPreprocessing"]
 
@@ -98,7 +98,7 @@ class AtariPreprocessing(
             scale_obs=scale_obs,
         )
         Wrapper.__init__(self, env)
-        self._cv2 = _load_cv2()
+        load_cv2("AtariPreprocessing")
         for name, value in (("frame_skip", frame_skip), ("noop_max", noop_max)):
             if not _is_integer(value):
                 raise ArgumentTypeError(
@@ -238,8 +238,9 @@ class AtariPreprocessing(
         pooled = self.obs_buffer[0]
         if self.frame_skip > 1:  # In place: an episode that ends early shows what was pooled last.
             np.maximum(pooled, self.obs_buffer[1], out=pooled)
-        observation: npt.NDArray[Any] = self._cv2.resize(
-            pooled, self.screen_size, interpolation=self._cv2.INTER_AREA
+        cv2 = load_cv2("AtariPreprocessing")  # Not kept: wrappers are copied, modules cannot be.
+        observation: npt.NDArray[Any] = cv2.resize(
+            pooled, self.screen_size, interpolation=cv2.INTER_AREA
         )
         if self.scale_obs:
             observation = observation.astype(np.float32) / 255.0
@@ -250,19 +251,3 @@ class AtariPreprocessing(
 
 def _is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _load_cv2() -> ModuleType:
-    """Return OpenCV.
-
-    Raises:
-        DependencyNotInstalled: if it is not installed.
-    """
-    try:
-        import cv2
-    except ImportError as error:
-        raise DependencyNotInstalled(
-            'AtariPreprocessing needs OpenCV, run `pip install "gymcore[other]"`'
-        ) from error
-    module: ModuleType = cv2
-    return module

@@ -185,6 +185,14 @@ def test_what_need_not_be() -> None:
     assert env.screen_size == (30, 30)
 
 
+def test_a_copy_goes_on_alone() -> None:
+    env = AtariPreprocessing(make_fake_atari()(), terminal_on_life_loss=True)
+    env.reset(seed=0)
+    again = deepcopy(env)
+    for _ in range(3):
+        assert_same(env.step(1), again.step(1))
+
+
 def test_without_opencv(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cv2", None)
     with pytest.raises(error.DependencyNotInstalled, match=r'pip install "gymcore\[other\]"'):
