@@ -258,16 +258,15 @@ def _onehot_writer(space: Discrete | MultiDiscrete, num_envs: int) -> Write:
     sizes = np.atleast_1d(space.n if isinstance(space, Discrete) else space.nvec)
     sizes = sizes.astype(np.int64).ravel()
     starts = np.asarray(space.start).astype(np.int64).ravel()
-    # From a value to its column: minus the start of the values, plus the start of the columns.
-    shift = sizes.cumsum() - sizes - starts
-    first, last = starts, starts + sizes - 1
+    limits, offsets = sizes.astype(np.uint64), sizes.cumsum() - sizes
     rows = np.arange(num_envs)[:, None]
 
     def write(values: Any, out: Array) -> None:
-        columns = np.asarray(values).astype(np.int64).reshape(num_envs, len(sizes))
-        if (columns < first).any() or (columns > last).any():
+        columns = np.asarray(values, np.int64).reshape(num_envs, len(sizes)) - starts
+        if (columns.view(np.uint64) >= limits).any():  # what is below the start as well
             raise error.InvalidArgument(f"{values} is not a batch of elements of {space}")
-        out[rows, columns + shift] = 1
+        columns += offsets
+        out[rows, columns] = 1
 
     return write
 
