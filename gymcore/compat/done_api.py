@@ -78,7 +78,7 @@ class DoneEnv(Forwarding, Wrapper[Any, Any, Any, Any]):
         self.waiting_seed = fresh_seed() if seed is None else seeding.checked_seed(seed)
         return [self.waiting_seed]
 
-    def reset(  # type: ignore[override]
+    def reset(
         self,
         *,
         seed: int | None = None,
@@ -107,7 +107,7 @@ class DoneEnv(Forwarding, Wrapper[Any, Any, Any, Any]):
             The observation, the reward, whether the episode ended, and the info; at an end
             `info["TimeLimit.truncated"]` says whether it was only cut off.
         """
-        return convert_to_done_step_api(self.env.step(action))  # type: ignore[no-any-return]
+        return convert_to_done_step_api(self.env.step(action))
 
     def render(self, mode: str = "human", **kwargs: Any) -> Any:
         """Render the environment in any of its modes.

@@ -76,7 +76,7 @@ class DoneVectorEnv(VectorForwarding, VectorWrapper[Any, Any, Any, Any, npt.NDAr
         self.waiting_seed = seeds
         return [[one] for one in seeds]
 
-    def reset(  # type: ignore[override]
+    def reset(
         self,
         *,
         seed: int | Sequence[int | None] | None = None,

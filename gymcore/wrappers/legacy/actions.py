@@ -102,7 +102,7 @@ class RescaleAction(Forwarding, ActionWrapper[Any, Any, Any], RecordConstructorA
         space = _box_action_space(env, "RescaleAction")
         if not np.less_equal(min_action, max_action).all():
             raise error.FailedCheck(
-                f"min_action: expected at most max_action, {max_action}, got {min_action}"
+                f"min_action: expected at most max_action, {max_action!r}, got {min_action!r}"
             )
         self.min_action: Array = np.zeros(space.shape, space.dtype) + np.asarray(
             min_action, space.dtype
@@ -114,7 +114,7 @@ class RescaleAction(Forwarding, ActionWrapper[Any, Any, Any], RecordConstructorA
             self.min_action,
             self.max_action,
             shape=space.shape,
-            dtype=space.dtype,  # type: ignore[arg-type]
+            dtype=space.dtype,
         )
 
     def action(self, action: Any) -> Array:

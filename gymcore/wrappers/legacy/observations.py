@@ -40,7 +40,7 @@ class TransformObservation(Forwarding, transform_observation.TransformObservatio
             raise error.FailedTypeCheck(f"f: expected a function, got {f!r}")
         RecordConstructorArgs.__init__(self, f=f)
         space = env.observation_space if isinstance(env, Env) else None
-        transform_observation.TransformObservation.__init__(self, env, f, space)  # type: ignore[arg-type]
+        transform_observation.TransformObservation.__init__(self, env, f, space)
         self.f = f
 
 
