@@ -4,6 +4,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from gymcore_ext.engine cimport rng_double, rng_next32, rng_next64, rng_t
 
+import copy
 import threading
 
 import numpy as np
@@ -30,9 +31,9 @@ cdef double next_double(void* state) noexcept nogil:
     return rng_double(<rng_t*> state)
 
 
-def detached_pcg64(dict state):
+def detached_pcg64(dict state, object seed_seq=None):
     """A numpy.random.PCG64 of its own in the given state: what a copied or unpickled lane stream becomes."""
-    generator = np.random.PCG64()
+    generator = np.random.PCG64(seed_seq)
     generator.state = state
     return generator
 
@@ -41,6 +42,7 @@ cdef class LanePCG64:
     """Bit generator of one lane, for `numpy.random.Generator`. A view: it keeps the lane's memory alive.
 
     `state` reads and writes what numpy.random.PCG64.state does. Copies and pickles are numpy.random.PCG64 objects.
+    `seed_seq` is the numpy.random.SeedSequence from which the stream was seeded, None where nobody has said.
     """
 
     cdef object owner
@@ -48,6 +50,7 @@ cdef class LanePCG64:
     cdef bitgen_t bitgen
     cdef readonly object capsule
     cdef readonly object lock
+    cdef public object seed_seq
 
     @staticmethod
     cdef LanePCG64 view(object owner, rng_t* rng):
@@ -101,11 +104,21 @@ cdef class LanePCG64:
             return None
         return int(drawn) if size is None else drawn
 
+    def spawn(self, int n_children):
+        """Independent bit generators, as numpy.random.PCG64.spawn gives them: further calls give others.
+
+        Raises:
+            TypeError: it is not known from which seed the stream came.
+        """
+        if self.seed_seq is None:
+            raise TypeError("spawn: the seed of this random stream is not known; seed it by reset(seed=...)")
+        return [np.random.PCG64(seed) for seed in self.seed_seq.spawn(n_children)]
+
     def __reduce__(self):
-        return detached_pcg64, (self.state,)
+        return detached_pcg64, (self.state, self.seed_seq)
 
     def __deepcopy__(self, memo):
-        return detached_pcg64(self.state)
+        return detached_pcg64(self.state, copy.deepcopy(self.seed_seq, memo))
 
 
 def lane_generator(object owner, size_t address):

@@ -145,6 +145,8 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
         self._batch.seed(seed, 0, 1)
         self._np_random_seed = seed
         self._np_random = self._batch.generator(0)
+        # What `np_random.spawn` goes by; the lane's memory holds the stream alone.
+        self._np_random.bit_generator.seed_seq = np.random.SeedSequence(seed)  # type: ignore[misc]
 
     def _ensure_seeded(self) -> None:
         """Make the view of the lane's stream, seeded by the system if nobody gave a seed."""
@@ -250,6 +252,23 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
             self._batch.close()
 
     # --- pictures ------------------------------------------------------------------------------
+
+    @property
+    def screen(self) -> Any:
+        """The `pygame.Surface` that the window shows; None while there is no window."""
+        return None if self._renderer is None else self._renderer.surface
+
+    surf = screen
+
+    @property
+    def clock(self) -> Any:
+        """The `pygame.time.Clock` that times the window; None while there is no window."""
+        return None if self._renderer is None else self._renderer.clock
+
+    @property
+    def isopen(self) -> bool:
+        """Whether `close` has not been called."""
+        return not self._batch.is_closed
 
     def _acted(self, action: npt.NDArray[np.float32]) -> None:
         """Remember what the picture shows of an action."""

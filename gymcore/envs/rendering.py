@@ -127,6 +127,16 @@ class Renderer:
         pygame.event.pump()
         self._clock.tick(self.fps)
 
+    @property
+    def surface(self) -> pygame.Surface | None:
+        """What the window shows; None while there is no window."""
+        return self._surface
+
+    @property
+    def clock(self) -> pygame.time.Clock | None:
+        """What times the window; None while there is no window."""
+        return self._clock
+
     def close(self) -> None:
         """Close the window, if there is one; other renderers' windows stay open."""
         if self._window is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gymcore import error, spaces
 from gymcore.envs.native import NativeDiscreteEnv
@@ -33,7 +34,9 @@ class AcrobotEnv(NativeDiscreteEnv):
     - Reset options `low`, `high`: bounds of the uniform start of all four numbers (-0.1, 0.1).
 
     Attributes: dt (s), LINK_LENGTH_1, LINK_LENGTH_2 (drawn only), LINK_MASS_1, LINK_MASS_2,
-    LINK_COM_POS_1, LINK_COM_POS_2, LINK_MOI, MAX_VEL_1, MAX_VEL_2, AVAIL_TORQUE, book_or_nips.
+    LINK_COM_POS_1, LINK_COM_POS_2, LINK_MOI, MAX_VEL_1, MAX_VEL_2, AVAIL_TORQUE, book_or_nips,
+    torque_noise_max (N m; each torque is changed by a uniform draw up to this; single environments
+    only).
 
     Example:
         >>> import gymcore as gym
@@ -64,6 +67,7 @@ class AcrobotEnv(NativeDiscreteEnv):
         "nips", encode=one_of(*EQUATIONS), decode=lambda columns: EQUATIONS[int(columns[0])]
     )
     actions_num = 3
+    torque_noise_max = 0.0
 
     def __init__(self, render_mode: str | None = None) -> None:
         """Make an Acrobot.
@@ -75,6 +79,29 @@ class AcrobotEnv(NativeDiscreteEnv):
         high = np.array([1.0, 1.0, 1.0, 1.0, self.MAX_VEL_1, self.MAX_VEL_2], np.float32)
         self.observation_space = spaces.Box(-high, high, dtype=np.float32)
         self.action_space = spaces.Discrete(3)
+
+    def step(
+        self, action: int
+    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Step by one action, with a noisy torque if `torque_noise_max` is positive.
+
+        Raises:
+            InvalidAction: no element of `action_space`.
+            ResetNeeded: before the first reset.
+            ClosedEnvironmentError: after close.
+        """
+        noise = self.torque_noise_max
+        if not noise:
+            return NativeDiscreteEnv.step(self, action)
+        if not self.action_space.contains(action) or not self._batch.is_ready:
+            return super().step(action)  # raises
+        torques = self.AVAIL_TORQUE
+        noisy = torques[action] + self.np_random.uniform(-noise, noise)
+        self.AVAIL_TORQUE = [noisy] * 3
+        try:
+            return super().step(action)
+        finally:
+            self.AVAIL_TORQUE = torques
 
     @classmethod
     def draw(cls) -> Callable[..., None]:

@@ -1,0 +1,65 @@
+"""Attributes of Gymnasium's classic control environments that programs look at."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+
+import gymcore
+
+IDS = ("CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "Acrobot-v1")
+
+
+def test_torque_noise_is_gymnasiums():
+    ours, theirs = (gym.make("Acrobot-v1").unwrapped for gym in (gymcore, gymnasium))
+    assert ours.torque_noise_max == theirs.torque_noise_max == 0.0
+    for env in (ours, theirs):
+        env.torque_noise_max = 0.5
+    np.testing.assert_array_equal(ours.reset(seed=3)[0], theirs.reset(seed=3)[0])
+    for step in range(100):
+        one, other = ours.step(step % 3), theirs.step(step % 3)
+        np.testing.assert_allclose(one[0], other[0], rtol=1e-4, atol=1e-5)
+        assert one[1:4] == other[1:4]
+    assert ours.AVAIL_TORQUE == [-1, 0, 1]
+    assert ours.np_random.bit_generator.state == theirs.np_random.bit_generator.state
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_window_attributes_before_there_is_a_window(env_id):
+    ours, theirs = (
+        gym.make(env_id, render_mode="rgb_array").unwrapped for gym in (gymcore, gymnasium)
+    )
+    for env in (ours, theirs):
+        assert (env.screen, env.clock, env.isopen) == (None, None, True)
+    ours.close()
+    assert not ours.isopen
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_generators_spawn_what_gymnasiums_spawn(env_id):
+    ours, theirs = (gym.make(env_id).unwrapped for gym in (gymcore, gymnasium))
+    for env in (ours, theirs):
+        env.reset(seed=5)
+    for _ in range(2):
+        pairs = zip(ours.np_random.spawn(2), theirs.np_random.spawn(2), strict=True)
+        assert all(one.random() == other.random() for one, other in pairs)
+    assert ours.np_random.random() == theirs.np_random.random()
+
+
+def test_copies_of_generators_spawn_too():
+    env = gymcore.make("CartPole-v1").unwrapped
+    env.reset(seed=5)
+    expected = copy.deepcopy(env.np_random).spawn(1)[0].random()
+    assert pickle.loads(pickle.dumps(env.np_random)).spawn(1)[0].random() == expected
+    assert env.np_random.spawn(1)[0].random() == expected
+
+
+def test_a_stream_of_unknown_seed_does_not_spawn():
+    envs = gymcore.make_vec("CartPole-v1", num_envs=2)
+    envs.reset(seed=5)
+    with pytest.raises(TypeError, match="seed of this random stream is not known"):
+        envs.np_random[0].spawn(1)
