@@ -7,10 +7,13 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 class EpisodeCounts:
-    episodes: int
     def __init__(
         self, num_envs: int, next_step: bool, same_step: bool, most: int | None = 100
     ) -> None: ...
+    @property
+    def episodes(self) -> int: ...
+    @episodes.setter
+    def episodes(self, value: int) -> None: ...
     @property
     def returns(self) -> Floats: ...
     @property

@@ -27,7 +27,7 @@ cdef enum:
     MOST_PENDING = 4096
 
 
-cdef class Latest:
+cdef class _Latest:
     """A deque of the latest numbers, filled when somebody looks.
 
     Making a NumPy number costs more than counting a step. So numbers are kept in an array, which drops the oldest where
@@ -106,7 +106,7 @@ cdef class EpisodeCounts:
     """
     cdef readonly cnp.ndarray returns, lengths, starts, ended
     cdef public object episodes
-    cdef Latest latest_returns, latest_lengths, latest_times
+    cdef _Latest latest_returns, latest_lengths, latest_times
     cdef Py_ssize_t n
     cdef bint next_step, same_step
     cdef ArrayRing shown_returns, shown_lengths, shown_times, shown_ended
@@ -114,9 +114,9 @@ cdef class EpisodeCounts:
     def __cinit__(self, Py_ssize_t num_envs, bint next_step, bint same_step, object most=100):
         self.n = num_envs
         self.episodes = 0
-        self.latest_returns = Latest(deque((), most), np.float64)
-        self.latest_lengths = Latest(deque((), most), np.int64)
-        self.latest_times = Latest(deque((), most), np.float64)
+        self.latest_returns = _Latest(deque((), most), np.float64)
+        self.latest_lengths = _Latest(deque((), most), np.int64)
+        self.latest_times = _Latest(deque((), most), np.float64)
         self.next_step, self.same_step = next_step, same_step
         self.returns, self.starts = np.zeros(num_envs), np.zeros(num_envs)
         self.lengths, self.ended = np.zeros(num_envs, np.int64), np.zeros(num_envs, np.bool_)
@@ -212,11 +212,11 @@ cdef class EpisodeCounts:
                 (<double*> times)[i] = 0
         self.episodes += count
         for latest in (self.latest_returns, self.latest_lengths, self.latest_times):
-            if is_held(<PyObject*> (<Latest> latest).deque):
-                (<Latest> latest).fill()
+            if is_held(<PyObject*> (<_Latest> latest).deque):
+                (<_Latest> latest).fill()
         return {"r": shown_returns, "l": shown_lengths, "t": shown_times}, shown_ended
 
-    cdef Latest latest(self, str key):
+    cdef _Latest latest(self, str key):
         return {"r": self.latest_returns, "l": self.latest_lengths, "t": self.latest_times}[key]
 
     def get_queue(self, str key):
@@ -227,7 +227,7 @@ cdef class EpisodeCounts:
         Args:
             key: which.
         """
-        cdef Latest latest = self.latest(key)
+        cdef _Latest latest = self.latest(key)
         latest.fill()
         return latest.deque
 

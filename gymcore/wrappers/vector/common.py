@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +17,8 @@ from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.utils.arguments import split_reset_mask
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore.vector.vector_wrappers import VectorWrapper
+from gymcore.wrappers.vector.time_limit import TimeLimit
 from gymcore_ext.episode_counts import EpisodeCounts
-
-if TYPE_CHECKING:
-    from gymcore.wrappers.vector.time_limit import TimeLimit
 
 __all__ = ["RecordEpisodeStatistics", "TimeLimit"]
 
@@ -214,9 +211,3 @@ class RecordEpisodeStatistics(
     @prev_dones.setter
     def prev_dones(self, values: npt.ArrayLike) -> None:
         self._counts.ended[:] = values
-
-
-def __getattr__(name: str) -> Any:
-    if name == "TimeLimit":
-        return importlib.import_module("gymcore.wrappers.vector.time_limit").TimeLimit
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
