@@ -95,11 +95,15 @@ class RescaleAction(Forwarding, ActionWrapper[Any, Any, Any], RecordConstructorA
 
         Raises:
             FailedTypeCheck: (also an `AssertionError`) if the action space is no `Box`.
+            ArgumentTypeError: if a bound is no number and no array of numbers.
             FailedCheck: (also an `AssertionError`) if a lower bound is above its upper bound.
         """
         RecordConstructorArgs.__init__(self, min_action=min_action, max_action=max_action)
         ActionWrapper.__init__(self, env)
         space = _box_action_space(env, "RescaleAction")
+        for name, bound in (("min_action", min_action), ("max_action", max_action)):
+            if np.asarray(bound).dtype.kind not in "iuf":
+                raise error.ArgumentTypeError(f"{name}: expected numbers, got {bound!r}")
         if not np.less_equal(min_action, max_action).all():
             raise error.FailedCheck(
                 f"min_action: expected at most max_action, {max_action!r}, got {min_action!r}"

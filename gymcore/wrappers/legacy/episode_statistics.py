@@ -14,6 +14,7 @@ from gymcore.core import Env, Wrapper
 from gymcore.utils import RecordConstructorArgs
 from gymcore.vector import VectorEnv
 from gymcore.wrappers import common
+from gymcore.wrappers.legacy.checks import checked_count
 from gymcore.wrappers.legacy.forwarding import Forwarding, LegacyVectorWrapper, VectorTwin
 from gymcore.wrappers.vector.lane_episodes import LaneEpisodes
 
@@ -26,6 +27,8 @@ class _VectorRecordEpisodeStatistics(LegacyVectorWrapper):
     """`RecordEpisodeStatistics` of a batch."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], deque_size: int | None = 100) -> None:
+        if deque_size is not None:
+            deque_size = checked_count("deque_size", deque_size, 0)
         RecordConstructorArgs.__init__(self, deque_size=deque_size)
         LegacyVectorWrapper.__init__(self, env)
         self.is_vector_env = True
@@ -115,7 +118,13 @@ class RecordEpisodeStatistics(VectorTwin, Forwarding, common.RecordEpisodeStatis
         Args:
             env: An environment, or a vector environment.
             deque_size: How many episodes the queues keep; None for all.
+
+        Raises:
+            ArgumentTypeError: if `env` is no environment, or `deque_size` no integer.
+            InvalidArgument: if `deque_size` is negative.
         """
+        if deque_size is not None:
+            deque_size = checked_count("deque_size", deque_size, 0)
         RecordConstructorArgs.__init__(self, deque_size=deque_size)
         Wrapper.__init__(self, env)
         self.num_envs = 1

@@ -93,6 +93,10 @@ class TimeLimit(Forwarding, common.TimeLimit[Any, Any]):
             spec = env.spec if isinstance(env, Env) else None
             max_episode_steps = None if spec is None else spec.max_episode_steps
             if max_episode_steps is None:
+                if not isinstance(env, Env):
+                    raise error.ArgumentTypeError(
+                        f"Expected env to be a `gymcore.Env` but got {type(env)}"
+                    )
                 raise error.ArgumentTypeError(
                     "max_episode_steps: expected an integer, got None, and the environment was "
                     "registered without one"

@@ -14,6 +14,7 @@ from gymcore import error
 from gymcore.core import Env, ObservationWrapper
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
+from gymcore.wrappers.legacy.checks import checked_count
 from gymcore.wrappers.legacy.forwarding import Forwarding
 
 __all__ = ["FrameStack", "LazyFrames"]
@@ -194,7 +195,8 @@ class FrameStack(Forwarding, ObservationWrapper[Any, Any, Any], RecordConstructo
 
         Raises:
             FailedTypeCheck: (also an `AssertionError`) if the observation space is no `Box`.
-            InvalidArgument: if `num_stack` is less than 1.
+            ArgumentTypeError: if `num_stack` is no integer.
+            InvalidArgument: if it is less than 1.
             DependencyNotInstalled: if lz4 is needed and missing.
         """
         RecordConstructorArgs.__init__(self, num_stack=num_stack, lz4_compress=lz4_compress)
@@ -204,8 +206,7 @@ class FrameStack(Forwarding, ObservationWrapper[Any, Any, Any], RecordConstructo
             raise error.FailedTypeCheck(
                 f"FrameStack: expected a Box observation space, got {space}"
             )
-        if num_stack < 1:
-            raise error.InvalidArgument(f"num_stack: expected at least 1, got {num_stack}")
+        num_stack = checked_count("num_stack", num_stack, 1)
         if lz4_compress:
             _lz4_block()
         self.num_stack = num_stack

@@ -100,9 +100,13 @@ class ResizeObservation(Forwarding, transform_observation.ResizeObservation):
         """
         RecordConstructorArgs.__init__(self, shape=shape)
         ObservationWrapper.__init__(self, env)
-        sizes = (shape, shape) if isinstance(shape, (int, np.integer)) else tuple(shape)
-        if len(sizes) != 2 or not all(size > 0 for size in sizes):
-            raise error.FailedCheck(f"shape: expected two positive sizes, got {shape}")
+        sizes: Any = (shape, shape) if isinstance(shape, (int, np.integer)) else shape
+        try:
+            valid = len(sizes) == 2 and all(size > 0 and size == int(size) for size in sizes)
+        except (TypeError, ValueError):
+            valid = False
+        if not valid:
+            raise error.FailedCheck(f"shape: expected two positive sizes, got {shape!r}")
         space = env.observation_space
         if not isinstance(space, Box) or len(space.shape) not in (2, 3):
             raise error.FailedTypeCheck(

@@ -50,6 +50,14 @@ class FlattenObservation(Forwarding, transform_observation.FlattenObservation):
     As `gymcore.wrappers.FlattenObservation`; attributes of inner layers are forwarded (Gym 0.26).
     """
 
+    def __init__(self, env: Env[Any, Any]) -> None:
+        """Wrap `env`; see `gymcore.wrappers.FlattenObservation`.
+
+        Args:
+            env: An environment whose observation space can be flattened.
+        """
+        transform_observation.FlattenObservation.__init__(self, env)
+
 
 class FilterObservation(Forwarding, transform_observation.FilterObservation):
     """Keep some entries of dict observations, in the order the environment has them (Gym 0.26).

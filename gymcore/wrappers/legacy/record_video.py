@@ -13,6 +13,7 @@ from gymcore.core import Env, Wrapper
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.save_video import capped_cubic_video_schedule
 from gymcore.vector import VectorEnv
+from gymcore.wrappers.legacy.checks import checked_count
 from gymcore.wrappers.legacy.forwarding import Forwarding, LegacyVectorWrapper, VectorTwin
 from gymcore.wrappers.legacy.video_recorder import VideoRecorder
 
@@ -34,6 +35,7 @@ class _Recording:
         video_length: int,
         name_prefix: str,
     ) -> None:
+        video_length = checked_count("video_length", video_length, 0)
         if episode_trigger is None and step_trigger is None:
             episode_trigger = capped_cubic_video_schedule
         if episode_trigger is not None and step_trigger is not None:
@@ -201,6 +203,8 @@ class RecordVideo(
             name_prefix: Of the files, followed by `-episode-N.mp4` or `-step-N.mp4`.
 
         Raises:
+            ArgumentTypeError: if `video_length` is no integer.
+            InvalidArgument: if it is negative.
             FailedCheck: (also an `AssertionError`) if both triggers are given.
         """
         RecordConstructorArgs.__init__(

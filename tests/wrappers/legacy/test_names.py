@@ -207,3 +207,42 @@ def test_signatures_are_those_of_today(name: str) -> None:
         inspect.signature(getattr(package.wrappers, name)) for package in (gymcore, gymnasium)
     )
     assert list(ours.parameters) == list(theirs.parameters)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "problem", "words"),
+    [
+        ("FrameStack", (2.5,), TypeError, "num_stack: expected an integer, got 2.5"),
+        ("FrameStack", (0,), ValueError, "num_stack: expected at least 1, got 0"),
+        ("RecordEpisodeStatistics", ("a",), TypeError, "deque_size: expected an integer"),
+        ("RecordEpisodeStatistics", (-1,), ValueError, "deque_size: expected at least 0"),
+        ("RescaleAction", ("a", 1), TypeError, "min_action: expected numbers, got 'a'"),
+        ("RescaleAction", (0, None), TypeError, "max_action: expected numbers, got None"),
+        ("RecordVideo", ("v", None, None, 1.5), TypeError, "video_length: expected an integer"),
+        ("ResizeObservation", (None,), AssertionError, "shape: expected two positive sizes"),
+        ("ResizeObservation", ((2.5, 3),), AssertionError, "shape: expected two positive sizes"),
+    ],
+)
+def test_wrong_arguments(
+    name: str, arguments: Any, problem: Any, words: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make = Colours if name == "ResizeObservation" else Scripted
+    with pytest.raises(problem, match=words) as caught:
+        getattr(legacy, name)(make(), *arguments)
+    assert isinstance(caught.value, gymcore.error.Error)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", sorted(set(SIGNATURES) - {"EnvCompatibility", "LazyFrames"}))
+def test_no_environment(name: str, tmp_path: Path) -> None:
+    least = {
+        "FrameStack": (2,),
+        "RecordVideo": (str(tmp_path),),
+        "RescaleAction": (0, 1),
+        "ResizeObservation": (4,),
+        "TransformObservation": (abs,),
+        "TransformReward": (abs,),
+    }
+    with pytest.raises(TypeError, match=r"[Ee]xpected.* got <class 'str'>"):
+        getattr(legacy, name)("CartPole-v1", *least.get(name, ()))

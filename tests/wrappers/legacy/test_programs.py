@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,6 @@ def test_dqn_on_pictures() -> None:
         obs = next_obs
     batch = np.stack([np.asarray(item[0]) for item in memory])
     assert batch.shape == (30, 4, 84, 84) and batch.dtype == np.uint8
-    for (_, _, _, after, ended), (before, *_) in zip(memory, memory[1:], strict=False):
+    for (_, _, _, after, ended), (before, *_) in itertools.pairwise(memory):
         assert ended or after is before
     env.close()
