@@ -85,16 +85,35 @@ def join_infos(parts: list[tuple[dict[str, Any], Rows, Rows]], num_rows: int) ->
     for infos, source, target in sorted(parts, key=lambda part: int(part[2][0])):
         legacy = legacy or isinstance(infos, LegacyInfos)
         _join(joined, plain_infos(infos), source, target, num_rows)
+    if len(parts) > 1:
+        joined = _ordered(joined)
     if legacy and "final_obs" in joined:
         return with_legacy_names(joined)
     return joined
+
+
+def _ordered(joined: dict[str, Any]) -> dict[str, Any]:
+    """Return the same entries in the order in which rows, one after another, bring them along."""
+    keys = [key for key in joined if not (str(key).startswith("_") and key[1:] in joined)]
+
+    def first_row(key: str) -> int:
+        mask = joined.get(f"_{key}")
+        return -1 if mask is None else int(mask.argmax())
+
+    ordered = {}
+    for key in sorted(keys, key=first_row):
+        value = joined[key]
+        ordered[key] = _ordered(value) if type(value) is dict else value
+        if f"_{key}" in joined:
+            ordered[f"_{key}"] = joined[f"_{key}"]
+    return ordered
 
 
 def _join(
     joined: dict[str, Any], infos: dict[str, Any], source: Rows, target: Rows, num_rows: int
 ) -> None:
     for key, column in infos.items():
-        if isinstance(key, str) and key.startswith("_") and key[1:] in infos:
+        if str(key).startswith("_") and key[1:] in infos:
             continue  # the mask of another entry
         mask = infos.get(f"_{key}")
         rows, places = source, target

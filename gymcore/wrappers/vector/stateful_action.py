@@ -87,7 +87,7 @@ class StickyAction(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordCo
         >>> _ = envs.reset(seed=123)
         >>> _ = [envs.step([action] * 3) for action in (1, 0, 0)]
         >>> envs.last_action
-        array([1, 1, 1])
+        array([1, 0, 1])
     """
 
     def __init__(
