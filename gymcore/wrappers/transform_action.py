@@ -238,7 +238,7 @@ class DiscretizeAction(TransformAction[ObsType, Any, npt.NDArray[Any]]):
                 f"bins: {total} combinations are too many for a Discrete space; "
                 "use multidiscrete=True"
             )
-        self.bins = np.array(counts)
+        self.bins = np.array(counts, np.int64)
         self.bin_centers = [
             _centers(low, high, n) for low, high, n in zip(self.low, self.high, counts, strict=True)
         ]

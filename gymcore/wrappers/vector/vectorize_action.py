@@ -169,21 +169,22 @@ class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
 
         Args:
             env: The vector environment.
-            wrapper: A class derived from `gymcore.wrappers.TransformAction`.
+            wrapper: A class derived from `gymcore.wrappers.TransformAction`, or a function that
+                makes one from an environment.
             **kwargs: Its arguments, but for the environment.
 
         Raises:
             ArgumentTypeError: if `env` is no `VectorEnv`, or `wrapper` no such class.
         """
-        if not (
-            isinstance(wrapper, type) and issubclass(wrapper, transform_action.TransformAction)
-        ):
-            raise ArgumentTypeError(
-                f"Expected wrapper to be a class derived from TransformAction, got {wrapper!r}"
-            )
+        base = transform_action.TransformAction
+        problem = f"Expected wrapper to be a class derived from TransformAction, got {wrapper!r}"
+        if not callable(wrapper) or (isinstance(wrapper, type) and not issubclass(wrapper, base)):
+            raise ArgumentTypeError(problem)
         RecordConstructorArgs.__init__(self, wrapper=wrapper, **kwargs)
         _LaneActions.__init__(self, env)
         self.wrapper = wrapper(_Lane(env), **kwargs)
+        if not isinstance(self.wrapper, base):
+            raise ArgumentTypeError(problem)
         self.single_action_space = self.wrapper.action_space
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._rows = _any_rows(self.wrapper)

@@ -84,7 +84,7 @@ class _StepRewards(VectorRewardWrapper[ObsType, ActType, ArrayType], RecordConst
     def _of_steps(self, rewards: Any, terminations: Any, truncations: Any, lanes: Any) -> Any:
         """Change the rewards of lanes that have made a step; those of array libraries all."""
         change: Any = self.rewards if lanes is None else functools.partial(self._some, lanes=lanes)
-        if not isinstance(rewards, np.ndarray):
+        if not all(isinstance(each, np.ndarray) for each in (rewards, terminations, truncations)):
             return change(rewards)
         if lanes is None:
             begun, _ = self._episodes.step(terminations, truncations)
@@ -173,21 +173,22 @@ class VectorizeTransformReward(_StepRewards[ObsType, ActType, npt.NDArray[Any]])
 
         Args:
             env: The vector environment.
-            wrapper: A class derived from `gymcore.wrappers.TransformReward`.
+            wrapper: A class derived from `gymcore.wrappers.TransformReward`, or a function that
+                makes one from an environment.
             **kwargs: Its arguments, but for the environment.
 
         Raises:
             ArgumentTypeError: if `env` is no `VectorEnv`, or `wrapper` no such class.
         """
-        if not (
-            isinstance(wrapper, type) and issubclass(wrapper, transform_reward.TransformReward)
-        ):
-            raise ArgumentTypeError(
-                f"Expected wrapper to be a class derived from TransformReward, got {wrapper!r}"
-            )
+        base = transform_reward.TransformReward
+        problem = f"Expected wrapper to be a class derived from TransformReward, got {wrapper!r}"
+        if not callable(wrapper) or (isinstance(wrapper, type) and not issubclass(wrapper, base)):
+            raise ArgumentTypeError(problem)
         RecordConstructorArgs.__init__(self, wrapper=wrapper, **kwargs)
         _StepRewards.__init__(self, env)
         self.wrapper = wrapper(Env(), **kwargs)
+        if not isinstance(self.wrapper, base):
+            raise ArgumentTypeError(problem)
 
     def rewards(self, rewards: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the changed rewards, a new array of the same dtype.

@@ -184,6 +184,13 @@ def test_the_bits_of_both_packages_batches() -> None:
                 assert_same(one.actions(actions), other.actions(actions.copy()))
 
 
+def test_a_function_may_make_the_wrapper() -> None:
+    envs = VectorizeTransformAction(make_batch(), lambda env: wrappers.RescaleAction(env, 0, 1))
+    assert_same(envs.actions(np.ones((3, 2), np.float32)), np.full((3, 2), 6, np.float32))
+    with pytest.raises(error.ArgumentTypeError, match="derived from TransformAction"):
+        VectorizeTransformAction(make_batch(), lambda env: env)
+
+
 def test_nothing_is_kept_between_calls() -> None:
     envs = ClipAction(make_batch())
     first = envs.actions(np.full((3, 2), 9, np.float32))

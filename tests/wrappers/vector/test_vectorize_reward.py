@@ -155,6 +155,25 @@ def test_mistakes(make: Any, kind: type, words: str) -> None:
     assert isinstance(raised.value, error.Error)
 
 
+def test_a_function_may_make_the_wrapper() -> None:
+    envs = VectorizeTransformReward(make_batch(), lambda env: wrappers.ClipReward(env, 0, 1))
+    assert_same(envs.rewards(np.array([-1.0, 0.5, 2])), np.array([0, 0.5, 1]))
+    with pytest.raises(error.ArgumentTypeError, match="derived from TransformReward"):
+        VectorizeTransformReward(make_batch(), lambda env: env)
+
+
+def test_flags_of_another_kind_are_left_alone() -> None:
+    class Listed(gymcore.vector.VectorWrapper):
+        def step(self, actions: Any) -> Any:
+            observations, rewards, terminated, truncated, infos = self.env.step(actions)
+            return observations, rewards, terminated.tolist(), truncated.tolist(), infos
+
+    envs = TransformReward(Listed(make_batch()), lambda rewards: 0 * rewards + 7)
+    envs.reset(seed=0)
+    for _ in range(9):
+        assert envs.step(np.zeros(3, np.int64))[1].tolist() == [7, 7, 7]
+
+
 def test_arguments_are_recorded() -> None:
     assert ClipReward(make_batch(), 0)._saved_kwargs == {"min_reward": 0, "max_reward": None}
     envs = SyncVectorEnv([make_walk_env()])
