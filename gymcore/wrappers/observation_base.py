@@ -95,6 +95,11 @@ class TransformObservation(
         return make(num_envs)
 
 
+def of_any_size(func: BatchFunction, num_envs: int) -> BatchFunction:
+    """Return `func`, which takes batches of any number of lanes: for `_whole_batches`."""
+    return func
+
+
 def observed(env: Env[Any, Any]) -> Space[Any]:
     """Return the observation space, or raise if `env` is no environment.
 

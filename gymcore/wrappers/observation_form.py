@@ -14,10 +14,12 @@ from gymcore.core import ActType, Env, ObsType, WrapperObsType
 from gymcore.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.observation_base import (
+    BatchFunction,
     TransformObservation,
     checked_box,
     is_integer,
     observed,
+    of_any_size,
 )
 from gymcore.wrappers.utils import rescale_box
 
@@ -60,12 +62,16 @@ class ReshapeObservation(TransformObservation[WrapperObsType, ActType, ObsType])
         box: Any = Box(space.low.reshape(shape), space.high.reshape(shape), shape, space.dtype)
         RecordConstructorArgs.__init__(self, shape=shape)
         TransformObservation.__init__(self, env, func, box)
-        self._whole_batches = func, lambda num_envs: functools.partial(_reshape, (num_envs, *shape))
+        self._whole_batches = func, functools.partial(_batch_reshaper, shape)
         self.shape = shape
 
 
 def _reshape(shape: tuple[int, ...], observation: Any) -> Any:
     return np.reshape(observation, shape)
+
+
+def _batch_reshaper(shape: tuple[int, ...], num_envs: int) -> BatchFunction:
+    return functools.partial(_reshape, (num_envs, *shape))
 
 
 def _check_new_shape(shape: Any, old: tuple[int, ...]) -> None:
@@ -133,7 +139,7 @@ class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType])
         box, func, _ = rescale_box(space, min_obs, max_obs)
         RecordConstructorArgs.__init__(self, min_obs=min_obs, max_obs=max_obs)
         TransformObservation.__init__(self, env, func, box)
-        self._whole_batches = func, lambda num_envs: func
+        self._whole_batches = func, functools.partial(of_any_size, func)
         self.min_obs = min_obs
         self.max_obs = max_obs
 
@@ -169,7 +175,10 @@ class DtypeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         func = functools.partial(_convert, kind)
         RecordConstructorArgs.__init__(self, dtype=dtype)
         TransformObservation.__init__(self, env, func, space)
-        self._whole_batches = func, lambda num_envs: functools.partial(_convert_batch, kind)
+        self._whole_batches = (
+            func,
+            functools.partial(of_any_size, functools.partial(_convert_batch, kind)),
+        )
         self.dtype = dtype
 
 

@@ -19,6 +19,7 @@ from gymcore.wrappers.observation_base import (
     checked_box,
     is_integer,
     observed,
+    of_any_size,
 )
 from gymcore_ext import greys
 
@@ -70,7 +71,7 @@ class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType
         box: Any = Box(0, 255, shape, np.uint8)
         RecordConstructorArgs.__init__(self, keep_dim=keep_dim)
         TransformObservation.__init__(self, env, func, box)
-        self._whole_batches = func, lambda num_envs: func
+        self._whole_batches = func, functools.partial(of_any_size, func)
         self.keep_dim = keep_dim
 
 

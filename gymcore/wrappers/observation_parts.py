@@ -26,7 +26,12 @@ from gymcore.spaces import (
     flatten_space,
 )
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers.observation_base import BatchFunction, TransformObservation, observed
+from gymcore.wrappers.observation_base import (
+    BatchFunction,
+    TransformObservation,
+    observed,
+    of_any_size,
+)
 
 __all__ = ["FilterObservation", "FlattenObservation"]
 
@@ -86,7 +91,7 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         pick_batch = pick
         if isinstance(kept, Dict):  # batches have the order of their space
             pick_batch = functools.partial(_pick_keys, tuple(kept.spaces))
-        self._whole_batches = pick, lambda num_envs: pick_batch
+        self._whole_batches = pick, functools.partial(of_any_size, pick_batch)
         self.filter_keys = filter_keys
 
 

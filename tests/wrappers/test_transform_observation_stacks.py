@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import gymnasium
 import numpy as np
 import pytest
@@ -109,6 +112,19 @@ def test_nested_observations_pass_a_stack_as_in_gymnasium(kind):
         return wrap(package, env)
 
     check_side_by_side(wrap_with_space, steps=30, render_mode="rgb_array")
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_copies_go_on_alike(copied):
+    env = gym.make("MountainCar-v0", max_episode_steps=4)
+    env = w.DtypeObservation(w.ReshapeObservation(env, (1, 2)), "float64")
+    env = w.DiscretizeObservation(w.FlattenObservation(env), 7, multidiscrete=True)
+    env.reset(seed=3)
+    again = copied(env)
+    for action in (0, 2, 2, 1):
+        assert_same(again.step(action), env.step(action))
+    assert again._batch_function(2) is not None
+    assert again.env._batch_function(2) is not None
 
 
 def test_a_size_is_a_tuple_again_after_json(registries):

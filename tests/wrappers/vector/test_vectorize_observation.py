@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import functools
+import inspect
 
+import gymnasium
 import numpy as np
 import pytest
 
 import gymcore as gym
 from gymcore import error, wrappers
-from gymcore.vector import AutoresetMode, SyncVectorEnv
-from gymcore.wrappers import vector
+from gymcore.vector import SyncVectorEnv
+from gymcore.wrappers import transform_observation, vector
 from gymcore.wrappers.observation_parts import batch_flattener
-from gymcore.wrappers.vector import AddRenderObservation
+from gymcore.wrappers.vector import vectorize_observation
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
 from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane
 from tests.wrappers.side_by_side import check_vectors_side_by_side
@@ -141,19 +143,6 @@ def test_transform_lane_by_lane(mode):
             envs, lambda o: o.astype(np.float64) * 2, single_observation_space=space
         ),
         lambda env: wrappers.TransformObservation(env, lambda o: o.astype(np.float64) * 2, space),
-        mode=mode,
-        steps=20,
-    )
-
-
-@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED])
-@pytest.mark.parametrize("kind", ["box", "discrete", "dict", "tuple", "text"])
-@pytest.mark.parametrize("render_only", [False, True])
-def test_add_render_lane_by_lane(render_only, kind, mode):
-    check_lane_by_lane(
-        lambda envs: AddRenderObservation(envs, render_only, obs_key="o"),
-        lambda env: wrappers.AddRenderObservation(env, render_only, obs_key="o"),
-        functools.partial(WalkEnv, kind, render_mode="rgb_array"),
         mode=mode,
         steps=20,
     )
@@ -379,6 +368,8 @@ def test_discretize_reverts_batches():
             "takes 3 positional",
         ),
         ("FilterObservation", (["z"],), "dict", ValueError, "Missing keys"),
+        ("FilterObservation", (None,), "dict", TypeError, "to be a Sequence"),
+        ("ResizeObservation", (84,), "image", TypeError, "shape to be a tuple"),
         ("GrayscaleObservation", (), "image", ValueError, "3 channels"),
         ("ReshapeObservation", ((5,),), "box", ValueError, "product of the new shape"),
         ("RescaleObservation", (1, 0), "box", ValueError, "less than or equal"),
@@ -390,6 +381,19 @@ def test_discretize_reverts_batches():
 def test_bad_arguments(name, args, kind, error_type, message):
     with pytest.raises(error_type, match=message):
         getattr(vector, name)(make(kind), *args)
+
+
+def test_signatures_are_those_of_gymnasium():
+    ours_alone = {"AddRenderObservation", "DiscretizeObservation"}
+    names = [name for name in vectorize_observation.__all__ if name not in ours_alone]
+    pairs = [(vector, gymnasium.wrappers.vector, name) for name in names]
+    pairs += [(wrappers, gymnasium.wrappers, name) for name in transform_observation.__all__]
+    for ours, theirs, name in pairs:
+        signatures = [inspect.signature(getattr(package, name)) for package in (ours, theirs)]
+        ours_too, theirs_too = (
+            [(p.name, p.default, p.kind) for p in one.parameters.values()] for one in signatures
+        )
+        assert ours_too == theirs_too, name
 
 
 def test_wrappers_that_cannot_be_applied_to_lanes():
@@ -415,61 +419,6 @@ def test_wrappers_that_cannot_be_applied_to_lanes():
 def test_no_vector_environment(name, args):
     with pytest.raises(error.ArgumentTypeError, match=r"Expected env to be a `gymcore.vector"):
         getattr(vector, name)(WalkEnv(), *args)
-
-
-def test_add_render_refuses_same_step():
-    with pytest.raises(error.FailedCheck, match=r"expected autoreset_mode to be NEXT_STEP or DIS"):
-        AddRenderObservation(make(mode="SameStep", render_mode="rgb_array"))
-
-
-def test_add_render_in_same_step_as_its_message_says():
-    envs = gym.make_vec(
-        "CartPole-v1",
-        num_envs=1,
-        vectorization_mode="sync",
-        vector_kwargs={"autoreset_mode": "SameStep"},
-        wrappers=[wrappers.AddRenderObservation],
-        max_episode_steps=2,
-        render_mode="rgb_array",
-    )
-    envs.reset(seed=1)
-    envs.step([1])
-    first, *_, infos = envs.step([1])
-    assert infos["final_obs"][0].shape == first[0].shape
-    assert (infos["final_obs"][0] != first[0]).any()
-    envs.close()
-
-
-def test_add_render_of_native_environments():
-    envs = gym.make_vec("CartPole-v1", num_envs=2, render_mode="rgb_array")
-    envs = AddRenderObservation(envs, render_only=False)
-    observations, _ = envs.reset(seed=1)
-    assert observations in envs.observation_space
-    assert (observations["pixels"] == np.stack(envs.render())).all()
-    envs.close()
-
-
-def test_add_render_checks_frames():
-    class Growing(WalkEnv):
-        made = 0
-
-        def __init__(self):
-            super().__init__(render_mode="rgb_array")
-            Growing.made += 1
-            self.size = Growing.made
-
-        def render(self):
-            return np.zeros((self.size, 2, 3), np.uint8)
-
-    with pytest.raises(error.FailedCheck, match="frames of one shape and dtype"):
-        AddRenderObservation(SyncVectorEnv([Growing, Growing]))
-
-    class Words(WalkEnv):
-        def render(self):
-            return "words"
-
-    with pytest.raises(error.FailedTypeCheck, match="a numpy array for each lane"):
-        AddRenderObservation(SyncVectorEnv([lambda: Words(render_mode="ansi")]))
 
 
 def test_arguments_are_recorded():
