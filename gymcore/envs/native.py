@@ -306,6 +306,8 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
             title = self.spec.id if self.spec is not None else type(self).__name__
             fps = self.metadata["render_fps"]
             self._renderer = Renderer(type(self).draw(), self.picture_size, fps, render_mode, title)
+        elif self._renderer.render_mode != render_mode:
+            self._renderer.render_mode = render_mode
         return self._renderer.render(state, **self.scene())
 
     def close(self) -> None:

@@ -58,10 +58,7 @@ class Renderer:
             gymcore.error.UnsupportedMode: `render_mode` is another one.
             gymcore.error.InvalidArgument: `size` or `fps` is not positive.
         """
-        if render_mode not in RENDER_MODES:
-            raise error.UnsupportedMode(
-                f"render_mode: expected one of {', '.join(RENDER_MODES)}, got {render_mode!r}"
-            )
+        self.render_mode = render_mode
         width, height = size
         if width <= 0 or height <= 0:
             raise error.InvalidArgument(
@@ -71,12 +68,28 @@ class Renderer:
             raise error.InvalidArgument(f"fps: expected a positive number, got {fps}")
         self.size = (int(width), int(height))
         self.fps = fps
-        self.render_mode = render_mode
         self.metadata_id = metadata_id
         self._draw = draw
         self._window: Window | None = None
         self._surface: pygame.Surface | None = None
         self._clock: pygame.time.Clock | None = None
+
+    @property
+    def render_mode(self) -> str:
+        """What `render` does. It may be changed between pictures, as `gymcore.compat` does.
+
+        Raises:
+            gymcore.error.UnsupportedMode: it is set to something else.
+        """
+        return self._render_mode
+
+    @render_mode.setter
+    def render_mode(self, mode: str) -> None:
+        if mode not in RENDER_MODES:
+            raise error.UnsupportedMode(
+                f"render_mode: expected one of {', '.join(RENDER_MODES)}, got {mode!r}"
+            )
+        self._render_mode = mode
 
     def render(self, *args: Any, **context: Any) -> NDArray[np.uint8] | None:
         """Draw one picture, and return it or show it.

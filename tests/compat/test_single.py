@@ -139,6 +139,18 @@ def test_rendering_in_any_mode() -> None:
     env.close()
 
 
+def test_a_window_and_pictures_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pygame", reason="pygame is not installed")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    env = to_done_api(gymcore.make("CartPole-v1"))
+    env.reset()
+    for _ in range(2):
+        assert env.render() is None  # mode="human"
+        assert env.render(mode="rgb_array").shape == (400, 600, 3)
+        env.step(0)
+    env.close()
+
+
 def test_there_and_back() -> None:
     env = gymcore.make("CartPole-v1")
     assert from_done_api(to_done_api(env)) is env
