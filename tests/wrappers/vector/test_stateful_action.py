@@ -21,7 +21,7 @@ Walk = make_walk_env(gym)
 
 
 @modes
-@pytest.mark.parametrize("kind", ["box", "discrete", "dict", "tuple", "text", "graph"])
+@pytest.mark.parametrize("kind", ["box", "discrete", "dict", "text"])
 def test_repeat(kind: str, mode: AutoresetMode) -> None:
     check_lane_by_lane(
         lambda envs: RepeatAction(envs, 3),
@@ -33,7 +33,7 @@ def test_repeat(kind: str, mode: AutoresetMode) -> None:
 
 
 @modes
-@pytest.mark.parametrize("action_kind", ["box", "dict", "text", "multi_discrete"])
+@pytest.mark.parametrize("action_kind", ["box", "dict"])
 @pytest.mark.parametrize("num_repeats", [5])
 def test_repeat_other_actions(num_repeats: int, action_kind: str, mode: AutoresetMode) -> None:
     check_lane_by_lane(
@@ -51,18 +51,21 @@ def test_repeat_of_repeats(mode: AutoresetMode) -> None:
         lambda envs: RepeatAction(RepeatAction(envs, 2), 2),
         lambda env: gym.wrappers.RepeatAction(gym.wrappers.RepeatAction(env, 2), 2),
         mode=mode,
+        steps=30,
     )
 
 
 @modes
-@pytest.mark.parametrize("action_kind", ["discrete", "box", "dict", "text"])
-@pytest.mark.parametrize("duration", [1, (2, 4)])
-def test_sticky(duration: Any, action_kind: str, mode: AutoresetMode) -> None:
+@pytest.mark.parametrize(
+    ("action_kind", "duration"), [("discrete", 1), ("dict", (2, 4)), ("text", 2)]
+)
+def test_sticky(action_kind: str, duration: Any, mode: AutoresetMode) -> None:
     check_lane_by_lane(
         lambda envs: StickyAction(envs, 0.4, duration),
         lambda env: gym.wrappers.StickyAction(env, 0.4, duration),
         lambda: Walk("box", action_kind),
         mode=mode,
+        steps=40,
     )
 
 
@@ -72,6 +75,7 @@ def test_sticky_within_repeats(mode: AutoresetMode) -> None:
         lambda envs: RepeatAction(StickyAction(envs, 0.5, 2), 3),
         lambda env: gym.wrappers.RepeatAction(gym.wrappers.StickyAction(env, 0.5, 2), 3),
         mode=mode,
+        steps=30,
     )
 
 

@@ -26,6 +26,7 @@ def test_equals_single_lanes(limit: int, mode: AutoresetMode) -> None:
         lambda envs: TimeLimit(envs, limit),
         lambda env: gym.wrappers.TimeLimit(env, limit),
         mode=mode,
+        steps=40,
     )
 
 
@@ -49,7 +50,7 @@ def test_with_repeats(inside: bool, mode: AutoresetMode) -> None:
             return lambda env: w.RepeatAction(w.TimeLimit(env, 4), 3)
         return lambda env: w.TimeLimit(w.RepeatAction(env, 3), 2)
 
-    check_lane_by_lane(wrapped(gym.wrappers.vector), wrapped(gym.wrappers), mode=mode)
+    check_lane_by_lane(wrapped(gym.wrappers.vector), wrapped(gym.wrappers), mode=mode, steps=30)
 
 
 @modes
