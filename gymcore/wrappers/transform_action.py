@@ -303,10 +303,12 @@ class DiscretizeAction(TransformAction[ObsType, Any, npt.NDArray[Any]]):
         if self.multidiscrete:
             return self._pick(np.moveaxis(actions, -1, 0).astype(np.int64, copy=False))
         try:
-            if actions.dtype.kind in "iub" and not np.count_nonzero(actions < 0):
-                if self._table is not None:
-                    return self._table.take(actions, axis=0)
-                return self._pick(np.unravel_index(actions, tuple(self.bins)))
+            if actions.dtype.kind in "iub":
+                numbers = actions.astype(np.int64, copy=False)
+                if not np.count_nonzero(numbers < 0):
+                    if self._table is not None:
+                        return self._table.take(numbers, axis=0)
+                    return self._pick(np.unravel_index(numbers, tuple(self.bins)))
         except (IndexError, ValueError):
             pass  # Too large.
         raise InvalidAction(f"Expected actions in {self.action_space}, got {actions}")

@@ -105,6 +105,9 @@ class _StepRewards(VectorRewardWrapper[ObsType, ActType, ArrayType], RecordConst
 class TransformReward(_StepRewards[ObsType, ActType, ArrayType]):
     """Apply a function to the batches of rewards.
 
+    What it says of lanes that begin their next episode in a NEXT_STEP step is dropped: they have
+    made no step, and their reward stays 0.
+
     Attributes:
         func: The function.
 

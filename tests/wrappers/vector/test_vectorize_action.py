@@ -202,6 +202,20 @@ def test_bins_of_a_batch() -> None:
     envs = DiscretizeAction(make_batch(), (3, 4))
     actions = np.array([0, 7, 11])
     assert_same(envs.revert_actions(envs.actions(actions)), actions)
+    for dtype in (np.int32, np.uint8, np.uint64):
+        assert_same(envs.actions(actions.astype(dtype)), envs.actions(actions))
+    with pytest.raises(error.InvalidAction):
+        envs.actions(np.array([0, 1, 2**64 - 1], np.uint64))
+    envs = DiscretizeAction(make_batch(), 70)
+    with pytest.raises(error.InvalidAction):
+        envs.actions(np.array([0, 1, 70**2]))
+    envs = DiscretizeAction(make_batch(), 2000)
+    assert envs.wrapper._table is None
+    with pytest.raises(error.InvalidAction):
+        envs.actions(np.array([0, 1, 2000**2]))
+    assert_same(
+        envs.revert_actions(envs.actions(np.array([0, 9, 1234567]))), np.array([0, 9, 1234567])
+    )
     envs = DiscretizeAction(make_batch(), (3, 4), multidiscrete=True)
     actions = np.array([[0, 3], [2, 2], [1, 1]])
     assert_same(envs.revert_actions(envs.actions(actions)), actions)
