@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import importlib
 import numbers
-from collections.abc import Iterable, Mapping
-from functools import singledispatch
+import sys
+from collections.abc import Hashable, Iterable, Mapping
+from functools import cache, singledispatch
 from types import ModuleType, NoneType
-from typing import Any, SupportsFloat
+from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
 
@@ -80,16 +81,25 @@ def module_namespace(xp: ModuleType | str) -> ModuleType:
     raise error.InvalidArgument(f"Module {xp} is not an Array API compatible module.")
 
 
-def _is_module(xp: ModuleType, name: str) -> bool:
-    """Whether a namespace is that of a library, also through `array_api_compat`."""
-    parts = xp.__name__.split(".")
-    return parts[0] == name or (parts[0] == "array_api_compat" and parts[1:2] == [name])
+class _Library(NamedTuple):
+    """A namespace, and which one it is: "numpy", "torch", "jax" or the name of another."""
+
+    namespace: ModuleType
+    name: str
 
 
-def _is_torch_tensor(value: Any) -> bool:
-    return any(
-        cls.__module__ == "torch" and cls.__name__ == "Tensor" for cls in type(value).__mro__
-    )
+@cache
+def _library(xp: ModuleType | str) -> _Library:
+    """Return what is known of a library, also through `array_api_compat`."""
+    namespace = module_namespace(xp)
+    parts = namespace.__name__.split(".")
+    return _Library(namespace, parts[parts[0] == "array_api_compat" and len(parts) > 1])
+
+
+@cache
+def _is_torch_type(cls: Hashable) -> bool:
+    layers = getattr(cls, "__mro__", ())
+    return any(one.__module__ == "torch" and one.__name__ == "Tensor" for one in layers)
 
 
 def _is_array(value: Any) -> bool:
@@ -134,29 +144,38 @@ def array_conversion(value: Any, xp: ModuleType, device: Any = None) -> Any:
 
 
 def _array_api_array_conversion(value: Any, xp: ModuleType, device: Any = None) -> Any:
-    xp = module_namespace(xp)
+    namespace, name = _library(xp)
     if isinstance(value, np.ndarray):
-        if value.dtype.kind not in "biufc":
-            return _objects(value, xp, device)
-        if _is_module(xp, "numpy"):
-            return value
-        if _is_module(xp, "torch"):
-            return _on_torch_device(_numpy_to_torch(value), device)
-        return _through_dlpack(_exportable(value), xp, device)
-    if _is_torch_tensor(value):
-        if _is_module(xp, "torch"):
-            return _on_torch_device(value, device)
-        if _is_module(xp, "numpy"):
+        return _numpy_array_conversion(value, xp, device)
+    if _is_torch_type(type(value)):  # type: ignore[arg-type]
+        if name == "torch":
+            return value if device is None else value.to(device)
+        if name == "numpy":
             return _torch_to_numpy(value)
         value = value.detach().contiguous()
-    elif _is_module(xp, "numpy"):
+    elif name == "numpy":
         try:
             return np.from_dlpack(value)
         except (BufferError, RuntimeError, TypeError, ValueError):  # on a GPU, or an odd dtype
             return np.asarray(value)
-    elif _is_module(xp, "torch"):
-        return _on_torch_device(importlib.import_module("torch").from_dlpack(value), device)
-    return _through_dlpack(value, xp, device)
+    elif name == "torch":
+        tensor = importlib.import_module("torch").from_dlpack(value)
+        return tensor if device is None else tensor.to(device)
+    return _through_dlpack(value, namespace, name, device)
+
+
+@array_conversion.register(np.ndarray)
+def _numpy_array_conversion(value: np.ndarray[Any, Any], xp: ModuleType, device: Any = None) -> Any:
+    namespace, name = _library(xp)
+    if name == "torch":
+        tensor = _numpy_to_torch(value)
+        if tensor is not None:
+            return tensor if device is None else tensor.to(device)
+    if value.dtype.kind not in "biufc":
+        return _objects(value, xp, device)
+    if name == "numpy":
+        return value
+    return _through_dlpack(_exportable(value), namespace, name, device)
 
 
 def _exportable(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -169,24 +188,30 @@ def _exportable(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _numpy_to_torch(value: np.ndarray[Any, Any]) -> Any:
-    torch = importlib.import_module("torch")
-    value = _exportable(value)
-    return torch.from_numpy(value if value.flags.writeable else value.copy())
+    """Return a tensor, or None for an array of texts or objects."""
+    from_numpy = sys.modules["torch"].from_numpy
+    if value.flags.writeable:
+        try:
+            return from_numpy(value)
+        except (TypeError, ValueError):  # negative strides, the other byte order, no numbers
+            pass
+    if value.dtype.kind not in "biufc":
+        return None
+    return from_numpy(np.array(value, value.dtype.newbyteorder("=")))
 
 
 def _torch_to_numpy(value: Any) -> np.ndarray[Any, Any]:
-    value = value.detach().cpu().resolve_conj().resolve_neg()
+    try:
+        return value.numpy()
+    except (RuntimeError, TypeError):  # elsewhere, with a gradient, lazily conjugated, or bfloat16
+        value = value.detach().cpu().resolve_conj().resolve_neg()
     try:
         return value.numpy()
     except TypeError:  # a type that NumPy lacks
         return value.float().numpy()
 
 
-def _on_torch_device(value: Any, device: Any) -> Any:
-    return value if device is None else value.to(device)
-
-
-def _through_dlpack(value: Any, xp: ModuleType, device: Any) -> Any:
+def _through_dlpack(value: Any, xp: ModuleType, name: str, device: Any) -> Any:
     try:
         array = xp.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError, AttributeError):
@@ -194,7 +219,7 @@ def _through_dlpack(value: Any, xp: ModuleType, device: Any) -> Any:
         array = xp.asarray(np.array(value, copy=True) if isinstance(value, np.ndarray) else value)
     if device is None:
         return array
-    if _is_module(xp, "jax"):
+    if name == "jax":
         return importlib.import_module("jax").device_put(array, device)
     return array.to_device(device) if hasattr(array, "to_device") else array
 
@@ -215,11 +240,11 @@ def _number_array_conversion(value: Any, xp: ModuleType, device: Any = None) -> 
     if isinstance(value, np.generic):
         if value.dtype.kind not in "biufc":
             return value
-        return _array_api_array_conversion(np.array(value), xp, device)
-    xp = module_namespace(xp)
-    if device is None or _is_module(xp, "numpy"):
-        return xp.asarray(value)
-    return xp.asarray(value, device=device)
+        return _numpy_array_conversion(np.array(value), xp, device)
+    namespace, name = _library(xp)
+    if device is None or name == "numpy":
+        return namespace.asarray(value)
+    return namespace.asarray(value, device=device)
 
 
 @array_conversion.register(Mapping)
@@ -261,7 +286,7 @@ def convert_known(data: Mapping[str, Any], xp: ModuleType, device: Any = None) -
     Returns:
         A new dict.
     """
-    converted = {}
+    converted: dict[str, Any] = {}
     for key, value in data.items():
         if type(value) is dict:
             converted[key] = convert_known(value, xp, device)
@@ -295,10 +320,15 @@ class ConvertsArrays:
 
     def _inwards(self, value: Any) -> Any:
         """Convert actions for the environment."""
+        is_tensor = _is_torch_type(type(value))  # type: ignore[arg-type]
+        if is_tensor and _library(self._env_xp).name == "numpy":
+            return _torch_to_numpy(value)
         return array_conversion(value, self._env_xp, self._env_device)
 
     def _outwards(self, value: Any) -> Any:
         """Convert what the environment returned."""
+        if type(value) is np.ndarray:  # without a search for what is registered: 1 us less
+            return _numpy_array_conversion(value, self._target_xp, self._target_device)
         return array_conversion(value, self._target_xp, self._target_device)
 
     def _options(self, options: dict[str, Any] | None) -> dict[str, Any] | None:
