@@ -6,7 +6,7 @@ from typing import Any
 
 from gymcore import error
 from gymcore.core import Env
-from gymcore.utils.env_checker import data_equivalence
+from gymcore.utils.equivalence import data_equivalence
 
 __all__ = ["check_environments_match"]
 
@@ -33,7 +33,7 @@ def check_environments_match(
     """Check that two environments return the same for the same random actions.
 
     Both are reset with the seed, also after the end of an episode. Data is compared as
-    `gymcore.utils.env_checker.data_equivalence` does.
+    `data_equivalence` does.
 
     Args:
         env_a: One environment; its action space is seeded and sampled.

@@ -13,6 +13,8 @@ import numpy as np
 
 from gymcore import error, logger
 from gymcore.utils.space_checks import (
+    _check_box_action_space,  # noqa: F401 - programs import these two from here
+    _check_box_observation_space,  # noqa: F401
     check_action_space,
     check_obs,
     check_observation_space,
