@@ -176,6 +176,60 @@ def test_nested_observations_go_through_a_stack(kind, mode):
     )
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("name", "args", "kwargs"), CASES[::3], ids=IDS[::3])
+def test_some_lanes_step_while_others_rest(name, args, kwargs, mode):
+    """An action is repeated in lanes whose episode goes on: `step_lanes` of what is inside."""
+    if name == "ResizeObservation":
+        pytest.importorskip("cv2")
+    single = wrap_single(name, *args)
+    check_lane_by_lane(
+        lambda envs: vector.RepeatAction(getattr(vector, name)(envs, *args), 3),
+        lambda env: wrappers.RepeatAction(single(env), 3),
+        functools.partial(make_lane, **kwargs),
+        mode=mode,
+        steps=20,
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("inner", ["function", "lane by lane"])
+def test_some_lanes_step_through_functions(inner, mode):
+    def wrap(envs):
+        if inner == "function":
+            return vector.TransformObservation(envs, np.negative)
+        return vector.VectorizeTransformObservation(
+            envs, wrappers.TransformObservation, func=np.negative, observation_space=None
+        )
+
+    check_lane_by_lane(
+        lambda envs: vector.RepeatAction(wrap(envs), 3),
+        lambda env: wrappers.RepeatAction(wrappers.TransformObservation(env, np.negative, None), 3),
+        mode=mode,
+        steps=20,
+    )
+
+
+@pytest.mark.parametrize("ids", [[2, 0], np.array([True, False, True]), [1]])
+def test_rows_of_step_lanes(ids):
+    envs, plain = vector.FlattenObservation(make("dict", 3)), make("dict", 3)
+    envs.reset(seed=3)
+    plain.reset(seed=3)
+    actions = np.zeros(int(np.sum(ids)) if isinstance(ids, np.ndarray) else len(ids), np.int64)
+    observations, *_, infos = envs.step_lanes(actions, ids)
+    rows, *_, others = plain.step_lanes(actions, ids)
+    assert_same(infos, others)
+    space = plain.single_observation_space
+    expected = [
+        gym.spaces.flatten(space, row)
+        for row in gym.vector.utils.iterate(plain.observation_space, rows)
+    ]
+    assert observations.shape == (len(actions), gym.spaces.flatdim(space))
+    for row, one in zip(observations, expected, strict=True):
+        assert_same(row, one)
+    assert envs.reset(seed=1)[0].shape == (3, observations.shape[1])
+
+
 # --- native environments: dense last observations -------------------------------------------------
 
 
