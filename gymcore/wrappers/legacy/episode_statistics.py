@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
 from typing import Any, SupportsFloat
 
 import numpy as np
@@ -16,70 +15,49 @@ from gymcore.vector import VectorEnv
 from gymcore.wrappers import common
 from gymcore.wrappers.legacy.checks import checked_count
 from gymcore.wrappers.legacy.forwarding import Forwarding, LegacyVectorWrapper, VectorTwin
-from gymcore.wrappers.vector.lane_episodes import LaneEpisodes
+from gymcore.wrappers.vector import common as vector_common
 
 __all__ = ["RecordEpisodeStatistics"]
 
 Array = npt.NDArray[Any]
 
 
-class _VectorRecordEpisodeStatistics(LegacyVectorWrapper):
-    """`RecordEpisodeStatistics` of a batch."""
+class _VectorRecordEpisodeStatistics(
+    LegacyVectorWrapper, vector_common.RecordEpisodeStatistics[Any, Any]
+):
+    """`RecordEpisodeStatistics` of a batch: today's, with the numbers as Gym 0.26 gave them."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], deque_size: int | None = 100) -> None:
         if deque_size is not None:
             deque_size = checked_count("deque_size", deque_size, 0)
         RecordConstructorArgs.__init__(self, deque_size=deque_size)
-        LegacyVectorWrapper.__init__(self, env)
+        vector_common.RecordEpisodeStatistics.__init__(self, env, deque_size)
         self.is_vector_env = True
         self.t0 = time.perf_counter()
-        self.episode_count = 0
-        self.episode_returns: Array = np.zeros(env.num_envs, np.float32)
-        self.episode_lengths: Array = np.zeros(env.num_envs, np.int32)
-        self.return_queue: deque[np.float32] = deque(maxlen=deque_size)
-        self.length_queue: deque[np.int32] = deque(maxlen=deque_size)
-        self._episodes = LaneEpisodes(env)
-
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
-        """Reset the environments, and the statistics of those that were reset."""
-        result = self.env.reset(seed=seed, options=options)
-        self._begin(self._episodes.reset(options))
-        return result
 
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
         """Step the environments, and add the statistics of ended episodes to the infos."""
-        observations, rewards, terminations, truncations, infos = self.env.step(actions)
-        begun, ended = self._episodes.step(terminations, truncations)
-        if self._episodes.same_step or not begun.any():
-            self.episode_returns += rewards
-            self.episode_lengths += 1
-        else:  # lanes that this step only reset took no action
-            self._begin(begun)
-            self.episode_returns[~begun] += rewards[~begun]
-            self.episode_lengths[~begun] += 1
-        if ended.any():
-            lanes = np.flatnonzero(ended)
-            statistics = {key: np.zeros(len(ended)) for key in "rlt"}
-            statistics["r"][lanes] = self.episode_returns[lanes]
-            statistics["l"][lanes] = self.episode_lengths[lanes]
-            statistics["t"][lanes] = round(time.perf_counter() - self.t0, 6)
-            infos["episode"] = statistics
-            infos["_episode"] = ended.copy()
-            self.return_queue.extend(self.episode_returns[lanes])
-            self.length_queue.extend(self.episode_lengths[lanes])
-            self.episode_count += len(lanes)
-            self._begin(ended)
-        return observations, rewards, terminations, truncations, infos
+        result = super().step(actions)
+        infos = result[4]
+        if "_episode" in infos:
+            statistics, ended = infos["episode"], infos["_episode"]
+            since = round(time.perf_counter() - self.t0, 6)
+            infos["episode"] = {
+                "r": statistics["r"].astype(np.float32).astype(np.float64),
+                "l": statistics["l"].astype(np.float64),
+                "t": ended * since,
+            }
+        return result
 
-    def _begin(self, lanes: Array) -> None:
-        """Set the statistics of lanes to zero."""
-        self.episode_returns[lanes] = 0
-        self.episode_lengths[lanes] = 0
+    @property  # type: ignore[misc]
+    def episode_returns(self) -> Array:
+        """Returns of the current episodes so far, a copy [num_envs] float32."""
+        return self._counts.returns.astype(np.float32)
+
+    @property  # type: ignore[misc]
+    def episode_lengths(self) -> Array:
+        """Steps of the current episodes so far, a copy [num_envs] int32."""
+        return self._counts.lengths.astype(np.int32)
 
 
 class RecordEpisodeStatistics(VectorTwin, Forwarding, common.RecordEpisodeStatistics[Any, Any]):

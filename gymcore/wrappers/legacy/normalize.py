@@ -21,8 +21,10 @@ Array = npt.NDArray[Any]
 
 def _normalized(rms: RunningMeanStd, batch: Array, epsilon: float) -> Array:
     """Count a batch [n, ...] in, and return it with mean 0 and variance 1, float64."""
-    rms.update(batch)
-    result: Array = (batch - rms.mean) / np.sqrt(rms.var + epsilon)
+    result: Array = np.array(batch, np.float64)
+    rms.update(result)
+    result -= rms.mean
+    result /= np.sqrt(rms.var + epsilon)
     return result
 
 
@@ -40,7 +42,7 @@ class _Returns:
         self.returns = self.returns * self.gamma + rewards
         self.rms.update(self.returns)
         scaled: Array = rewards / np.sqrt(self.rms.var + self.epsilon)
-        self.returns[dones] = 0.0
+        np.putmask(self.returns, dones, 0.0)
         return scaled
 
 
