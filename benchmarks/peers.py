@@ -29,6 +29,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from bars import CARTPOLE, MILLION, Measured, bars, groups  # noqa: E402
 from chart import plot  # noqa: E402
 from engine_bars import LIBRARIES, NO_STEPS, engine_bars, engine_groups  # noqa: E402
+from wrapper_bars import LIBRARIES as WRAPPER_LIBRARIES  # noqa: E402
+from wrapper_bars import NO_STEPS as NO_WRAPPER_STEPS  # noqa: E402
+from wrapper_bars import wrapper_bars, wrapper_groups  # noqa: E402
 
 from gymcore.cli.common import count, rate, seconds, table  # noqa: E402
 from gymcore.cli.contenders import CONTENDERS  # noqa: E402
@@ -36,7 +39,7 @@ from gymcore.cli.machine import facts  # noqa: E402
 
 NOT_MEASURED = "not measured in this run"
 LIBRARY = {key: contender.module for key, contender in CONTENDERS.items()}
-LIBRARY |= {"gymnasium-make": "gymnasium", **LIBRARIES}
+LIBRARY |= {"gymnasium-make": "gymnasium", **LIBRARIES, **WRAPPER_LIBRARIES}
 
 
 class Worker:
@@ -189,7 +192,7 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
         rounds), `value` (number behind `measured`) and `met` (by the medians; None: unknown).
     """
     rows, best = [], measured.best()
-    for bar in [*bars(threads), *engine_bars(threads)]:
+    for bar in [*bars(threads), *engine_bars(threads), *wrapper_bars()]:
         row: dict[str, Any] = {"measure": bar.measure, "bar": bar.target}
         try:
             value = bar.value(measured)
@@ -213,7 +216,7 @@ def rates(measured: Measured) -> list[list[str]]:
         rows.append(
             [
                 f"{key} {env_id} n={num_envs}" + ("" if threads == "1" else f" {threads} threads"),
-                "-" if key in NO_STEPS else rate(1 / middle),
+                "-" if key in NO_STEPS | NO_WRAPPER_STEPS else rate(1 / middle),
                 f"{middle * 1e9:.4g} ns",
                 f"{min(rounds) * 1e9:.4g} ns",
                 f"{spread:.0%}",
@@ -238,7 +241,7 @@ def main(argv: list[str] | None = None) -> int:
     threads = machine["threads"]["usable"]
     wanted = [
         group
-        for group in [*groups(threads), *engine_groups()]
+        for group in [*groups(threads), *engine_groups(), *wrapper_groups()]
         if arguments.groups is None or group.title in arguments.groups
     ]
     pythons = dict(each.split("=", 1) for each in arguments.python)

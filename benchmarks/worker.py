@@ -38,7 +38,9 @@ def main() -> None:
     contenders = load("contenders", HERE.parent / "gymcore" / "cli" / "contenders.py")
     measures = importlib.import_module("measures")
     engine_measures = importlib.import_module("engine_measures")
+    wrapper_measures = importlib.import_module("wrapper_measures")
     contenders.CONTENDERS.update(measures.CONTENDERS | engine_measures.CONTENDERS)
+    contenders.CONTENDERS.update(wrapper_measures.CONTENDERS)
     if hasattr(os, "register_at_fork"):
         # Should this process die, its children must not keep the pipe open that peers.py reads.
         os.register_at_fork(after_in_child=functools.partial(os.dup2, 2, answers.fileno()))

@@ -9,7 +9,7 @@ cnp.import_array()
 cdef object as_column(object array, int typenum, Py_ssize_t n, str name):
     """The array itself if it is contiguous, of this type and shape (n,), else a converted copy."""
     cdef cnp.ndarray column
-    if isinstance(array, np.ndarray):
+    if isinstance(array, cnp.ndarray):
         column = array
         if (cnp.PyArray_TYPE(column) == typenum and cnp.PyArray_NDIM(column) == 1 and cnp.PyArray_DIM(column, 0) == n
                 and cnp.PyArray_ISCARRAY_RO(column)):

@@ -171,7 +171,7 @@ cdef bint fits(object array, int typenum, int rank, const cnp.npy_intp* sizes) n
     """Whether an object is a C-contiguous array of this type and shape."""
     cdef cnp.ndarray checked
     cdef int axis
-    if not isinstance(array, np.ndarray):
+    if not isinstance(array, cnp.ndarray):
         return False
     checked = array
     if (cnp.PyArray_TYPE(checked) != typenum or not cnp.PyArray_ISCARRAY_RO(checked)
@@ -262,7 +262,7 @@ cdef class ColumnStats:
         cdef void* outputs
         cdef void* means = NULL
         cdef void* variances = NULL
-        if not isinstance(x, np.ndarray):
+        if not isinstance(x, cnp.ndarray):
             return None
         batch = x
         typenum = cnp.PyArray_TYPE(batch)
@@ -323,7 +323,7 @@ cdef class ColumnStats:
         cdef cnp.ndarray batch, old_mean, old_var, new_mean, new_var
         cdef int typenum, kind, rank
         cdef Py_ssize_t n, size
-        if not isinstance(x, np.ndarray):
+        if not isinstance(x, cnp.ndarray):
             return None
         batch = x
         typenum = cnp.PyArray_TYPE(batch)

@@ -73,7 +73,8 @@ class NormalizeObservation(
                 "NormalizeObservation wrapper requires the observation space to have a shape."
             )
         check_epsilon(epsilon)
-        self.observation_space = Box(-np.inf, np.inf, shape, np.float32)
+        space: Any = Box(-np.inf, np.inf, shape, np.float32)
+        self.observation_space = space
         self.obs_rms = RunningMeanStd(shape=shape, dtype=np.float32)
         self.epsilon = epsilon
         self._columns = ColumnStats(0, shape)
@@ -87,7 +88,8 @@ class NormalizeObservation(
         Returns:
             float32, of the same shape; the caller may keep it.
         """
-        return normalize(self, observation, self._columns, 0)  # type: ignore[return-value]
+        result: Any = normalize(self, observation, self._columns, 0)
+        return result
 
 
 def normalize(
@@ -121,7 +123,7 @@ def normalize(
     if update:
         statistics.update(observations if batch else observations[None])
     deviation = np.sqrt(statistics.var + wrapper.epsilon)
-    return np.float32((observations - statistics.mean) / deviation)  # type: ignore[return-value]
+    return np.float32((observations - statistics.mean) / deviation)
 
 
 class NormalizeReward(
@@ -184,7 +186,7 @@ class NormalizeReward(
         if self._update_running_mean:
             add_one(self.return_rms, discounted)
         deviation = math.sqrt(self.return_rms.var + self.epsilon)
-        scaled: Any = reward / np.float64(deviation)  # type: ignore[operator]
+        scaled: Any = reward / np.float64(deviation)
         return observation, scaled, terminated, truncated, info
 
 

@@ -1,0 +1,121 @@
+"""The bars of the wrappers: how `bars.py` has it, for `wrapper_measures.py`.
+
+A wrapper is measured as what it adds: the time of the wrapped environment less that of the same one
+without it, round by round.
+"""
+
+from __future__ import annotations
+
+import statistics
+
+from bars import CARTPOLE, Bar, Group, Measured, at_most, name
+
+from gymcore.cli.common import times
+
+#: Where contenders live that are not in gymcore's process.
+LIBRARIES = {
+    "gymnasium-plain": "gymnasium",
+    "gymnasium-statistics-wrappers": "gymnasium",
+    "gymnasium-frames-plain": "gymnasium",
+    "gymnasium-frames-stacked": "gymnasium",
+    "gymnasium-step-plain": "gymnasium",
+    "gymnasium-step-checked": "gymnasium",
+}
+#: Contenders whose calls step nothing.
+NO_STEPS = {"frames-memcpy"}
+LANES = 64
+
+
+def added(measured: Measured, key: str, plain: str, env_id: str, num_envs: int) -> list[float]:
+    """Return what wrappers add.
+
+    Args:
+        measured: The measurements.
+        key: The environment with them.
+        plain: The same without them.
+        env_id: Of both.
+        num_envs: Of both.
+
+    Returns:
+        Seconds a call, for each round; at least a tenth of a nanosecond.
+    """
+    with_them = measured.rounds[name(key, num_envs, env_id)]
+    without = measured.rounds[name(plain, num_envs, env_id)]
+    pairs = zip(with_them, without, strict=True)
+    return [max((one - other) * num_envs, 1e-10) for one, other in pairs]
+
+
+def statistics_added(measured: Measured, library: str) -> list[float]:
+    """Return what the three statistics wrappers add to a call of 64 CartPoles [s]."""
+    key, plain = f"{library}-statistics-wrappers", f"{library}-plain"
+    return added(measured, key, plain, CARTPOLE, LANES)
+
+
+def frames_added(measured: Measured, library: str) -> list[float]:
+    """Return what stacking adds to a call of 64 lanes [s]."""
+    key, plain = f"{library}-frames-stacked", f"{library}-frames-plain"
+    return added(measured, key, plain, "Frames", LANES)
+
+
+def step_added(measured: Measured) -> float:
+    """Return what the three wrappers of `make` add to a step [s]."""
+    return statistics.median(
+        added(measured, "gymcore-step-checked", "gymcore-step-plain", "Nothing", 1)
+    )
+
+
+def over(own: list[float], other: list[float]) -> float:
+    """Return how many times `own` the `other` is."""
+    return statistics.median(theirs / ours for ours, theirs in zip(own, other, strict=True))
+
+
+def statistics_ratio(measured: Measured) -> float:
+    """Return how many times gymcore's addition Gymnasium's is."""
+    return over(statistics_added(measured, "gymcore"), statistics_added(measured, "gymnasium"))
+
+
+def frames_ratio(measured: Measured) -> float:
+    """Return how many times gymcore's addition that of Gymnasium's single wrapper is."""
+    return over(frames_added(measured, "gymcore"), frames_added(measured, "gymnasium"))
+
+
+def memcpy_ratio(measured: Measured) -> float:
+    """Return the rate of stacking over that of one copy of its output."""
+    copies = [each * LANES for each in measured.rounds[name("frames-memcpy", LANES, "Frames")]]
+    return over(frames_added(measured, "gymcore"), copies)
+
+
+def wrapper_bars() -> list[Bar]:
+    """Return all bars of the wrappers."""
+
+    def least(measure: str, number: float, value: object) -> Bar:
+        assert callable(value)
+        return Bar(measure, f">= {number:g}x", value, times, lambda found: found >= number)
+
+    return [
+        at_most("NormalizeObservation + NormalizeReward + RecordEpisodeStatistics, CartPole n=64, "
+                "added a call", 6, "us", 1e6,
+                lambda measured: statistics.median(statistics_added(measured, "gymcore"))),
+        least("the same, Gymnasium's addition / gymcore's", 10, statistics_ratio),
+        least("FrameStack 4 of (84, 84) uint8 n=64 / one memcpy of its output", 0.6, memcpy_ratio),
+        least("the same, addition of Gymnasium's single wrapper under sync / gymcore's", 8,
+              frames_ratio),
+        at_most("TimeLimit + OrderEnforcing + PassiveEnvChecker, added a step", 0.4, "us", 1e6,
+                step_added),
+    ]  # fmt: skip
+
+
+def wrapper_groups() -> list[Group]:
+    """Return what has to be measured."""
+
+    def group(title: str, env_id: str, num_envs: int, *keys: str) -> Group:
+        return Group(title, tuple((key, env_id, num_envs, 1) for key in keys))
+
+    return [
+        group("wrapper-statistics", CARTPOLE, LANES, "gymcore-plain", "gymcore-statistics-wrappers",
+              "gymnasium-plain", "gymnasium-statistics-wrappers"),
+        group("wrapper-frames", "Frames", LANES, "gymcore-frames-plain", "gymcore-frames-stacked",
+              "frames-memcpy", "gymnasium-frames-plain", "gymnasium-frames-stacked"),
+        group("wrapper-make", "Nothing", 1, "gymcore-step-plain", "gymcore-step-checked",
+              "gymnasium-step-plain", "gymnasium-step-checked"),
+    ]  # fmt: skip
