@@ -39,8 +39,8 @@ cdef struct frames_t:
 cdef void begin(const frames_t* self, int64_t lane, const char* frame) noexcept nogil:
     """The first observation of an episode, with padding before it."""
     cdef char* slot = self.frames + lane * self.depth * self.row
-    cdef Py_ssize_t k
-    for k in range(self.depth - 1):
+    cdef Py_ssize_t _k
+    for _k in range(self.depth - 1):
         memcpy(slot, frame if self.padding == NULL else self.padding, self.row)
         slot += self.row
     memcpy(slot, frame, self.row)

@@ -55,11 +55,13 @@ class LaneStreams:
         if self.shared and not self._native:
             stream: np.random.Generator = self._engine.envs[lane].np_random
             return stream
-        if lane not in self._streams:
-            if self._native:
-                self._streams = dict(enumerate(self._engine.np_random))
-            else:
-                self._streams[lane] = seeding.np_random()[0]
+        found = self._streams.get(lane)
+        if found is not None:
+            return found
+        if self._native:
+            self._streams = dict(enumerate(self._engine.np_random))
+        else:
+            self._streams[lane] = seeding.np_random()[0]
         return self._streams[lane]
 
     def seed(self, seeds: Sequence[int | None], lanes: npt.NDArray[np.bool_]) -> None:
