@@ -134,10 +134,10 @@ class FrameStackObservation(LaneObservations, RecordConstructorArgs):
             ArgumentTypeError: `stack_size` is no integer (a `TypeError`).
             InvalidArgument: It is not positive, or the padding is something else (a `ValueError`).
         """
-        single = env.single_observation_space
-        count, kind, padding = check_stack(stack_size, padding_type, single)
         RecordConstructorArgs.__init__(self, stack_size=stack_size, padding_type=padding_type)
         LaneObservations.__init__(self, env)
+        single = env.single_observation_space
+        count, kind, padding = check_stack(stack_size, padding_type, single)
         self.stack_size, self.padding_type = count, kind
         self.single_observation_space = batch_space(single, count)
         self.observation_space = batch_space(self.single_observation_space, env.num_envs)
@@ -307,7 +307,8 @@ class MaxAndSkipObservation(LaneRepeats, RecordConstructorArgs):
             InvalidArgument: It is less than 2, or observations are no arrays (a `ValueError`).
             UnsupportedMode: The environment steps all lanes or none.
         """
-        count = check_skip(skip, env.single_observation_space)
         RecordConstructorArgs.__init__(self, skip=skip)
+        VectorWrapper.__init__(self, env)
+        count = check_skip(skip, env.single_observation_space)
         LaneRepeats.__init__(self, env, count)
         self._skip = count

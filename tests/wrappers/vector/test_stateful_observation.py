@@ -359,3 +359,19 @@ def test_environments_that_cannot_step_some_lanes() -> None:
 def test_bad_arguments(name: str, args: Any, kind: type, problem: str) -> None:
     with pytest.raises(kind, match=problem):
         getattr(gym.wrappers.vector, name)(native(AutoresetMode.NEXT_STEP), *args)
+
+
+def test_wrapped_by_something_else() -> None:
+    for wrap in (
+        lambda env: wrappers.DelayObservation(env, 1),
+        lambda env: wrappers.FrameStackObservation(env, 2),
+        lambda env: wrappers.TimeAwareObservation(env),
+        lambda env: wrappers.MaxAndSkipObservation(env),
+        lambda env: wrappers.TimeLimit(env, 3),
+        lambda env: wrappers.RepeatAction(env, 2),
+        lambda env: wrappers.StickyAction(env, 0.5),
+    ):
+        with pytest.raises(
+            TypeError, match=r"Expected env to be a `gymcore\.vector\.VectorEnv` but"
+        ):
+            wrap(gym.make("CartPole-v1"))
