@@ -1,4 +1,4 @@
-"""The `gymcore` command line: `collect`, `list`, `bench`, `info`; one file a sub-command.
+"""The `gymcore` command line: `collect`, `video`, `play`, `list`, ...; one file a sub-command.
 
 A sub-command's module has a `HELP` line, `add_arguments(parser)` and `run(arguments) -> exit code`.
 What one of them needs is imported inside `run`, so `gymcore --help` and shell completion stay fast.
@@ -10,13 +10,20 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from gymcore.cli import bench, collect, info
+from gymcore.cli import bench, collect, info, play, video
 from gymcore.cli import list as list_command
 from gymcore.cli.common import CliError
 
 __all__ = ["main"]
 
-_COMMANDS = {"collect": collect, "list": list_command, "bench": bench, "info": info}
+_COMMANDS = {
+    "collect": collect,
+    "video": video,
+    "play": play,
+    "list": list_command,
+    "bench": bench,
+    "info": info,
+}
 
 
 def build_parser() -> argparse.ArgumentParser:

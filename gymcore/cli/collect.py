@@ -53,7 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep every step: [T, N] observations, actions, rewards, flags; final observations "
         "with their (t, lane); metadata",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace FILE.npz if it exists")
+    parser.add_argument(
+        "--plot",
+        type=Path,
+        metavar="FILE.png",
+        help="draw episode returns and throughput over the steps (png, pdf, svg or jpg)",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     parser.add_argument("--no-progress", action="store_true", help="no progress bar")
     parser.add_argument(
         "--num-threads", type=count, metavar="K", help="threads of the engine [its own choice]"
@@ -82,8 +88,12 @@ def run(arguments: argparse.Namespace) -> int:
         CliError: If the request cannot be fulfilled.
     """
     started = time.perf_counter()
-    if arguments.overwrite and arguments.out is None:
+    if arguments.overwrite and arguments.out is None and arguments.plot is None:
         raise CliError("--overwrite says what to do with --out FILE.npz, which is missing")
+    if arguments.plot is not None:
+        from gymcore.cli.collect_plot import check_plot
+
+        check_plot(arguments.plot, overwrite=arguments.overwrite)
     first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
     envs = _make(arguments)
     try:
@@ -163,7 +173,14 @@ def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started:
         recording = Recording(envs, steps)
         size = recording.predicted_bytes
         check_target(arguments.out, overwrite=arguments.overwrite, size=size)
-    collector = Collector(envs, actions, steps=steps, seed=first_seed, recording=recording)
+    history = None
+    if arguments.plot is not None:
+        from gymcore.cli.collect_plot import RunHistory
+
+        history = RunHistory(steps * envs.num_envs)
+    collector = Collector(
+        envs, actions, steps=steps, seed=first_seed, recording=recording, history=history
+    )
     bar = tqdm(
         total=steps * envs.num_envs,
         unit=" steps",
@@ -183,6 +200,17 @@ def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started:
     _print_summary(arguments, envs, collector, first_seed, seconds)
     if recording is not None:
         _store(arguments, envs, collector, recording, first_seed)
+    if history is not None:
+        from gymcore.cli.collect_plot import draw
+
+        engine = type(envs.unwrapped).__name__
+        draw(
+            history,
+            arguments.plot,
+            f"{arguments.id}: {envs.num_envs} lanes, {engine}, policy {arguments.policy}, "
+            f"seed {first_seed}",
+        )
+        print(f"plotted     {arguments.plot}")
     return 130 if collector.interrupted else 0
 
 

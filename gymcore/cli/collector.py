@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.cli.actions import PolicyActions, RandomActions
+from gymcore.cli.collect_plot import BINS, RunHistory
 from gymcore.cli.common import CliError, Interruption
 from gymcore.cli.episodes import EpisodeStatistics
 from gymcore.cli.recording import Recording, observations_at
@@ -46,6 +47,7 @@ class Collector:
         steps: int,
         seed: int,
         recording: Recording | None = None,
+        history: RunHistory | None = None,
     ) -> None:
         """Prepare a run.
 
@@ -55,6 +57,7 @@ class Collector:
             steps: T, the steps that every lane takes.
             seed: Lane i is reset with `seed + i`.
             recording: Where to keep the steps; None keeps nothing.
+            history: Where to note returns and throughput for a picture; None does not.
         """
         from gymcore.vector import AutoresetMode
 
@@ -63,6 +66,7 @@ class Collector:
         self._steps = steps
         self._seed = seed
         self._recording = recording
+        self._history = history
         self._num_envs = int(envs.num_envs)
         self.mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self._disabled = self.mode is AutoresetMode.DISABLED
@@ -74,6 +78,8 @@ class Collector:
         self.seconds = 0.0
         self.interrupted = False
         self._rows = max(1, min(steps, _BLOCK // self._num_envs))
+        if history is not None:
+            self._rows = max(1, min(self._rows, steps // BINS))
 
     @property
     def uses_rollout(self) -> bool:
@@ -102,6 +108,8 @@ class Collector:
             self._recording.set_observations(0, observations)
         with Interruption() as interruption:
             start = time.perf_counter()
+            if self._history is not None:
+                self._history.start()
             try:
                 if self.uses_rollout:
                     self._roll(bar, interruption)
@@ -222,6 +230,8 @@ class Collector:
         """Count a finished block."""
         self.episodes.add(rewards, terminated, truncated)
         self.steps_done += len(rewards)
+        if self._history is not None:
+            self._history.add(rewards.size, self.episodes.last_returns)
         if self._recording is not None:
             self._recording.rows = self.steps_done
 

@@ -22,6 +22,7 @@ class EpisodeStatistics:
         terminated: Those whose last step was `terminated`.
         truncated: Those whose last step was `truncated`; a step may be both.
         reset_steps: Steps that only reset a lane (next-step autoreset).
+        last_returns: Returns of the episodes that ended in the last block.
     """
 
     def __init__(self, num_envs: int, *, resets_take_a_step: bool, sample_seed: int = 0) -> None:
@@ -37,6 +38,7 @@ class EpisodeStatistics:
         self.terminated = 0
         self.truncated = 0
         self.reset_steps = 0
+        self.last_returns = np.empty(0)
         self._num_envs = num_envs
         # A lane that has just ended starts one step below zero when its reset takes a step.
         self._fresh_length = -1 if resets_take_a_step else 0
@@ -62,6 +64,7 @@ class EpisodeStatistics:
             truncated: [T, N] bool.
         """
         steps, lanes = rewards.shape
+        self.last_returns = np.empty(0)
         if steps == 0:
             return
         done = terminated | truncated
@@ -97,6 +100,7 @@ class EpisodeStatistics:
 
     def _record(self, returns: npt.NDArray[np.float64], lengths: npt.NDArray[np.int64]) -> None:
         """Count finished episodes and keep them, or a uniform sample of all, for the medians."""
+        self.last_returns = returns
         found = np.stack((returns, lengths))
         before, self.episodes = self.episodes, self.episodes + found.shape[1]
         self._sums += found.sum(axis=1)

@@ -153,9 +153,9 @@ def display_arr(
     screen.blit(image, (0, 0))
 
 
-def _environment_keys(env: Any) -> dict[Any, Any] | None:
+def _environment_keys(env: Env[Any, Any]) -> dict[Any, Any] | None:
     """Return the keys that the environment, or this package for it, names."""
-    for holder in (env, getattr(env, "unwrapped", None)):
+    for holder in (env, env.unwrapped):
         if hasattr(holder, "get_keys_to_action"):
             keys: dict[Any, Any] = holder.get_keys_to_action()
             return keys

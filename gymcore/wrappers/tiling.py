@@ -68,15 +68,21 @@ class Tiling:
         self.height, self.width = height, width
         self._picture = np.zeros((self.rows * height, self.columns * width, 3), np.uint8)
 
-    def __call__(self, frames: Sequence[npt.NDArray[np.uint8]]) -> npt.NDArray[np.uint8]:
+    def __call__(
+        self, frames: Sequence[npt.NDArray[np.uint8]], *, lines: bool = False
+    ) -> npt.NDArray[np.uint8]:
         """Return the picture of these frames, which the next call draws over.
 
         Args:
             frames: Each `[height, width, 3] uint8`.
+            lines: Draw a grey line of one pixel over the lower and right edges between frames.
         """
         height, width = self.height, self.width
         for i, frame in enumerate(frames):
             row, column = divmod(i, self.columns)
             top, left = row * height, column * width
             self._picture[top : top + height, left : left + width] = frame
+        if lines:
+            self._picture[height - 1 : -1 : height] = 128
+            self._picture[:, width - 1 : -1 : width] = 128
         return self._picture

@@ -163,7 +163,7 @@ def test_display() -> None:
     display_arr(screen, frame.swapaxes(0, 1), (8, 6), False)
     assert screen.get_at((1, 0))[:3] == (255, 0, 0)
     with pytest.raises(AssertionError, match="uint8"):
-        display_arr(screen, frame / 2, (8, 6), True)
+        display_arr(screen, (frame / 2).astype(object), (8, 6), True)
 
 
 def test_plot() -> None:

@@ -276,6 +276,12 @@ class HumanRendering(
             if (frame.shape[1], frame.shape[0]) != self.scaled_subenv_size:
                 picture = scale(picture, self.scaled_subenv_size)
             self._surface.blit(picture, (left + column * cell_width, top + row * cell_height))
+        for column in range(1, self.num_cols):
+            x = left + column * cell_width - 1
+            self._surface.fill((128, 128, 128), (x, top, 1, self.num_rows * cell_height))
+        for row in range(1, self.num_rows):
+            y = top + row * cell_height - 1
+            self._surface.fill((128, 128, 128), (left, y, self.num_cols * cell_width, 1))
         if self.window is None or not self.window.is_open:
             title = self.spec.id if self.spec is not None else type(self.unwrapped).__name__
             self.window = Window(title, size)

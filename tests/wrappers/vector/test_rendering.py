@@ -269,7 +269,8 @@ def test_every_lane_is_shown(shown: list[ShownFrames], n: int, size: Any) -> Non
     for frame in window.frames:
         for i in range(n):
             own = abs(frame.astype(int) - 40 * (i + 1)) <= 2  # smoothscale rounds
-            assert int(own.all(axis=2).sum()) == width * height
+            shown_pixels = int(own.all(axis=2).sum())  # without the lines between lanes
+            assert (width - 1) * (height - 1) <= shown_pixels <= width * height
     env.close()
     assert not window.is_open and env.window is None
 
@@ -282,7 +283,7 @@ def test_depth_and_lists_are_shown(shown: list[ShownFrames]) -> None:
     env = HumanRendering(make_envs(kind="rgb_array_list", n=2))
     env.reset()
     env.step([0, 0])
-    assert shown[1].frames[1].max() == 10
+    assert (shown[1].frames[1][10, 5] == 10).all()
 
 
 def test_like_gymnasium_outside() -> None:

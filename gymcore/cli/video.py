@@ -1,0 +1,121 @@
+"""`gymcore video`: film an environment into an mp4 or GIF file."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+from pathlib import Path
+from typing import Any
+
+from gymcore.cli.common import CliError, Interruption, byte_count, count, seed
+from gymcore.cli.play import make_rgb, positive
+
+HELP = "film an environment into an mp4 or GIF file"
+
+#: Episodes that a video shows unless it is told otherwise, and the most steps it then takes.
+_STEPS = 1000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `gymcore video`."""
+    parser.add_argument("id", metavar="ID", help="environment id, or module:id")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE", help="FILE.mp4 or FILE.gif"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
+    parser.add_argument("--num-envs", type=count, default=1, metavar="N", help="lanes, tiled [1]")
+    parser.add_argument(
+        "--episodes", type=count, metavar="K", help="episodes of the first lane to film [1]"
+    )
+    parser.add_argument(
+        "--steps", type=count, metavar="T", help=f"steps to film at the most [{_STEPS}]"
+    )
+    parser.add_argument("--fps", type=positive, metavar="RATE", help="frames a second [its own]")
+    parser.add_argument(
+        "--seed", type=seed, metavar="SEED", help="lane i is seeded with SEED + i [drawn anew]"
+    )
+    parser.add_argument(
+        "--policy",
+        default="random",
+        metavar="POLICY",
+        help="'random', or module:function that turns observations [N, ...] into actions [random]",
+    )
+    parser.add_argument("--no-progress", action="store_true", help="no progress bar")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Film, then say what is in the file.
+
+    Args:
+        arguments: The parsed options.
+
+    Returns:
+        0, or 130 if Ctrl-C ended the video early; the file then holds what there was.
+
+    Raises:
+        CliError: If the request cannot be fulfilled; no file is left then.
+    """
+    from gymcore.error import Error
+    from gymcore.utils.video_files import VideoWriter
+
+    path: Path = arguments.out
+    if path.exists() and not arguments.overwrite:
+        raise CliError(f"--out {path}: exists already; replace it with --overwrite")
+    if not path.absolute().parent.is_dir():
+        raise CliError(f"--out {path}: there is no folder {path.absolute().parent}")
+    envs = make_rgb(arguments.id, arguments.num_envs)
+    try:
+        fps = arguments.fps or envs.metadata.get("render_fps", 30)
+        video = VideoWriter(path, fps)
+        try:
+            interrupted = _film(arguments, envs, video)
+        except BaseException:
+            video.discard()
+            raise
+        video.close()
+    except Error as error:
+        raise CliError(f"{arguments.id}: {error}") from error
+    finally:
+        envs.close()
+    size = byte_count(path.stat().st_size)
+    print(f"stored      {path} ({size}, {video.frames} frames, {video.frames / fps:.3g} s)")
+    return 130 if interrupted else 0
+
+
+def _film(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
+    """Step and write; return whether Ctrl-C ended it."""
+    from tqdm import tqdm
+
+    from gymcore.cli.actions import PolicyActions, RandomActions, load_policy
+    from gymcore.wrappers.tiling import Tiling, columns_for
+
+    first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
+    draw = policy = None
+    if arguments.policy == "random":
+        draw = RandomActions(envs.single_action_space, envs.num_envs, first_seed)
+    else:
+        function = load_policy(arguments.policy)
+        policy = PolicyActions(function, envs.action_space, arguments.policy)
+    steps = arguments.steps or _STEPS
+    # Steps alone are filmed to the end; nothing at all means one episode.
+    episodes = arguments.episodes or (1 if arguments.steps is None else None)
+    observations, _ = envs.reset(seed=first_seed)
+    frames = envs.render()
+    height, width = frames[0].shape[:2]
+    columns = columns_for(len(frames), height, width, 16 / 9)
+    tile = Tiling(len(frames), height, width, columns)
+    video.write(tile(frames, lines=True))
+    ended = 0
+    bar = tqdm(total=steps, desc=arguments.id, unit=" frames", disable=arguments.no_progress)
+    with bar, Interruption() as interruption:
+        for _ in range(steps):
+            if interruption.requested:
+                break
+            actions = policy(observations) if policy is not None else draw.block(1)[0]  # type: ignore[union-attr]
+            observations, _, terminated, truncated, _ = envs.step(actions)
+            video.write(tile(envs.render(), lines=True))
+            bar.update()
+            ended += bool(terminated[0] or truncated[0])
+            if episodes is not None and ended >= episodes:
+                break
+        return interruption.requested

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import matplotlib
+import pytest
+
+import gymcore
+from gymcore.envs.window import load_pygame
+from tests.videos import make_film_env
+
+pygame = load_pygame()
+
+
+@pytest.fixture(autouse=True)
+def no_screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    matplotlib.use("agg")
+    yield
+    pygame.quit()
+
+
+def test_until_the_window_is_closed(run, monkeypatch) -> None:
+    steps = 0
+    step = gymcore.Wrapper.step
+
+    def counted(self, action):
+        nonlocal steps
+        steps += 1
+        if steps == 60:
+            pygame.event.post(pygame.event.Event(pygame.QUIT))
+        return step(self, action)
+
+    monkeypatch.setattr("gymcore.wrappers.common.TimeLimit.step", counted)
+    words = ("--fps", 10000, "--zoom", 0.5, "--seed", 3, "--plot")
+    ran = run("play", "CartPole-v1", *words)
+    assert ran.code == 0, ran.err
+    # Nobody presses a key: the cart is pushed to the left, and the pole falls.
+    assert "episode     return" in ran.out and steps >= 60
+
+
+def test_an_environment_without_keys(run, registries) -> None:
+    gymcore.register("Film-v0", lambda render_mode: make_film_env()(render_mode))
+    ran = run("play", "Film-v0")
+    assert ran.code == 2 and "does not have explicit key to action mapping" in ran.err
+
+
+def test_wrong_words(run) -> None:
+    with pytest.raises(SystemExit):
+        run("play", "CartPole-v1", "--zoom", "-1")

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.videos import read_video
+
+CARTPOLE = (400, 600)
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "a.gif"])
+def test_steps(run, tmp_path: Path, name: str) -> None:
+    words = ("video", "Acrobot-v1", "--out", tmp_path / name, "--steps", 8, "--seed", 1)
+    ran = run(*words, "--no-progress")
+    assert (ran.code, ran.err) == (0, "") and f"{name} (" in ran.out and "9 frames" in ran.out
+    assert len(read_video(tmp_path / name, (500, 500))) == 9
+    again = run(*words)
+    assert again.code == 2 and "exists already; replace it with --overwrite" in again.err
+    assert run(*words, "--overwrite").code == 0
+
+
+def test_lanes_and_an_episode(run, tmp_path: Path) -> None:
+    path = tmp_path / "a.mp4"
+    ran = run(
+        *("video", "CartPole-v1", "--out", path, "--num-envs", 3, "--seed", 1, "--no-progress"),
+        *("--policy", "tests.cli.environments:push_left", "--fps", 25),
+    )
+    assert ran.code == 0, ran.err
+    # Pushed to one side, the pole falls within a dozen steps.
+    frames = read_video(path, (800, 1200))
+    assert 8 <= len(frames) <= 14
+    assert frames[0, 800 - 399 :, 601:].max() < 40, "the fourth place is empty"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("Nope-v1", "--out", "a.mp4"), "Nope"),
+        (("CartPole-v1", "--out", "a.avi"), r".mp4 or .gif, got 'a.avi'"),
+        (("CartPole-v1", "--out", "no/a.mp4"), "there is no folder"),
+        (("CartPole-v1", "--out", "a.mp4", "--policy", "nope:f"), "cannot import 'nope'"),
+    ],
+)
+def test_friendly_errors(run, tmp_path: Path, monkeypatch, words, message: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = run("video", *words)
+    assert ran.code == 2 and message in ran.err and ran.err.count("\n") == 1
+    assert not os.listdir(tmp_path)
+
+
+def test_an_environment_without_pictures(run, tmp_path: Path, registries) -> None:
+    import gymcore
+
+    gymcore.register("Words-v0", "tests.cli.environments:WordsEnv", disable_env_checker=True)
+    ran = run("video", "Words-v0", "--out", tmp_path / "a.mp4")
+    assert ran.code == 2 and "Words-v0" in ran.err and "render_mode" in ran.err
+    assert run("play", "Words-v0").code == 2
+
+
+def test_missing_package(run, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    ran = run("video", "CartPole-v1", "--out", tmp_path / "a.mp4")
+    assert ran.code == 2 and 'pip install "gymcore[other]"' in ran.err
