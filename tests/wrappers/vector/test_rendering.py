@@ -283,7 +283,7 @@ def test_depth_and_lists_are_shown(shown: list[ShownFrames]) -> None:
     env = HumanRendering(make_envs(kind="rgb_array_list", n=2))
     env.reset()
     env.step([0, 0])
-    assert (shown[1].frames[1][10, 5] == 10).all()
+    assert (shown[1].frames[1][10, 20] == 10).all()
 
 
 def test_like_gymnasium_outside() -> None:
