@@ -121,7 +121,7 @@ class RenderCollection(
         for i in np.flatnonzero(lanes).tolist():
             self.frame_list[i].append(frames[i])
 
-    def render(self) -> tuple[list[Any], ...]:
+    def render(self) -> Any:
         """Return the collected frames, a list for each lane, and forget them if `pop_frames`."""
         frames = tuple(self.frame_list)
         if self.pop_frames:
