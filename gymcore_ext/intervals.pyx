@@ -74,7 +74,7 @@ cdef class Pair:
     cdef Py_ssize_t size
     cdef bint compiled, uniform
 
-    def __init__(self, first, second):
+    def __cinit__(self, first, second):
         first, second = np.array(first, order="C"), np.array(second, order="C")
         if first.shape != second.shape or first.dtype != second.dtype:
             raise ValueError(f"the arrays differ: {first.dtype} {first.shape} and {second.dtype} {second.shape}")

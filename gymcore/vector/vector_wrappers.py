@@ -112,7 +112,7 @@ class VectorWrapper(
         """Whether `step_lanes` steps some of the environments.
 
         True where the wrapped environment does and `step` is not overridden. A wrapper that
-        overrides `step` overrides this too if it takes `env_ids` there, or has its own `step_lanes`.
+        overrides `step` overrides this too if it takes `env_ids` or has its own `step_lanes`.
         """
         return type(self).step is VectorWrapper.step and self.env.steps_some_lanes
 
