@@ -1,8 +1,9 @@
 """The one check between a caller's actions and the kernels, which trust what they get."""
 cimport numpy as cnp
+from libc.stdint cimport int64_t
 
 from gymcore_ext.engine cimport lifecycle_t
 
 
 cdef cnp.ndarray checked_actions(
-    object actions, tuple shape, int discrete, int size, const lifecycle_t* loops, object errors)
+    object actions, tuple shape, int64_t discrete, int size, const lifecycle_t* loops, object errors)

@@ -20,7 +20,7 @@ cdef bint has_shape(cnp.ndarray array, tuple shape):
 
 
 cdef cnp.ndarray checked_actions(
-    object actions, tuple shape, int discrete, int size, const lifecycle_t* loops, object errors
+    object actions, tuple shape, int64_t discrete, int size, const lifecycle_t* loops, object errors
 ):
     """Actions as a C-contiguous int64 (`discrete` choices) or float32 array of the shape, every value checked.
 
@@ -48,7 +48,7 @@ cdef cnp.ndarray checked_actions(
     return array
 
 
-cdef object convert(object actions, tuple shape, int discrete, object errors):
+cdef object convert(object actions, tuple shape, int64_t discrete, object errors):
     """Actions of another type or layout as the array the kernel wants; the message says what came."""
     wanted = np.dtype(np.int64 if discrete else np.float32)
     try:

@@ -24,4 +24,4 @@ cdef class ArrayRing:
 cdef void* array_pointer(
     object array, str name, int typenum, tuple shape, bint writable, object errors) except NULL
 
-cdef int check_apart(tuple arrays, tuple names, object errors) except -1
+cdef int check_apart(list named, object errors) except -1

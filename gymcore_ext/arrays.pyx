@@ -101,18 +101,22 @@ cdef void* array_pointer(
     return cnp.PyArray_DATA(checked)
 
 
-cdef int check_apart(tuple arrays, tuple names, object errors) except -1:
-    """Raise if two C-contiguous arrays share memory: the engine writes each of them as if it were the only one."""
-    cdef Py_ssize_t i, k, count = len(arrays)
+cdef int check_apart(list named, object errors) except -1:
+    """Raise if two C-contiguous arrays share memory: the engine writes each of them as if it were the only one.
+
+    `named` has a pair (name, array) for each.
+    """
+    cdef Py_ssize_t i, k, count = len(named)
     cdef cnp.ndarray one, other
     cdef char* start
     cdef char* place
     for i in range(count):
-        one = arrays[i]
+        one = named[i][1]
         start = <char*> cnp.PyArray_DATA(one)
         for k in range(i):
-            other = arrays[k]
+            other = named[k][1]
             place = <char*> cnp.PyArray_DATA(other)
             if start < place + cnp.PyArray_NBYTES(other) and place < start + cnp.PyArray_NBYTES(one):
-                raise errors.InvalidArgument(f"{names[i]}: expected memory of its own, got that of {names[k]}")
+                raise errors.InvalidArgument(
+                    f"{named[i][0]}: expected memory of its own, got that of {named[k][0]}")
     return 0

@@ -6,6 +6,9 @@ import numpy.typing as npt
 from gymcore_ext.lane_memory import LaneMemory
 from gymcore_ext.step_arrays import StepArrays
 
+# An array float32 [..., size] or int64 [...], or a tuple of the latter.
+Observations = npt.NDArray[Any] | tuple[npt.NDArray[np.int64], ...]
+
 class Batch(LaneMemory):
     def __init__(
         self,
@@ -19,6 +22,8 @@ class Batch(LaneMemory):
         statistics: bool = False,
         errors: Any,
         isa: str | None = None,
+        constants: object = None,
+        choices: int = 0,
     ) -> None: ...
     @property
     def arrays(self) -> StepArrays: ...
@@ -26,7 +31,7 @@ class Batch(LaneMemory):
     def step(
         self, actions: npt.ArrayLike
     ) -> tuple[
-        npt.NDArray[np.float32],
+        Observations,
         npt.NDArray[np.float64],
         npt.NDArray[np.bool_],
         npt.NDArray[np.bool_],
@@ -35,7 +40,7 @@ class Batch(LaneMemory):
     def step_lanes(
         self, actions: npt.ArrayLike, lanes: npt.NDArray[np.int64]
     ) -> tuple[
-        npt.NDArray[np.float32],
+        Observations,
         npt.NDArray[np.float64],
         npt.NDArray[np.bool_],
         npt.NDArray[np.bool_],
@@ -47,7 +52,7 @@ class Batch(LaneMemory):
     def step_into(
         self,
         actions: npt.ArrayLike,
-        observations: npt.NDArray[np.float32],
+        observations: Observations,
         rewards: npt.NDArray[np.float64],
         terminated: npt.NDArray[np.bool_],
         truncated: npt.NDArray[np.bool_],
@@ -55,24 +60,25 @@ class Batch(LaneMemory):
     def rollout(
         self,
         actions: npt.ArrayLike,
-        observations: npt.NDArray[np.float32],
+        observations: Observations,
         rewards: npt.NDArray[np.float64],
         terminated: npt.NDArray[np.bool_],
         truncated: npt.NDArray[np.bool_],
-        final_observations: npt.NDArray[np.float32] | None = None,
+        final_observations: Observations | None = None,
     ) -> int: ...
-    def step_single(self, action: int) -> tuple[npt.NDArray[np.float32], float, bool]: ...
+    def step_single(self, action: int) -> tuple[Any, float, bool]: ...
     def step_single_continuous(
         self, action: npt.NDArray[np.float32]
-    ) -> tuple[npt.NDArray[np.float32], float, bool]: ...
+    ) -> tuple[Any, float, bool]: ...
     def reset(
         self,
         mask: npt.NDArray[np.bool_] | None = None,
         bounds: tuple[float, ...] | None = None,
-    ) -> npt.NDArray[np.float32]: ...
+    ) -> Any: ...
+    def infos_of(self, lane: int) -> dict[str, Any]: ...
     def run_physics(
         self,
         actions: npt.ArrayLike,
-        observations: npt.NDArray[np.float32],
+        observations: Observations,
         rewards: npt.NDArray[np.float64],
     ) -> None: ...

@@ -5,22 +5,25 @@ GIL is released, and everything per lane happens in engine.pxd.
 """
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memchr
+from libc.string cimport memchr, memset
 
 from gymcore_ext.actions cimport checked_actions
 from gymcore_ext.arrays cimport array_pointer, check_apart
 from gymcore_ext.engine cimport (
-    STREAM_BYTES, STREAM_SIZE, advance, flag_t, kernel_t, lanes_t, moved, outputs_t, pool_free, pool_new, pool_run,
-    pool_t, reset_lanes, roll,
+    INT64, MOST_PARTS, STREAM_BYTES, STREAM_WORDS, advance, flag_t, kernel_t, outputs_t, pool_free, pool_new, pool_run,
+    pool_t, reset_lanes,
 )
 from gymcore_ext.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
+from gymcore_ext.jobs cimport roll_job, rollout_t, step_job, subset_job, subset_t
 from gymcore_ext.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, STEP_LANES, LaneMemory
-from gymcore_ext.step_arrays cimport StepArrays, take_extras
+from gymcore_ext.step_arrays cimport StepArrays, bind_parts, named_parts, take_extras, take_results
 
 import os
 import time
 
 import numpy as np
+
+from gymcore_ext.lane_memory import kernel_facts
 
 cnp.import_array()
 
@@ -45,48 +48,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_fork)
 
 
-cdef struct rollout_t:
-    lanes_t* lanes
-    const void* actions
-    outputs_t* out
-    int64_t steps
-
-
-cdef int64_t step_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
-    cdef rollout_t* job = <rollout_t*> context
-    return advance(job.lanes, job.actions, job.out, lo, hi)
-
-
-cdef int64_t roll_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
-    cdef rollout_t* job = <rollout_t*> context
-    return roll(job.lanes, job.actions, job.out, job.steps, lo, hi)
-
-
-cdef struct subset_t:
-    lanes_t* lanes
-    const char* actions
-    int64_t action_bytes
-    outputs_t* out
-    const int64_t* indices
-
-
-cdef int64_t subset_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
-    """Step the lanes indices[lo:hi], each run of neighbours at once; results go to rows [lo, hi)."""
-    cdef subset_t* job = <subset_t*> context
-    cdef outputs_t here
-    cdef int64_t first, end, row = lo, count = 0
-    while row < hi:
-        first = job.indices[row]
-        end = row + 1
-        while end < hi and job.indices[end] == first + end - row:
-            end += 1
-        here = moved(job.out, row - first, job.lanes.kernel.observation_size)
-        count += advance(
-            job.lanes, job.actions + (row - first) * job.action_bytes, &here, first, first + end - row)
-        row = end
-    return count
-
-
 cdef void drop_pool(Batch self) noexcept:
     """Stop the threads. No method: an object whose LaneMemory could not be made has no methods of a Batch yet."""
     # In the child of a fork the pool's threads do not exist: its memory is left alone.
@@ -109,6 +70,8 @@ cdef class Batch(LaneMemory):
         statistics: report return, length and duration of ended episodes.
         errors: namespace of exception classes: InvalidAction, InvalidArgument, ArgumentTypeError, ResetNeeded,
             ClosedEnvironmentError, ConcurrentUseError.
+        constants: capsule with the table that lanes share, for a kernel that has one.
+        choices: how many discrete actions there are, if the kernel leaves that to its constants.
         isa: name of the instruction set to use; the best one by default.
 
     After an error nothing has changed. One thread at a time may use a batch; a second one gets ConcurrentUseError.
@@ -118,12 +81,13 @@ cdef class Batch(LaneMemory):
     cdef int pool_generation, num_threads
     cdef bint reuse
     cdef tuple action_shape
+    cdef dict facts
     cdef readonly StepArrays arrays
     cdef dict subsets        # arrays for steps of fewer lanes, by their number
 
     def __cinit__(
         self, object kernel, Py_ssize_t num_envs, *, int64_t limit=0, int mode=0, int num_threads=1, bint reuse=False,
-        bint statistics=False, object errors, object isa=None,
+        bint statistics=False, object errors, object isa=None, object constants=None, int64_t choices=0,
     ):
         cdef const kernel_t* facts = self.lanes.kernel
         if num_threads < 1:
@@ -133,6 +97,7 @@ cdef class Batch(LaneMemory):
         if limit < 0:
             raise errors.InvalidArgument(f"limit: expected 0 for none or a positive number of steps, got {limit}")
         self.num_threads = num_threads
+        self.facts = kernel_facts(kernel)
         self.action_shape = (num_envs,)
         if facts.action_size:
             self.action_shape = (num_envs, facts.action_size)
@@ -143,11 +108,7 @@ cdef class Batch(LaneMemory):
         self.subsets = {}
 
     cdef StepArrays _arrays(self, Py_ssize_t n):
-        cdef int mode = self.lanes.episodes.mode, size = self.lanes.kernel.observation_size
-        cdef tuple shape = (n, size)
-        if mode == SINGLE:
-            shape = (size,)
-        return StepArrays(n, shape, self.reuse, mode == SAME_STEP, self.statistics)
+        return StepArrays(n, self.facts, self.lanes.episodes.mode, self.reuse, self.statistics)
 
     def __dealloc__(self):
         drop_pool(self)
@@ -163,9 +124,8 @@ cdef class Batch(LaneMemory):
 
     cdef cnp.ndarray _actions(self, object actions, tuple shape):
         """Checked actions of the shape, in the layout of the kernel."""
-        cdef const kernel_t* facts = self.lanes.kernel
         return checked_actions(
-            actions, shape, facts.discrete_actions, facts.action_size, self.lanes.lifecycle, self.errors)
+            actions, shape, self.lanes.choices, self.lanes.kernel.action_size, self.lanes.lifecycle, self.errors)
 
     cdef int _check_ended(self) except -1:
         """In DISABLED mode a lane that ended must be reset before it is stepped."""
@@ -190,8 +150,8 @@ cdef class Batch(LaneMemory):
         cdef int64_t count
         job.lanes = &self.lanes
         out.streamed = (
-            self.lanes.kernel.observation_size <= STREAM_SIZE
-            and 4 * self.lanes.kernel.observation_size * self.lanes.num_envs * max(steps, 1) > STREAM_BYTES)
+            self.lanes.parts == 1 and self.lanes.row_bytes <= 8 * STREAM_WORDS
+            and self.lanes.row_bytes * self.lanes.num_envs * max(steps, 1) > STREAM_BYTES)
         job.actions = actions
         job.out = out
         job.steps = steps
@@ -228,8 +188,9 @@ cdef class Batch(LaneMemory):
             actions: int64 [num_envs] or float32 [num_envs, action_size]; other integer and float types are converted.
 
         Returns:
-            observations float32 [num_envs, size], rewards float64 [num_envs], terminated and truncated bool [num_envs]
-            (arrays the caller may keep), and how many episodes ended.
+            observations (float32 [num_envs, size], or int64 [num_envs], or a tuple of these), rewards float64
+            [num_envs], terminated and truncated bool [num_envs] (arrays the caller may keep), and how many episodes
+            ended. What else there is to say of the step is in `arrays`.
         """
         cdef outputs_t out
         cdef cnp.ndarray checked
@@ -240,11 +201,7 @@ cdef class Batch(LaneMemory):
             checked = self._actions(actions, self.action_shape)
             self._check_ended()
             self._prepare()
-            observations = arrays.observations.take(<void**> &out.observations)
-            rewards = arrays.rewards.take(<void**> &out.rewards)
-            terminated = arrays.terminated.take(<void**> &out.terminated)
-            truncated = arrays.truncated.take(<void**> &out.truncated)
-            take_extras(arrays, &out)
+            observations, rewards, terminated, truncated = take_results(arrays, &out)
             count = self._run(cnp.PyArray_DATA(checked), &out, 0)
         finally:
             self.busy = False
@@ -273,11 +230,7 @@ cdef class Batch(LaneMemory):
             checked = self._actions(actions, (n,) + self.action_shape[1:])
             self._prepare()
             arrays = self._arrays_for(n)
-            observations = arrays.observations.take(<void**> &out.observations)
-            rewards = arrays.rewards.take(<void**> &out.rewards)
-            terminated = arrays.terminated.take(<void**> &out.terminated)
-            truncated = arrays.truncated.take(<void**> &out.truncated)
-            take_extras(arrays, &out)
+            observations, rewards, terminated, truncated = take_results(arrays, &out)
             out.streamed = False
             job.lanes = &self.lanes
             job.actions = <const char*> cnp.PyArray_DATA(checked)
@@ -348,14 +301,11 @@ cdef class Batch(LaneMemory):
         self, outputs_t* out, object observations, object rewards, object terminated, object truncated, tuple lead
     ) except -1:
         cdef object errors = self.errors
-        out.observations = <float*> array_pointer(
-            observations, "observations", cnp.NPY_FLOAT32, lead + (self.lanes.kernel.observation_size,), True, errors)
+        cdef list taken = bind_parts(out.observations, observations, "observations", lead, self.facts, errors)
         out.rewards = <double*> array_pointer(rewards, "rewards", cnp.NPY_FLOAT64, lead, True, errors)
         out.terminated = <uint8_t*> array_pointer(terminated, "terminated", cnp.NPY_BOOL, lead, True, errors)
         out.truncated = <uint8_t*> array_pointer(truncated, "truncated", cnp.NPY_BOOL, lead, True, errors)
-        check_apart(
-            (observations, rewards, terminated, truncated), ("observations", "rewards", "terminated", "truncated"),
-            errors)
+        check_apart(taken + [("rewards", rewards), ("terminated", terminated), ("truncated", truncated)], errors)
         return 0
 
     def rollout(self, actions, observations, rewards, terminated, truncated, final_observations=None):
@@ -368,6 +318,7 @@ cdef class Batch(LaneMemory):
         cdef cnp.ndarray checked
         cdef int64_t count, steps
         cdef tuple lead, shape
+        cdef list taken
         self._enter(STEP)
         try:
             if self.lanes.episodes.mode == DISABLED:
@@ -380,19 +331,19 @@ cdef class Batch(LaneMemory):
             steps = shape[0]
             lead = (steps, self.num_envs)
             self._bind(&out, observations, rewards, terminated, truncated, lead)
+            memset(out.final_observations, 0, sizeof(out.final_observations))
+            memset(out.infos, 0, sizeof(out.infos))
+            memset(out.final_infos, 0, sizeof(out.final_infos))
             out.ended = NULL
-            out.final_observations = NULL
             out.reports.returns = NULL
             if final_observations is not None:
                 if self.lanes.episodes.mode != SAME_STEP:
                     raise self.errors.InvalidArgument(
                         "final_observations: only same-step autoreset replaces final observations")
-                out.final_observations = <float*> array_pointer(
-                    final_observations, "final_observations", cnp.NPY_FLOAT32,
-                    lead + (self.lanes.kernel.observation_size,), True, self.errors)
-                check_apart(
-                    (observations, rewards, terminated, truncated, final_observations),
-                    ("observations", "rewards", "terminated", "truncated", "final_observations"), self.errors)
+                taken = bind_parts(
+                    out.final_observations, final_observations, "final_observations", lead, self.facts, self.errors)
+                others = [("rewards", rewards), ("terminated", terminated), ("truncated", truncated)]
+                check_apart(named_parts("observations", observations) + others + taken, self.errors)
             checked = self._actions(actions, (steps,) + self.action_shape)
             self._prepare()
             count = self._run(cnp.PyArray_DATA(checked), &out, steps)
@@ -412,20 +363,35 @@ cdef class Batch(LaneMemory):
         cdef outputs_t out
         cdef double reward
         cdef uint8_t terminated, truncated
+        cdef int64_t numbers[MOST_PARTS]
+        cdef object observation
         self._enter(STEP)
         try:
-            observation = self.arrays.observations.take(<void**> &out.observations)
-            out.streamed = False
+            memset(&out, 0, sizeof(out))
+            observation = self._take_row(&out, numbers)
             out.rewards = &reward
             out.terminated = &terminated
             out.truncated = &truncated
-            out.ended = NULL
-            out.final_observations = NULL
-            out.reports.returns = NULL
             advance(&self.lanes, action, &out, 0, 1)
         finally:
             self.busy = False
-        return observation, reward, terminated != 0
+        return self._row(observation, numbers), reward, terminated != 0
+
+    cdef object _take_row(self, outputs_t* out, int64_t* numbers):
+        """Where the observation of a batch of one goes: an array, or `numbers` if it is integers."""
+        cdef int k
+        if self.lanes.kernel.observation_type != INT64:
+            return self.arrays.take_observations(out.observations)
+        for k in range(self.lanes.parts):
+            out.observations[k] = &numbers[k]
+
+    cdef object _row(self, object array, int64_t* numbers):
+        """The observation of a batch of one: the array, an int, or a tuple of ints."""
+        if self.lanes.kernel.observation_type != INT64:
+            return array
+        if self.lanes.parts == 1:
+            return numbers[0]
+        return tuple([numbers[k] for k in range(self.lanes.parts)])
 
     # --- resetting ------------------------------------------------------------------------------------------------
 
@@ -437,13 +403,16 @@ cdef class Batch(LaneMemory):
             bounds: values of the kernel's bounds in order (see `kernel_facts`), or None for its defaults.
 
         Returns:
-            observations float32 [num_envs, size] of all lanes; those of lanes left alone are what they were.
+            Observations of all lanes as `step` returns them; those of lanes left alone are what they were. Infos of the
+            lanes that were reset are in `arrays`.
         """
         cdef const kernel_t* facts = self.lanes.kernel
-        cdef double[MAX_NUMBERS] limits
-        cdef float* observations
+        cdef double[MAX_NUMBERS + 1] limits
+        cdef int64_t numbers[MOST_PARTS]
+        cdef outputs_t out
         cdef cnp.ndarray chosen
         cdef int64_t count, k
+        cdef bint single = self.lanes.episodes.mode == SINGLE
         for k in range(facts.bound_count):
             limits[k] = facts.bound_defaults[k] if bounds is None else bounds[k]
         self._enter(ANY_USE)
@@ -458,15 +427,40 @@ cdef class Batch(LaneMemory):
                 array_pointer(mask, "mask", cnp.NPY_BOOL, (self.num_envs,), False, self.errors)
                 chosen = np.flatnonzero(mask).astype(np.int64, copy=False)
             count = cnp.PyArray_SIZE(chosen)
-            array = self.arrays.observations.take(<void**> &observations)
+            memset(&out, 0, sizeof(out))
+            array = self._take_row(&out, numbers) if single else self.arrays.take_observations(out.observations)
+            self.arrays.take_infos(out.infos, mask)
             self._prepare()
             with nogil:
                 reset_lanes(&self.lanes, limits, <const int64_t*> cnp.PyArray_DATA(chosen), count)
-                self.lanes.loops.observe(&self.lanes.columns, observations, 0, self.lanes.num_envs)
+                self.lanes.loops.observe(&self.lanes.columns, out.observations, 0, self.lanes.num_envs)
+                if out.infos[0] != NULL:
+                    facts.inform_lanes(
+                        &self.lanes.columns, out.infos, <const int64_t*> cnp.PyArray_DATA(chosen), count)
             self.ready = True
         finally:
             self.busy = False
-        return array
+        return self._row(array, numbers) if single else array
+
+    def infos_of(self, Py_ssize_t lane):
+        """Infos of one lane as a dict: a float or an int of each field, or an array [size] of its own."""
+        cdef void* parts[MOST_PARTS]
+        cdef int64_t k = lane
+        cdef dict infos = {}
+        cdef cnp.ndarray value
+        cdef int part
+        if self.lanes.kernel.info_count == 0:
+            return infos
+        if not 0 <= lane < self.num_envs:
+            raise IndexError(f"lane {lane} is not in [0, {self.num_envs})")
+        for part, (name, dtype, size) in enumerate(self.facts["infos"]):
+            infos[name] = value = np.empty(size, dtype)
+            parts[part] = <char*> cnp.PyArray_DATA(value) - lane * self.lanes.info_bytes[part]
+        self.lanes.kernel.inform_lanes(&self.lanes.columns, parts, &k, 1)
+        for name, _, size in self.facts["infos"]:
+            if size == 1:
+                infos[name] = infos[name].item()
+        return infos
 
     def run_physics(self, actions, observations, rewards):
         """Physics and observations of actions [T, num_envs, ...] alone, into arrays [num_envs, ...].

@@ -14,6 +14,12 @@ cdef extern from "kernel.h":
     const char* KERNEL_CAPSULE "GYMCORE_KERNEL_CAPSULE"
     int KERNEL_ABI "GYMCORE_KERNEL_ABI"
     int ISA_COUNT "GYMCORE_ISA_COUNT"
+    enum:
+        MOST_PARTS "GYMCORE_MOST_PARTS"
+        FLOAT32 "GYMCORE_FLOAT32"
+        FLOAT64 "GYMCORE_FLOAT64"
+        INT64 "GYMCORE_INT64"
+        INT8 "GYMCORE_INT8"
 
     ctypedef struct rng_t "gymcore_rng":
         uint64_t state_high, state_low, increment_high, increment_low
@@ -23,13 +29,19 @@ cdef extern from "kernel.h":
         double** state
         double** parameters
         int64_t parameter_stride
+        rng_t* rngs
+        const void* constants
+
+    ctypedef struct info_field_t "gymcore_info_field":
+        const char* name
+        int32_t type, size
 
     ctypedef int16_t flag_t "gymcore_flag"
 
     ctypedef void (*step_loop_t)(
         const columns_t*, const void*, double*, flag_t*, int64_t, int64_t) noexcept nogil
-    ctypedef void (*observe_loop_t)(const columns_t*, float*, int64_t, int64_t) noexcept nogil
-    ctypedef void (*observe_lanes_t)(const columns_t*, float*, const int64_t*, int64_t) noexcept nogil
+    ctypedef void (*observe_loop_t)(const columns_t*, void**, int64_t, int64_t) noexcept nogil
+    ctypedef void (*observe_lanes_t)(const columns_t*, void**, const int64_t*, int64_t) noexcept nogil
     ctypedef void (*reset_loop_t)(
         const columns_t*, rng_t*, const double*, const int64_t*, int64_t) noexcept nogil
 
@@ -44,11 +56,16 @@ cdef extern from "kernel.h":
         const char* parameter_names
         const char* bound_names
         int32_t state_count, parameter_count, bound_count
-        int32_t observation_size, discrete_actions, action_size
+        int32_t observation_type, observation_size, discrete_actions, action_size
         const double* parameter_defaults
         const double* bound_defaults
         reset_loop_t reset
         observe_lanes_t observe_lanes
+        int32_t draws, info_count
+        const info_field_t* infos
+        observe_loop_t inform
+        observe_lanes_t inform_lanes
+        const char* constants_name
         loops_t* loops
 
     void rng_seed_range "gymcore_rng_seed_range"(
@@ -101,9 +118,9 @@ cdef enum:
     ROLL_BLOCK = 4096
     # Lanes from which on a batch is too large for the second-level cache.
     PREFETCH_LANES = 16384
-    # Observations of at most this many numbers are streamed when a call writes more than STREAM_BYTES of them: they
-    # would push everything else out of the caches, and be pushed out themselves before anybody reads them.
-    STREAM_SIZE = 16
+    # Observations of at most this many words of eight bytes are streamed when a call writes more than STREAM_BYTES of
+    # them: they would push everything else out of the caches, and be pushed out themselves before anybody reads them.
+    STREAM_WORDS = 8
     STREAM_BYTES = 8 << 20
 
 
@@ -115,30 +132,55 @@ ctypedef struct lanes_t:
     rng_t* rngs
     episodes_t episodes
     int64_t num_envs
+    int64_t choices            # discrete actions; 0 for continuous ones
+    # What observing lanes writes: how many arrays, and bytes of a row of each.
+    int parts
+    int64_t row_bytes
+    int64_t info_bytes[MOST_PARTS]
 
 
 ctypedef struct outputs_t:
     bint streamed              # write observations and rewards past the caches
-    float* observations
+    void* observations[MOST_PARTS]
     double* rewards
     uint8_t* terminated
     uint8_t* truncated
     uint8_t* ended             # which lanes ended in this step, before any reset; or NULL
-    float* final_observations  # SAME_STEP: last observations of ended lanes, zero elsewhere; or NULL
+    # SAME_STEP: last observations of ended lanes, zero elsewhere; or NULL
+    void* final_observations[MOST_PARTS]
+    void* infos[MOST_PARTS]        # an array for each field; or NULL
+    void* final_infos[MOST_PARTS]  # SAME_STEP: as final_observations
     reports_t reports          # of lanes that ended in this step, zero elsewhere; or NULL
 
 
-cdef inline outputs_t moved(const outputs_t* out, int64_t rows, int64_t size) noexcept nogil:
-    """Outputs whose row i is row i + rows of these; `size` numbers an observation."""
+cdef inline void move_parts(void** parts, int count, int64_t bytes) noexcept nogil:
+    """Shift arrays by as many bytes each, if they are there."""
+    cdef int k
+    if parts[0] != NULL:
+        for k in range(count):
+            parts[k] = <char*> parts[k] + bytes
+
+
+cdef inline void move_infos(const lanes_t* self, void** parts, int64_t rows) noexcept nogil:
+    """Shift the arrays of infos by rows, if they are there."""
+    cdef int k
+    if parts[0] != NULL:
+        for k in range(self.kernel.info_count):
+            parts[k] = <char*> parts[k] + rows * self.info_bytes[k]
+
+
+cdef inline outputs_t moved(const lanes_t* self, const outputs_t* out, int64_t rows) noexcept nogil:
+    """Outputs whose row i is row i + rows of these."""
     cdef outputs_t here = out[0]
-    here.observations += rows * size
+    move_parts(here.observations, self.parts, rows * self.row_bytes)
+    move_parts(here.final_observations, self.parts, rows * self.row_bytes)
+    move_infos(self, here.infos, rows)
+    move_infos(self, here.final_infos, rows)
     here.rewards += rows
     here.terminated += rows
     here.truncated += rows
     if here.ended != NULL:
         here.ended += rows
-    if here.final_observations != NULL:
-        here.final_observations += rows * size
     if here.reports.returns != NULL:
         here.reports.returns += rows
         here.reports.lengths += rows
@@ -156,14 +198,39 @@ cdef inline void reset_lanes(
         begin_episode(&self.episodes, lanes[k])
 
 
+cdef inline void observe_ended(
+    const lanes_t* self, const outputs_t* out, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    """Write last observations and infos of lanes that ended."""
+    if out.final_observations[0] != NULL:
+        self.kernel.observe_lanes(&self.columns, <void**> out.final_observations, lanes, count)
+    if out.final_infos[0] != NULL:
+        self.kernel.inform_lanes(&self.columns, <void**> out.final_infos, lanes, count)
+
+
+cdef inline void clear_ended(const lanes_t* self, const outputs_t* out, int64_t lo, int64_t hi) noexcept nogil:
+    """Zero what only lanes that end in this step have."""
+    cdef int k
+    if out.reports.returns != NULL:
+        memset(out.reports.returns + lo, 0, (hi - lo) * sizeof(double))
+        memset(out.reports.lengths + lo, 0, (hi - lo) * sizeof(int64_t))
+        memset(out.reports.times + lo, 0, (hi - lo) * sizeof(double))
+    if out.final_observations[0] != NULL:
+        for k in range(self.parts):
+            memset(<char*> out.final_observations[k] + lo * self.row_bytes, 0, (hi - lo) * self.row_bytes)
+    if out.final_infos[0] != NULL:
+        for k in range(self.kernel.info_count):
+            memset(<char*> out.final_infos[k] + lo * self.info_bytes[k], 0, (hi - lo) * self.info_bytes[k])
+
+
 cdef inline int64_t advance_block(
     const lanes_t* self, const void* actions, const outputs_t* out, int64_t lo, int64_t hi
 ) noexcept nogil:
     """Step lanes [lo, hi), at most BLOCK of them; return how many episodes ended."""
     cdef int64_t lanes[BLOCK]
     cdef flag_t ends[BLOCK]
+    cdef rng_t streams[BLOCK]
     cdef int64_t pending = 0, count, k, i
-    cdef int size = self.kernel.observation_size
     cdef const episodes_t* episodes = &self.episodes
     if episodes.mode == NEXT_STEP:
         pending = flagged(episodes.ended, lo, hi, lanes)
@@ -171,6 +238,10 @@ cdef inline int64_t advance_block(
         for k in range(pending):
             prefetch(&self.rngs[lanes[k]].state_high)
             prefetch(&self.rngs[lanes[k]].uinteger)
+        # What these lanes draw in the physics never happened.
+        if self.kernel.draws:
+            for k in range(pending):
+                streams[k] = self.rngs[lanes[k]]
     if self.columns.parameter_stride == 0:
         self.loops.step_shared(&self.columns, actions, out.rewards, ends - lo, lo, hi)
     else:
@@ -186,16 +257,14 @@ cdef inline int64_t advance_block(
             out.rewards[i] = 0.0
             out.terminated[i] = 0
             out.truncated[i] = 0
+        if self.kernel.draws:
+            for k in range(pending):
+                self.rngs[lanes[k]] = streams[k]
         reset_lanes(self, self.kernel.bound_defaults, lanes, pending)
 
     if out.ended != NULL:
         memcpy(out.ended + lo, episodes.ended + lo, hi - lo)
-    if out.reports.returns != NULL:
-        memset(out.reports.returns + lo, 0, (hi - lo) * sizeof(double))
-        memset(out.reports.lengths + lo, 0, (hi - lo) * sizeof(int64_t))
-        memset(out.reports.times + lo, 0, (hi - lo) * sizeof(double))
-    if out.final_observations != NULL:
-        memset(out.final_observations + lo * size, 0, (hi - lo) * size * sizeof(float))
+    clear_ended(self, out, lo, hi)
     if count and (episodes.mode == SAME_STEP or out.reports.returns != NULL):
         count = flagged(episodes.ended, lo, hi, lanes)
         for k in range(count if episodes.mode == SAME_STEP else 0):
@@ -205,11 +274,12 @@ cdef inline int64_t advance_block(
             for k in range(count):
                 report_episode(episodes, &out.reports, lanes[k], lanes[k])
         if episodes.mode == SAME_STEP:
-            if out.final_observations != NULL:
-                self.kernel.observe_lanes(&self.columns, out.final_observations, lanes, count)
+            observe_ended(self, out, lanes, count)
             reset_lanes(self, self.kernel.bound_defaults, lanes, count)
 
-    self.loops.observe(&self.columns, out.observations, lo, hi)
+    self.loops.observe(&self.columns, <void**> out.observations, lo, hi)
+    if out.infos[0] != NULL:
+        self.kernel.inform(&self.columns, <void**> out.infos, lo, hi)
     return count
 
 
@@ -217,7 +287,7 @@ cdef inline void prefetch_block(
     const lanes_t* self, const void* actions, const outputs_t* out, int64_t lo, int64_t hi
 ) noexcept nogil:
     """Ask for the memory of lanes [lo, hi) that a step reads or writes."""
-    cdef int64_t n = hi - lo, size = self.kernel.observation_size
+    cdef int64_t n = hi - lo
     cdef int64_t action_bytes = 4 * self.kernel.action_size if self.kernel.action_size else 8
     cdef int k
     for k in range(self.kernel.state_count):
@@ -227,7 +297,8 @@ cdef inline void prefetch_block(
     prefetch_range(self.episodes.ended + lo, n)
     prefetch_range(<const char*> actions + action_bytes * lo, action_bytes * n)
     if not out.streamed:
-        prefetch_range(out.observations + size * lo, 4 * size * n)
+        for k in range(self.parts):
+            prefetch_range(<char*> out.observations[k] + self.row_bytes * lo, self.row_bytes * n)
         prefetch_range(out.rewards + lo, 8 * n)
     prefetch_range(out.terminated + lo, n)
     prefetch_range(out.truncated + lo, n)
@@ -237,18 +308,18 @@ cdef inline int64_t advance_streamed(
     const lanes_t* self, const void* actions, const outputs_t* out, int64_t lo, int64_t hi
 ) noexcept nogil:
     """`advance` for results that no cache can hold: a block at a time in a scratch, then past the caches."""
-    cdef float[BLOCK * STREAM_SIZE] observations
-    cdef double[BLOCK] rewards
-    cdef int64_t count = 0, block = lo, end, size = self.kernel.observation_size
+    cdef double observations[BLOCK * STREAM_WORDS]
+    cdef double rewards[BLOCK]
+    cdef int64_t count = 0, block = lo, end, size = self.row_bytes
     cdef outputs_t here = out[0]
     while block < hi:
         end = min(block + BLOCK, hi)
         if self.num_envs >= PREFETCH_LANES and end < hi:
             prefetch_block(self, actions, out, end, min(end + BLOCK, hi))
-        here.observations = observations - block * size
+        here.observations[0] = <char*> observations - block * size
         here.rewards = rewards - block
         count += advance_block(self, actions, &here, block, end)
-        stream(out.observations + block * size, observations, 4 * size * (end - block))
+        stream(<char*> out.observations[0] + block * size, observations, size * (end - block))
         stream(out.rewards + block, rewards, 8 * (end - block))
         block = end
     stream_fence()
@@ -277,22 +348,18 @@ cdef inline int64_t roll(
 ) noexcept nogil:
     """Step lanes [lo, hi) through arrays [steps, num_envs, ...]: all steps of one block before the next block."""
     cdef int64_t count = 0, block = lo, step, width = self.num_envs
-    cdef int64_t size = self.kernel.observation_size
+    cdef int64_t bytes = width * self.row_bytes
     cdef int64_t action_bytes = width * (4 * self.kernel.action_size if self.kernel.action_size else 8)
     cdef outputs_t here
-    here.streamed = out.streamed
-    here.ended = NULL
-    here.reports.returns = NULL
     while block < hi:
+        here = out[0]
         for step in range(steps):
-            here.observations = out.observations + step * width * size
-            here.rewards = out.rewards + step * width
-            here.terminated = out.terminated + step * width
-            here.truncated = out.truncated + step * width
-            here.final_observations = NULL
-            if out.final_observations != NULL:
-                here.final_observations = out.final_observations + step * width * size
             count += advance(
                 self, <const char*> actions + step * action_bytes, &here, block, min(block + ROLL_BLOCK, hi))
+            move_parts(here.observations, self.parts, bytes)
+            move_parts(here.final_observations, self.parts, bytes)
+            here.rewards += width
+            here.terminated += width
+            here.truncated += width
         block += ROLL_BLOCK
     return count

@@ -23,11 +23,12 @@ cdef class LaneMemory:
     cdef double[MAX_NUMBERS] shared           # parameters that all lanes share
     cdef bint busy, ready, closed, statistics
     cdef Py_ssize_t held              # lanes that wait to be stepped on their own
-    cdef object errors, capsule
+    cdef object errors, capsule, constants
     cdef readonly Py_ssize_t num_envs
     cdef readonly str isa
 
     cdef _allocate(self)
+    cdef int _set_constants(self, object constants) except -1
     cdef size_t _padded(self) noexcept
     cdef int _enter(self, int use) except -1
     cdef cnp.ndarray _view(self, void* data, int typenum, tuple shape)

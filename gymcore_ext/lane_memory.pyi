@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 ISA_NAMES: tuple[str, ...]
+TYPES: tuple[type[np.generic], ...]
 
 def kernel_facts(capsule: object) -> dict[str, Any]: ...
 def choose_isa(name: str | None = None) -> int: ...
@@ -17,6 +18,8 @@ class LaneMemory:
         errors: Any,
         isa: str | None = None,
         statistics: bool = False,
+        constants: object = None,
+        choices: int = 0,
         **options: Any,
     ) -> None: ...
     @property

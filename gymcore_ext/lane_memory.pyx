@@ -2,12 +2,13 @@
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 from gymcore_ext.arrays cimport array_pointer
 from gymcore_ext.engine cimport (
-    ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, best_isa, kernel_t, lifecycles, rng_seed_range, rng_t,
+    INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MOST_PARTS, best_isa, kernel_t, lifecycles,
+    rng_seed_range, rng_t,
 )
 
 import os
@@ -27,6 +28,10 @@ cdef extern from "memory.h":
 ISA_NAMES = ("baseline", "x86-64-v3", "x86-64-v4")[:ISA_COUNT]
 
 
+# NumPy types by their numbers in kernel.h.
+TYPES = (np.float32, np.float64, np.int64, np.int8)
+
+
 def kernel_facts(object capsule):
     """Sizes, names and defaults of a kernel capsule, as a dict."""
     cdef const kernel_t* kernel = _kernel(capsule)
@@ -40,9 +45,12 @@ def kernel_facts(object capsule):
         "parameters": dict(zip(names(kernel.parameter_names), [
             kernel.parameter_defaults[k] for k in range(kernel.parameter_count)])),
         "bounds": dict(zip(names(kernel.bound_names), [kernel.bound_defaults[k] for k in range(kernel.bound_count)])),
+        "observation_dtype": TYPES[kernel.observation_type],
         "observation_size": kernel.observation_size,
         "discrete_actions": kernel.discrete_actions,
         "action_size": kernel.action_size,
+        "infos": tuple((kernel.infos[k].name.decode(), TYPES[kernel.infos[k].type], kernel.infos[k].size)
+                       for k in range(kernel.info_count)),
     }
 
 
@@ -54,6 +62,8 @@ cdef const kernel_t* _kernel(object capsule) except NULL:
         raise ValueError(f"kernel: built for engine ABI {kernel.abi}, this engine has {KERNEL_ABI}: build it again")
     if kernel.parameter_count > MAX_NUMBERS or kernel.bound_count > MAX_NUMBERS:
         raise ValueError(f"kernel: expected at most {MAX_NUMBERS} parameters and bounds")
+    if kernel.info_count > MOST_PARTS or (kernel.observation_type == INT64 and kernel.observation_size > MOST_PARTS):
+        raise ValueError(f"kernel: expected at most {MOST_PARTS} integers of an observation, and fields of the infos")
     return kernel
 
 
@@ -76,9 +86,11 @@ cdef class LaneMemory:
     """
 
     def __cinit__(
-        self, object kernel, Py_ssize_t num_envs, *, object errors, object isa=None, bint statistics=False, **options
+        self, object kernel, Py_ssize_t num_envs, *, object errors, object isa=None, bint statistics=False,
+        object constants=None, int64_t choices=0, **options
     ):
         cdef const kernel_t* facts = _kernel(kernel)
+        cdef int k
         if num_envs < 1:
             raise errors.InvalidArgument(f"num_envs: expected at least 1, got {num_envs}")
         # A kernel of another package may carry fewer instruction sets: an older compiler built it.
@@ -92,7 +104,27 @@ cdef class LaneMemory:
         self.lanes.loops = &facts.loops[level]
         self.lanes.lifecycle = &lifecycles[level]
         self.lanes.num_envs = num_envs
+        self.lanes.parts = facts.observation_size if facts.observation_type == INT64 else 1
+        self.lanes.row_bytes = 8 if facts.observation_type == INT64 else 4 * facts.observation_size
+        for k in range(facts.info_count):
+            self.lanes.info_bytes[k] = facts.infos[k].size * np.dtype(TYPES[facts.infos[k].type]).itemsize
+        self.lanes.choices = choices if facts.discrete_actions < 0 else facts.discrete_actions
+        if facts.discrete_actions < 0 and choices < 1:
+            raise errors.InvalidArgument(f"choices: expected how many actions there are, got {choices}")
+        self._set_constants(constants)
         self._allocate()
+
+    cdef int _set_constants(self, object constants) except -1:
+        """Take the table that lanes share; the kernel trusts what its own module has put into the capsule."""
+        cdef const char* name = self.lanes.kernel.constants_name
+        if name == NULL:
+            return 0
+        if not PyCapsule_IsValid(constants, name):
+            raise self.errors.ArgumentTypeError(
+                f"constants: expected a capsule named {name.decode()}, got {type(constants).__name__}")
+        self.lanes.columns.constants = PyCapsule_GetPointer(constants, name)
+        self.constants = constants
+        return 0
 
     cdef _allocate(self):
         """One block of zeroed memory, every column at a cache line."""
@@ -118,7 +150,7 @@ cdef class LaneMemory:
         if self.statistics:
             self.lanes.episodes.started = <double*> place
             place += 8 * n
-        self.lanes.rngs = <rng_t*> place
+        self.lanes.rngs = self.lanes.columns.rngs = <rng_t*> place
         place += sizeof(rng_t) * n
         self.lanes.episodes.elapsed = <int32_t*> place
         self.lanes.episodes.ended = <uint8_t*> (place + 4 * n)

@@ -4,16 +4,44 @@ from gymcore_ext.engine cimport outputs_t
 
 
 cdef class StepArrays:
-    cdef ArrayRing observations, rewards, terminated, truncated, ends, finals, returns, lengths, times
+    cdef ArrayRing rewards, terminated, truncated, ends, returns, lengths, times
+    cdef ArrayRing observation            # the array of an observation that is one array, or None
+    cdef tuple observations, finals       # rings of the arrays that observations consist of
+    cdef tuple info_rings, final_info_rings, mask_rings
+    cdef tuple info_names, mask_names
+    cdef Py_ssize_t n
     # Of the last step: which lanes ended, and what they ended with.
     cdef readonly object ended, final_observations, episode_returns, episode_lengths, episode_times
+    # Of the last step or reset, as Gymnasium lays them out; None for a kernel without infos.
+    cdef readonly dict infos, final_infos
 
+    cdef object take_observations(self, void** parts)
+    cdef int take_infos(self, void** parts, object mask) except -1
+    cdef int take_final_infos(self, void** parts) except -1
     cdef int take_ends(self, outputs_t* out) except -1
 
 
 cdef inline int take_extras(StepArrays arrays, outputs_t* out) except -1:
     """Take what a step writes besides observations, rewards and flags."""
     out.ended = NULL
-    out.final_observations = NULL
+    out.final_observations[0] = NULL
+    out.infos[0] = NULL
+    out.final_infos[0] = NULL
     out.reports.returns = NULL
+    if arrays.info_rings is not None:
+        arrays.take_infos(out.infos, None)
     return arrays.take_ends(out) if arrays.ends is not None else 0
+
+
+cdef inline tuple take_results(StepArrays arrays, outputs_t* out):
+    """Take all that a step writes; return the arrays of observations, rewards and flags."""
+    observations = arrays.take_observations(out.observations)
+    rewards = arrays.rewards.take(<void**> &out.rewards)
+    terminated = arrays.terminated.take(<void**> &out.terminated)
+    truncated = arrays.truncated.take(<void**> &out.truncated)
+    take_extras(arrays, out)
+    return observations, rewards, terminated, truncated
+
+
+cdef list named_parts(str name, object arrays)
+cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict facts, object errors)

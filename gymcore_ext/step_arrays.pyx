@@ -1,8 +1,24 @@
 """StepArrays: the arrays that steps of a compiled batch, or of some of its lanes, return."""
-from gymcore_ext.arrays cimport ArrayRing
+cimport numpy as cnp
+from libc.string cimport memcpy, memset
+
+from gymcore_ext.arrays cimport ArrayRing, array_pointer
 from gymcore_ext.engine cimport outputs_t
+from gymcore_ext.episodes cimport SAME_STEP, SINGLE
 
 import numpy as np
+
+cnp.import_array()
+
+
+cdef tuple rings(list shapes, object dtype, bint reuse):
+    return tuple([ArrayRing(shape, dtype, reuse) for shape in shapes])
+
+
+cdef object take_all(tuple sources, void** parts):
+    """The next array of each ring, as a tuple."""
+    cdef Py_ssize_t k
+    return tuple([(<ArrayRing> sources[k]).take(&parts[k]) for k in range(len(sources))])
 
 
 cdef class StepArrays:
@@ -10,36 +26,127 @@ cdef class StepArrays:
 
     Args:
         n: number of rows.
-        shape: of the observations, (n, size); (size,) for the batch of one behind `make`.
+        facts: sizes and types of the kernel (`kernel_facts`).
+        mode: when lanes begin new episodes (`episodes.pxd`). In the batch of one behind `make` an observation of floats
+            has no axis of lanes, and infos are asked for one by one.
         reuse: hand out the same arrays at every step, instead of arrays that the caller may keep.
-        finals: whether there are final observations.
         statistics: whether there are returns, lengths and durations of episodes.
     """
 
-    def __cinit__(self, Py_ssize_t n, tuple shape, bint reuse, bint finals, bint statistics):
-        self.observations = ArrayRing(shape, np.float32, reuse)
+    def __cinit__(self, Py_ssize_t n, dict facts, int mode, bint reuse, bint statistics):
+        cdef bint finals = mode == SAME_STEP
+        cdef list shapes = [(n, facts["observation_size"])]
+        if facts["observation_dtype"] is np.int64:
+            shapes = [(n,)] * facts["observation_size"]
+        elif mode == SINGLE:
+            shapes = [(facts["observation_size"],)]
+        self.n = n
+        self.observations = rings(shapes, facts["observation_dtype"], reuse)
+        if len(shapes) == 1:
+            self.observation = self.observations[0]
         self.rewards = ArrayRing((n,), np.float64, reuse)
         self.terminated = ArrayRing((n,), np.bool_, reuse)
         self.truncated = ArrayRing((n,), np.bool_, reuse)
         if finals or statistics:
             self.ends = ArrayRing((n,), np.bool_, reuse)
         if finals:
-            self.finals = ArrayRing(shape, np.float32, reuse)
+            self.finals = rings(shapes, facts["observation_dtype"], reuse)
         if statistics:
             self.returns = ArrayRing((n,), np.float64, reuse)
             self.lengths = ArrayRing((n,), np.int64, reuse)
             self.times = ArrayRing((n,), np.float64, reuse)
+        if facts["infos"] and mode != SINGLE:
+            self._prepare_infos(n, facts["infos"], finals, reuse)
+
+    def _prepare_infos(self, Py_ssize_t n, tuple fields, bint finals, bint reuse):
+        self.info_names = tuple([name for name, _, _ in fields])
+        self.mask_names = tuple([f"_{name}" for name in self.info_names])
+        made = [ArrayRing((n,) if size == 1 else (n, size), dtype, reuse) for _, dtype, size in fields]
+        self.info_rings = tuple(made)
+        self.mask_rings = rings([(n,)] * len(fields), np.bool_, reuse)
+        if finals:
+            self.final_info_rings = tuple([
+                ArrayRing((n,) if size == 1 else (n, size), dtype, reuse) for _, dtype, size in fields])
+
+    cdef object take_observations(self, void** parts):
+        """An array, or a tuple of arrays, for observations, and where each begins."""
+        if self.observation is not None:
+            return self.observation.take(&parts[0])
+        return take_all(self.observations, parts)
+
+    cdef int take_infos(self, void** parts, object mask) except -1:
+        """Arrays for the infos of the lanes of a mask (None for all): zeros where the mask is not set."""
+        cdef Py_ssize_t k
+        cdef void* flags
+        cdef ArrayRing ring
+        cdef object array
+        # Ours must be gone before a ring is asked, or its array would never be free.
+        self.infos = None
+        if self.info_rings is None:
+            return 0
+        infos = {}
+        for k in range(len(self.info_rings)):
+            ring = self.info_rings[k]
+            infos[self.info_names[k]] = array = ring.take(&parts[k])
+            ring = self.mask_rings[k]
+            infos[self.mask_names[k]] = ring.take(&flags)
+            if mask is None:
+                memset(flags, 1, self.n)
+            else:
+                memcpy(flags, cnp.PyArray_DATA(<cnp.ndarray> mask), self.n)
+                memset(parts[k], 0, cnp.PyArray_NBYTES(<cnp.ndarray> array))
+        self.infos = infos
+        return 0
+
+    cdef int take_final_infos(self, void** parts) except -1:
+        """Arrays for the last infos of lanes that end in a step."""
+        cdef Py_ssize_t k
+        self.final_infos = {}
+        if self.final_info_rings is None:
+            return 0
+        arrays = take_all(self.final_info_rings, parts)
+        for k in range(len(arrays)):
+            self.final_infos[self.info_names[k]] = arrays[k]
+            self.final_infos[self.mask_names[k]] = self.ended
+        return 0
 
     cdef int take_ends(self, outputs_t* out) except -1:
-        # Ours must be gone before a ring is asked, or its array would never be free.
-        self.ended = None
+        self.ended = self.final_infos = None
         self.ended = self.ends.take(<void**> &out.ended)
         if self.finals is not None:
             self.final_observations = None
-            self.final_observations = self.finals.take(<void**> &out.final_observations)
+            self.final_observations = take_all(self.finals, out.final_observations)
+            if self.observation is not None:
+                self.final_observations = self.final_observations[0]
+            self.take_final_infos(out.final_infos)
         if self.returns is not None:
             self.episode_returns = self.episode_lengths = self.episode_times = None
             self.episode_returns = self.returns.take(<void**> &out.reports.returns)
             self.episode_lengths = self.lengths.take(<void**> &out.reports.lengths)
             self.episode_times = self.times.take(<void**> &out.reports.times)
         return 0
+
+
+cdef list named_parts(str name, object arrays):
+    """Pairs (name, array) of the array, or the arrays of the tuple, that a caller gave."""
+    if isinstance(arrays, tuple):
+        return [(f"{name}[{k}]", array) for k, array in enumerate(arrays)]
+    return [(name, arrays)]
+
+
+cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict facts, object errors):
+    """Where the arrays of observations [*lead, ...] that a caller gave begin; as pairs (name, array) too."""
+    cdef Py_ssize_t k
+    cdef int size = facts["observation_size"]
+    cdef bint integers = facts["observation_dtype"] is np.int64
+    cdef tuple shape = lead if integers else lead + (size,)
+    if integers and size > 1 and (not isinstance(arrays, tuple) or len(arrays) != size):
+        got = f"{len(arrays)} of them" if isinstance(arrays, tuple) else type(arrays).__name__
+        raise errors.ArgumentTypeError(f"{name}: expected a tuple of {size} int64 arrays of shape {shape}, got {got}")
+    if isinstance(arrays, tuple) and not (integers and size > 1):
+        raise errors.ArgumentTypeError(f"{name}: expected a NumPy array of shape {shape}, got tuple")
+    named = named_parts(name, arrays)
+    for k in range(len(named)):
+        parts[k] = array_pointer(
+            named[k][1], named[k][0], cnp.NPY_INT64 if integers else cnp.NPY_FLOAT32, shape, True, errors)
+    return named

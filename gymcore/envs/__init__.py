@@ -1,5 +1,7 @@
 """The registry and the built-in environments."""
 
+from typing import Any
+
 from gymcore.envs.registration import (
     load_env_creator,
     make,
@@ -38,4 +40,27 @@ for _id, _module, _name, _steps, _threshold in (
         vector_entry_point=f"{_CLASSIC_CONTROL}.{_module}:{_name}VectorEnv",
         reward_threshold=_threshold,
         max_episode_steps=_steps,
+    )
+
+_TOY_TEXT = "gymcore.envs.toy_text"
+
+_TEXT_IDS: tuple[tuple[str, str, str, int | None, float | None, dict[str, Any]], ...] = (
+    ("FrozenLake-v1", "frozen_lake", "FrozenLake", 100, 0.70, {"map_name": "4x4"}),
+    ("FrozenLake8x8-v1", "frozen_lake", "FrozenLake", 200, 0.85, {"map_name": "8x8"}),
+    ("CliffWalking-v0", "cliffwalking", "CliffWalking", None, None, {}),
+    ("CliffWalking-v1", "cliffwalking", "CliffWalking", None, None, {}),
+    ("CliffWalkingSlippery-v1", "cliffwalking", "CliffWalking", None, None, {"is_slippery": True}),
+    ("Taxi-v3", "taxi", "Taxi", 200, 8, {}),
+    ("Taxi-v4", "taxi", "Taxi", 200, 8, {}),
+    ("Blackjack-v1", "blackjack", "Blackjack", None, None, {"sab": True, "natural": False}),
+)
+
+for _id, _module, _name, _limit, _threshold, _kwargs in _TEXT_IDS:
+    register(
+        id=_id,
+        entry_point=f"{_TOY_TEXT}.{_module}:{_name}Env",
+        vector_entry_point=f"{_TOY_TEXT}.{_module}:{_name}VectorEnv",
+        reward_threshold=_threshold,
+        max_episode_steps=_limit,
+        kwargs=_kwargs,
     )

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 SINGLE = 3
 
 
-class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
+# Attributes of an environment that lanes of a batch do not share with it.
+_ITS_OWN = ("_batch", "_np_random", "_np_random_seed", "_renderer", "render_mode", "spec")
+
+
+class NativeEnv(Env[Any, ActType]):
     """Base of the compiled environments. A subclass declares; `gymcore_ext` computes.
 
     A subclass sets `kernel_module`, its spaces and `metadata`, declares physics parameters as
@@ -38,6 +42,10 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
     kernel_module: ClassVar[str]
     picture_size: ClassVar[tuple[int, int]] = (600, 400)
     parameters: ClassVar[dict[str, Parameter]] = {}
+    # Constructor arguments besides these, the same for all lanes of a batch.
+    arguments: ClassVar[tuple[str, ...]] = ()
+    # Attributes of a lane that may be set, besides parameters.
+    settable: ClassVar[tuple[str, ...]] = ()
     derived: ClassVar[frozenset[str]] = frozenset()
     _kernel_facts: ClassVar[dict[str, Any] | None] = None
 
@@ -65,7 +73,7 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
             **parameters: values of declared `Parameter` attributes.
         """
         self.render_mode = render_mode
-        self._batch = self.make_batch(1, mode=SINGLE)
+        self._batch = self.make_batch(1, mode=SINGLE, **self.batch_options())
         for name, value in parameters.items():
             setattr(self, name, value)
 
@@ -81,6 +89,10 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
         """Lane memory over this environment's kernel."""
         return Batch(import_module(cls.kernel_module).kernel, num_envs, errors=error, **options)
 
+    def batch_options(self) -> dict[str, Any]:
+        """Options of a batch that follow from `arguments`, such as the table of its kernel."""
+        return {}
+
     @classmethod
     def lane_of(cls, envs: Any, lane: int, seed: int) -> Self:
         """One lane of a native vector environment, to look at and to set parameters of.
@@ -93,6 +105,7 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
         self = object.__new__(cls)
         # Attributes of the object hide the methods, which are for a batch of one. This `close`
         # also keeps a collected lane from closing the batch.
+        self.__dict__.update(envs._model.shared_attributes())
         self.__dict__.update(reset=_for_the_batch, step=_for_the_batch, close=_nothing_to_close)
         self._batch = envs._batch
         self._shares_batch = True
@@ -104,11 +117,15 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
         self._np_random_seed = seed
         return self
 
+    def shared_attributes(self) -> dict[str, Any]:
+        """What follows from `arguments`, and so is the same in all lanes of a batch."""
+        return {k: v for k, v in self.__dict__.items() if k not in _ITS_OWN}
+
     # --- stepping ------------------------------------------------------------------------------
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; see `Env.reset`.
 
         Args:
@@ -126,7 +143,7 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
         observation = self._batch.reset(bounds=bounds)
         if self.render_mode == "human":
             self.render()
-        return observation, {}
+        return observation, self._batch.infos_of(0)
 
     @classmethod
     def reset_bounds(cls, options: dict[str, Any] | None) -> tuple[float, ...] | None:
@@ -245,7 +262,7 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
             for name in ("reset", "step", "close", "_lane"):
                 kept.pop(name)
         self.__dict__.update(kept)
-        self._batch = self.make_batch(1, mode=SINGLE)
+        self._batch = self.make_batch(1, mode=SINGLE, **self.batch_options())
         load_lanes(self._batch, self.kernel_facts(), saved, lane_indices(None, 1))
         self._np_random = self._batch.generator(0) if seeded else None
         if closed:
@@ -282,8 +299,12 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
         """What the drawing function wants to know besides the state."""
         return {}
 
-    def render(self) -> npt.NDArray[np.uint8] | None:
-        """The frame [height, width, 3] uint8 for "rgb_array"; a window and None for "human"."""
+    def text(self) -> str:
+        """The picture in letters, of an environment that has one."""
+        raise NotImplementedError
+
+    def render(self) -> Any:
+        """The frame [height, width, 3] uint8 for "rgb_array"; a str for "ansi"; else None."""
         if self.render_mode is None:
             name = self.spec.id if self.spec is not None else type(self).__name__
             logger.warn(
@@ -295,6 +316,8 @@ class NativeEnv(Env[npt.NDArray[np.float32], ActType]):
         state = self.state
         if state is None:
             return None
+        if self.render_mode == "ansi":
+            return self.text()
         return self._picture(self.render_mode, state)
 
     def _picture(
@@ -346,9 +369,7 @@ def as_bound(value: Any) -> float:
 class NativeDiscreteEnv(NativeEnv[int]):
     """A compiled environment with discrete actions."""
 
-    def step(
-        self, action: int
-    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Step by one action of `action_space`; see `Env.step`.
 
         Raises:
@@ -361,7 +382,7 @@ class NativeDiscreteEnv(NativeEnv[int]):
         observation, reward, terminated = self._batch.step_single(action)
         if self.render_mode == "human":
             self.render()
-        return observation, reward, terminated, False, {}
+        return observation, reward, terminated, False, self._batch.infos_of(0)
 
 
 class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):

@@ -76,6 +76,16 @@ def set_lanes(envs: NativeVectorEnv, name: str, values: Any) -> None:
         write_states(envs._batch, states, np.arange(envs.num_envs))
     elif name == "np_random":
         _set_streams(envs, per_lane)
+    elif name in env_class.settable:
+        lanes = list(lane_envs(envs))
+        before = [getattr(env, name) for env in lanes]
+        for lane, value in enumerate(per_lane):
+            try:
+                setattr(lanes[lane], name, value)
+            except Exception:
+                for env, old in zip(lanes[:lane], before, strict=False):
+                    setattr(env, name, old)
+                raise
     elif name in env_class.derived:
         for env, value in zip(lane_envs(envs), per_lane, strict=True):
             setattr(env, name, value)  # changes nothing, or raises

@@ -28,11 +28,15 @@ class Pictures:
 
     def frames(self, envs: NativeVectorEnv) -> tuple[Frame, ...]:
         """A frame [height, width, 3] uint8 of every lane."""
-        if not envs._batch.is_ready:
-            raise error.ResetNeeded("render: expected reset() before the first render()")
+        _check_ready(envs)
         states = envs.get_attr("state")
         lanes = zip(lane_envs(envs), states, strict=True)
         return tuple(env._picture("rgb_array", state) for env, state in lanes)  # type: ignore[misc]
+
+    def texts(self, envs: NativeVectorEnv) -> tuple[str, ...]:
+        """What every lane looks like in letters."""
+        _check_ready(envs)
+        return tuple(env.text() for env in lane_envs(envs))
 
     def tiled(self, envs: NativeVectorEnv, columns: int | None) -> Frame:
         """All lanes in one frame [rows * height, columns * width, 3] uint8."""
@@ -59,3 +63,8 @@ class Pictures:
         if self._window is not None:
             self._window.close()
             self._window = None
+
+
+def _check_ready(envs: NativeVectorEnv) -> None:
+    if not envs._batch.is_ready:
+        raise error.ResetNeeded("render: expected reset() before the first render()")

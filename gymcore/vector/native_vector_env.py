@@ -19,6 +19,7 @@ from gymcore.vector.engine_options import (
     thread_count,
 )
 from gymcore.vector.episode_ends import ended_mask
+from gymcore.vector.native_infos import add_reports
 from gymcore.vector.native_lanes import call_lanes, set_lanes
 from gymcore.vector.native_pictures import Pictures
 from gymcore.vector.native_rollout import Rollout, rollout_arrays
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-Observations = npt.NDArray[np.float32]
+Observations = Any  # an array, or a tuple of arrays: a batch of the observation space
 
 # The engine's numbers for the modes (gymcore_ext/engine.pxd).
 _MODES = {AutoresetMode.NEXT_STEP: 0, AutoresetMode.SAME_STEP: 1, AutoresetMode.DISABLED: 2}
@@ -118,10 +119,11 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
             if max_episode_steps in (None, -1)
             else positive("max_episode_steps", max_episode_steps)
         )
-        if unknown := sorted(parameters.keys() - self.env_class.parameters.keys()):
+        known = {*self.env_class.parameters, *self.env_class.arguments}
+        if unknown := sorted(parameters.keys() - known):
             raise error.ArgumentTypeError(
                 f"{type(self).__name__}: got unexpected arguments {unknown}; its parameters are "
-                f"{sorted(self.env_class.parameters)}"
+                f"{sorted(known)}"
             )
         if render_mode is not None and render_mode not in self.env_class.metadata["render_modes"]:
             raise error.UnsupportedMode(
@@ -136,12 +138,13 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         self._reports = self.episode_statistics or self._same_step
         self._last_actions: npt.NDArray[Any] | None = None
         self._pictures = Pictures()
+        # What lanes share: spaces, and what follows from arguments that are no parameters.
+        shared = parameters.keys() & set(self.env_class.arguments)
+        self._model = self.env_class(**{name: parameters.pop(name) for name in shared})
+        self.single_observation_space = self._model.observation_space
+        self.single_action_space = self._model.action_space
         self._make_batch()
         self._start_partial(rows)
-
-        single = self.env_class()
-        self.single_observation_space = single.observation_space
-        self.single_action_space = single.action_space
         for name, value in parameters.items():
             self.set_attr(name, value)
 
@@ -153,6 +156,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
             num_threads=self.num_threads,
             reuse=not self.copy,
             statistics=self.episode_statistics,
+            **self._model.batch_options(),
         )
         self._seeds = LaneSeeds(self._batch)
 
@@ -217,7 +221,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
             self._last_actions = None
             if self.render_mode == "human":
                 self.render()
-        return observations, {}
+        return observations, self._batch.arrays.infos or {}
 
     def step(
         self, actions: npt.NDArray[Any], env_ids: Sequence[int] | npt.NDArray[Any] | None = None
@@ -245,7 +249,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         if env_ids is not None:
             return self._step_some(actions, env_ids)
         observations, rewards, terminated, truncated, ended = self._batch.step(actions)
-        infos = self._infos(self._batch.arrays) if ended and self._reports else {}
+        infos = self._infos(self._batch.arrays, ended)
         if self.render_mode is not None:
             self._acted(actions)
         return observations, rewards, terminated, truncated, infos
@@ -272,7 +276,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
             The infos that `step` would return.
         """
         ended = self._batch.step_into(actions, observations, rewards, terminated, truncated)
-        infos = self._infos(self._batch.arrays) if ended and self._reports else {}
+        infos = self._infos(self._batch.arrays, ended)
         if self.render_mode is not None:
             self._acted(actions)
         return infos
@@ -309,7 +313,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         arrays = rollout_arrays(
             actions,
             self.num_envs,
-            self._facts["observation_size"],
+            self._facts,
             observations=observations,
             rewards=rewards,
             terminated=terminated,
@@ -319,21 +323,11 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         self._batch.rollout(actions, *arrays)
         return arrays
 
-    def _infos(self, arrays: StepArrays) -> dict[str, Any]:
-        """The infos of a step in which episodes ended, as Gymnasium lays them out."""
-        infos: dict[str, Any] = {}
-        if self._same_step:
-            infos["final_obs"] = arrays.final_observations
-            infos["_final_obs"] = arrays.ended
-            infos["final_info"] = {}
-            infos["_final_info"] = arrays.ended
-        if self.episode_statistics:
-            infos["episode"] = {
-                "r": arrays.episode_returns,
-                "l": arrays.episode_lengths,
-                "t": arrays.episode_times,
-            }
-            infos["_episode"] = arrays.ended
+    def _infos(self, arrays: StepArrays, ended: int) -> dict[str, Any]:
+        """The infos of a step in which that many episodes ended."""
+        infos = arrays.infos or {}
+        if ended and self._reports:
+            add_reports(infos, arrays, self._same_step, self.episode_statistics)
         return infos
 
     # --- partial batches -----------------------------------------------------------------------
@@ -361,7 +355,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
     def _step_lanes(self, actions: npt.NDArray[Any], lanes: Lanes) -> StepResult:
         results = self._batch.step_lanes(actions, lanes)
         observations, rewards, terminated, truncated, ended, arrays = results
-        infos = self._infos(arrays) if ended and self._reports else {}
+        infos = self._infos(arrays, ended)
         infos["env_id"] = lanes.copy()
         if self.render_mode is not None:
             whole = np.zeros((self.num_envs, *actions.shape[1:]), actions.dtype)
@@ -469,8 +463,8 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         if self.render_mode == "human":
             self.render()
 
-    def render(self) -> tuple[npt.NDArray[np.uint8], ...] | None:  # type: ignore[override]
-        """A frame [height, width, 3] uint8 of every lane, or the window for "human"."""
+    def render(self) -> tuple[Any, ...] | None:
+        """A frame [height, width, 3] uint8 of every lane, or a str, or the window for "human"."""
         if self.render_mode is None:
             logger.warn(
                 f"render: {self} was made without a render mode, so there is nothing to show; give "
@@ -480,6 +474,8 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         if self.render_mode == "human":
             self._pictures.show(self)
             return None
+        if self.render_mode == "ansi":
+            return self._pictures.texts(self)
         return self._pictures.frames(self)
 
     def render_tiled(self, columns: int | None = None) -> npt.NDArray[np.uint8]:

@@ -14,7 +14,10 @@
 #include "rng.h"
 
 #define GYMCORE_KERNEL_CAPSULE "gymcore_ext.kernel"
-#define GYMCORE_KERNEL_ABI 1
+#define GYMCORE_KERNEL_ABI 2
+
+/* Arrays that observations, or infos, may consist of. */
+#define GYMCORE_MOST_PARTS 8
 
 /* Structure-of-arrays memory of a batch: state[k][lane], and parameters[k][lane * parameter_stride], where the stride is
  * 0 when all lanes share one value of every parameter and 1 when each has its own. */
@@ -22,7 +25,21 @@ typedef struct {
     double *const *state;
     double *const *parameters;
     int64_t parameter_stride;
+    gymcore_rng *rngs;     /* a stream a lane */
+    const void *constants; /* a table that all lanes share; NULL for a kernel without */
 } gymcore_columns;
+
+/* Types of what a kernel writes. */
+enum { GYMCORE_FLOAT32, GYMCORE_FLOAT64, GYMCORE_INT64, GYMCORE_INT8 };
+typedef double gymcore_float64;
+typedef int64_t gymcore_int64;
+typedef int8_t gymcore_int8;
+
+/* One entry of the infos: an array [lanes], or [lanes, size] if size is more than 1. */
+typedef struct {
+    const char *name;
+    int32_t type, size;
+} gymcore_info_field;
 
 /* What a step of one lane reports. */
 typedef struct {
@@ -39,8 +56,10 @@ typedef int16_t gymcore_flag;
 /* Actions are int64 [lanes] (discrete) or float32 [lanes, action_size] (continuous). */
 typedef void gymcore_step_loop(const gymcore_columns *columns, const void *actions, double *rewards,
                                gymcore_flag *terminated, int64_t lo, int64_t hi);
-typedef void gymcore_observe_loop(const gymcore_columns *columns, float *observations, int64_t lo, int64_t hi);
-typedef void gymcore_observe_lanes(const gymcore_columns *columns, float *observations, const int64_t *lanes,
+/* Observations are one array float32 [lanes, observation_size], or observation_size arrays int64 [lanes]: `parts` points
+ * to the first row of each. Infos are an array for each field. */
+typedef void gymcore_observe_loop(const gymcore_columns *columns, void *const *parts, int64_t lo, int64_t hi);
+typedef void gymcore_observe_lanes(const gymcore_columns *columns, void *const *parts, const int64_t *lanes,
                                    int64_t count);
 typedef void gymcore_reset_loop(const gymcore_columns *columns, gymcore_rng *rngs, const double *bounds,
                                 const int64_t *lanes, int64_t count);
@@ -58,13 +77,20 @@ typedef struct {
     /* Names are one text, separated by blanks, in column order. */
     const char *state_names, *parameter_names, *bound_names;
     int32_t state_count, parameter_count, bound_count;
+    int32_t observation_type; /* GYMCORE_FLOAT32 or GYMCORE_INT64 */
     int32_t observation_size;
-    int32_t discrete_actions; /* how many discrete actions, or 0 for continuous ones */
+    int32_t discrete_actions; /* how many discrete actions, 0 for continuous ones, -1 if the constants decide */
     int32_t action_size;      /* float32 values of one continuous action, or 0 */
     const double *parameter_defaults;
     const double *bound_defaults;
     gymcore_reset_loop *reset;
     gymcore_observe_lanes *observe_lanes; /* rows of a few lanes, anywhere in the batch */
+    int32_t draws;                        /* whether a step draws random numbers */
+    int32_t info_count;
+    const gymcore_info_field *infos;
+    gymcore_observe_loop *inform; /* NULL without infos, as the next one */
+    gymcore_observe_lanes *inform_lanes;
+    const char *constants_name; /* of the capsule that `constants` come from, or NULL */
     gymcore_loops loops[GYMCORE_ISA_COUNT]; /* baseline first, then x86-64-v3, x86-64-v4 */
 } gymcore_kernel;
 

@@ -3,18 +3,45 @@
 
 /* `small_angles` is a constant where this is called, so the compiler writes the loop once for each value. */
 GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_where)(const gymcore_columns *columns, const void *actions, double *rewards,
-                                                gymcore_flag *terminated, int64_t lo, int64_t hi, int small_angles)
+                                                gymcore_flag *terminated, int64_t lo, int64_t hi, int small_angles,
+                                                const double *draws)
 {
     LANE_STATE(LANE_COLUMN)
     LANE(_parameters) parameters;
     LANE_PARAMETERS(LANE_LOAD_SHARED)
+    parameters.constants = columns->constants;
     parameters.small_angles = small_angles;
+    LANE_STREAMS
     GYMCORE_INDEPENDENT_LANES
     for (int64_t i = lo; i < hi; i++) { /* loop: step, shared parameters */
         LANE(_state) state;
         gymcore_outcome outcome;
         LANE_STATE(LANE_LOAD)
-        LANE(_step)(&state, &parameters, LANE_ACTION_AT(i), &outcome);
+        LANE_STEP(LANE_ACTION_AT(i));
+        LANE_STATE(LANE_STORE)
+        rewards[i] = outcome.reward;
+        terminated[i] = (gymcore_flag)outcome.terminated;
+    }
+}
+
+GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_varied_where)(const gymcore_columns *columns, const void *actions, double *rewards,
+                                                gymcore_flag *terminated, int64_t lo, int64_t hi,
+                                                const double *draws)
+{
+    LANE_STATE(LANE_COLUMN)
+    LANE_PARAMETERS(LANE_PARAMETER_COLUMN)
+    LANE_STREAMS
+    const void *constants = columns->constants;
+    GYMCORE_INDEPENDENT_LANES
+    for (int64_t i = lo; i < hi; i++) { /* loop: step, parameters per lane */
+        LANE(_state) state;
+        LANE(_parameters) parameters;
+        gymcore_outcome outcome;
+        LANE_STATE(LANE_LOAD)
+        LANE_PARAMETERS(LANE_LOAD_PARAMETER)
+        parameters.constants = constants;
+        parameters.small_angles = 0;
+        LANE_STEP(LANE_ACTION_AT(i));
         LANE_STATE(LANE_STORE)
         rewards[i] = outcome.reward;
         terminated[i] = (gymcore_flag)outcome.terminated;
@@ -24,6 +51,15 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_where)(const gymcore_columns *co
 static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_columns *columns, const void *actions, double *rewards,
                                                 gymcore_flag *terminated, int64_t lo, int64_t hi)
 {
+#ifdef LANE_UNIFORM
+    double draws[GYMCORE_DRAW_BLOCK];
+    for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK) {
+        int64_t end = first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi;
+        gymcore_rng_doubles(columns->rngs + first, draws, end - first);
+        LANE_LOOP(_step_where)(columns, actions, rewards, terminated, first, end, 0, draws - first);
+    }
+    return;
+#endif
 #ifdef LANE_SMALL_ANGLE
     const double *angles = columns->state[LANE(GYMCORE_JOIN(_at_, LANE_SMALL_ANGLE))];
     int64_t margins = 0;
@@ -31,41 +67,37 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_co
         margins |= gymcore_small_angle_margin(angles[i]);
     }
     if (margins >= 0) {
-        LANE_LOOP(_step_where)(columns, actions, rewards, terminated, lo, hi, 1);
+        LANE_LOOP(_step_where)(columns, actions, rewards, terminated, lo, hi, 1, NULL);
         return;
     }
 #endif
-    LANE_LOOP(_step_where)(columns, actions, rewards, terminated, lo, hi, 0);
+    LANE_LOOP(_step_where)(columns, actions, rewards, terminated, lo, hi, 0, NULL);
 }
 
 static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_varied)(const gymcore_columns *columns, const void *actions, double *rewards,
                                                 gymcore_flag *terminated, int64_t lo, int64_t hi)
 {
-    LANE_STATE(LANE_COLUMN)
-    LANE_PARAMETERS(LANE_PARAMETER_COLUMN)
-    GYMCORE_INDEPENDENT_LANES
-    for (int64_t i = lo; i < hi; i++) { /* loop: step, parameters per lane */
-        LANE(_state) state;
-        LANE(_parameters) parameters;
-        gymcore_outcome outcome;
-        LANE_STATE(LANE_LOAD)
-        LANE_PARAMETERS(LANE_LOAD_PARAMETER)
-        parameters.small_angles = 0;
-        LANE(_step)(&state, &parameters, LANE_ACTION_AT(i), &outcome);
-        LANE_STATE(LANE_STORE)
-        rewards[i] = outcome.reward;
-        terminated[i] = (gymcore_flag)outcome.terminated;
+#ifdef LANE_UNIFORM
+    double draws[GYMCORE_DRAW_BLOCK];
+    for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK) {
+        int64_t end = first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi;
+        gymcore_rng_doubles(columns->rngs + first, draws, end - first);
+        LANE_LOOP(_step_varied_where)(columns, actions, rewards, terminated, first, end, draws - first);
     }
+#else
+    LANE_LOOP(_step_varied_where)(columns, actions, rewards, terminated, lo, hi, NULL);
+#endif
 }
 
-static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_observe)(const gymcore_columns *columns, float *observations, int64_t lo, int64_t hi)
+static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_observe)(const gymcore_columns *columns, void *const *parts, int64_t lo, int64_t hi)
 {
     LANE_STATE(LANE_COLUMN)
+    LANE_OBSERVATION_PARTS
     GYMCORE_INDEPENDENT_LANES
     for (int64_t i = lo; i < hi; i++) { /* loop: observe */
         LANE(_state) state;
         LANE_STATE(LANE_LOAD)
-        LANE(_observe)(&state, observations + i * LANE_OBSERVATION_SIZE);
+        LANE_OBSERVE_ROW(i)
     }
 }
 

@@ -5,14 +5,24 @@
  *   LANE_STATE(F)                F(field) for every float64 of a lane's state
  *   LANE_PARAMETERS(F)           F(field, default) for every constructor parameter
  *   LANE_BOUNDS(F)               F(field, default) for every number that `reset(options=...)` takes
- *   LANE_OBSERVATION_SIZE        float32 values of one observation
+ *   LANE_OBSERVATION_SIZE        float32 values of one observation, or
+ *   LANE_OBSERVATION_INTEGERS    int64 values of one observation
  *   LANE_SMALL_ANGLE             optional: a field of the state, an angle that is nearly always small; `small_angles` of the
  *                                parameters then says whether it is in all lanes of a loop (see gymcore_sincos_within)
- *   LANE_DISCRETE_ACTIONS        how many actions, or LANE_CONTINUOUS_ACTIONS: float32 values of one action
+ *   LANE_DISCRETE_ACTIONS        how many actions (-1: the constants say it), or LANE_CONTINUOUS_ACTIONS: float32 values
+ *                                of one action
+ *   LANE_DRAWS                   optional: a step draws random numbers; the function then takes a gymcore_rng * at the end
+ *   LANE_UNIFORM                 optional, with LANE_DRAWS: every step draws a uniform number first; the function takes it
+ *                                before the gymcore_rng *. Drawing for many lanes and then looking at what it means is
+ *                                faster than both in one loop, whose body is too long for the processor to overlap
+ *   LANE_CONSTANTS               optional: name of the capsules with a table that all lanes share, which the functions
+ *                                find at `constants` of the parameters
+ *   LANE_INFOS(F)                optional: F(field, type, size) for every entry of the infos; type is float64, int64, int8
  * and define afterwards, in Cython, with these C names:
  *   void pole_reset(pole_state *, const pole_parameters *, const pole_bounds *, gymcore_rng *)
  *   void pole_step(pole_state *, const pole_parameters *, int64_t action | const float *action, gymcore_outcome *)
- *   void pole_observe(const pole_state *, float *observation)
+ *   void pole_observe(const pole_state *, float | int64_t *observation)
+ *   void pole_inform(const pole_state *, const pole_parameters *, pole_infos *), if there are infos: arrays, even of one
  * The compiler inlines them into every loop below and vectorises over lanes.
  */
 #include "kernel.h"
@@ -25,8 +35,12 @@
 #define LANE_DEFAULT(field, value) value,
 
 typedef struct { LANE_STATE(LANE_FIELD) } LANE(_state);
-typedef struct { LANE_PARAMETERS(LANE_FIELD) int small_angles; /* see LANE_SMALL_ANGLE */ } LANE(_parameters);
-typedef struct { LANE_BOUNDS(LANE_FIELD) } LANE(_bounds);
+typedef struct {
+    LANE_PARAMETERS(LANE_FIELD)
+    const void *constants; /* see LANE_CONSTANTS */
+    int small_angles;      /* see LANE_SMALL_ANGLE */
+} LANE(_parameters);
+typedef struct { LANE_BOUNDS(LANE_FIELD) double end; /* a struct may not be empty */ } LANE(_bounds);
 
 #if defined(LANE_DISCRETE_ACTIONS)
 typedef int64_t LANE(_action);
@@ -39,9 +53,44 @@ typedef const float *LANE(_action);
 #define LANE_DISCRETE_ACTIONS 0
 #endif
 
-GYMCORE_INLINE void LANE(_reset)(LANE(_state) *, const LANE(_parameters) *, const LANE(_bounds) *, gymcore_rng *);
+#ifdef LANE_OBSERVATION_INTEGERS
+#define LANE_OBSERVATION_SIZE LANE_OBSERVATION_INTEGERS
+#define LANE_OBSERVATION_TYPE GYMCORE_INT64
+typedef int64_t LANE(_number);
+#define LANE_OBSERVATION_PARTS                                                                                         \
+    int64_t *columns_of[LANE_OBSERVATION_SIZE];                                                                        \
+    for (int k = 0; k < LANE_OBSERVATION_SIZE; k++)                                                                    \
+        columns_of[k] = (int64_t *)parts[k];
+#define LANE_OBSERVE_ROW(i)                                                                                            \
+    int64_t row[LANE_OBSERVATION_SIZE];                                                                                \
+    LANE(_observe)(&state, row);                                                                                       \
+    for (int k = 0; k < LANE_OBSERVATION_SIZE; k++)                                                                    \
+        columns_of[k][i] = row[k];
+#else
+#define LANE_OBSERVATION_TYPE GYMCORE_FLOAT32
+typedef float LANE(_number);
+#define LANE_OBSERVATION_PARTS float *observations = (float *)parts[0];
+#define LANE_OBSERVE_ROW(i) LANE(_observe)(&state, observations + (i) * LANE_OBSERVATION_SIZE);
+#endif
+
+#if defined(LANE_UNIFORM)
+#define LANE_STREAMS gymcore_rng *GYMCORE_RESTRICT streams = columns->rngs;
+#define LANE_STEP(action) LANE(_step)(&state, &parameters, action, &outcome, draws[i], streams + i)
+GYMCORE_INLINE void LANE(_step)(LANE(_state) *, const LANE(_parameters) *, LANE(_action), gymcore_outcome *, double,
+                                gymcore_rng *);
+#elif defined(LANE_DRAWS)
+#define LANE_STREAMS gymcore_rng *GYMCORE_RESTRICT streams = columns->rngs;
+#define LANE_STEP(action) LANE(_step)(&state, &parameters, action, &outcome, streams + i)
+GYMCORE_INLINE void LANE(_step)(LANE(_state) *, const LANE(_parameters) *, LANE(_action), gymcore_outcome *,
+                                gymcore_rng *);
+#else
+#define LANE_STREAMS
+#define LANE_STEP(action) LANE(_step)(&state, &parameters, action, &outcome)
 GYMCORE_INLINE void LANE(_step)(LANE(_state) *, const LANE(_parameters) *, LANE(_action), gymcore_outcome *);
-GYMCORE_INLINE void LANE(_observe)(const LANE(_state) *, float *);
+#endif
+
+GYMCORE_INLINE void LANE(_reset)(LANE(_state) *, const LANE(_parameters) *, const LANE(_bounds) *, gymcore_rng *);
+GYMCORE_INLINE void LANE(_observe)(const LANE(_state) *, LANE(_number) *);
 
 #define LANE_STATE_INDEX(field, ...) LANE(_at_##field),
 enum { LANE_STATE(LANE_STATE_INDEX) LANE(_state_end) };
@@ -67,6 +116,8 @@ static void LANE(_reset_lanes)(const gymcore_columns *columns, gymcore_rng *rngs
     LANE(_state) state;
     LANE(_parameters) parameters;
     memcpy(&limits, bounds, sizeof limits);
+    parameters.constants = columns->constants;
+    parameters.small_angles = 0;
     for (int64_t k = 0; k < count; k++) {
         int64_t i = lanes[k];
         LANE_PARAMETERS(LANE_LOAD_STRIDED)
@@ -75,16 +126,64 @@ static void LANE(_reset_lanes)(const gymcore_columns *columns, gymcore_rng *rngs
     }
 }
 
-static void LANE(_observe_lanes)(const gymcore_columns *columns, float *observations, const int64_t *lanes, int64_t count)
+static void LANE(_observe_lanes)(const gymcore_columns *columns, void *const *parts, const int64_t *lanes, int64_t count)
 {
     LANE_STATE(LANE_COLUMN)
+    LANE_OBSERVATION_PARTS
     for (int64_t k = 0; k < count; k++) {
         int64_t i = lanes[k];
         LANE(_state) state;
         LANE_STATE(LANE_LOAD)
-        LANE(_observe)(&state, observations + i * LANE_OBSERVATION_SIZE);
+        LANE_OBSERVE_ROW(i)
     }
 }
+
+#ifdef LANE_INFOS
+#define LANE_INFO_FIELD(field, type, size) gymcore_##type field[size];
+typedef struct { LANE_INFOS(LANE_INFO_FIELD) } LANE(_infos);
+GYMCORE_INLINE void LANE(_inform)(const LANE(_state) *, const LANE(_parameters) *, LANE(_infos) *);
+
+#define LANE_INFO_INDEX(field, type, size) LANE(_info_##field),
+enum { LANE_INFOS(LANE_INFO_INDEX) LANE(_infos_end) };
+#define LANE_INFO_COLUMN(field, type, size)                                                                            \
+    gymcore_##type *GYMCORE_RESTRICT info_##field = (gymcore_##type *)parts[LANE(_info_##field)];
+#define LANE_INFO_STORE(field, type, size) memcpy(info_##field + i * size, infos.field, sizeof infos.field);
+#define LANE_INFORM_ROW                                                                                                \
+    LANE(_state) state;                                                                                                \
+    LANE(_parameters) parameters;                                                                                      \
+    LANE(_infos) infos;                                                                                                \
+    parameters.constants = columns->constants;                                                                         \
+    parameters.small_angles = 0;                                                                                       \
+    LANE_STATE(LANE_LOAD)                                                                                              \
+    LANE_PARAMETERS(LANE_LOAD_STRIDED)                                                                                 \
+    LANE(_inform)(&state, &parameters, &infos);                                                                        \
+    LANE_INFOS(LANE_INFO_STORE)
+
+static void LANE(_inform_range)(const gymcore_columns *columns, void *const *parts, int64_t lo, int64_t hi)
+{
+    LANE_STATE(LANE_COLUMN)
+    LANE_INFOS(LANE_INFO_COLUMN)
+    for (int64_t i = lo; i < hi; i++) {
+        LANE_INFORM_ROW
+    }
+}
+
+static void LANE(_inform_lanes)(const gymcore_columns *columns, void *const *parts, const int64_t *lanes, int64_t count)
+{
+    LANE_STATE(LANE_COLUMN)
+    LANE_INFOS(LANE_INFO_COLUMN)
+    for (int64_t k = 0; k < count; k++) {
+        int64_t i = lanes[k];
+        LANE_INFORM_ROW
+    }
+}
+
+#define LANE_INFO_FACTS(field, type, size) { #field, GYMCORE_INFO_TYPE_##type, size },
+#define GYMCORE_INFO_TYPE_float64 GYMCORE_FLOAT64
+#define GYMCORE_INFO_TYPE_int64 GYMCORE_INT64
+#define GYMCORE_INFO_TYPE_int8 GYMCORE_INT8
+static const gymcore_info_field LANE(_info_fields)[] = { LANE_INFOS(LANE_INFO_FACTS) };
+#endif
 
 #define LANE_ISA _baseline
 #define LANE_TARGET
@@ -98,19 +197,20 @@ static void LANE(_observe_lanes)(const gymcore_columns *columns, float *observat
 #include "lane_loops.h"
 #endif
 
-static const double LANE(_parameter_defaults)[] = { LANE_PARAMETERS(LANE_DEFAULT) };
-static const double LANE(_bound_defaults)[] = { LANE_BOUNDS(LANE_DEFAULT) };
+static const double LANE(_parameter_defaults)[] = { LANE_PARAMETERS(LANE_DEFAULT) 0.0 }; /* none may be empty */
+static const double LANE(_bound_defaults)[] = { LANE_BOUNDS(LANE_DEFAULT) 0.0 };
 
 static const gymcore_kernel LANE(_kernel) = {
     GYMCORE_KERNEL_ABI,
     GYMCORE_ISA_COUNT,
     GYMCORE_TEXT(LANE_NAME),
-    LANE_STATE(LANE_NAME_OF),
-    LANE_PARAMETERS(LANE_NAME_OF),
-    LANE_BOUNDS(LANE_NAME_OF),
+    "" LANE_STATE(LANE_NAME_OF),
+    "" LANE_PARAMETERS(LANE_NAME_OF),
+    "" LANE_BOUNDS(LANE_NAME_OF),
     0 LANE_STATE(LANE_ONE),
     0 LANE_PARAMETERS(LANE_ONE),
     0 LANE_BOUNDS(LANE_ONE),
+    LANE_OBSERVATION_TYPE,
     LANE_OBSERVATION_SIZE,
     LANE_DISCRETE_ACTIONS,
     LANE_ACTION_SIZE,
@@ -118,6 +218,27 @@ static const gymcore_kernel LANE(_kernel) = {
     LANE(_bound_defaults),
     LANE(_reset_lanes),
     LANE(_observe_lanes),
+#ifdef LANE_DRAWS
+    1,
+#else
+    0,
+#endif
+#ifdef LANE_INFOS
+    LANE(_infos_end),
+    LANE(_info_fields),
+    LANE(_inform_range),
+    LANE(_inform_lanes),
+#else
+    0,
+    NULL,
+    NULL,
+    NULL,
+#endif
+#ifdef LANE_CONSTANTS
+    LANE_CONSTANTS,
+#else
+    NULL,
+#endif
     {
         { LANE(_step_shared_baseline), LANE(_step_varied_baseline), LANE(_observe_baseline) },
 #if GYMCORE_ISA_COUNT > 1

@@ -76,10 +76,33 @@ GYMCORE_INLINE double gymcore_rng_double(gymcore_rng *rng)
     return (double)(gymcore_rng_next64(rng) >> 11) * (1.0 / 9007199254740992.0);
 }
 
+/* One uniform draw of each of some streams; how many a kernel asks for at a time. */
+#define GYMCORE_DRAW_BLOCK 256
+GYMCORE_INLINE void gymcore_rng_doubles(gymcore_rng *GYMCORE_RESTRICT rngs, double *GYMCORE_RESTRICT draws, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        draws[i] = gymcore_rng_double(rngs + i);
+}
+
 /* Uniform on [low, high): Generator.uniform(low, high). */
 GYMCORE_INLINE double gymcore_rng_uniform(gymcore_rng *rng, double low, double high)
 {
     return low + (high - low) * gymcore_rng_double(rng);
+}
+
+/* Uniform on 0 to choices - 1, 32 bits of choices: Generator.integers(choices), and the index that Generator.choice of
+ * a sequence draws. D. Lemire, "Fast Random Integer Generation in an Interval" (2019); one choice draws nothing. */
+GYMCORE_INLINE uint32_t gymcore_rng_below(gymcore_rng *rng, uint32_t choices)
+{
+    if (choices <= 1)
+        return 0;
+    uint64_t product = (uint64_t)gymcore_rng_next32(rng) * choices;
+    if ((uint32_t)product < choices) {
+        uint32_t threshold = (0u - choices) % choices;
+        while ((uint32_t)product < threshold)
+            product = (uint64_t)gymcore_rng_next32(rng) * choices;
+    }
+    return (uint32_t)(product >> 32);
 }
 
 GYMCORE_INLINE uint32_t gymcore_hash_word(uint32_t value, uint32_t *constant, uint32_t multiplier)

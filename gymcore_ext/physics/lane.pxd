@@ -18,6 +18,10 @@ cdef extern from "kernel.h":
 
     # Uniform draw on [low, high), as numpy.random.Generator.uniform gives it.
     double uniform "gymcore_rng_uniform"(rng_t* rng, double low, double high) noexcept nogil
+    # Uniform draw on [0, 1), as Generator.random().
+    double random "gymcore_rng_double"(rng_t* rng) noexcept nogil
+    # Uniform draw of 0 to choices - 1, as Generator.integers(choices).
+    uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
 
 
 cdef extern from "lane_math.h":

@@ -1,0 +1,103 @@
+"""What pictures of grids share: tiles, the walker, a flag. Sizes are in tiles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gymcore.envs.classic_control.drawing.shapes import Color, Point, bar, convex_polygon, disc
+
+if TYPE_CHECKING:
+    import pygame
+
+COAT: Color = (206, 92, 74)
+SKIN: Color = (244, 208, 176)
+HAT: Color = (62, 76, 106)
+DARK: Color = (48, 54, 66)
+SHADOW: Color = (150, 168, 178)
+POLE: Color = (112, 92, 76)
+FLAG: Color = (72, 150, 106)
+
+
+class Pen:
+    """Draws in units of a tile whose upper left corner is the origin."""
+
+    def __init__(self, surface: pygame.Surface, corner: Point, tile: float) -> None:
+        """Take the corner and the side of the tile in pixels."""
+        self.surface = surface
+        self.corner = corner
+        self.tile = tile
+
+    def at(self, point: Point) -> Point:
+        """A point of the tile in pixels."""
+        return (self.corner[0] + point[0] * self.tile, self.corner[1] + point[1] * self.tile)
+
+    def fill(self, color: Color) -> None:
+        """Colour the whole tile."""
+        left, top = (round(value) for value in self.corner)
+        right, bottom = (round(value + self.tile) for value in self.corner)
+        self.surface.fill(color, (left, top, right - left, bottom - top))
+
+    def line(self, color: Color, start: Point, end: Point, width: float) -> None:
+        """A line with round ends."""
+        half = width * self.tile / 2
+        bar(self.surface, color, self.at(start), self.at(end), half, half)
+
+    def box(self, color: Color, low: Point, high: Point, radius: float = 0.0) -> None:
+        """A box with round corners."""
+        middle = (low[1] + high[1]) / 2
+        half = (high[1] - low[1]) / 2 * self.tile
+        bar(
+            self.surface,
+            color,
+            self.at((low[0], middle)),
+            self.at((high[0], middle)),
+            half,
+            radius * self.tile,
+        )
+
+    def slab(self, color: Color, start: Point, end: Point, width: float, radius: float) -> None:
+        """A box with round corners whose middle line runs from a point to another."""
+        half = width * self.tile / 2
+        bar(self.surface, color, self.at(start), self.at(end), half, radius * self.tile)
+
+    def dot(self, color: Color, center: Point, radius: float) -> None:
+        """A disc."""
+        disc(self.surface, color, self.at(center), radius * self.tile)
+
+    def shape(self, color: Color, *points: Point) -> None:
+        """A convex polygon."""
+        convex_polygon(self.surface, color, [self.at(point) for point in points])
+
+
+def draw_flag(pen: Pen, color: Color = FLAG) -> None:
+    """A flag on a small mound."""
+    pen.box(SHADOW, (0.30, 0.82), (0.70, 0.90), 0.04)
+    pen.line(POLE, (0.40, 0.18), (0.40, 0.84), 0.05)
+    pen.shape(color, (0.425, 0.17), (0.80, 0.31), (0.425, 0.45))
+
+
+def draw_head(pen: Pen, center: Point, look: Point, scale: float = 1.0) -> None:
+    """The walker's head with a cap; no face is seen of one who looks away."""
+    x, y = center
+
+    def near(dx: float, dy: float) -> Point:
+        return (x + dx * scale, y + dy * scale)
+
+    pen.dot(SKIN, (x, y), 0.15 * scale)
+    pen.box(HAT, near(-0.15, -0.15), near(0.15, -0.03), 0.06 * scale)
+    pen.dot(COAT, near(0.0, -0.17), 0.05 * scale)
+    if look[1] < 0:
+        pen.box(HAT, near(-0.15, -0.12), near(0.15, 0.05), 0.07 * scale)
+        return
+    for side in (-0.055, 0.055):
+        pen.dot(DARK, near(side + 0.05 * look[0], 0.04), 0.022 * scale)
+
+
+def draw_walker(pen: Pen, look: Point = (0.0, 1.0), coat: Color = COAT) -> None:
+    """Somebody in a coat and a cap, who looks right, left, to us, or away."""
+    pen.box(SHADOW, (0.30, 0.84), (0.70, 0.92), 0.04)
+    for side in (0.43, 0.57):
+        pen.line(HAT, (side, 0.74), (side, 0.86), 0.09)
+    pen.box(coat, (0.33, 0.42), (0.67, 0.78), 0.12)
+    pen.line(DARK, (0.5, 0.56), (0.5, 0.76), 0.015)
+    draw_head(pen, (0.5, 0.33), look)

@@ -1,0 +1,298 @@
+"""FrozenLake: cross a frozen lake to a goal without falling into a hole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.envs.toy_text.grid import GridEnv, moved, probability
+from gymcore.envs.toy_text.transitions import Transitions
+from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.utils import colorize, seeding
+from gymcore.vector.native_vector_env import NativeVectorEnv
+
+LEFT = 0
+DOWN = 1
+RIGHT = 2
+UP = 3
+STEPS = ((0, -1), (1, 0), (0, 1), (-1, 0))
+
+MAPS = {
+    "4x4": ["SFFF", "FHFH", "FFFH", "HFFG"],
+    "8x8": [
+        "SFFFFFFF",
+        "FFFFFFFF",
+        "FFFHFFFF",
+        "FFFFFHFF",
+        "FFFHFFFF",
+        "FHHFFFHF",
+        "FHFFHFHF",
+        "FFFHFFFG",
+    ],
+}
+
+Board = npt.NDArray[np.bytes_]
+
+
+def is_valid(board: Sequence[Sequence[str]], max_size: int) -> bool:
+    """Whether a way leads from the upper left corner to a goal.
+
+    Args:
+        board: rows of letters; H is a hole, G a goal.
+        max_size: how many rows and columns of it count.
+
+    Example:
+        >>> is_valid(["SF", "HG"], 2), is_valid(["SH", "HG"], 2)
+        (True, False)
+    """
+    frontier, seen = [(0, 0)], {(0, 0)}
+    while frontier:
+        row, col = frontier.pop()
+        for down, right in STEPS:
+            place = (row + down, col + right)
+            if place in seen or not (0 <= place[0] < max_size and 0 <= place[1] < max_size):
+                continue
+            letter = board[place[0]][place[1]]
+            if letter == "G":
+                return True
+            if letter != "H":
+                seen.add(place)
+                frontier.append(place)
+    return False
+
+
+def generate_random_map(size: int = 8, p: float = 0.8, seed: int | None = None) -> list[str]:
+    """A random square map with a way from the start, upper left, to the goal, lower right.
+
+    Args:
+        size: rows and columns, at least 2.
+        p: probability that a tile is frozen, above 0; more than 1 counts as 1.
+        seed: what the map is drawn from; None for the system's entropy.
+
+    Raises:
+        InvalidArgument: a size or probability that no map has.
+
+    Example:
+        >>> generate_random_map(4, seed=7)
+        ['SHFF', 'FHFH', 'FFFF', 'FFFG']
+    """
+    if size < 2:
+        raise InvalidArgument(f"size: expected at least 2, got {size}")
+    if not p > 0:
+        raise InvalidArgument(f"p: expected a probability above 0, got {p}")
+    frozen = min(1, p)
+    random, _ = seeding.np_random(seed)
+    while True:
+        board = random.choice(["F", "H"], (size, size), p=[frozen, 1 - frozen])
+        board[0][0] = "S"
+        board[-1][-1] = "G"
+        if is_valid(board.tolist(), size):
+            return ["".join(row) for row in board]
+
+
+def as_board(desc: Any) -> Board:
+    """A map as an array [rows, columns] of single bytes.
+
+    Raises:
+        InvalidArgument: rows of different lengths, a letter that is no tile, a map without start.
+        ArgumentTypeError: no rows of letters.
+    """
+    rows = list(desc) if isinstance(desc, (Sequence, np.ndarray)) else []
+    if not rows or isinstance(desc, (str, bytes)):
+        raise ArgumentTypeError(
+            f"desc: expected rows of letters such as ['SF', 'HG'], got {desc!r}"
+        )
+    board: list[list[str]] = []
+    for r, row in enumerate(rows):
+        letters = [one.decode() if isinstance(one, bytes) else str(one) for one in _letters(row, r)]
+        for c, letter in enumerate(letters):
+            if letter not in ("S", "F", "H", "G"):
+                raise InvalidArgument(
+                    f"desc[{r}][{c}]: expected S (start), F (frozen), H (hole) or G (goal), "
+                    f"got {letter!r}"
+                )
+        if board and len(letters) != len(board[0]):
+            raise InvalidArgument(
+                f"desc[{r}]: expected {len(board[0])} letters as in desc[0], got {len(letters)}"
+            )
+        board.append(letters)
+    found = np.array(board, "S1")
+    if not (found == b"S").any():
+        raise InvalidArgument(f"desc: expected at least one start S, got {desc!r}")
+    return found
+
+
+def _letters(row: Any, index: int) -> Any:
+    if isinstance(row, bytes):
+        return row.decode("latin-1")
+    if not isinstance(row, (Sequence, np.ndarray)) or len(row) == 0:
+        raise ArgumentTypeError(f"desc[{index}]: expected a row of letters, got {row!r}")
+    return row
+
+
+@lru_cache(maxsize=64)
+def _transitions(
+    rows: tuple[bytes, ...],
+    is_slippery: bool,
+    success_rate: float,
+    rewards: tuple[Any, Any, Any],
+    types: tuple[type, ...],
+) -> Transitions:
+    """The table of a map; `types` tells 1 from 1.0 for the cache."""
+    goal, hole, frozen = rewards
+    ncol = len(rows[0])
+    shape = (len(rows), ncol)
+    reward_at = {"G": goal, "H": hole}
+    slips = (1 - success_rate) / 2.0
+    chances = (slips, success_rate, slips) if is_slippery else (1.0,)
+
+    def arrival(state: int, direction: int) -> tuple[int, Any, bool]:
+        row, col = moved(divmod(state, ncol), STEPS[direction], shape)
+        letter = chr(rows[row][col])
+        return row * ncol + col, reward_at.get(letter, frozen), letter in "GH"
+
+    def outcomes(state: int, action: int) -> list[tuple[float, int, Any, bool]]:
+        if chr(rows[state // ncol][state % ncol]) in "GH":
+            return [(1.0, state, 0, True)]
+        turns = (-1, 0, 1) if is_slippery else (0,)
+        return [
+            (chance, *arrival(state, (action + turn) % 4))
+            for chance, turn in zip(chances, turns, strict=True)
+        ]
+
+    states = range(shape[0] * ncol)
+    starts = np.array([letter == ord("S") for row in rows for letter in row], np.float64)
+    table = {s: {a: outcomes(s, a) for a in range(4)} for s in states}
+    return Transitions(table, starts / starts.sum())
+
+
+class FrozenLakeEnv(GridEnv):
+    """A walk over a frozen lake, whose ice is slippery.
+
+    - Observation: `row * ncol + column`, an int.
+    - Actions: 0 left, 1 down, 2 right, 3 up. On slippery ice the move is the wanted one with
+      `success_rate`, else one of the two at right angles to it.
+    - Reward: `reward_schedule` for reaching the goal, a hole, or any other tile: 1, 0, 0.
+    - Terminates at the goal and in a hole.
+    - Info: `prob`, the probability of the move that was made.
+
+    Attributes: `desc` (array [nrow, ncol] of single bytes), `nrow`, `ncol`, `reward_range`, and
+    those of `TabularEnv`: `P`, `s`, `lastaction`, `initial_state_distrib`.
+
+    Example:
+        >>> import gymcore as gym
+        >>> env = gym.make("FrozenLake-v1", is_slippery=False)
+        >>> env.reset(seed=1)
+        (0, {'prob': 1.0})
+        >>> env.step(2)
+        (1, 0, False, False, {'prob': 1.0})
+    """
+
+    metadata = {"render_modes": ["human", "ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012
+    arguments = ("desc", "map_name", "is_slippery", "success_rate", "reward_schedule")
+
+    def __init__(
+        self,
+        render_mode: str | None = None,
+        desc: list[str] | None = None,
+        map_name: str = "4x4",
+        is_slippery: bool = True,
+        success_rate: float = 1.0 / 3.0,
+        reward_schedule: tuple[int, int, int] = (1, 0, 0),
+    ) -> None:
+        """Make a lake.
+
+        Args:
+            render_mode: None, "human", "rgb_array" or "ansi".
+            desc: rows of the letters S (start), F (frozen), H (hole) and G (goal); None for the map
+                of that name.
+            map_name: "4x4" or "8x8"; None for a random map.
+            is_slippery: whether moves may go wrong.
+            success_rate: probability of the wanted move on slippery ice.
+            reward_schedule: rewards for reaching the goal, a hole, a frozen tile.
+
+        Raises:
+            InvalidArgument: a map that is none, an unknown name.
+            InvalidProbability: a success rate outside [0, 1].
+        """
+        if desc is None:
+            desc = generate_random_map() if map_name is None else named_map(map_name)
+        self.desc = as_board(desc)
+        self.nrow, self.ncol = self.shape = self.desc.shape
+        rewards = _rewards(reward_schedule)
+        self.reward_range = (min(rewards), max(rewards))
+        rows = tuple(row.tobytes() for row in self.desc)
+        rate = probability("success_rate", success_rate)
+        types = tuple(map(type, rewards))
+        self._make(_transitions(rows, bool(is_slippery), rate, rewards, types), render_mode)
+
+    def text(self) -> str:
+        """The map with the place of the walker in red, below the last action."""
+        letters = [[chr(letter[0]) for letter in row] for row in self.desc.tolist()]
+        row, col = divmod(self.s, self.ncol)
+        letters[row][col] = colorize(letters[row][col], "red", highlight=True)
+        action = self.lastaction
+        head = "" if action is None else f"  ({('Left', 'Down', 'Right', 'Up')[action]})"
+        return "\n".join([head, *map("".join, letters), ""])
+
+    @classmethod
+    def draw(cls) -> Callable[..., None]:
+        """The function that draws a lake."""
+        from gymcore.envs.toy_text.drawing import draw_frozen_lake
+
+        return draw_frozen_lake
+
+    def scene(self) -> dict[str, Any]:
+        """The map."""
+        return {"desc": self.desc}
+
+
+def named_map(name: str) -> list[str]:
+    """A map of MAPS.
+
+    Raises:
+        InvalidArgument: there is none of this name.
+    """
+    if name not in MAPS:
+        raise InvalidArgument(f"map_name: expected one of {', '.join(MAPS)} or None, got {name!r}")
+    return MAPS[name]
+
+
+def _rewards(schedule: Any) -> tuple[Any, Any, Any]:
+    try:
+        goal, hole, frozen = schedule
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"reward_schedule: expected three rewards (goal, hole, frozen), got {schedule!r}"
+        ) from None
+    for reward in (goal, hole, frozen):
+        if not isinstance(reward, (int, float, np.number)) or not np.isfinite(reward):
+            raise InvalidArgument(f"reward_schedule: expected finite numbers, got {reward!r}")
+    return goal, hole, frozen
+
+
+class FrozenLakeVectorEnv(NativeVectorEnv):
+    """Many walks over the same lake in one batch; see `NativeVectorEnv`."""
+
+    env_class = FrozenLakeEnv
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        max_episode_steps: int | None = 100,
+        render_mode: str | None = None,
+        **options: Any,
+    ) -> None:
+        """Make the batch.
+
+        Args:
+            num_envs: number of lanes.
+            max_episode_steps: steps after which an episode is truncated.
+            render_mode: None, "human", "rgb_array" or "ansi".
+            **options: arguments of `FrozenLakeEnv`, and those of `NativeVectorEnv`.
+        """
+        super().__init__(num_envs, max_episode_steps, render_mode, **options)

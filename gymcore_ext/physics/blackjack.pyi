@@ -1,0 +1,2 @@
+# A PyCapsule with the kernel, for gymcore_ext.batch.Batch.
+kernel: object

@@ -1,0 +1,10 @@
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+def pack(
+    outcomes: npt.NDArray[Any],
+    starts: npt.NDArray[np.float64],
+    masks: npt.NDArray[np.int8] | None = None,
+) -> object: ...
