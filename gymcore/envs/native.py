@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -47,7 +48,6 @@ class NativeEnv(Env[Any, ActType]):
     # Attributes of a lane that may be set, besides parameters.
     settable: ClassVar[tuple[str, ...]] = ()
     derived: ClassVar[frozenset[str]] = frozenset()
-    _kernel_facts: ClassVar[dict[str, Any] | None] = None
 
     # A lane of a vector environment is looked at through an object that shares its batch.
     _lane: int = 0
@@ -80,9 +80,7 @@ class NativeEnv(Env[Any, ActType]):
     @classmethod
     def kernel_facts(cls) -> dict[str, Any]:
         """Sizes, names and defaults of the kernel (see `gymcore_ext.lane_memory.kernel_facts`)."""
-        if cls._kernel_facts is None:
-            cls._kernel_facts = kernel_facts(import_module(cls.kernel_module).kernel)
-        return cls._kernel_facts
+        return _facts_of(cls.kernel_module)
 
     @classmethod
     def make_batch(cls, num_envs: int, **options: Any) -> Batch:
@@ -339,6 +337,11 @@ class NativeEnv(Env[Any, ActType]):
             self._renderer.close()
             self._renderer = None
         self._batch.close()
+
+
+@cache
+def _facts_of(kernel_module: str) -> dict[str, Any]:
+    return kernel_facts(import_module(kernel_module).kernel)
 
 
 def _for_the_batch(*args: Any, **kwargs: Any) -> None:
