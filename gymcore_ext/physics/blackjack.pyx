@@ -80,6 +80,7 @@ cdef inline void blackjack_step "blackjack_step"(
     blackjack_state* s, const blackjack_parameters* p, int64_t action, outcome_t* out, rng_t* rng
 ) noexcept nogil:
     cdef double card, mine, theirs, place
+    cdef int k
     cdef bint bust
     out.reward = 0.0
     if action:
@@ -97,7 +98,10 @@ cdef inline void blackjack_step "blackjack_step"(
     # The dealer's third card comes above the first two, and so on.
     place = 256.0
     theirs = value(s.dealer_sum, s.dealer_ace)
-    while theirs < 17.0:
+    # No dealer draws more than nine cards; a state that a caller has written may not keep this loop for ever.
+    for k in range(12):
+        if not theirs < 17.0:
+            break
         card = draw_card(rng)
         s.dealer_cards += place * card
         place *= 16.0
