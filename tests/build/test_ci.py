@@ -16,7 +16,8 @@ def test_it_finds_the_readmes_test_command():
         line for line in (ROOT / "README.md").read_text().splitlines() if re.search(pattern, line)
     ]
     assert found == [
-        'python3 -m venv .venv && .venv/bin/pip install -e ".[all,test]" && .venv/bin/pytest'
+        'python3 -m venv .venv && .venv/bin/pip install -e ".[all,test]" && '
+        ".venv/bin/pytest -n logical --dist loadfile"
     ]
 
 

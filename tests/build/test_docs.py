@@ -1,6 +1,7 @@
 """Every code block of README.md, CONTRIBUTING.md, docs/ and examples/ runs, and says what it shows.
 
-- `python` blocks run in the order of the page, in one namespace; those with `>>>` as doctests.
+- `python` blocks run in the order of the page, in one namespace; those with `>>>` as doctests. The
+  window of one that plays is closed.
 - `bash` blocks run line by line, if their program is one that may run in a test (gymcore and the
   project's scripts); the others are checked for what they name.
 - `cython`, `py` and `toml` blocks stand word for word in examples/kernel_package, which has a test.
@@ -10,12 +11,15 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import doctest
 import os
 import re
 import shlex
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,6 +60,25 @@ def blocks(page: Path) -> list[Block]:
     found = re.finditer(r"^```(\S*)\n(.*?)^```$", page.read_text(), flags=re.M | re.S)
     source = page.read_text()
     return [Block(m[1], m[2], source.count("\n", 0, m.start(2)) + 1) for m in found]
+
+
+@contextlib.contextmanager
+def closing_its_window() -> Iterator[None]:
+    """Close the window that a block opens, again and again until the block is over."""
+    import pygame
+
+    over = threading.Event()
+
+    def close() -> None:
+        while not over.wait(0.2):
+            if pygame.display.get_init():
+                pygame.event.post(pygame.event.Event(pygame.QUIT))
+
+    thread = threading.Thread(target=close)
+    thread.start()
+    yield
+    over.set()
+    thread.join()
 
 
 def run_python(block: Block, page: Path, namespace: dict[str, Any]) -> None:
@@ -110,10 +133,13 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     search = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("PYTHONPATH", search)
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    monkeypatch.setenv("MPLBACKEND", "Agg")
     namespace: dict[str, Any] = {"__name__": "page"}
     for block in blocks(page):
         if block.language == "python":
-            run_python(block, page, namespace)
+            with closing_its_window() if "play(" in block.text else contextlib.nullcontext():
+                run_python(block, page, namespace)
         elif block.language == "bash":
             run_shell(block, tmp_path)
         elif block.language in EXCERPTS:
@@ -135,7 +161,7 @@ def test_the_readme_opens_with_the_two_commands():
     assert "\n" not in collect and "\n" not in test
     assert collect.startswith('python3 -m venv .venv && .venv/bin/pip install ".[all]" && ')
     assert test.startswith('python3 -m venv .venv && .venv/bin/pip install -e ".[all,test]" && ')
-    assert test.endswith(".venv/bin/pytest")
+    assert test.endswith(".venv/bin/pytest -n logical --dist loadfile")
     words = shlex.split(collect.rsplit("&&", 1)[1])
     assert words[:5] == [".venv/bin/gymcore", "collect", "CartPole-v1", "--num-envs", "64"]
 
