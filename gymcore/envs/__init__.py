@@ -8,6 +8,7 @@ from gymcore.envs.registration import (
     make_vec,
     pprint_registry,
     register,
+    register_alias,
     register_envs,
     registry,
     spec,
@@ -64,3 +65,22 @@ for _id, _module, _name, _limit, _threshold, _kwargs in _TEXT_IDS:
         max_episode_steps=_limit,
         kwargs=_kwargs,
     )
+
+# (id, place, most steps, threshold, arguments)
+_BOX2D_IDS: tuple[tuple[str, str, int, float, dict[str, Any]], ...] = (
+    ("LunarLander-v3", "lunar_lander:LunarLander", 1000, 200, {}),
+    ("LunarLanderContinuous-v3", "lunar_lander:LunarLander", 1000, 200, {"continuous": True}),
+)
+
+for _id, _place, _limit, _threshold, _kwargs in _BOX2D_IDS:
+    register(
+        id=_id,
+        entry_point=f"gymcore.envs.box2d.{_place}",
+        reward_threshold=_threshold,
+        max_episode_steps=_limit,
+        kwargs=_kwargs,
+    )
+
+# Without wind, which is the default, v2 and v3 fly the same; v3 has wider bounds of observations.
+for _id in ("LunarLander", "LunarLanderContinuous"):
+    register_alias(f"{_id}-v2", f"{_id}-v3")

@@ -1,0 +1,35 @@
+"""The environments over Box2D: LunarLander.
+
+Each is imported when it is first asked for, and Box2D with it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gymcore.envs.box2d.lunar_lander import LunarLander, LunarLanderContinuous
+
+__all__ = [
+    "LunarLander",
+    "LunarLanderContinuous",
+]
+
+_MODULES = {
+    "LunarLander": "lunar_lander",
+    "LunarLanderContinuous": "lunar_lander",
+}
+_SUBMODULES = frozenset(("lunar_lander",))
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES, *_SUBMODULES})

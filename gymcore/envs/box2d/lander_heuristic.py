@@ -1,0 +1,71 @@
+"""A controller that lands LunarLander: a proportional and derivative one, written by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+def heuristic(env: Any, s: npt.NDArray[np.float32]) -> Any:
+    """Choose an action that lands the craft; the mean return is above 200.
+
+    Args:
+        env: The lander, with or without wrappers, or anything whose `unwrapped` has `continuous`.
+        s: The observation [8].
+
+    Returns:
+        An action of the environment: an int, or an array [2].
+
+    Example:
+        >>> import gymcore as gym
+        >>> env = gym.make("LunarLander-v3")
+        >>> observation, info = env.reset(seed=1)
+        >>> heuristic(env, observation) in env.action_space
+        True
+    """
+    x, y, x_speed, y_speed, angle, turn, leg_1, leg_2 = s
+    # Lean towards the pad, the more the farther away and the faster away from it.
+    wanted_angle = np.minimum(np.maximum(x * 0.5 + x_speed * 1.0, -0.4), 0.4)
+    wanted_height = 0.55 * np.abs(x)
+    turning = (wanted_angle - angle) * 0.5 - turn * 1.0
+    lifting = (wanted_height - y) * 0.5 - y_speed * 0.5
+    if leg_1 or leg_2:
+        turning = 0
+        lifting = -y_speed * 0.5  # only slow down, the ground is there
+    if env.unwrapped.continuous:
+        return np.clip(np.array([lifting * 20 - 1, -turning * 20]), -1, +1)
+    if lifting > np.abs(turning) and lifting > 0.05:
+        return 2
+    if turning < -0.05:
+        return 3
+    return 1 if turning > 0.05 else 0
+
+
+def demo_heuristic_lander(env: Any, seed: int | None = None, render: bool = False) -> float:
+    """Fly one episode by `heuristic`, and print how it goes.
+
+    Args:
+        env: The lander.
+        seed: For `reset`.
+        render: Whether to render every step.
+
+    Returns:
+        The sum of the rewards.
+    """
+    total, steps, ended = 0.0, 0, False
+    observation, _ = env.reset(seed=seed)
+    while not ended:
+        observation, reward, terminated, truncated, _ = env.step(heuristic(env, observation))
+        ended = terminated or truncated
+        total += reward
+        if render and env.render() is False:
+            break
+        if ended or steps % 20 == 0:
+            print("observations:", " ".join(f"{number:+0.2f}" for number in observation))
+            print(f"step {steps} total_reward {total:+0.2f}")
+        steps += 1
+    if render:
+        env.close()
+    return total

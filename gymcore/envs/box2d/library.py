@@ -1,0 +1,30 @@
+"""Box2D, imported late: the package is optional, and SWIG warns about itself while it is read."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from types import ModuleType
+
+from gymcore import error
+
+
+def load_box2d() -> ModuleType:
+    """Return the module Box2D (pybox2d), which is imported by the first call.
+
+    Raises:
+        gymcore.error.DependencyNotInstalled: it is not installed.
+    """
+    loaded = sys.modules.get("Box2D")
+    if loaded is not None:
+        return loaded
+    try:
+        with warnings.catch_warnings():
+            # SWIG's types have no `__module__`, of which Python warns from 3.11 on.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return importlib.import_module("Box2D")
+    except ImportError as problem:
+        raise error.DependencyNotInstalled(
+            'Box2D is not installed, run `pip install "gymcore[box2d]"`'
+        ) from problem

@@ -1,0 +1,189 @@
+"""What the lander and the walker share: pictures, and states that are kept as the episode's moves.
+
+Box2D has no way to put the impulses back that its solver starts the next step from. An episode here
+is a pure function of its start and of what was done to its bodies in each step, so a state is just
+that: the start and the moves. Restoring it plays them again, which continues to the bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error, logger
+from gymcore.core import ActType, Env
+from gymcore.envs.rendering import Renderer
+
+STATE_VERSION = 1
+
+
+class ReplayedEnv(Env[npt.NDArray[np.float32], ActType]):
+    """Base of the environments over Box2D whose episodes can be played again.
+
+    A subclass builds its world in `_begin(start)`, does one step to it in `_move(move)`, appends
+    every move to `_moves`, and names the other attributes that belong to an episode in `counters`.
+    """
+
+    metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 50}  # noqa: RUF012
+    picture_size: ClassVar[tuple[int, int]] = (600, 400)
+    counters: ClassVar[tuple[str, ...]] = ()
+    # Attributes that hold parts of the world, and the window: made again, never copied.
+    _made_again: ClassVar[frozenset[str]] = frozenset()
+
+    _start: tuple[Any, ...] | None = None
+    _moves: list[tuple[Any, ...]]
+    _renderer: Renderer | None = None
+    isopen: bool = True
+
+    def _begin(self, start: tuple[Any, ...]) -> None:
+        """Build the world of an episode; everything random about it is in `start`."""
+        raise NotImplementedError
+
+    def _move(self, move: tuple[Any, ...]) -> Any:
+        """Do one step to the world; everything random about it is in `move`."""
+        raise NotImplementedError
+
+    # --- state ---------------------------------------------------------------------------------
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything that decides what comes next, random generator included.
+
+        The state is the episode's start and its moves, so it grows by some 100 bytes a step. What a
+        program did to the bodies itself is not in it.
+
+        Returns:
+            A dict of plain values that pickles; the caller owns it.
+
+        Raises:
+            ResetNeeded: before the first reset.
+        """
+        if self._start is None:
+            raise error.ResetNeeded("get_state: call reset() first")
+        return {
+            "environment": type(self).__name__,
+            "version": STATE_VERSION,
+            "start": self._start,
+            "moves": tuple(self._moves),
+            "counters": {name: getattr(self, name) for name in self.counters},
+            "random": self.np_random.bit_generator.state,
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Continue, bit for bit, from what `get_state` returned, here or in another environment.
+
+        Takes the time of the steps that led to the state, without Python's part of them.
+
+        Args:
+            state: What `get_state` returned; it is not changed.
+
+        Raises:
+            ArgumentTypeError: no dict.
+            InvalidArgument: the state of another environment.
+        """
+        if not isinstance(state, dict):
+            raise error.ArgumentTypeError(
+                f"state: expected what get_state() returned, got {state!r}"
+            )
+        made_by = (state.get("environment"), state.get("version"))
+        wanted = (type(self).__name__, STATE_VERSION)
+        if made_by != wanted or state["counters"].keys() != set(self.counters):
+            raise error.InvalidArgument(f"state: expected one of {wanted}, got one of {made_by}")
+        kind = state["random"]["bit_generator"]
+        if self.np_random.bit_generator.state["bit_generator"] != kind:
+            self._np_random = np.random.Generator(getattr(np.random, kind)())
+        self.np_random.bit_generator.state = state["random"]
+        self._np_random_seed = -1
+        self._replay(state)
+
+    def _replay(self, state: dict[str, Any]) -> None:
+        self._start = state["start"]
+        self._begin(state["start"])
+        move = self._move
+        for recorded in state["moves"]:
+            move(recorded)
+        self._moves = list(state["moves"])
+        for name, value in state["counters"].items():
+            setattr(self, name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Attributes, and the episode as its moves: worlds and windows are made again."""
+        left_out = {"_renderer", "_start", "_moves", *self._made_again}
+        kept = {name: value for name, value in vars(self).items() if name not in left_out}
+        if self._start is not None:
+            kept["_saved"] = {
+                "start": self._start,
+                "moves": tuple(self._moves),
+                "counters": {name: getattr(self, name) for name in self.counters},
+            }
+        return kept
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """Make the world again; a copy continues as its original does."""
+        kept = dict(kept)
+        saved = kept.pop("_saved", None)
+        self.__dict__.update(kept)
+        self._no_world()
+        self._moves = []
+        if saved is not None:
+            self._replay(saved)
+
+    def _no_world(self) -> None:
+        """Set the attributes that hold parts of the world to what they are before a reset."""
+        raise NotImplementedError
+
+    # --- pictures ------------------------------------------------------------------------------
+
+    def _draw(self, surface: Any) -> None:
+        """Draw the whole picture."""
+        raise NotImplementedError
+
+    @property
+    def screen(self) -> Any:
+        """The `pygame.Surface` that the window shows; None while there is no window."""
+        return None if self._renderer is None else self._renderer.surface
+
+    surf = screen
+
+    @property
+    def clock(self) -> Any:
+        """The `pygame.time.Clock` that times the window; None while there is no window."""
+        return None if self._renderer is None else self._renderer.clock
+
+    def render(self) -> npt.NDArray[np.uint8] | None:
+        """The frame [400, 600, 3] uint8 for "rgb_array"; a window and None for "human".
+
+        Raises:
+            ResetNeeded: before the first reset.
+            DependencyNotInstalled: pygame is not installed.
+        """
+        if self.render_mode is None:
+            name = self.spec.id if self.spec is not None else type(self).__name__
+            logger.warn(
+                "You are calling render method without specifying any render mode. You can specify "
+                "the render_mode at initialization, "
+                f'e.g. gym.make("{name}", render_mode="rgb_array")'
+            )
+            return None
+        if self._start is None:
+            raise error.ResetNeeded("render: call reset() first")
+        if self._renderer is None:
+            title = self.spec.id if self.spec is not None else type(self).__name__
+            fps = self.metadata["render_fps"]
+            self._renderer = Renderer(draw_of, self.picture_size, fps, self.render_mode, title)
+        elif self._renderer.render_mode != self.render_mode:
+            self._renderer.render_mode = self.render_mode
+        return self._renderer.render(self)
+
+    def close(self) -> None:
+        """Close the window, if there is one; the physics go on."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+        self.isopen = False
+
+
+def draw_of(surface: Any, env: ReplayedEnv[Any]) -> None:
+    """Draw `env`: what a renderer calls, which must not keep the environment alive."""
+    env._draw(surface)
