@@ -15,6 +15,7 @@ import numpy as np
 
 from gymcore.vector.legacy_infos import LegacyInfos
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
+from gymcore_ext import masked_rows
 
 if TYPE_CHECKING:
     from gymcore.spaces import Space
@@ -41,9 +42,7 @@ def final_batch(
         return None
     last, mask = infos["final_obs"], infos["_final_obs"]
     if last.dtype != object:
-        batch = observations.copy()
-        batch[mask] = last[mask]
-        return batch
+        return masked_rows.choose(mask, last, observations)
     rows = list(iterate(env.observation_space, observations))
     for i in np.flatnonzero(mask).tolist():
         rows[i] = last[i]
@@ -64,8 +63,7 @@ def put_final_batch(infos: dict[str, Any], batch: Any, space: Space[Any]) -> Non
     """
     mask = infos["_final_obs"]
     if infos["final_obs"].dtype != object and isinstance(batch, np.ndarray):
-        last = np.zeros_like(batch)
-        last[mask] = batch[mask]
+        last = masked_rows.choose(mask, batch, None)
     else:
         rows = list(iterate(space, batch))
         last = np.full(len(mask), None, dtype=object)

@@ -20,6 +20,7 @@ from gymcore.vector.vector_wrappers import VectorObservationWrapper, VectorWrapp
 from gymcore.wrappers.keeps_statistics import KeepsStatistics, check_epsilon, check_gamma
 from gymcore.wrappers.normalization import normalize
 from gymcore.wrappers.running_mean_std import RunningMeanStd
+from gymcore_ext import masked_rows
 from gymcore_ext.return_stats import ReturnStats
 from gymcore_ext.running_stats import ColumnStats
 
@@ -120,9 +121,8 @@ class NormalizeObservation(
         self, last: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_], observations: Any
     ) -> npt.NDArray[np.float32]:
         """Return a copy of `last` with these rows of the observations, normalised, in it."""
-        result = last.copy()
-        result[mask] = self.observations(np.asarray(observations)[mask])
-        return result
+        rows = self.observations(masked_rows.take(np.asarray(observations), mask))
+        return masked_rows.put(last, mask, rows)
 
     def observations(self, observations: Any) -> npt.NDArray[np.float32]:
         """Add a batch of observations to the statistics, and return it normalised.
