@@ -1,4 +1,4 @@
-"""Rows of batches by a mask of lanes, as NumPy's boolean indices select them, at a tenth of their cost for small batches.
+"""Rows of batches by a mask of lanes, as NumPy's boolean indices select them, at a tenth of their cost for small ones.
 
 Arrays of objects, of other layouts than C's or of dtypes that differ take NumPy's way.
 """
@@ -22,7 +22,8 @@ cdef bint plain(object value) noexcept:
 cdef bint is_mask(object mask, object batch) noexcept:
     """Whether `mask` has a flag for each row of `batch`."""
     return (
-        plain(mask) and cnp.PyArray_TYPE(<cnp.ndarray> mask) == cnp.NPY_BOOL and cnp.PyArray_NDIM(<cnp.ndarray> mask) == 1
+        plain(mask) and cnp.PyArray_TYPE(<cnp.ndarray> mask) == cnp.NPY_BOOL
+        and cnp.PyArray_NDIM(<cnp.ndarray> mask) == 1
         and cnp.PyArray_DIM(<cnp.ndarray> mask, 0) == cnp.PyArray_DIM(<cnp.ndarray> batch, 0)
     )
 

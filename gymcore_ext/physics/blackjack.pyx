@@ -80,7 +80,7 @@ cdef inline void blackjack_step "blackjack_step"(
     blackjack_state* s, const blackjack_parameters* p, int64_t action, outcome_t* out, rng_t* rng
 ) noexcept nogil:
     cdef double card, mine, theirs, place
-    cdef int k
+    cdef int _k
     cdef bint bust
     out.reward = 0.0
     if action:
@@ -99,7 +99,7 @@ cdef inline void blackjack_step "blackjack_step"(
     place = 256.0
     theirs = value(s.dealer_sum, s.dealer_ace)
     # No dealer draws more than nine cards; a state that a caller has written may not keep this loop for ever.
-    for k in range(12):
+    for _k in range(12):
         if not theirs < 17.0:
             break
         card = draw_card(rng)
