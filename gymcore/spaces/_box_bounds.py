@@ -16,9 +16,9 @@ Array = npt.NDArray[Any]
 Bound = float | np.integer[Any] | np.floating[Any] | npt.NDArray[Any]
 
 
-def is_float_integer(value: Any) -> bool:
-    """Tell whether `value` is a Python or NumPy integer or float (a bool is neither)."""
-    kind = type(value)
+def is_float_integer(var: Any) -> bool:
+    """Tell whether `var` is a Python or NumPy integer or float (a bool is neither)."""
+    kind = type(var)
     return issubclass(kind, (int, float, np.integer, np.floating)) and kind is not bool
 
 

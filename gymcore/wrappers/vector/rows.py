@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.error import InvalidAction
 from gymcore.spaces import Space
 from gymcore.vector.layouts import Layout, layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
@@ -37,6 +39,25 @@ class RowsOf:
             space: The space of one row.
         """
         self.layout = layout_of(space)
+
+    def check_actions(self, actions: Any, count: int) -> None:
+        """Raise unless this is a batch of so many rows, as far as that shows without the space.
+
+        Args:
+            actions: What a caller gave.
+            count: The rows wanted.
+
+        Raises:
+            InvalidAction: The structure is another one, or an array has another number of rows.
+        """
+        try:
+            found = set(_counts(self.layout, actions))
+        except (TypeError, KeyError, IndexError):
+            raise InvalidAction(
+                f"actions: expected a batch of {count}, got {type(actions).__name__}"
+            ) from None
+        if found - {count}:
+            raise InvalidAction(f"actions: expected a batch of {count}, got {max(found - {count})}")
 
     def own(self, batch: Any) -> Any:
         """Return a batch whose arrays may be written to: copies of those that are views.
@@ -98,6 +119,17 @@ def _parts(layout: Layout) -> tuple[tuple[Any, Layout], ...]:
     if layout[0] == "tuple":
         return tuple(enumerate(layout[1]))
     return tuple(zip(layout[1], layout[2], strict=True))
+
+
+def _counts(layout: Layout, batch: Any) -> Iterator[int]:
+    """Rows of every part; of lists of the rows' own objects too."""
+    if layout[0] == "array":
+        yield np.shape(batch)[0]
+    elif layout[0] == "objects":
+        yield _length(batch)
+    else:
+        for key, part in _parts(layout):
+            yield from _counts(part, batch[key])
 
 
 def _joined(layout: Layout, parts: list[Any]) -> Any:

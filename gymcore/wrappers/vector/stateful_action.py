@@ -162,15 +162,25 @@ class StickyAction(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordCo
             lanes = np.arange(self.num_envs)
         else:
             env_ids = lanes = lane_array(env_ids, self.num_envs)
-        results, _ = stepped(self, self._taken(actions, lanes), env_ids)
+        self._rows.check_actions(actions, len(lanes))
+        before = self.is_sticky_actions.copy(), self.num_repeats.copy(), self.repeats_taken.copy()
+        taken, acting = self._taken(actions, lanes)
+        try:
+            results, _ = stepped(self, taken, env_ids)
+        except BaseException:
+            self.is_sticky_actions, self.num_repeats, self.repeats_taken = before
+            raise
+        self._remember(taken, lanes, acting)
         episodes = self._episodes
         begun, _ = episodes.step(results[2], results[3], None if env_ids is None else lanes)
         if begun.any():
             self._forget(lanes[begun])
         return results
 
-    def _taken(self, actions: Any, lanes: npt.NDArray[np.int64]) -> Any:
-        """Return the actions that are taken, and remember them."""
+    def _taken(
+        self, actions: Any, lanes: npt.NDArray[np.int64]
+    ) -> tuple[Any, npt.NDArray[np.bool_]]:
+        """Return the actions that are taken, and in which lanes they are."""
         acting = np.ones(len(lanes), np.bool_)
         if self._episodes.mode is AutoresetMode.NEXT_STEP:
             acting = ~self._episodes.ended[lanes]  # the others are only reset
@@ -183,8 +193,7 @@ class StickyAction(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordCo
             done = lanes[sticks & (self.repeats_taken[lanes] == self.num_repeats[lanes])]
             self.is_sticky_actions[done] = False
             self.num_repeats[done] = self.repeats_taken[done] = 0
-        self._remember(actions, lanes, acting)
-        return actions
+        return actions, acting
 
     def _draw(self, lanes: npt.NDArray[np.int64]) -> None:
         """Let chance decide in which lanes the last action begins to stick."""

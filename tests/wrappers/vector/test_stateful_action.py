@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gymcore as gym
-from gymcore.error import InvalidProbability, UnsupportedMode
+from gymcore.error import InvalidAction, InvalidProbability, UnsupportedMode
 from gymcore.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymcore.wrappers.vector import RepeatAction, StickyAction
 from tests.testing_env import assert_same
@@ -197,3 +197,26 @@ def test_environments_that_cannot_step_some_lanes() -> None:
     twice = Doubled(RepeatAction(gym.make_vec("CartPole-v1", 3), 2))
     twice.reset(seed=1)
     assert twice.step([0, 1, 0])[1].tolist() == [4.0] * 3
+
+
+def test_actions_that_do_not_fit_change_nothing():
+    envs = StickyAction(gym.make_vec("CartPole-v1", num_envs=4), 0.9, 3)
+    envs.reset(seed=3)
+    for actions in ([0, 1, 0, 1], [1, 1, 0, 0]):
+        envs.step(np.array(actions))
+
+    def state():
+        kept = (envs.last_action, envs.is_sticky_actions, envs.num_repeats, envs.repeats_taken)
+        return [array.tolist() for array in kept]
+
+    before = state()
+    assert any(before[1])
+    for bad in (np.zeros(5, np.int64), 3, None):
+        with pytest.raises(InvalidAction, match=r"actions: expected a batch of 4, got"):
+            envs.step(bad)
+        assert state() == before
+    envs.reset(options={"reset_mask": np.array([True, False, False, False])})
+    before = state()
+    with pytest.raises(InvalidAction, match=r"actions\[0\] = 9"):  # nothing sticks in lane 0
+        envs.step(np.array([9, 1, 0, 1]))
+    assert state() == before
