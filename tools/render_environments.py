@@ -27,6 +27,16 @@ SCENES: dict[str, tuple[int, Callable[[Any], Any]]] = {
 }
 
 
+def gait() -> Callable[[Any], Any]:
+    """The walker's own controller, which remembers its phase."""
+    from gymcore.envs.box2d.bipedal_walker import BipedalWalkerHeuristics
+
+    return BipedalWalkerHeuristics().step_heuristic
+
+
+SCENES |= {"BipedalWalker-v3": (90, gait()), "BipedalWalkerHardcore-v3": (70, gait())}
+
+
 def picture(env_id: str, steps: int, rule: Callable[[Any], Any]) -> pygame.Surface:
     """The frame after so many steps of the rule, at half its size."""
     with gym.make(env_id, render_mode="rgb_array") as env:

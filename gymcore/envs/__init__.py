@@ -70,6 +70,8 @@ for _id, _module, _name, _limit, _threshold, _kwargs in _TEXT_IDS:
 _BOX2D_IDS: tuple[tuple[str, str, int, float, dict[str, Any]], ...] = (
     ("LunarLander-v3", "lunar_lander:LunarLander", 1000, 200, {}),
     ("LunarLanderContinuous-v3", "lunar_lander:LunarLander", 1000, 200, {"continuous": True}),
+    ("BipedalWalker-v3", "bipedal_walker:BipedalWalker", 1600, 300, {}),
+    ("BipedalWalkerHardcore-v3", "bipedal_walker:BipedalWalker", 2000, 300, {"hardcore": True}),
 )
 
 for _id, _place, _limit, _threshold, _kwargs in _BOX2D_IDS:
@@ -84,3 +86,5 @@ for _id, _place, _limit, _threshold, _kwargs in _BOX2D_IDS:
 # Without wind, which is the default, v2 and v3 fly the same; v3 has wider bounds of observations.
 for _id in ("LunarLander", "LunarLanderContinuous"):
     register_alias(f"{_id}-v2", f"{_id}-v3")
+for _id in ("BipedalWalker", "BipedalWalkerHardcore"):
+    register_alias(f"{_id}-v2", f"{_id}-v3", change="its lidar sees the nearest ground")

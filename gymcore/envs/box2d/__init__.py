@@ -1,4 +1,4 @@
-"""The environments over Box2D: LunarLander.
+"""The environments over Box2D: LunarLander and BipedalWalker.
 
 Each is imported when it is first asked for, and Box2D with it.
 """
@@ -9,18 +9,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gymcore.envs.box2d.bipedal_walker import BipedalWalker, BipedalWalkerHardcore
     from gymcore.envs.box2d.lunar_lander import LunarLander, LunarLanderContinuous
 
 __all__ = [
+    "BipedalWalker",
+    "BipedalWalkerHardcore",
     "LunarLander",
     "LunarLanderContinuous",
 ]
 
 _MODULES = {
+    "BipedalWalker": "bipedal_walker",
+    "BipedalWalkerHardcore": "bipedal_walker",
     "LunarLander": "lunar_lander",
     "LunarLanderContinuous": "lunar_lander",
 }
-_SUBMODULES = frozenset(("lunar_lander",))
+_SUBMODULES = frozenset(("bipedal_walker", "lunar_lander"))
 
 
 def __getattr__(name: str) -> Any:

@@ -98,6 +98,7 @@ class ReplayedEnv(Env[npt.NDArray[np.float32], ActType]):
         self._replay(state)
 
     def _replay(self, state: dict[str, Any]) -> None:
+        self._no_world()
         self._start = state["start"]
         self._begin(state["start"])
         move = self._move

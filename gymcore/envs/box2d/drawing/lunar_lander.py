@@ -99,17 +99,10 @@ def _background(
 def outlined(
     surface: pygame.Surface, fill: Color, edge: Color, points: Sequence[Point], width: float
 ) -> None:
-    """Draw a convex polygon with an edge of about `width` pixels in another color."""
-    middle_x = sum(x for x, _ in points) / len(points)
-    middle_y = sum(y for _, y in points) / len(points)
-    size = min(np.hypot(x - middle_x, y - middle_y) for x, y in points)
-    inner = max(1.0 - width / max(size, 1.0), 0.0)
-    convex_polygon(surface, edge, points)
-    convex_polygon(
-        surface,
-        fill,
-        [(middle_x + (x - middle_x) * inner, middle_y + (y - middle_y) * inner) for x, y in points],
-    )
+    """Draw a convex polygon with an edge, `width` pixels thick, in another color."""
+    convex_polygon(surface, fill, points)
+    for start, end in zip(points, (*points[1:], points[0]), strict=True):
+        bar(surface, edge, start, end, width / 2, 0.5)
 
 
 def draw_lunar_lander(
@@ -142,7 +135,7 @@ def draw_lunar_lander(
         foot_x = (leg[2][0] + leg[3][0]) / 2
         foot_y = (leg[2][1] + leg[3][1]) / 2
         bar(surface, LEG_EDGE, shoulder, (foot_x, foot_y), 1.2)
-        outlined(surface, LEG, LEG_EDGE, leg, 1.5)
-    outlined(surface, HULL, HULL_EDGE, hull, 2.0)
+        outlined(surface, LEG, LEG_EDGE, leg, 1.0)
+    outlined(surface, HULL, HULL_EDGE, hull, 1.6)
     disc(surface, HULL_EDGE, window, 5.0)
     disc(surface, WINDOW, window, 3.6)

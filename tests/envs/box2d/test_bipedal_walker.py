@@ -1,0 +1,192 @@
+"""BipedalWalker: equal to Gymnasium's over episode after episode; states, gait and pictures."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gymcore
+from gymcore import error
+from tests.envs.box2d.pairs import (
+    fly_side_by_side,
+    gymnasium,
+    gymnasium_box2d,
+    make_pair,
+    no_action,
+    random_actions,
+)
+
+from gymcore.envs.box2d import BipedalWalkerHardcore  # isort: skip
+from gymcore.envs.box2d.bipedal_walker import (  # isort: skip
+    BipedalWalker,
+    BipedalWalkerHeuristics,
+)
+
+IDS = ("BipedalWalker-v3", "BipedalWalkerHardcore-v3")
+WALK = {"gait": None, "after": None}
+
+
+def walk(env: Any, observation: Any, random: np.random.Generator) -> Any:
+    """Gymnasium's gait, made clumsy, in float64."""
+    if WALK["after"] is not env.hull:  # a new episode
+        WALK.update(gait=gymnasium_box2d.bipedal_walker.BipedalWalkerHeuristics(), after=env.hull)
+    return WALK["gait"].step_heuristic(observation) + random.normal(0, 0.05, 4)
+
+
+POLICIES = [random_actions, walk, no_action]
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_equals_gymnasium(env_id):
+    fly_side_by_side(*make_pair(env_id), POLICIES, episodes=7, seed=1, steps=200)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("env_id", IDS)
+def test_many_episodes_equal_gymnasium(env_id):
+    fly_side_by_side(*make_pair(env_id), POLICIES, episodes=210, seed=2, steps=1700)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_declared_as_gymnasium(env_id):
+    ours, theirs = gymcore.make(env_id), gymnasium.make(env_id)
+    for field in ("reward_threshold", "max_episode_steps", "kwargs", "nondeterministic"):
+        assert getattr(ours.spec, field) == getattr(theirs.spec, field)
+    assert ours.spec.entry_point.partition(".")[2] == theirs.spec.entry_point.partition(".")[2]
+    assert repr(ours.observation_space) == repr(theirs.observation_space)
+    assert ours.observation_space.low.tobytes() == theirs.observation_space.low.tobytes()
+    assert ours.observation_space.high.tobytes() == theirs.observation_space.high.tobytes()
+    assert repr(ours.action_space) == repr(theirs.action_space)
+    assert ours.metadata == theirs.metadata
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_v2_says_what_differs(env_id):
+    with pytest.raises(error.DeprecatedEnv, match="lidar"):
+        gymcore.make(env_id.replace("-v3", "-v2"))
+
+
+def test_hardcore_class_is_for_make():
+    with pytest.raises(error.Error, match=r'gym.make\("BipedalWalker-v3", hardcore=True\)'):
+        BipedalWalkerHardcore()
+
+
+@pytest.mark.parametrize(
+    "action",
+    [[5, 5, 5, 5], (0, 1, 1, 1), [0.1, -0.2, 0.3, 0.4], np.array([1, -1, 0, 0]), [np.inf, 0, 0, 0]],
+    ids=str,
+)
+def test_actions_of_other_kinds(action):
+    ours, theirs = make_pair("BipedalWalker-v3")
+    ours.reset(seed=1)
+    theirs.reset(seed=1)
+    for _ in range(3):
+        seen, expected = ours.step(action), theirs.step(action)
+        assert seen[0].tobytes() == expected[0].tobytes()
+        assert seen[1] == expected[1]
+
+
+@pytest.mark.parametrize(
+    "action", [[0.1], 3, "abcd", None, [0] * 5, np.zeros((4, 1)), [0, np.nan, 0, 0]], ids=repr
+)
+def test_invalid_action(action):
+    env = BipedalWalker()
+    env.reset(seed=1)
+    before = env.get_state()
+    with pytest.raises(error.InvalidAction, match="expected four numbers"):
+        env.step(action)
+    assert env.get_state() == before
+
+
+def test_needs_a_reset():
+    env = BipedalWalker(render_mode="rgb_array")
+    for call in (lambda: env.step(np.zeros(4)), env.render, env.get_state):
+        with pytest.raises(error.ResetNeeded):
+            call()
+
+
+@pytest.mark.parametrize("how", ["state", "deepcopy", "pickle"])
+@pytest.mark.parametrize("hardcore", [False, True])
+def test_continues_to_the_bit(how, hardcore):
+    env = BipedalWalker(hardcore=hardcore)
+    observation, _ = env.reset(seed=5)
+    gait = BipedalWalkerHeuristics()
+    for _ in range(60):
+        observation = env.step(gait.step_heuristic(observation))[0]
+    if how == "state":
+        other = BipedalWalker(hardcore=hardcore)
+        other.set_state(pickle.loads(pickle.dumps(env.get_state())))
+    else:
+        other = copy.deepcopy(env) if how == "deepcopy" else pickle.loads(pickle.dumps(env))
+    random = np.random.default_rng(1)
+    for _ in range(80):
+        action = random.uniform(-1, 1, 4).astype(np.float32)
+        ours, same = env.step(action), other.step(action)
+        assert ours[0].tobytes() == same[0].tobytes()
+        assert ours[1:] == same[1:]
+    assert env.np_random.bit_generator.state == other.np_random.bit_generator.state
+
+
+def test_gait_equals_gymnasium_and_walks():
+    env = BipedalWalker()
+    observation, _ = env.reset(seed=0)
+    ours = BipedalWalkerHeuristics()
+    theirs = gymnasium_box2d.bipedal_walker.BipedalWalkerHeuristics()
+    total, ended = 0.0, False
+    for _ in range(1600):
+        action = ours.step_heuristic(observation)
+        np.testing.assert_array_equal(action, theirs.step_heuristic(observation))
+        observation, reward, ended, _, _ = env.step(action)
+        total += reward
+        if ended:
+            break
+    assert total > 290
+
+
+def test_attributes_that_programs_read():
+    ours, theirs = make_pair("BipedalWalkerHardcore-v3")
+    assert ours.hull is None
+    assert ours.game_over is False
+    ours.reset(seed=4)
+    theirs.reset(seed=4)
+    for name in ("terrain_x", "terrain_y", "game_over", "scroll", "hardcore"):
+        assert getattr(ours, name) == getattr(theirs, name), name
+    assert len(ours.terrain) == len(theirs.terrain)
+    assert len(ours.drawlist) == len(theirs.drawlist)
+    assert len(ours.legs) == len(ours.joints) == 4
+    assert [leg.ground_contact for leg in ours.legs[1::2]] == [
+        leg.ground_contact for leg in theirs.legs[1::2]
+    ]
+    assert ours.lidar_fractions == [ray.fraction for ray in theirs.lidar]
+    assert tuple(ours.hull.position) == tuple(theirs.hull.position)
+    ours.game_over = True
+    assert ours.step(np.zeros(4))[1:3] == (-100.0, True)
+
+
+@pytest.mark.parametrize("hardcore", [False, True])
+def test_pictures(hardcore):
+    pytest.importorskip("pygame", reason="pygame is not installed")
+    env = BipedalWalker("rgb_array", hardcore)
+    env.reset(seed=1)
+    first = env.render()
+    assert first.shape == (400, 600, 3)
+    assert first.dtype == np.uint8
+    np.testing.assert_array_equal(env.render(), first)  # a picture of the state, nothing else
+    for _ in range(15):
+        env.step([1.0, 1.0, -1.0, -1.0])
+    assert (env.render() != first).any()
+    env.scroll = 500.0  # nothing there
+    env.render()
+    env.close()
+    assert not env.isopen
+
+
+def test_env_checker():
+    from gymcore.utils.env_checker import check_env
+
+    check_env(gymcore.make("BipedalWalker-v3").unwrapped, skip_render_check=True)
