@@ -23,6 +23,7 @@ SCENES: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "MountainCarContinuous-v0": (72, lambda seen: np.sign(seen[1:])),
     "Pendulum-v1": (33, lambda seen: 2 * np.sign(seen[2:])),
     "Acrobot-v1": (52, lambda seen: 2 if seen[5] > 0 else 0),
+    "CarRacing-v3": (95, lambda seen: np.array([0.0, 0.15, 0.0], np.float32)),
     "LunarLander-v3": (75, lambda seen: 2 if seen[3] < -0.25 else 1 if seen[4] < 0 else 3),
 }
 

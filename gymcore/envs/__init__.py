@@ -72,6 +72,7 @@ _BOX2D_IDS: tuple[tuple[str, str, int, float, dict[str, Any]], ...] = (
     ("LunarLanderContinuous-v3", "lunar_lander:LunarLander", 1000, 200, {"continuous": True}),
     ("BipedalWalker-v3", "bipedal_walker:BipedalWalker", 1600, 300, {}),
     ("BipedalWalkerHardcore-v3", "bipedal_walker:BipedalWalker", 2000, 300, {"hardcore": True}),
+    ("CarRacing-v3", "car_racing:CarRacing", 1000, 900, {}),
 )
 
 for _id, _place, _limit, _threshold, _kwargs in _BOX2D_IDS:
@@ -88,3 +89,4 @@ for _id in ("LunarLander", "LunarLanderContinuous"):
     register_alias(f"{_id}-v2", f"{_id}-v3")
 for _id in ("BipedalWalker", "BipedalWalkerHardcore"):
     register_alias(f"{_id}-v2", f"{_id}-v3", change="its lidar sees the nearest ground")
+register_alias("CarRacing-v2", "CarRacing-v3", change="a finished lap terminates now; it truncated")

@@ -1,4 +1,4 @@
-"""The environments over Box2D: LunarLander and BipedalWalker.
+"""The environments over Box2D: LunarLander, BipedalWalker and CarRacing.
 
 Each is imported when it is first asked for, and Box2D with it.
 """
@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gymcore.envs.box2d.bipedal_walker import BipedalWalker, BipedalWalkerHardcore
+    from gymcore.envs.box2d.car_racing import CarRacing
     from gymcore.envs.box2d.lunar_lander import LunarLander, LunarLanderContinuous
 
 __all__ = [
     "BipedalWalker",
     "BipedalWalkerHardcore",
+    "CarRacing",
     "LunarLander",
     "LunarLanderContinuous",
 ]
@@ -22,10 +24,11 @@ __all__ = [
 _MODULES = {
     "BipedalWalker": "bipedal_walker",
     "BipedalWalkerHardcore": "bipedal_walker",
+    "CarRacing": "car_racing",
     "LunarLander": "lunar_lander",
     "LunarLanderContinuous": "lunar_lander",
 }
-_SUBMODULES = frozenset(("bipedal_walker", "lunar_lander"))
+_SUBMODULES = frozenset(("bipedal_walker", "car_dynamics", "car_racing", "lunar_lander"))
 
 
 def __getattr__(name: str) -> Any:

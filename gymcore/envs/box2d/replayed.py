@@ -1,4 +1,4 @@
-"""What the lander and the walker share: pictures, and states that are kept as the episode's moves.
+"""What the environments over Box2D share: pictures, and states that are an episode's moves.
 
 Box2D has no way to put the impulses back that its solver starts the next step from. An episode here
 is a pure function of its start and of what was done to its bodies in each step, so a state is just
@@ -19,7 +19,7 @@ from gymcore.envs.rendering import Renderer
 STATE_VERSION = 1
 
 
-class ReplayedEnv(Env[npt.NDArray[np.float32], ActType]):
+class ReplayedEnv(Env[npt.NDArray[Any], ActType]):
     """Base of the environments over Box2D whose episodes can be played again.
 
     A subclass builds its world in `_begin(start)`, does one step to it in `_move(move)`, appends

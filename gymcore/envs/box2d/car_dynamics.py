@@ -1,0 +1,295 @@
+"""The car of CarRacing: a hull, four wheels on joints, and the friction of the tyres.
+
+The model is a top-down one: each wheel has a speed of rotation of its own, a tyre pulls the wheel
+toward rolling without slip, and where that would take more force than the ground gives, it skids.
+Constants and order of the arithmetic are those of Gymnasium's CarRacing-v3, with which the car
+agrees to the bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gymcore.envs.box2d.library import load_box2d
+
+if TYPE_CHECKING:
+    import pygame
+
+Box2D = load_box2d()
+
+SIZE = 0.02
+ENGINE_POWER = 100000000 * SIZE * SIZE
+WHEEL_MOMENT_OF_INERTIA = 4000 * SIZE * SIZE
+FRICTION_LIMIT = 1000000 * SIZE * SIZE  # on a surface of friction 1
+WHEEL_R = 27
+WHEEL_W = 14
+WHEELPOS = [(-55, 80), (55, 80), (-55, -82), (55, -82)]  # front left and right, rear left and right
+HULL_POLY1 = [(-60, 130), (60, 130), (60, 110), (-60, 110)]
+HULL_POLY2 = [(-15, 120), (15, 120), (20, 20), (-20, 20)]
+HULL_POLY3 = [
+    (25, 20),
+    (50, -10),
+    (50, -40),
+    (20, -90),
+    (-20, -90),
+    (-50, -40),
+    (-50, -10),
+    (-25, 20),
+]
+HULL_POLY4 = [(-50, -120), (50, -120), (50, -90), (-50, -90)]
+WHEEL_COLOR = (0, 0, 0)
+WHEEL_WHITE = (77, 77, 77)
+MUD_COLOR = (102, 102, 0)
+
+_GRASS_FRICTION = 0.6
+_GAS_STEP = 0.1  # the pedal goes down by so much in a step at most
+_STEER_SPEED = 3.0  # radians a second
+_BRAKE_FORCE = 15
+_FULL_BRAKE = 0.9
+_TYRE = 205000 * SIZE * SIZE
+_MAX_MARK_POINTS = 30
+_MAX_MARKS = 30
+
+
+@dataclass
+class Particle:
+    """The mark of a skidding wheel.
+
+    Attributes:
+        color: Red, green and blue, 0 to 255.
+        poly: Points along the mark, in metres.
+        grass: Whether it is on grass.
+        ttl: Not used.
+    """
+
+    color: tuple[int, int, int]
+    poly: list[tuple[float, float]]
+    grass: Any
+    ttl: int = 1
+
+
+def _sign(value: float) -> float:
+    return 1.0 if value > 0 else (-1.0 if value < 0 else value * 0.0)
+
+
+class Car:
+    """A car with rear drive.
+
+    Attributes:
+        hull: The body (`b2Body`).
+        wheels: The four wheels, bodies with attributes of their own: `gas`, `brake`, `steer` (what
+            the driver does), `omega` (radians a second), `phase` (radians), `joint`, `tiles` (the
+            pieces of road below it).
+        fuel_spent: Joules since it was last set to 0.
+        particles: The newest marks of skidding wheels.
+        leaves_marks: Whether skidding wheels leave marks. They are only drawn.
+
+    Example:
+        >>> car = Car(Box2D.b2World((0, 0)), 0.0, 10.0, 20.0)
+        >>> car.gas(1.0)
+        >>> car.step(0.02)
+        >>> [round(wheel.omega, 2) for wheel in car.wheels]
+        [0.0, 0.0, 8.38, 8.38]
+    """
+
+    leaves_marks: bool = True
+
+    def __init__(self, world: Any, init_angle: float, init_x: float, init_y: float) -> None:
+        """Put a car into the world.
+
+        Args:
+            world: The `b2World`.
+            init_angle: Direction in radians, 0 along the y axis.
+            init_x: Place of its middle, in metres.
+            init_y: The same.
+        """
+        self.world = world
+        self.hull: Any = world.CreateDynamicBody(
+            position=(init_x, init_y),
+            angle=init_angle,
+            fixtures=[
+                Box2D.b2FixtureDef(
+                    shape=Box2D.b2PolygonShape(vertices=[(x * SIZE, y * SIZE) for x, y in corners]),
+                    density=1.0,
+                )
+                for corners in (HULL_POLY1, HULL_POLY2, HULL_POLY3, HULL_POLY4)
+            ],
+        )
+        self.hull.color = (0.8, 0.0, 0.0)
+        self.wheels: list[Any] = [
+            self._add_wheel(init_angle, init_x, init_y, x, y) for x, y in WHEELPOS
+        ]
+        self.fuel_spent = 0.0
+        self.drawlist = [*self.wheels, self.hull]
+        self.particles: deque[Particle] = deque(maxlen=_MAX_MARKS)
+
+    def _add_wheel(self, angle: float, x: float, y: float, right: int, ahead: int) -> Any:
+        width, radius = WHEEL_W * SIZE, WHEEL_R * SIZE
+        wheel = self.world.CreateDynamicBody(
+            position=(x + right * SIZE, y + ahead * SIZE),
+            angle=angle,
+            fixtures=Box2D.b2FixtureDef(
+                shape=Box2D.b2PolygonShape(
+                    vertices=[
+                        (-width, radius),
+                        (width, radius),
+                        (width, -radius),
+                        (-width, -radius),
+                    ]
+                ),
+                density=0.1,
+                categoryBits=0x0020,
+                maskBits=0x001,
+                restitution=0.0,
+            ),
+        )
+        wheel.wheel_rad = radius
+        wheel.color = WHEEL_COLOR
+        wheel.gas = wheel.brake = wheel.steer = wheel.phase = wheel.omega = 0.0
+        wheel.skid_start = wheel.skid_particle = None
+        wheel.joint = self.world.CreateJoint(
+            Box2D.b2RevoluteJointDef(
+                bodyA=self.hull,
+                bodyB=wheel,
+                localAnchorA=(right * SIZE, ahead * SIZE),
+                localAnchorB=(0, 0),
+                enableMotor=True,
+                enableLimit=True,
+                maxMotorTorque=180 * 900 * SIZE * SIZE,
+                motorSpeed=0,
+                lowerAngle=-0.4,
+                upperAngle=+0.4,
+            )
+        )
+        wheel.tiles = set()
+        wheel.userData = wheel
+        return wheel
+
+    def gas(self, gas: float) -> None:
+        """Press the gas pedal, 0 to 1; it goes down by a tenth in a step at most."""
+        gas = min(max(gas, 0.0), 1.0)
+        for wheel in self.wheels[2:4]:
+            change = gas - wheel.gas
+            wheel.gas += min(change, _GAS_STEP)
+
+    def brake(self, b: float) -> None:
+        """Press the brake, 0 to 1; more than 0.9 locks the wheels."""
+        for wheel in self.wheels:
+            wheel.brake = b
+
+    def steer(self, s: float) -> None:
+        """Turn the steering wheel, -1 (right) to 1 (left): the front wheels turn toward it."""
+        self.wheels[0].steer = s
+        self.wheels[1].steer = s
+
+    def step(self, dt: float) -> None:
+        """Turn the wheels and let the tyres pull at the car; the world's own step comes after.
+
+        Args:
+            dt: Seconds.
+        """
+        push = dt * ENGINE_POWER
+        for wheel in self.wheels:
+            joint = wheel.joint
+            missing = wheel.steer - joint.angle
+            joint.motorSpeed = _sign(missing) * min(50.0 * abs(missing), _STEER_SPEED)
+
+            grip = FRICTION_LIMIT * _GRASS_FRICTION
+            on_grass = True
+            for tile in wheel.tiles:
+                grip = max(grip, FRICTION_LIMIT * tile.road_friction)
+                on_grass = False
+
+            # The wheel's own axes in the world: to its side, and ahead a quarter turn from that.
+            side_x, side_y = wheel.GetWorldVector((1, 0)).tuple
+            ahead_x, ahead_y = -side_y, side_x
+            speed_x, speed_y = wheel.linearVelocity.tuple
+            speed_ahead = ahead_x * speed_x + ahead_y * speed_y
+            speed_side = side_x * speed_x + side_y * speed_y
+
+            # Power is torque times omega; the 5 keeps the torque finite at rest.
+            omega = wheel.omega
+            omega += push * wheel.gas / WHEEL_MOMENT_OF_INERTIA / (abs(omega) + 5.0)
+            self.fuel_spent += push * wheel.gas
+            brake = wheel.brake
+            if brake >= _FULL_BRAKE:
+                omega = 0.0
+            elif brake > 0:
+                omega += -_sign(omega) * min(_BRAKE_FORCE * brake, abs(omega))
+            wheel.phase += omega * dt
+
+            radius = wheel.wheel_rad
+            force_ahead = (-speed_ahead + omega * radius) * _TYRE
+            force_side = -speed_side * _TYRE
+            force = math.sqrt(force_ahead * force_ahead + force_side * force_side)
+            if self.leaves_marks:
+                self._mark(wheel, force > 2.0 * grip, on_grass)
+            if force > grip:
+                force_ahead = force_ahead / force * grip
+                force_side = force_side / force * grip
+            wheel.omega = omega - dt * force_ahead * radius / WHEEL_MOMENT_OF_INERTIA
+            wheel.ApplyForceToCenter(
+                (
+                    force_side * side_x + force_ahead * ahead_x,
+                    force_side * side_y + force_ahead * ahead_y,
+                ),
+                True,
+            )
+
+    def _mark(self, wheel: Any, skids: bool, on_grass: bool) -> None:
+        """Begin, extend or end the mark that a wheel leaves."""
+        if not skids:
+            wheel.skid_start = wheel.skid_particle = None
+            return
+        mark = wheel.skid_particle
+        if mark is not None and mark.grass == on_grass and len(mark.poly) < _MAX_MARK_POINTS:
+            mark.poly.append(wheel.position.tuple)
+        elif wheel.skid_start is None:
+            wheel.skid_start = wheel.position.tuple
+        else:
+            # A skid of one step leaves no mark, and the mark begins with the second.
+            color = MUD_COLOR if on_grass else WHEEL_COLOR
+            here = wheel.position.tuple
+            mark = Particle(color, [here, here], on_grass)
+            self.particles.append(mark)
+            wheel.skid_particle = mark
+            wheel.skid_start = None
+
+    def draw(
+        self,
+        surface: pygame.Surface,
+        zoom: float,
+        translation: tuple[float, float],
+        angle: float,
+        draw_particles: bool = True,
+    ) -> None:
+        """Draw the car on a surface whose y axis points up.
+
+        Args:
+            surface: What to draw on.
+            zoom: Pixels a metre.
+            translation: Pixels from the surface's corner to the world's origin.
+            angle: By how much the world is turned around its origin, in radians.
+            draw_particles: Whether the marks of skidding wheels are drawn, below the car.
+        """
+        from gymcore.envs.box2d.drawing.car_racing import View, draw_car
+
+        draw_car(surface, View(zoom, translation, angle), self, marks=draw_particles)
+
+    def destroy(self) -> None:
+        """Take the car out of the world."""
+        self.world.DestroyBody(self.hull)
+        self.hull = None
+        for wheel in self.wheels:
+            self.world.DestroyBody(wheel)
+        self.wheels = []
+
+
+def corners(body: Any) -> list[np.ndarray]:
+    """Corners of a body's fixtures as Box2D keeps them, float32 [n, 2] each, in its own axes."""
+    return [np.array(fixture.shape.vertices, np.float32) for fixture in body.fixtures]

@@ -1,0 +1,464 @@
+"""CarRacing-v3: drive a car around a random track, seen from above.
+
+After Oleg Klimov's environment of OpenAI Gym. For the same seed and actions, tracks, observations,
+rewards and flags are those of Gymnasium's CarRacing-v3 to the bit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error, spaces
+from gymcore.envs.box2d.car_dynamics import Car
+from gymcore.envs.box2d.car_racing_contacts import FrictionDetector
+from gymcore.envs.box2d.car_racing_track import (
+    BORDER,
+    BORDER_MIN_COUNT,
+    SCALE,
+    START_ALPHA,
+    TRACK_DETAIL_STEP,
+    TRACK_RAD,
+    TRACK_TURN_RATE,
+    TRACK_WIDTH,
+    TrackPoint,
+    border_corners,
+    draw_checkpoints,
+    find_borders,
+    lay_out,
+    tile_corners,
+)
+from gymcore.envs.box2d.drawing.car_racing import (
+    GRASS_DIM,
+    PLAYFIELD,
+    STATE_H,
+    STATE_W,
+    WINDOW_H,
+    WINDOW_W,
+    ZOOM,
+    Scenery,
+)
+from gymcore.envs.box2d.drawing.car_racing_painter import painter
+from gymcore.envs.box2d.library import load_box2d
+from gymcore.envs.box2d.replayed import ReplayedEnv
+
+if TYPE_CHECKING:
+    import pygame
+
+Box2D = load_box2d()
+
+__all__ = [
+    "BORDER",
+    "BORDER_MIN_COUNT",
+    "FPS",
+    "GRASS_DIM",
+    "MAX_SHAPE_DIM",
+    "PLAYFIELD",
+    "SCALE",
+    "STATE_H",
+    "STATE_W",
+    "TRACK_DETAIL_STEP",
+    "TRACK_RAD",
+    "TRACK_TURN_RATE",
+    "TRACK_WIDTH",
+    "VIDEO_H",
+    "VIDEO_W",
+    "WINDOW_H",
+    "WINDOW_W",
+    "ZOOM",
+    "ZOOM_FOLLOW",
+    "Car",
+    "CarRacing",
+    "FrictionDetector",
+]
+
+VIDEO_W, VIDEO_H = 600, 400
+FPS = 50
+ZOOM_FOLLOW = True
+MAX_SHAPE_DIM = max(GRASS_DIM, TRACK_WIDTH, TRACK_DETAIL_STEP) * math.sqrt(2) * ZOOM * SCALE
+
+_STEP_COST = 0.1
+_LEFT_THE_FIELD = -100
+_DARKEST, _BRIGHTEST = 0, 210
+_RED, _WHITE = (255, 0, 0), (255, 255, 255)
+# Steering, gas and brake by discrete action.
+_PEDALS = ((0.0, 0.0, 0.0), (-0.6, 0.0, 0.0), (0.6, 0.0, 0.0), (0.0, 0.2, 0.0), (0.0, 0.0, 0.8))
+
+Move = tuple[float, float, float] | None
+
+
+class CarRacing(ReplayedEnv[Any]):
+    """A car with rear drive on a closed track of some 300 pieces, in a field of grass.
+
+    - Observation uint8 [96, 96, 3]: the picture from above, the car below its middle. The bars
+      below it show speed, the wheels' speeds, steering and turning, and the score.
+    - Actions float32 [3]: steering (-1 left, 1 right), gas and brake (0 to 1). With
+      `continuous=False` one of 5: nothing, right, left, gas, brake.
+    - Reward: -0.1 a step, and 1000 / n for each of the track's n pieces when a wheel first touches
+      it; -100 for leaving the field. That terminates (`info["lap_finished"]` is False), and so
+      does a finished lap (it is True).
+
+    Attributes:
+        car, road, world: Box2D's bodies and world; car and road are None before the first reset.
+        track: Points of the middle line: alpha, beta, x, y.
+        road_poly: Corners and color of everything that is drawn on the ground.
+        tile_visited_count: How many pieces have been touched.
+        reward: Score of the episode.
+        t: Seconds since the start.
+
+    Example:
+        >>> import gymcore as gym
+        >>> import numpy as np
+        >>> env = gym.make("CarRacing-v3")
+        >>> observation, info = env.reset(seed=1)
+        >>> observation.shape, len(env.unwrapped.track)
+        ((96, 96, 3), 275)
+        >>> observation, reward, *_ = env.step(np.array([0.0, 0.5, 0.0], np.float32))
+        >>> round(reward, 2)
+        7.17
+        >>> env.close()
+    """
+
+    metadata = {  # noqa: RUF012
+        "render_modes": ["human", "rgb_array", "state_pixels"],
+        "render_fps": FPS,
+    }
+    picture_size: ClassVar[tuple[int, int]] = (WINDOW_W, WINDOW_H)
+    counters = ("reward", "prev_reward", "tile_visited_count", "new_lap", "t")
+    _made_again = frozenset(
+        (
+            "world",
+            "contactListener_keepref",
+            "fd_tile",
+            "car",
+            "road",
+            "road_poly",
+            "track",
+            "state",
+            "_colors",
+            "_scenery",
+        )
+    )
+
+    # Attributes that programs for Gymnasium look at; there are no such windows.
+    invisible_state_window = None
+    invisible_video_window = None
+    start_alpha = START_ALPHA
+
+    def __init__(
+        self,
+        render_mode: str | None = None,
+        verbose: bool = False,
+        lap_complete_percent: float = 0.95,
+        domain_randomize: bool = False,
+        continuous: bool = True,
+    ) -> None:
+        """Make a car and a field; tracks come with `reset`.
+
+        Args:
+            render_mode: None, "human", "rgb_array" (600 x 400) or "state_pixels" (the
+                observation).
+            verbose: Whether to print how tracks come about.
+            lap_complete_percent: Share of the pieces to visit before the start ends the lap.
+            domain_randomize: Whether each reset draws new colors of road and grass, unless its
+                options are `{"randomize": False}`.
+            continuous: Whether actions are three numbers instead of one of five.
+
+        Raises:
+            ArgumentTypeError: `lap_complete_percent` is no number.
+        """
+        if not isinstance(lap_complete_percent, (int, float, np.number)):
+            raise error.ArgumentTypeError(
+                f"lap_complete_percent: expected a number, got {lap_complete_percent!r} "
+                f"({type(lap_complete_percent).__name__})"
+            )
+        self.render_mode = render_mode
+        self.verbose = verbose
+        self.lap_complete_percent = lap_complete_percent
+        self.domain_randomize = domain_randomize
+        self.continuous = continuous
+        self.action_space: spaces.Space[Any] = (
+            spaces.Box(np.array([-1, 0, 0], np.float32), np.array([1, 1, 1], np.float32))
+            if continuous
+            else spaces.Discrete(5)
+        )
+        self.observation_space = spaces.Box(0, 255, (STATE_H, STATE_W, 3), np.uint8)
+        self.reward = 0.0
+        self.prev_reward = 0.0
+        self.tile_visited_count = 0
+        self.new_lap = False
+        self.t = 0.0
+        self._score_seen = 0.0
+        self._init_colors()
+        self._no_world()
+        self._moves: list[Any] = []
+
+    def _no_world(self) -> None:
+        self.contactListener_keepref = FrictionDetector(self, self.lap_complete_percent)
+        self.world: Any = Box2D.b2World((0, 0), contactListener=self.contactListener_keepref)
+        self.fd_tile: Any = Box2D.b2FixtureDef(
+            shape=Box2D.b2PolygonShape(vertices=[(0, 0), (1, 0), (1, -1), (0, -1)]), isSensor=True
+        )
+        self.car: Car | None = None
+        self.road: list[Any] | None = None
+        self.road_poly: list[tuple[list[tuple[float, float]], Any]] = []
+        self.track: list[TrackPoint] = []
+        self.state: npt.NDArray[np.uint8] | None = None
+        self._colors: list[tuple[int, int, int]] = []
+        self._scenery: Scenery | None = None
+
+    # --- colors --------------------------------------------------------------------------------
+
+    def _init_colors(self) -> None:
+        """The colors of the beginning: the usual ones, or drawn."""
+        if self.domain_randomize:
+            self._reinit_colors(True)
+            return
+        self.road_color = np.array([102, 102, 102])
+        self.bg_color = np.array([102, 204, 102])
+        self.grass_color = np.array([102, 230, 102])
+
+    def _reinit_colors(self, randomize: bool) -> None:
+        """Draw new colors if `randomize`."""
+        if not randomize:
+            return
+        draw = self.np_random.uniform
+        self.road_color = draw(_DARKEST, _BRIGHTEST, size=3)
+        self.bg_color = draw(_DARKEST, _BRIGHTEST, size=3)
+        self.grass_color = self.bg_color.copy()
+        self.grass_color[self.np_random.integers(3)] += 20
+
+    def _recolor(self, polygon: int, color: npt.NDArray[Any]) -> None:
+        """A polygon of the road has a new color."""
+        self._colors[polygon] = _whole(color)
+
+    # --- episodes ------------------------------------------------------------------------------
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.uint8], dict[str, Any]]:
+        """Begin an episode on a new track.
+
+        Args:
+            seed: Seeds the generator that tracks and colors are drawn from.
+            options: `{"randomize": False}` keeps the colors, with `domain_randomize`.
+
+        Returns:
+            The observation, and an empty dict.
+
+        Raises:
+            Error: `seed` is negative or no integer.
+        """
+        super().reset(seed=seed)
+        if self.domain_randomize:
+            chosen = options.get("randomize", True) if isinstance(options, dict) else True
+            self._reinit_colors(chosen)
+        draws = draw_checkpoints(self.np_random)
+        while (closed := lay_out(draws)) is None:
+            if self.verbose:
+                print(
+                    "retry to generate track (normal if there are not many "
+                    "instances of this message)"
+                )
+            draws = draw_checkpoints(self.np_random)
+        if self.verbose:
+            length = closed.last - closed.first
+            print(f"Track generation: {closed.first}..{closed.last} -> {length}-tiles track")
+        colors = (self.road_color, self.bg_color, self.grass_color)
+        start = draws, tuple((str(color.dtype), tuple(color.tolist())) for color in colors)
+        self._begin(start)
+        self._start = start
+        self._moves = []
+        self.state = observation = self._observe(self._score_seen)
+        if self.render_mode == "human":
+            self.render()
+        return observation, {}
+
+    def _begin(self, start: tuple[Any, ...]) -> None:
+        """Build track and car, and let the first step without a driver pass."""
+        draws, colors = start
+        self.road_color, self.bg_color, self.grass_color = (
+            np.array(color, dtype) for dtype, color in colors
+        )
+        closed = lay_out(draws)
+        if closed is None:
+            raise error.InvalidArgument(f"state: there is no track through {draws}")
+        self._destroy()
+        self.reward = 0.0
+        self.prev_reward = 0.0
+        self.tile_visited_count = 0
+        self.t = 0.0
+        self.new_lap = False
+        self._pave(closed.points)
+        _, beta, x, y = closed.points[0]
+        self.car = Car(self.world, beta, x, y)
+        self.car.leaves_marks = self.render_mode in ("human", "rgb_array")
+        self._move(None)
+
+    def _destroy(self) -> None:
+        """Take road and car out of the world."""
+        if not self.road:
+            return
+        # Nobody is to hear that contacts with a road end that is not there any more.
+        self.world.contactListener = None
+        for tile in self.road:
+            self.world.DestroyBody(tile)
+        self.road = []
+        if self.car is not None:
+            self.car.destroy()
+            self.car = None
+
+    def _pave(self, points: list[TrackPoint]) -> None:
+        """Build the road along the points: sensors that wheels touch, and polygons to draw."""
+        self.contactListener_keepref = FrictionDetector(self, self.lap_complete_percent)
+        self.world.contactListener = self.contactListener_keepref
+        self.track = points
+        self.road = []
+        self.road_poly = []
+        create, shape = self.world.CreateStaticBody, self.fd_tile.shape
+        borders = find_borders(points)
+        for index, here in enumerate(points):
+            before = points[index - 1]
+            corners = tile_corners(here, before)
+            shape.vertices = corners
+            tile = create(fixtures=self.fd_tile)
+            tile.userData = tile
+            tile.color = self.road_color + 0.01 * (index % 3) * 255
+            tile.road_visited = False
+            tile.road_friction = 1.0
+            tile.idx = index
+            tile.polygon = len(self.road_poly)
+            self.road.append(tile)
+            self.road_poly.append((corners, tile.color))
+            if borders[index]:
+                color = _WHITE if index % 2 == 0 else _RED
+                self.road_poly.append((border_corners(here, before), color))
+        self._colors = [_whole(color) for _, color in self.road_poly]
+        self._scenery = Scenery(
+            [polygon for polygon, _ in self.road_poly],
+            self._colors,
+            _whole(self.bg_color),
+            _whole(self.grass_color),
+        )
+
+    # --- steps ---------------------------------------------------------------------------------
+
+    def step(self, action: Any) -> tuple[npt.NDArray[np.uint8], float, bool, bool, dict[str, Any]]:
+        """Drive for a fiftieth of a second.
+
+        Args:
+            action: An array of steering, gas and brake, or one of 0 to 4. Steering goes as far as
+                the wheels do, gas is clipped to 0..1. None lets time pass, without a reward.
+
+        Returns:
+            Observation (a new array), reward, terminated, truncated (False), and info.
+
+        Raises:
+            InvalidAction: `action` is of another shape, no number, or no element of `Discrete(5)`.
+            ResetNeeded: before the first reset.
+        """
+        if self.car is None:
+            raise error.ResetNeeded("step: call reset() first")
+        move = self._as_move(action)
+        reward, terminated, info = self._move(move)
+        self._moves.append(move)
+        self.state = observation = self._observe(self._score_seen)
+        if self.render_mode == "human":
+            self.render()
+        return observation, reward, terminated, False, info
+
+    def _as_move(self, action: Any) -> Move:
+        """Steering, gas and brake; the wheels are counted the other way round than the action."""
+        if action is None:
+            return None
+        if not self.continuous:
+            if not self.action_space.contains(action):
+                raise error.InvalidAction(
+                    f"you passed the invalid action `{action}`. "
+                    f"The supported action_space is `{self.action_space}`"
+                )
+            return _PEDALS[int(action)]
+        try:
+            steer, gas, brake = np.asarray(action, np.float64).tolist()
+            if not math.isnan(steer + gas + brake):
+                return -steer, gas, brake
+        except (TypeError, ValueError):
+            pass
+        raise error.InvalidAction(
+            f"action: {action!r} ({type(action)}) invalid, expected an element of "
+            f"{self.action_space}"
+        )
+
+    def _move(self, move: Move) -> tuple[float, bool, dict[str, Any]]:
+        """Do all of a step but its picture."""
+        car = self.car
+        assert car is not None
+        if move is not None:
+            steer, gas, brake = move
+            car.steer(steer)
+            car.gas(gas)
+            car.brake(brake)
+        car.step(1.0 / FPS)
+        self.world.Step(1.0 / FPS, 6 * 30, 2 * 30)
+        self.t += 1.0 / FPS
+        # The observation shows the score before the step's cost.
+        self._score_seen = self.reward
+        if move is None:
+            return 0, False, {}
+
+        self.reward -= _STEP_COST
+        car.fuel_spent = 0.0
+        step_reward = self.reward - self.prev_reward
+        self.prev_reward = self.reward
+        terminated = False
+        info: dict[str, Any] = {}
+        if self.tile_visited_count == len(self.track) or self.new_lap:
+            terminated = True
+            info["lap_finished"] = True
+        x, y = car.hull.position.tuple
+        if abs(x) > PLAYFIELD or abs(y) > PLAYFIELD:
+            terminated = True
+            info["lap_finished"] = False
+            step_reward = _LEFT_THE_FIELD
+        return step_reward, terminated, info
+
+    # --- pictures ------------------------------------------------------------------------------
+
+    def _observe(self, score: float) -> npt.NDArray[np.uint8]:
+        assert self._scenery is not None and self.car is not None
+        return painter().observe(self._scenery, self.car, self.t, score)
+
+    def _paint(self) -> pygame.Surface:
+        assert self._scenery is not None and self.car is not None
+        return painter().paint(self._scenery, self.car, self.t, self.reward, marks=True)
+
+    def _draw(self, surface: pygame.Surface) -> None:
+        surface.blit(self._paint(), (0, 0))
+
+    def render(self) -> npt.NDArray[np.uint8] | None:
+        """The picture.
+
+        Returns:
+            For "rgb_array" a new array uint8 [400, 600, 3]; for "state_pixels" one of
+            [96, 96, 3]; for "human", which shows it in a window of 1000 x 800 pixels, None.
+
+        Raises:
+            ResetNeeded: before the first reset.
+            DependencyNotInstalled: pygame is not installed.
+        """
+        mode = self.render_mode
+        if mode in ("rgb_array", "state_pixels") and self.car is None:
+            raise error.ResetNeeded("render: call reset() first")
+        if mode == "rgb_array":
+            return painter().scaled(self._paint(), (VIDEO_W, VIDEO_H))
+        if mode == "state_pixels":
+            return self._observe(self.reward)
+        return super().render()
+
+
+def _whole(color: Any) -> tuple[int, int, int]:
+    red, green, blue = color
+    return int(red), int(green), int(blue)

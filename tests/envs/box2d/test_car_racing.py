@@ -1,0 +1,306 @@
+"""CarRacing: equal to Gymnasium's to the bit, pixels included; arguments, states, life cycle."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import inspect
+import pickle
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gymcore
+from gymcore import error
+
+pytest.importorskip("pygame", reason="pygame is not installed")
+from tests.envs.box2d.pairs import (  # isort: skip
+    fly_side_by_side,
+    gymnasium,
+    gymnasium_box2d,
+    make_pair,
+    no_action,
+    random_actions,
+)
+from tests.envs.box2d.racing_driver import drive  # isort: skip
+from gymcore.envs.box2d import car_dynamics, car_racing  # isort: skip
+from gymcore.envs.box2d.car_racing import CarRacing  # isort: skip
+
+ARGUMENTS: list[dict[str, Any]] = [{}, {"continuous": False}, {"domain_randomize": True}]
+GAS = np.array([0.0, 1.0, 0.0], np.float32)
+
+
+def full_gas(env: Any, observation: Any, random: np.random.Generator) -> Any:
+    """Spin, skid and leave the field."""
+    if not env.continuous:
+        return int(random.choice([3, 3, 3, 1, 2]))
+    return np.array([random.uniform(-0.05, 0.05), 1.0, 0.0], np.float32)
+
+
+@pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
+def test_equals_gymnasium(arguments):
+    policies = [full_gas, random_actions]
+    fly_side_by_side(
+        *make_pair("CarRacing-v3", **arguments), policies, episodes=2, seed=1, steps=10, beyond=1
+    )
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
+def test_many_episodes_equal_gymnasium(arguments):
+    policies = [random_actions, full_gas, no_action]
+    pair = make_pair("CarRacing-v3", **arguments)
+    fly_side_by_side(*pair, policies, episodes=210, seed=2, steps=400)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("arguments", [{}, {"domain_randomize": True}], ids=str)
+def test_laps_equal_gymnasium(arguments):
+    fly_side_by_side(*make_pair("CarRacing-v3", **arguments), [drive], episodes=6, seed=3)
+
+
+def test_tracks_equal_gymnasium():
+    ours, theirs = make_pair("CarRacing-v3")
+    for seed in (0, 7, 21):
+        ours.reset(seed=seed)
+        theirs.reset(seed=seed)
+        assert ours.track == theirs.track
+        assert ours.start_alpha == theirs.start_alpha
+        assert len(ours.road_poly) == len(theirs.road_poly)
+        for (corners, color), (expected, expected_color) in zip(
+            ours.road_poly, theirs.road_poly, strict=True
+        ):
+            np.testing.assert_array_equal(corners, expected)
+            np.testing.assert_array_equal(color, expected_color)
+
+
+def test_the_end_of_the_lap_equals_gymnasium():
+    ours, theirs = make_pair("CarRacing-v3", lap_complete_percent=0.0)
+    ours.reset(seed=4)
+    theirs.reset(seed=4)
+    seen, expected = ours.step(GAS), theirs.step(GAS)
+    assert seen[1:] == expected[1:]
+    assert seen[2] and seen[4] == {"lap_finished": True}
+
+
+def test_leaving_the_field_equals_gymnasium():
+    ours, theirs = make_pair("CarRacing-v3")
+    for env in (ours, theirs):
+        env.reset(seed=4)
+        env.car.hull.position = (car_racing.PLAYFIELD - 1.0, 40.0)
+        for wheel in env.car.wheels:
+            wheel.position = env.car.hull.position
+        env.car.hull.linearVelocity = (80.0, 0.0)
+    ended = False
+    for _ in range(12):
+        seen, expected = ours.step(GAS), theirs.step(GAS)
+        assert seen[0].tobytes() == expected[0].tobytes()
+        assert seen[1:] == expected[1:]
+        ended |= seen[2]
+    assert ended and seen[1] == -100 and seen[4] == {"lap_finished": False}
+
+
+def test_bars_above_the_dashboard_equal_gymnasium():
+    ours, theirs = make_pair("CarRacing-v3")
+    for env in (ours, theirs):
+        env.reset(seed=4)
+        env.car.wheels[1].omega = 650.0
+        env.car.wheels[2].omega = -90.0
+    for _ in range(3):
+        assert ours.step(GAS)[0].tobytes() == theirs.step(GAS)[0].tobytes()
+
+
+@pytest.mark.parametrize("mode", ["rgb_array", "state_pixels"])
+def test_pictures_equal_gymnasium(mode):
+    ours, theirs = make_pair("CarRacing-v3", render_mode=mode)
+    ours.reset(seed=3)
+    theirs.reset(seed=3)
+    action = np.array([0.6, 1.0, 0.0], np.float32)
+    for step in range(60 if mode == "rgb_array" else 15):
+        assert ours.step(action)[0].tobytes() == theirs.step(action)[0].tobytes()
+        if step % 15 == 14:
+            picture = ours.render()
+            np.testing.assert_array_equal(picture, theirs.render())
+            assert picture.dtype == np.uint8 and picture.flags.c_contiguous
+    if mode == "rgb_array":
+        assert len(ours.car.particles) == len(theirs.car.particles) > 0
+
+
+def test_the_window(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    env = CarRacing(render_mode="human")
+    plain = CarRacing()
+    observation, _ = env.reset(seed=3)
+    assert observation.tobytes() == plain.reset(seed=3)[0].tobytes()
+    assert env.step(GAS)[0].tobytes() == plain.step(GAS)[0].tobytes()
+    assert env.screen.get_size() == (1000, 800)
+    assert env.surf.get_at((500, 300))[:3] == env.screen.get_at((500, 300))[:3]
+    assert env.render() is None
+    env.close()
+    assert env.screen is None and not env.isopen
+    plain.close()
+
+
+def test_declared_as_gymnasium():
+    ours, theirs = gymcore.make("CarRacing-v3"), gymnasium.make("CarRacing-v3")
+    for field in ("reward_threshold", "max_episode_steps", "kwargs", "nondeterministic"):
+        assert getattr(ours.spec, field) == getattr(theirs.spec, field)
+    assert ours.spec.entry_point.partition(".")[2] == theirs.spec.entry_point.partition(".")[2]
+    assert repr(ours.observation_space) == repr(theirs.observation_space)
+    assert repr(ours.action_space) == repr(theirs.action_space)
+    assert ours.metadata == theirs.metadata
+    signatures = [inspect.signature(type(env.unwrapped)) for env in (ours, theirs)]
+    assert list(signatures[0].parameters) == list(signatures[1].parameters)
+    for name, parameter in signatures[0].parameters.items():
+        assert parameter.default == signatures[1].parameters[name].default
+    for attribute in vars(theirs.unwrapped):
+        if not attribute.startswith("_"):
+            assert hasattr(ours.unwrapped, attribute), attribute
+
+
+@pytest.mark.parametrize("name", ["car_racing", "car_dynamics"])
+def test_modules_have_gymnasiums_constants(name):
+    theirs, ours = (
+        getattr(gymnasium_box2d, name),
+        {"car_racing": car_racing}.get(name, car_dynamics),
+    )
+    for constant, value in vars(theirs).items():
+        if constant.isupper():
+            assert getattr(ours, constant) == value, constant
+
+
+def test_v2_differs():
+    with pytest.raises(error.DeprecatedEnv, match="a finished lap terminates now"):
+        gymcore.make("CarRacing-v2")
+
+
+def test_verbose_prints_as_gymnasium(capsys):
+    printed = []
+    for env in (CarRacing(verbose=True), gymnasium_box2d.CarRacing(verbose=True)):
+        env.reset(seed=2)
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1] != ""
+
+
+def test_colors_stay_if_asked():
+    env = CarRacing(domain_randomize=True)
+    env.reset(seed=1)
+    before = env.road_color, env.grass_color
+    env.reset(options={"randomize": False})
+    np.testing.assert_array_equal(env.road_color, before[0])
+    env.reset(options={"randomize": True})
+    assert (env.road_color != before[0]).any()
+
+
+@pytest.mark.parametrize("action", [[0.1], 3, "a", np.zeros(4), [0, np.nan, 0]], ids=repr)
+def test_invalid_action(action):
+    env = CarRacing()
+    env.reset(seed=1)
+    before = env.get_state()
+    with pytest.raises(error.InvalidAction, match="expected an element of Box"):
+        env.step(action)
+    assert env.get_state() == before
+
+
+def test_invalid_discrete_action():
+    ours, theirs = make_pair("CarRacing-v3", continuous=False)
+    messages = []
+    for env, kind in ((ours, error.InvalidAction), (theirs, gymnasium.error.InvalidAction)):
+        env.reset(seed=1)
+        with pytest.raises(kind) as raised:
+            env.step(7)
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1]
+
+
+def test_needs_a_reset():
+    env = CarRacing(render_mode="rgb_array")
+    for call in (lambda: env.step(GAS), env.render, env.get_state):
+        with pytest.raises(error.ResetNeeded):
+            call()
+
+
+def test_percent_is_a_number():
+    with pytest.raises(error.ArgumentTypeError, match="lap_complete_percent: expected a number"):
+        CarRacing(lap_complete_percent="all")
+
+
+def test_observations_are_the_callers():
+    env = CarRacing()
+    first, _ = env.reset(seed=1)
+    kept = first.copy()
+    second = env.step(GAS)[0]
+    second[:] = 0
+    env.step(GAS)
+    assert not np.shares_memory(first, second)
+    np.testing.assert_array_equal(first, kept)
+    assert not second.any()
+
+
+def test_pygame_may_be_stopped():
+    import pygame
+
+    env, other = CarRacing(), CarRacing()
+    for one in (env, other):
+        one.reset(seed=1)
+    for _ in range(3):
+        pygame.quit()
+        expected = env.step(GAS)[0]
+        pygame.quit()
+        pygame.init()
+        assert other.step(GAS)[0].tobytes() == expected.tobytes()
+    pygame.quit()
+
+
+@pytest.mark.parametrize("how", ["state", "deepcopy", "pickle"])
+def test_continues_to_the_bit(how):
+    env = CarRacing(domain_randomize=True)
+    env.reset(seed=4)
+    env.reset()
+    for _ in range(15):
+        env.step(drive(env, None))
+    if how == "state":
+        other = CarRacing(domain_randomize=True)
+        other.set_state(pickle.loads(pickle.dumps(env.get_state())))
+    else:
+        other = copy.deepcopy(env) if how == "deepcopy" else pickle.loads(pickle.dumps(env))
+    for _ in range(8):
+        action = drive(env, None)
+        ours, same = env.step(action), other.step(action)
+        assert ours[0].tobytes() == same[0].tobytes()
+        assert ours[1:] == same[1:]
+    assert env.reset()[0].tobytes() == other.reset()[0].tobytes()
+
+
+def test_nobody_keeps_a_dropped_environment():
+    env = CarRacing()
+    env.reset(seed=1)
+    env.step(GAS)
+    alive = weakref.ref(env)
+    del env
+    gc.collect()
+    assert alive() is None
+
+
+def test_the_driver_finishes_a_lap():
+    """Physics alone, for speed: the moves without their pictures."""
+    env = CarRacing()
+    env.reset(seed=11)
+    for _ in range(3000):
+        _, terminated, info = env._move(env._as_move(drive(env, None)))
+        if terminated:
+            break
+    assert info == {"lap_finished": True}
+    assert env.reward > 700
+
+
+def test_vector_environment():
+    with gymcore.make_vec("CarRacing-v3", num_envs=2) as envs:
+        single = CarRacing()
+        observations, _ = envs.reset(seed=[5, 6])
+        expected, _ = single.reset(seed=6)
+        np.testing.assert_array_equal(observations[1], expected)
+        observations, *_ = envs.step(np.stack([GAS, GAS]))
+        np.testing.assert_array_equal(observations[1], single.step(GAS)[0])
