@@ -11,6 +11,7 @@ from gymcore.core import Env, Wrapper
 from gymcore.envs.env_spec import EnvSpec, VectorizeMode
 from gymcore.envs.lookup import find_spec, load_env_creator
 from gymcore.envs.making import make, own_kwargs
+from gymcore.envs.pooling import prefers_workers
 
 if TYPE_CHECKING:
     from gymcore.vector import VectorEnv
@@ -31,12 +32,18 @@ def _checked_num_envs(num_envs: int) -> int:
 
 
 def _chosen_mode(
-    mode: VectorizeMode | str | None, spec: EnvSpec, wrappers: Sequence[Any]
+    mode: VectorizeMode | str | None,
+    spec: EnvSpec,
+    wrappers: Sequence[Any],
+    num_envs: int,
+    kwargs: dict[str, Any],
 ) -> VectorizeMode:
     """Return the mode that was asked for, or the fastest that can do what was asked for."""
     if mode is None:
         wrapped = bool(wrappers or spec.additional_wrappers) and spec.entry_point is not None
         if spec.vector_entry_point is None or wrapped:
+            if prefers_workers(spec, num_envs, kwargs):
+                return VectorizeMode.ASYNC
             return VectorizeMode.SYNC
         return VectorizeMode.VECTOR_ENTRY_POINT
     try:
@@ -146,7 +153,9 @@ def make_vec(
             same vector environment again. Arguments given here take the place of those in the spec.
         num_envs: Number of copies.
         vectorization_mode: How they run (`VectorizeMode` or its value). None takes the registered
-            vector environment if there is one, else (or if wrappers are asked for) "sync".
+            vector environment if there is one, else (or if wrappers are asked for) "sync"; of
+            LunarLander from 16 and BipedalWalker from 4 environments on it takes "async" where
+            that is the faster way (`gymcore.envs.pooling`).
         vector_kwargs: Options of the vector environment, in every mode: `autoreset_mode`, `copy`,
             `num_threads`, ...
         wrappers: Wrappers (or functions) to put around each environment. Not possible with
@@ -187,7 +196,7 @@ def make_vec(
     vector_kwargs = stored_vector_kwargs if vector_kwargs is None else vector_kwargs
     wrappers = stored_wrappers if wrappers is None else wrappers
     asked = stored_mode if vectorization_mode is None else vectorization_mode
-    mode = _chosen_mode(asked, env_spec, wrappers)
+    mode = _chosen_mode(asked, env_spec, wrappers, num_envs, env_kwargs)
 
     single_spec = env_spec.copy(kwargs={})
     if mode in _VECTOR_MODES:
