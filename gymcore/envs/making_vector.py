@@ -154,8 +154,8 @@ def make_vec(
         num_envs: Number of copies.
         vectorization_mode: How they run (`VectorizeMode` or its value). None takes the registered
             vector environment if there is one, else (or if wrappers are asked for) "sync"; of
-            LunarLander from 16 and BipedalWalker from 4 environments on it takes "async" where
-            that is the faster way (`gymcore.envs.pooling`).
+            the environments over Box2D, if there are enough of them, it takes "async" where that
+            is the faster way (`gymcore.envs.pooling`).
         vector_kwargs: Options of the vector environment, in every mode: `autoreset_mode`, `copy`,
             `num_threads`, ...
         wrappers: Wrappers (or functions) to put around each environment. Not possible with

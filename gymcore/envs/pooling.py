@@ -9,6 +9,7 @@ from gymcore.envs.env_spec import EnvSpec
 POOLED_FROM = {
     "gymcore.envs.box2d.lunar_lander:LunarLander": 16,
     "gymcore.envs.box2d.bipedal_walker:BipedalWalker": 4,
+    "gymcore.envs.box2d.car_racing:CarRacing": 2,
 }
 """Entry points of our own whose steps are slow, and how many environments it takes for workers to
 win: measured by processor time with two workers, whose calls cost a batch some 50 us."""
