@@ -162,7 +162,9 @@ class CarRacing(ReplayedEnv[Any]):
             render_mode: None, "human", "rgb_array" (600 x 400) or "state_pixels" (the
                 observation).
             verbose: Whether to print how tracks come about.
-            lap_complete_percent: Share of the pieces to visit before the start ends the lap.
+            lap_complete_percent: A lap ends when every piece has been visited, or when the start
+                is visited for the first time after more than this share of them. The car begins on
+                the start, so that never happens unless this is near 0 (as in Gymnasium).
             domain_randomize: Whether each reset draws new colors of road and grass, unless its
                 options are `{"randomize": False}`.
             continuous: Whether actions are three numbers instead of one of five.

@@ -17,8 +17,8 @@ class FrictionDetector(Box2D.b2ContactListener):  # type: ignore[name-defined]
 
     Attributes:
         env: The environment.
-        lap_complete_percent: Share of the road that must have been visited before the start counts
-            as the end of the lap.
+        lap_complete_percent: Share of the road that must have been visited when the start is
+            visited first, for that to end the lap.
     """
 
     def __init__(self, env: CarRacing, lap_complete_percent: float) -> None:
@@ -52,10 +52,13 @@ class FrictionDetector(Box2D.b2ContactListener):  # type: ignore[name-defined]
             other.tiles.discard(tile)
             return
         other.tiles.add(tile)
-        if not tile.road_visited:
-            tile.road_visited = True
-            env.reward += 1000.0 / len(env.track)
-            env.tile_visited_count += 1
-        # Only a start that is reached again ends the lap: the first visit comes too early.
-        if tile.idx == 0 and env.tile_visited_count / len(env.track) > self.lap_complete_percent:
+        if tile.road_visited:
+            return
+        tile.road_visited = True
+        env.reward += 1000.0 / len(env.track)
+        env.tile_visited_count += 1
+        # As in Gymnasium, only the first visit of the start counts. The car begins on it, so laps
+        # end by this rule for low shares alone, and else when every piece has been visited.
+        visited = env.tile_visited_count / len(env.track)
+        if tile.idx == 0 and visited > self.lap_complete_percent:
             env.new_lap = True

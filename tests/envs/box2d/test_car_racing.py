@@ -85,6 +85,25 @@ def test_the_end_of_the_lap_equals_gymnasium():
     assert seen[2] and seen[4] == {"lap_finished": True}
 
 
+@pytest.mark.parametrize("first_visit", [False, True])
+def test_coming_back_to_the_start_equals_gymnasium(first_visit):
+    results = []
+    for env in make_pair("CarRacing-v3"):
+        env.reset(seed=4)
+        bodies = (env.car.hull, *env.car.wheels)
+        home = [tuple(body.position) for body in bodies]
+        for body, (x, y) in zip(bodies, home, strict=True):
+            body.position = (x + 30.0, y)
+        env.step(GAS)
+        env.tile_visited_count = int(0.97 * len(env.track))
+        env.road[0].road_visited = not first_visit
+        for body, place in zip(bodies, home, strict=True):
+            body.position = place
+        results.append((env.step(GAS)[1:], env.new_lap, env.tile_visited_count))
+    assert results[0] == results[1]
+    assert results[0][1] == first_visit
+
+
 def test_leaving_the_field_equals_gymnasium():
     ours, theirs = make_pair("CarRacing-v3")
     for env in (ours, theirs):
