@@ -37,6 +37,7 @@ from gymcore.envs.box2d.lander_world import (
     make_world,
 )
 from gymcore.envs.box2d.replayed import ReplayedEnv
+from gymcore_ext.lander import Observer, Scatter
 
 __all__ = [
     "FPS",
@@ -63,10 +64,10 @@ __all__ = [
 ]
 
 PARTICLE_STEPS = 25
-_HALF_WIDTH = WIDTH / 2
-_HALF_HEIGHT = HEIGHT / 2
-_AT_REST = HELIPAD_Y + LEG_DOWN / SCALE
+_OBSERVER = Observer(WIDTH / 2, HEIGHT / 2, HELIPAD_Y + LEG_DOWN / SCALE, FPS)
 
+# What is an integer without a question.
+_INTEGERS = (int, np.int64)
 # Engines by discrete action: power of the main engine, power of a side engine, its direction.
 _ENGINES = ((0.0, 0.0, 0), (0.0, 1.0, -1), (1.0, 0.0, 0), (0.0, 1.0, 1))
 
@@ -88,7 +89,7 @@ class LunarLander(ReplayedEnv[Any]):
     Attributes:
         lander, legs, moon, world: Box2D's bodies and world; None before the first reset.
         helipad_x1, helipad_x2, helipad_y: The pad, metres.
-        wind_idx, turbulence (torque_idx): Where the wind is in its course, with `enable_wind`.
+        wind_idx, torque_idx: Where the wind is in its course, with `enable_wind`.
 
     Example:
         >>> import gymcore as gym
@@ -110,6 +111,7 @@ class LunarLander(ReplayedEnv[Any]):
             "drawlist",
             "particles",
             "_leg_definitions",
+            "_scatter",
             "_contacts",
             "_live",
         )
@@ -179,6 +181,7 @@ class LunarLander(ReplayedEnv[Any]):
 
     def _no_world(self) -> None:
         self._leg_definitions = leg_definitions()
+        self._scatter: Scatter | None = None
         self.world: Any = None
         self.moon: Any = None
         self.lander: Any = None
@@ -278,7 +281,7 @@ class LunarLander(ReplayedEnv[Any]):
         if self.continuous:
             main, side, direction = self._continuous_engines(action)
         else:
-            if not (type(action) is int and 0 <= action < 4) and (
+            if not (type(action) in _INTEGERS and 0 <= action < 4) and (
                 not self.action_space.contains(action)
             ):
                 raise error.InvalidAction(
@@ -290,10 +293,10 @@ class LunarLander(ReplayedEnv[Any]):
         wind = None
         if self.enable_wind and not (leg_1.ground_contact or leg_2.ground_contact):
             wind = self._blow()
-        # What `uniform(-1, 1)` computes, for a quarter of the time.
-        random = self._np_random.random  # type: ignore[union-attr]
-        scatter_along = (-1.0 + 2.0 * random()) / SCALE
-        scatter_across = (-1.0 + 2.0 * random()) / SCALE
+        scatter = self._scatter
+        if scatter is None or scatter.generator is not self._np_random:
+            self._scatter = scatter = Scatter(self.np_random, SCALE)
+        scatter_along, scatter_across = scatter.pair()
         move = (main, side, direction, scatter_along, scatter_across, wind)
         self._moves.append(move)
         if self.render_mode is not None:
@@ -301,23 +304,15 @@ class LunarLander(ReplayedEnv[Any]):
         self._move(move)
 
         position, velocity, _ = self._live
-        x = (position.x - _HALF_WIDTH) / _HALF_WIDTH
-        y = (position.y - _AT_REST) / _HALF_HEIGHT
-        x_speed = velocity.x * _HALF_WIDTH / FPS
-        y_speed = velocity.y * _HALF_HEIGHT / FPS
-        angle = lander.angle
-        touch_1 = 1.0 if leg_1.ground_contact else 0.0
-        touch_2 = 1.0 if leg_2.ground_contact else 0.0
-        observation = np.array(
-            (x, y, x_speed, y_speed, angle, 20.0 * lander.angularVelocity / FPS, touch_1, touch_2),
-            np.float32,
-        )
-        shaping = (
-            -100 * math.sqrt(x * x + y * y)
-            - 100 * math.sqrt(x_speed * x_speed + y_speed * y_speed)
-            - 100 * abs(angle)
-            + 10 * touch_1
-            + 10 * touch_2
+        observation, shaping, is_outside = _OBSERVER.observe(
+            position.x,
+            position.y,
+            velocity.x,
+            velocity.y,
+            lander.angle,
+            lander.angularVelocity,
+            leg_1.ground_contact,
+            leg_2.ground_contact,
         )
         previous = self.prev_shaping
         reward = 0.0 if previous is None else shaping - previous
@@ -325,7 +320,7 @@ class LunarLander(ReplayedEnv[Any]):
         reward -= main * 0.30
         reward -= side * 0.03
         terminated = False
-        if self._contacts.crashed or abs(x) >= 1.0:
+        if self._contacts.crashed or is_outside:
             terminated, reward = True, -100.0
         if not lander.awake:
             terminated, reward = True, 100.0

@@ -1,0 +1,48 @@
+"""The arithmetic of LunarLander: random pairs and observations, against NumPy and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gymcore_ext.lander import Observer, Scatter
+
+
+@pytest.mark.parametrize("kind", [np.random.PCG64, np.random.MT19937, np.random.Philox])
+def test_pairs_are_those_of_uniform(kind):
+    ours, numpys = (np.random.Generator(kind(5)) for _ in range(2))
+    scatter = Scatter(ours, 30.0)
+    for _ in range(100):
+        assert scatter.pair() == tuple(float(numpys.uniform(-1, 1)) / 30.0 for _ in range(2))
+        assert ours.integers(9) == numpys.integers(9)  # the generator itself has moved on
+    assert scatter.generator is ours
+
+
+def test_no_generator():
+    with pytest.raises(AttributeError):
+        Scatter(3, 1.0)
+
+
+def test_observation_by_hand():
+    observation, shaping, is_outside = Observer(10.0, 5.0, 2.0, 50.0).observe(
+        13.0, 4.0, 1.5, -2.0, -0.25, 5.0, True, False
+    )
+    expected = np.array([0.3, 0.4, 0.3, -0.2, -0.25, 2.0, 1.0, 0.0], np.float32)
+    np.testing.assert_array_equal(observation, expected)
+    assert observation.dtype == np.float32
+    assert shaping == pytest.approx(-50.0 - 100.0 * 0.13**0.5 - 25.0 + 10.0)
+    assert not is_outside
+
+
+@pytest.mark.parametrize(
+    ("x", "outside"), [(0.0, True), (0.001, False), (20.0, True), (-3.0, True)]
+)
+def test_outside(x, outside):
+    observer = Observer(10.0, 5.0, 2.0, 50.0)
+    assert observer.observe(x, 2.0, 0.0, 0.0, 0.0, 0.0, False, False)[2] is outside
+
+
+def test_observations_are_new():
+    observer = Observer(10.0, 5.0, 2.0, 50.0)
+    first, second = (observer.observe(*[1.0] * 6, False, True)[0] for _ in range(2))
+    assert not np.shares_memory(first, second)
