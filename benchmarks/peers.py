@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from bars import CARTPOLE, MILLION, Measured, bars, groups  # noqa: E402
 from chart import plot  # noqa: E402
 from engine_bars import LIBRARIES, NO_STEPS, engine_bars, engine_groups  # noqa: E402
+from toy_bars import toy_bars, toy_groups  # noqa: E402
 from wrapper_bars import LIBRARIES as WRAPPER_LIBRARIES  # noqa: E402
 from wrapper_bars import NO_STEPS as NO_WRAPPER_STEPS  # noqa: E402
 from wrapper_bars import wrapper_bars, wrapper_groups  # noqa: E402
@@ -192,7 +193,7 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
         rounds), `value` (number behind `measured`) and `met` (by the medians; None: unknown).
     """
     rows, best = [], measured.best()
-    for bar in [*bars(threads), *engine_bars(threads), *wrapper_bars()]:
+    for bar in [*bars(threads), *toy_bars(threads), *engine_bars(threads), *wrapper_bars()]:
         row: dict[str, Any] = {"measure": bar.measure, "bar": bar.target}
         try:
             value = bar.value(measured)
@@ -241,7 +242,7 @@ def main(argv: list[str] | None = None) -> int:
     threads = machine["threads"]["usable"]
     wanted = [
         group
-        for group in [*groups(threads), *engine_groups(), *wrapper_groups()]
+        for group in [*groups(threads), *toy_groups(threads), *engine_groups(), *wrapper_groups()]
         if arguments.groups is None or group.title in arguments.groups
     ]
     pythons = dict(each.split("=", 1) for each in arguments.python)

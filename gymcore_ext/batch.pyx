@@ -103,6 +103,8 @@ cdef class Batch(LaneMemory):
             self.action_shape = (num_envs, facts.action_size)
         self.lanes.episodes.limit = <int32_t> min(limit, 0x7FFFFFFF) if limit else 0x7FFFFFFF
         self.lanes.episodes.mode = mode
+        if mode == NEXT_STEP:
+            self.lanes.columns.dead = self.lanes.episodes.ended
         self.reuse = reuse
         self.arrays = self._arrays(num_envs)
         self.subsets = {}

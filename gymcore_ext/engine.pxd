@@ -31,6 +31,7 @@ cdef extern from "kernel.h":
         int64_t parameter_stride
         rng_t* rngs
         const void* constants
+        const uint8_t* dead
 
     ctypedef struct info_field_t "gymcore_info_field":
         const char* name

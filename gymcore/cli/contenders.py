@@ -176,13 +176,8 @@ def _gymcore_rollout(env_id: str, num_envs: int, num_threads: int) -> Session:
     # Each block holds 128 different batches; as many blocks as 8 MB of indices hold.
     number = max(2, min(RING, 2**20 // (ROLLOUT_STEPS * num_envs)))
     actions = random_batches(envs.single_action_space, shape, number)
-    space = envs.observation_space
-    out = {
-        "observations": np.empty((ROLLOUT_STEPS, *space.shape), space.dtype),
-        "rewards": np.empty(shape),
-        "terminated": np.empty(shape, np.bool_),
-        "truncated": np.empty(shape, np.bool_),
-    }
+    out = envs.rollout(actions[0])._asdict()
+    del out["final_observations"]
     return Session(
         lambda block: envs.rollout(block, **out), actions, ROLLOUT_STEPS * num_envs, envs.close
     )

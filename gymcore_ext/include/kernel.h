@@ -27,6 +27,7 @@ typedef struct {
     int64_t parameter_stride;
     gymcore_rng *rngs;     /* a stream a lane */
     const void *constants; /* a table that all lanes share; NULL for a kernel without */
+    const uint8_t *dead;   /* lanes whose step is thrown away; NULL for none */
 } gymcore_columns;
 
 /* Types of what a kernel writes. */
@@ -85,7 +86,7 @@ typedef struct {
     const double *bound_defaults;
     gymcore_reset_loop *reset;
     gymcore_observe_lanes *observe_lanes; /* rows of a few lanes, anywhere in the batch */
-    int32_t draws;                        /* whether a step draws random numbers */
+    int32_t draws;                        /* whether a step draws random numbers, also in dead lanes */
     int32_t info_count;
     const gymcore_info_field *infos;
     gymcore_observe_loop *inform; /* NULL without infos, as the next one */

@@ -60,6 +60,10 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_co
     }
     return;
 #endif
+#ifdef LANE_ROUNDS
+    for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK)
+        LANE(_rounds)(columns, actions, first, first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi);
+#endif
 #ifdef LANE_SMALL_ANGLE
     const double *angles = columns->state[LANE(GYMCORE_JOIN(_at_, LANE_SMALL_ANGLE))];
     int64_t margins = 0;
@@ -85,6 +89,10 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_varied)(const gymcore_co
         LANE_LOOP(_step_varied_where)(columns, actions, rewards, terminated, first, end, draws - first);
     }
 #else
+#ifdef LANE_ROUNDS
+    for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK)
+        LANE(_rounds)(columns, actions, first, first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi);
+#endif
     LANE_LOOP(_step_varied_where)(columns, actions, rewards, terminated, lo, hi, NULL);
 #endif
 }

@@ -70,6 +70,20 @@ GYMCORE_INLINE uint32_t gymcore_rng_next32(gymcore_rng *rng)
     return (uint32_t)draw;
 }
 
+/* The same without a branch: whether a half is left over is as good as random where lanes differ. */
+GYMCORE_INLINE uint32_t gymcore_rng_next32_level(gymcore_rng *rng)
+{
+    gymcore_rng next = *rng;
+    uint64_t draw = gymcore_rng_next64(&next), kept = 0 - (uint64_t)rng->has_uint32;
+    uint32_t low = (uint32_t)draw, high = (uint32_t)(draw >> 32), held = (uint32_t)kept;
+    uint32_t value = (rng->uinteger & held) | (low & ~held);
+    rng->state_high = (rng->state_high & kept) | (next.state_high & ~kept);
+    rng->state_low = (rng->state_low & kept) | (next.state_low & ~kept);
+    rng->uinteger = (rng->uinteger & held) | (high & ~held);
+    rng->has_uint32 ^= 1;
+    return value;
+}
+
 /* Uniform on [0, 1), 53 bits: Generator.random(). */
 GYMCORE_INLINE double gymcore_rng_double(gymcore_rng *rng)
 {
@@ -96,7 +110,7 @@ GYMCORE_INLINE uint32_t gymcore_rng_below(gymcore_rng *rng, uint32_t choices)
 {
     if (choices <= 1)
         return 0;
-    uint64_t product = (uint64_t)gymcore_rng_next32(rng) * choices;
+    uint64_t product = (uint64_t)gymcore_rng_next32_level(rng) * choices;
     if ((uint32_t)product < choices) {
         uint32_t threshold = (0u - choices) % choices;
         while ((uint32_t)product < threshold)

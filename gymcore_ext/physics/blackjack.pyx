@@ -1,8 +1,9 @@
 """Blackjack: beat the dealer by getting closer to 21 without going beyond.
 
 Rules: R. S. Sutton and A. G. Barto, "Reinforcement Learning" (2018), example 5.1; the deck is endless. Reference
-environment: Blackjack-v1. Cards are 1 (ace) to 10 (ten and pictures). State: the cards of both hands, four bits a card,
-and of each hand the sum with aces as 1 and whether there is an ace; suit and picture of the dealer's open card.
+environment: Blackjack-v1. Cards are 1 (ace) to 10 (ten and pictures). State: of each hand its first twelve cards, four
+bits each, and twice the sum with aces as 1, plus 1 if there is an ace; the dealer's open card, plus 16 times its
+picture, plus 64 times its suit.
 Observation: the player's sum, the dealer's open card, whether the player has an ace that counts 11.
 Actions: 0 stick, 1 hit.
 """
@@ -15,40 +16,51 @@ from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, below, kernel_t, outcome_t
 cdef extern from *:
     """
     #define LANE_NAME blackjack
-    #define LANE_STATE(F) \
-        F(player_cards) F(more_cards) F(player_sum) F(player_ace) F(dealer_cards) F(dealer_sum) F(dealer_ace) \
-        F(suit) F(face)
+    #define LANE_STATE(F) F(player_cards) F(player_hand) F(dealer_cards) F(dealer_hand) F(top)
     #define LANE_PARAMETERS(F) F(natural, 0.0) F(sab, 0.0)
     #define LANE_BOUNDS(F)
     #define LANE_OBSERVATION_INTEGERS 3
     #define LANE_DISCRETE_ACTIONS 2
-    #define LANE_DRAWS
+    #define LANE_ROUNDS
     #include "lanes.h"
     """
     ctypedef struct blackjack_state:
-        double player_cards, more_cards, player_sum, player_ace, dealer_cards, dealer_sum, dealer_ace, suit, face
+        double player_cards, player_hand, dealer_cards, dealer_hand, top
     ctypedef struct blackjack_parameters:
         double natural, sab
     ctypedef struct blackjack_bounds:
         double end
     const kernel_t blackjack_kernel
 
-# Twelve cards of four bits are exact in a float64.
-cdef double FULL = 16.0 ** 11
+# Twelve cards of four bits: all numbers below are exact in a float64.
+cdef extern from *:
+    """
+    #define BLACKJACK_FULL 281474976710656.0 /* 16 ** 12 */
+    """
+    const double FULL "BLACKJACK_FULL"
 
 
-cdef inline double draw_card(rng_t* rng) noexcept nogil:
+cdef inline int64_t draw_card(rng_t* rng) noexcept nogil:
     """One of thirteen cards, of which four count ten."""
-    cdef double card = 1.0 + <double> below(rng, 13)
-    return select(card > 10.0, 10.0, card)
+    cdef int64_t card = 1 + below(rng, 13)
+    return 10 if card > 10 else card
 
 
-cdef inline double value(double total, double ace) noexcept nogil:
+cdef inline int64_t with_card(int64_t hand, int64_t card) noexcept nogil:
+    return (hand + 2 * card) | (card == 1)
+
+
+cdef inline int64_t value(int64_t hand) noexcept nogil:
     """What a hand is worth: an ace counts 11 where that is not too much."""
-    return select((ace != 0.0) & (total <= 11.0), total + 10.0, total)
+    return (hand >> 1) + 10 * ((hand & 1) & (hand < 24))
 
 
-cdef inline bint is_natural(double cards) noexcept nogil:
+cdef inline int64_t first_cards(double cards) noexcept nogil:
+    """The cards of a hand; none of what a caller may have written into a state is too large for the type."""
+    return <int64_t> select((cards >= 0.0) & (cards < FULL), cards, 0.0)
+
+
+cdef inline bint is_natural(int64_t cards) noexcept nogil:
     """Whether a hand is an ace and a ten, and nothing else."""
     return (cards == 0x1A) | (cards == 0xA1)
 
@@ -56,75 +68,66 @@ cdef inline bint is_natural(double cards) noexcept nogil:
 cdef inline void blackjack_reset "blackjack_reset"(
     blackjack_state* s, const blackjack_parameters* p, const blackjack_bounds* b, rng_t* rng
 ) noexcept nogil:
-    cdef double one = draw_card(rng), other = draw_card(rng)
-    # The dealer's first card is in the lowest bits, the player's first one in the highest.
-    s.dealer_cards = one + 16.0 * other
-    s.dealer_sum = one + other
-    s.dealer_ace = (one == 1.0) | (other == 1.0)
-    s.suit = one
-    one = draw_card(rng)
-    other = draw_card(rng)
-    s.player_cards = 16.0 * one + other
-    s.more_cards = 0.0
-    s.player_sum = one + other
-    s.player_ace = (one == 1.0) | (other == 1.0)
+    cdef int64_t top = draw_card(rng), card = draw_card(rng), suit
+    s.dealer_cards = <double> (16 * top + card)
+    s.dealer_hand = <double> with_card(with_card(0, top), card)
+    card = draw_card(rng)
+    s.player_cards = <double> (16 * card)
+    s.player_hand = <double> with_card(0, card)
+    card = draw_card(rng)
+    s.player_cards += <double> card
+    s.player_hand = <double> with_card(<int64_t> s.player_hand, card)
     # Only pictures show these, but they are drawn from the same stream.
-    one = s.suit
-    s.suit = <double> below(rng, 4)
-    s.face = 0.0
-    if one == 10.0:
-        s.face = <double> below(rng, 3)
+    suit = below(rng, 4)
+    s.top = <double> (64 * suit + 16 * <int64_t> (below(rng, 3) if top == 10 else 0) + top)
+
+
+cdef inline int blackjack_waits "blackjack_waits"(const blackjack_state* s, int64_t action) noexcept nogil:
+    """Whether a card is drawn: always for a player who hits, and for the dealer below 17."""
+    return (action != 0) | (value(<int64_t> s.dealer_hand) < 17)
+
+
+cdef inline int blackjack_round "blackjack_round"(
+    blackjack_state* s, int64_t action, rng_t* rng
+) noexcept nogil:
+    """One card for the player or for the dealer; whether the dealer takes another."""
+    cdef int64_t card = draw_card(rng), hand
+    cdef double cards = select(action != 0, s.player_cards, s.dealer_cards)
+    cards = select(cards < FULL / 16.0, 16.0 * cards + <double> card, cards)
+    hand = with_card(<int64_t> select(action != 0, s.player_hand, s.dealer_hand), card)
+    s.player_cards = select(action != 0, cards, s.player_cards)
+    s.dealer_cards = select(action != 0, s.dealer_cards, cards)
+    s.player_hand = select(action != 0, <double> hand, s.player_hand)
+    s.dealer_hand = select(action != 0, s.dealer_hand, <double> hand)
+    # No dealer draws more than nine cards: a state that a caller has written may not keep the game for ever.
+    return (action == 0) & (value(hand) < 17) & (cards >= 0.0) & (cards < FULL / 16.0)
 
 
 cdef inline void blackjack_step "blackjack_step"(
-    blackjack_state* s, const blackjack_parameters* p, int64_t action, outcome_t* out, rng_t* rng
+    blackjack_state* s, const blackjack_parameters* p, int64_t action, outcome_t* out
 ) noexcept nogil:
-    cdef double card, mine, theirs, place
-    cdef int _k
-    cdef bint bust
-    out.reward = 0.0
-    if action:
-        card = draw_card(rng)
-        if s.player_cards < FULL:
-            s.player_cards = 16.0 * s.player_cards + card
-        elif s.more_cards < FULL:
-            s.more_cards = 16.0 * s.more_cards + card
-        s.player_sum += card
-        s.player_ace = select(card == 1.0, 1.0, s.player_ace)
-        bust = s.player_sum > 21.0
-        out.reward = select(bust, -1.0, 0.0)
-        out.terminated = bust
-        return
-    # The dealer's third card comes above the first two, and so on.
-    place = 256.0
-    theirs = value(s.dealer_sum, s.dealer_ace)
-    # No dealer draws more than nine cards; a state that a caller has written may not keep this loop for ever.
-    for _k in range(12):
-        if not theirs < 17.0:
-            break
-        card = draw_card(rng)
-        s.dealer_cards += place * card
-        place *= 16.0
-        s.dealer_sum += card
-        s.dealer_ace = select(card == 1.0, 1.0, s.dealer_ace)
-        theirs = value(s.dealer_sum, s.dealer_ace)
-    mine = value(s.player_sum, s.player_ace)
-    mine = select(mine > 21.0, 0.0, mine)
-    theirs = select(theirs > 21.0, 0.0, theirs)
-    out.reward = select(mine > theirs, 1.0, 0.0) - select(mine < theirs, 1.0, 0.0)
-    out.terminated = 1
-    if is_natural(s.player_cards) & (s.more_cards == 0.0):
-        if p.sab != 0.0:
-            out.reward = select(is_natural(s.dealer_cards), out.reward, 1.0)
-        elif (p.natural != 0.0) & (out.reward == 1.0):
-            out.reward = 1.5
+    cdef int64_t hand = <int64_t> s.player_hand
+    cdef int64_t mine = value(hand), theirs = value(<int64_t> s.dealer_hand)
+    cdef int64_t won
+    cdef bint bust = hand >= 44, natural
+    cdef double reward
+    mine = 0 if mine > 21 else mine
+    theirs = 0 if theirs > 21 else theirs
+    won = (mine > theirs) - (mine < theirs)
+    natural = is_natural(first_cards(s.player_cards))
+    reward = <double> won
+    reward = select(
+        natural & (p.sab != 0.0), select(is_natural(first_cards(s.dealer_cards)), reward, 1.0), reward)
+    reward = select(natural & (p.sab == 0.0) & (p.natural != 0.0) & (won > 0), 1.5, reward)
+    out.reward = select(action != 0, select(bust, -1.0, 0.0), reward)
+    out.terminated = (action == 0) | bust
 
 
 cdef inline void blackjack_observe "blackjack_observe"(const blackjack_state* s, int64_t* observation) noexcept nogil:
-    cdef bint usable = (s.player_ace != 0.0) & (s.player_sum <= 11.0)
-    observation[0] = <int64_t> s.player_sum + (10 if usable else 0)
-    observation[1] = <int64_t> s.dealer_cards & 15
-    observation[2] = usable
+    cdef int64_t hand = <int64_t> s.player_hand
+    observation[0] = value(hand)
+    observation[1] = <int64_t> s.top & 15
+    observation[2] = (hand & 1) & (hand < 24)
 
 
 kernel = PyCapsule_New(<void*> &blackjack_kernel, KERNEL_CAPSULE, NULL)

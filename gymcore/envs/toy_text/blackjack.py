@@ -88,9 +88,8 @@ class BlackjackEnv(NativeDiscreteEnv):
 
     @property
     def player(self) -> list[int]:
-        """The player's cards, a new list; of a hand of more than 24 the first 24."""
-        columns = self._columns("player")
-        return unpacked(columns["player_cards"])[::-1] + unpacked(columns["more_cards"])[::-1]
+        """The player's cards, a new list; of a hand of more than twelve the first twelve."""
+        return unpacked(self._columns("player")["player_cards"])
 
     @property
     def dealer(self) -> list[int]:
@@ -100,14 +99,13 @@ class BlackjackEnv(NativeDiscreteEnv):
     @property
     def dealer_top_card_suit(self) -> str:
         """Suit of the dealer's open card: C, D, H or S."""
-        return SUITS[self._columns("dealer_top_card_suit")["suit"] % 4]
+        return SUITS[self._columns("dealer_top_card_suit")["top"] // 64 % 4]
 
     @property
     def dealer_top_card_value_str(self) -> str:
         """What is printed on the dealer's open card: A, 2 to 9, J, Q or K."""
-        columns = self._columns("dealer_top_card_value_str")
-        card = unpacked(columns["dealer_cards"])[0]
-        return "A" if card == 1 else FACES[columns["face"] % 3] if card == 10 else str(card)
+        face, card = divmod(self._columns("dealer_top_card_value_str")["top"] % 64, 16)
+        return "A" if card == 1 else FACES[face % 3] if card == 10 else str(card)
 
     @classmethod
     def draw(cls) -> Callable[..., None]:
@@ -127,12 +125,8 @@ class BlackjackEnv(NativeDiscreteEnv):
 
 
 def unpacked(cards: int) -> list[int]:
-    """Cards of four bits each, from the lowest bits on."""
-    found = []
-    while cards > 0:
-        found.append(cards & 15)
-        cards >>= 4
-    return found
+    """Cards of four bits each, from the highest bits on."""
+    return [int(digit, 16) for digit in f"{max(0, cards):x}"]
 
 
 class BlackjackVectorEnv(NativeVectorEnv):

@@ -86,7 +86,7 @@ def test_episodes(id: str, kwargs: dict[str, Any], attributes: tuple[str, ...]) 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
 @pytest.mark.parametrize(("id", "kwargs", "_"), CASES, ids=NAMES)
 def test_batches(id: str, kwargs: dict[str, Any], _: Any, mode: str) -> None:
-    """Seven lanes through 120 steps; in one place Gymnasium's `prob` is what it cannot be."""
+    """Seven lanes through 60 steps; in one place Gymnasium's `prob` is what it cannot be."""
     limit = {"max_episode_steps": 9}
     ours = gymcore.make_vec(
         id,
@@ -101,7 +101,7 @@ def test_batches(id: str, kwargs: dict[str, Any], _: Any, mode: str) -> None:
     )
     random = np.random.default_rng(1)
     assert same_batch(ours.reset(seed=3), theirs.reset(seed=3))
-    for _step in range(120):
+    for _step in range(60):
         actions = random.integers(ours.single_action_space.n, size=7)
         found, expected = ours.step(actions), theirs.step(actions)
         assert same_batch(found, expected), (found, expected)

@@ -1,0 +1,40 @@
+"""The bars of the toy text environments: against EnvPool and Gymnasium, and the cost of a step."""
+
+from __future__ import annotations
+
+from bars import Bar, Group, at_most, name, pools, ratio
+
+#: gymcore's id, EnvPool's, Gymnasium's, and how many ns a step may take with 4096 lanes.
+IDS = (
+    ("FrozenLake-v1", "FrozenLake-v1", "FrozenLake-v1", 8),
+    ("CliffWalking-v1", "CliffWalking-v0", "CliffWalking-v1", 8),
+    ("Taxi-v4", "Taxi-v3", "Taxi-v4", 8),
+    ("Blackjack-v1", "Blackjack-v1", "Blackjack-v1", 15),
+)
+
+
+def toy_bars(threads: int) -> list[Bar]:
+    """Return the bars, for a machine with so many usable threads."""
+    found = []
+    for env_id, pool_id, other_id, most in IDS:
+        own, large = name("gymcore", 64, env_id), name("gymcore", 4096, env_id)
+        others = [name("gymnasium-sync", 64, other_id)]
+        found += [
+            ratio(f"{env_id} n=64 / EnvPool sync", own, pools(64, threads, pool_id), 40),
+            ratio(f"{env_id} n=64 / SyncVectorEnv", own, others, 150),
+            at_most(
+                f"{env_id} n=4096, a step", most, "ns", 1e9, lambda m, large=large: m.step(large)
+            ),
+        ]
+    return found
+
+
+def toy_groups(threads: int) -> list[Group]:
+    """Return what has to be measured for them."""
+    found = []
+    for env_id, pool_id, other_id, _ in IDS:
+        members = [("gymcore", env_id, 64, 1), ("gymnasium-sync", other_id, 64, 1)]
+        members += [("envpool", pool_id, 64, each) for each in dict.fromkeys((1, threads))]
+        members.append(("gymcore", env_id, 4096, 1))
+        found.append(Group(env_id, tuple(members)))
+    return found
