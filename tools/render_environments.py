@@ -25,6 +25,10 @@ SCENES: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "Acrobot-v1": (52, lambda seen: 2 if seen[5] > 0 else 0),
     "CarRacing-v3": (95, lambda seen: np.array([0.0, 0.15, 0.0], np.float32)),
     "LunarLander-v3": (75, lambda seen: 2 if seen[3] < -0.25 else 1 if seen[4] < 0 else 3),
+    "FrozenLake-v1": (3, lambda seen: 2),
+    "CliffWalking-v1": (6, lambda seen: 0 if seen == 36 else 1),
+    "Taxi-v4": (3, lambda seen: 1),
+    "Blackjack-v1": (0, lambda seen: 1),
 }
 
 

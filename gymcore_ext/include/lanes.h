@@ -22,9 +22,10 @@
  * and define afterwards, in Cython, with these C names:
  *   void pole_reset(pole_state *, const pole_parameters *, const pole_bounds *, gymcore_rng *)
  *   void pole_step(pole_state *, const pole_parameters *, int64_t action | const float *action, gymcore_outcome *)
- *   int pole_waits(const pole_state *, int64_t action) and int pole_round(pole_state *, int64_t action, gymcore_rng *),
- *       with LANE_ROUNDS: whether a lane draws, and one draw, which says whether the lane draws again. Lanes that wait are
- *       listed and go through a round together, so that no branch depends on a random number
+ *   int pole_waits(const pole_state *, int64_t action) and
+ *   int pole_round(double *const *state, int64_t lane, int64_t action, gymcore_rng *), with LANE_ROUNDS: whether a lane
+ *       draws, and one draw, which says whether the lane draws again; `state` are the columns in the order of LANE_STATE.
+ *       Lanes that wait are listed and go through a round together, so that no branch depends on a random number
  *   void pole_observe(const pole_state *, float | int64_t *observation)
  *   void pole_inform(const pole_state *, const pole_parameters *, pole_infos *), if there are infos: arrays, even of one
  * The compiler inlines them into every loop below and vectorises over lanes.
@@ -144,7 +145,7 @@ static void LANE(_observe_lanes)(const gymcore_columns *columns, void *const *pa
 
 #ifdef LANE_ROUNDS
 GYMCORE_INLINE int LANE(_waits)(const LANE(_state) *, LANE(_action));
-GYMCORE_INLINE int LANE(_round)(LANE(_state) *, LANE(_action), gymcore_rng *);
+GYMCORE_INLINE int LANE(_round)(double *const *, int64_t, LANE(_action), gymcore_rng *);
 
 /* Take lanes [lo, hi), at most GYMCORE_DRAW_BLOCK, through their rounds. */
 static void LANE(_rounds)(const gymcore_columns *columns, const void *actions, int64_t lo, int64_t hi)
@@ -162,10 +163,7 @@ static void LANE(_rounds)(const gymcore_columns *columns, const void *actions, i
         int64_t left = 0;
         for (int64_t k = 0; k < count; k++) {
             int64_t i = waiting[k];
-            LANE(_state) state;
-            LANE_STATE(LANE_LOAD)
-            int again = LANE(_round)(&state, LANE_ACTION_AT(i), streams + i);
-            LANE_STATE(LANE_STORE)
+            int again = LANE(_round)(columns->state, i, LANE_ACTION_AT(i), streams + i);
             waiting[left] = i;
             left += again;
         }

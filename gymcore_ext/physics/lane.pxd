@@ -20,6 +20,8 @@ cdef extern from "kernel.h":
     double uniform "gymcore_rng_uniform"(rng_t* rng, double low, double high) noexcept nogil
     # Uniform draw on [0, 1), as Generator.random().
     double random "gymcore_rng_double"(rng_t* rng) noexcept nogil
+    # The generator's next 64 bits.
+    uint64_t next64 "gymcore_rng_next64"(rng_t* rng) noexcept nogil
     # Uniform draw of 0 to choices - 1, as Generator.integers(choices).
     uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
 

@@ -36,11 +36,17 @@ ENDING_STATES: dict[str, list[float] | None] = {
     "Acrobot-v1": [np.pi, 0.0, 0.0, 0.0],
 }
 IDS = tuple(ENDING_STATES)
+# Environments that draw in their steps and observe integers: one, and a tuple of them.
+ENDING_STATES |= {
+    "FrozenLake-v1": [5.0, 0.0, 1.0],
+    "Blackjack-v1": [0xAAA, 30.0, 0.0, 0x9A, 19.0, 0.0, 9.0, 0.0, 0.0],
+}
+TOY_IDS = ("FrozenLake-v1", "Blackjack-v1")
 TERMINATING_IDS = tuple(id for id, state in ENDING_STATES.items() if state is not None)
 
 # Starting processes takes time: the engines that do run over some of the environments.
 IDS_OF = {
-    "native": IDS,
+    "native": (*IDS, *TOY_IDS),
     "sync": IDS,
     "async": ("CartPole-v1",),
     "pipes": ("MountainCarContinuous-v0",),
@@ -53,6 +59,7 @@ PARAMETERS = {
     "MountainCarContinuous-v0": ("power", 0.003),
     "Pendulum-v1": ("g", 4.0),
     "Acrobot-v1": ("LINK_LENGTH_1", 1.5),
+    "Blackjack-v1": ("natural", True),
 }
 
 # Reset options of each.
@@ -62,6 +69,8 @@ BOUNDS = {
     "MountainCarContinuous-v0": {"low": -0.9, "high": -0.8},
     "Pendulum-v1": {"x_init": 0.5, "y_init": 0.1},
     "Acrobot-v1": {"low": -0.3, "high": 0.2},
+    "FrozenLake-v1": {},
+    "Blackjack-v1": {},
 }
 
 
@@ -136,8 +145,11 @@ def same_bytes(one: Any, other: Any) -> bool:
 def outputs(envs: Any, *lead: int) -> dict[str, Any]:
     """Arrays [*lead, num_envs, ...] for the results of steps, by the names that step_into has."""
     shape = (*lead, envs.num_envs)
+    space = envs.single_observation_space
+    parts = [one.dtype for one in space] if isinstance(space, gym.spaces.Tuple) else [space.dtype]
+    observations = [np.full((*shape, *(space.shape or ())), -1, dtype) for dtype in parts]
     return {
-        "observations": np.full((*shape, *envs.single_observation_space.shape), -1, np.float32),
+        "observations": tuple(observations) if len(parts) > 1 else observations[0],
         "rewards": np.full(shape, -1.0),
         "terminated": np.ones(shape, np.bool_),
         "truncated": np.ones(shape, np.bool_),

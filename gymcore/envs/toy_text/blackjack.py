@@ -99,13 +99,14 @@ class BlackjackEnv(NativeDiscreteEnv):
     @property
     def dealer_top_card_suit(self) -> str:
         """Suit of the dealer's open card: C, D, H or S."""
-        return SUITS[self._columns("dealer_top_card_suit")["top"] // 64 % 4]
+        return SUITS[self._columns("dealer_top_card_suit")["suit"] % 4]
 
     @property
     def dealer_top_card_value_str(self) -> str:
         """What is printed on the dealer's open card: A, 2 to 9, J, Q or K."""
-        face, card = divmod(self._columns("dealer_top_card_value_str")["top"] % 64, 16)
-        return "A" if card == 1 else FACES[face % 3] if card == 10 else str(card)
+        columns = self._columns("dealer_top_card_value_str")
+        card = columns["top"]
+        return "A" if card == 1 else FACES[columns["face"] % 3] if card == 10 else str(card)
 
     @classmethod
     def draw(cls) -> Callable[..., None]:

@@ -119,5 +119,5 @@ def test_the_dealers_second_card_is_seen_when_the_dealer_has_drawn() -> None:
 @pytest.mark.parametrize("id", IDS)
 def test_unknown_modes(id: str) -> None:
     entry = gymcore.envs.load_env_creator(gymcore.spec(id).entry_point)
-    with pytest.raises(error.UnsupportedMode, match="render_mode: .* 'film'"):
+    with pytest.raises(error.UnsupportedMode, match=r"render_mode: .* 'film'"):
         entry(render_mode="film")
