@@ -96,10 +96,12 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
 
     Terrain, pushes, observations, rewards and flags are Gymnasium's for the same seeds and actions,
     to the bit. As in Gymnasium the world is kept from one episode to the next, and the order in
-    which Box2D finds contacts in it depends on the episodes before: for the same episode once more,
-    to the bit, take a new environment.
+    which Box2D finds contacts in it depends on the episodes before. Set `fresh_worlds` for episodes
+    that depend on their seed alone, and for states that continue to the bit in later ones too.
 
     Attributes:
+        fresh_worlds: Whether `reset` begins with a new world. False, as Gymnasium has it; it may be
+            set at any time.
         hull, legs, joints, terrain, world: Box2D's bodies, joints and world.
         terrain_x, terrain_y: The points of the ground, metres.
         lidar_fractions: How far each ray got.
@@ -114,6 +116,7 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         (False, False, {})
     """
 
+    fresh_worlds = False
     counters = ("prev_shaping", "clouds", "scroll", "lidar_fractions")
     _made_again = frozenset(
         (
@@ -189,6 +192,8 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         self._start = (terrain.heights, terrain.boxes, push)
         self._moves = []
         self.scroll = 0.0
+        if self.fresh_worlds:
+            self._no_world()
         self._begin(self._start)
         self.prev_shaping = None
         return self.step(np.zeros(4, np.float32))[0], {}

@@ -132,6 +132,26 @@ def test_continues_to_the_bit(how, hardcore):
     assert env.np_random.bit_generator.state == other.np_random.bit_generator.state
 
 
+def test_fresh_worlds_depend_on_the_seed_alone():
+    random = np.random.default_rng(1)
+    actions = random.uniform(-1, 1, (120, 4)).astype(np.float32)
+
+    def episode(env: Any, seed: int) -> list[bytes]:
+        first = env.reset(seed=seed)[0].tobytes()
+        return [first] + [env.step(action)[0].tobytes() for action in actions]
+
+    env = BipedalWalker()
+    env.fresh_worlds = True
+    expected = episode(env, 5)
+    for seed in range(3):
+        episode(env, seed)
+    assert episode(env, 5) == expected
+    other = BipedalWalker()
+    other.set_state(env.get_state())  # of a later episode
+    for action in actions:
+        assert env.step(action)[0].tobytes() == other.step(action)[0].tobytes()
+
+
 def test_gait_equals_gymnasium_and_walks():
     env = BipedalWalker()
     observation, _ = env.reset(seed=0)

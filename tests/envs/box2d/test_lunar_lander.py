@@ -187,6 +187,22 @@ def test_continues_to_the_bit(how, steps):
     assert env.reset()[0].tobytes() == other.reset()[0].tobytes()
 
 
+def test_states_of_lanes_continue_to_the_bit():
+    envs = gymcore.make_vec("LunarLander-v3", num_envs=3, vectorization_mode="sync")
+    envs.reset(seed=1)
+    envs.action_space.seed(1)
+    for _ in range(150):  # beyond the first episodes
+        envs.step(envs.action_space.sample())
+    state = envs.get_state()
+    actions = [envs.action_space.sample() for _ in range(60)]
+    expected = [envs.step(action)[:4] for action in actions]
+    envs.set_state(state)
+    for action, results in zip(actions, expected, strict=True):
+        for seen, before in zip(envs.step(action)[:4], results, strict=True):
+            np.testing.assert_array_equal(seen, before)
+    envs.close()
+
+
 def test_another_environments_state():
     env = LunarLander()
     with pytest.raises(error.ArgumentTypeError, match="expected what get_state"):
