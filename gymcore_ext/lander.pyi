@@ -8,9 +8,7 @@ class Scatter:
     def pair(self) -> tuple[float, float]: ...
 
 class Observer:
-    def __init__(
-        self, half_width: float, half_height: float, floor: float, fps: float
-    ) -> None: ...
+    def __init__(self, half_width: float, half_height: float, floor: float, fps: float) -> None: ...
     def observe(
         self,
         x: float,
