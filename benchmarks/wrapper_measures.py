@@ -14,6 +14,9 @@ import numpy as np
 from contenders import RING, Contender, Session, random_batches
 from python_envs import factories
 
+# Arrays that frames come in, by turns: as many as an engine has that recycles what nobody holds.
+# RING of them, 29 MB, would come from main memory, as no engine's do, nor the bytes of memcpy.
+RECYCLED = 3
 #: Frames that are stacked, and how many.
 FRAME, STACK = (84, 84), 4
 
@@ -56,7 +59,7 @@ def _frame_batches(num_envs: int) -> Any:
             batch_space = gym.vector.utils.batch_space
             self.observation_space = batch_space(self.single_observation_space, num_envs)
             self.action_space = batch_space(self.single_action_space, num_envs)
-            self._frames = [np.full((num_envs, *FRAME), k, np.uint8) for k in range(RING)]
+            self._frames = [np.full((num_envs, *FRAME), k, np.uint8) for k in range(RECYCLED)]
             self._rewards, self._flags = np.zeros(num_envs), np.zeros(num_envs, np.bool_)
             self._steps = 0
 
@@ -65,7 +68,7 @@ def _frame_batches(num_envs: int) -> Any:
 
         def step(self, actions: Any) -> Any:
             self._steps += 1
-            frames = self._frames[self._steps % RING]
+            frames = self._frames[self._steps % RECYCLED]
             return frames, self._rewards, self._flags, self._flags, {}
 
     return Frames()
