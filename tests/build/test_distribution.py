@@ -72,7 +72,8 @@ def test_the_source_distribution_holds_what_a_build_needs(source_distribution):
 
 def test_the_source_distribution_holds_tests_and_documents(source_distribution):
     wanted = files("tests/**/*.py", "benchmarks/*.py", "docs/**/*.md", "examples/**/*.py", ".ci/*")
-    wanted |= files("tests/ext/*.c", "benchmarks/*.c") | {"CHANGELOG.md", "CONTRIBUTING.md"}
+    wanted |= files("tests/ext/*.c", "benchmarks/*.c", "gymcore/envs/mujoco/assets/*.xml")
+    wanted |= {"CHANGELOG.md", "CONTRIBUTING.md"}
     assert wanted <= source_distribution
 
 
@@ -83,9 +84,10 @@ def test_the_source_distribution_holds_no_build_products(source_distribution):
     assert not [name for name in source_distribution if name.startswith(("build/", "dist/"))]
 
 
-def test_the_package_ships_headers_declarations_and_stubs(installed):
+def test_the_package_ships_headers_declarations_stubs_and_models(installed):
     shipped = files("gymcore_ext/include/*.h", "gymcore_ext/**/*.pxd", "gymcore_ext/**/*.pyi")
     shipped |= {"gymcore/py.typed", "gymcore_ext/py.typed"}
+    shipped |= files("gymcore/envs/mujoco/assets/*.xml")
     assert shipped <= installed
 
 
