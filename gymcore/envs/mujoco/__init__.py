@@ -1,0 +1,6 @@
+"""MuJoCo: the base class of environments on it, and rendering. The package itself comes late."""
+
+from gymcore.envs.mujoco.mujoco_env import MujocoEnv
+from gymcore.envs.mujoco.mujoco_rendering import MujocoRenderer
+
+__all__ = ["MujocoEnv", "MujocoRenderer"]

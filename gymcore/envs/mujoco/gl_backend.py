@@ -1,0 +1,240 @@
+"""Which OpenGL draws frames that no window shows, chosen by what the machine has.
+
+`MUJOCO_GL` decides, where it is set (`glfw`, `egl` or `osmesa`; `off` switches rendering off).
+Otherwise Linux takes GLFW where there is a display, then EGL, then OSMesa; macOS its own CGL;
+Windows GLFW. A backend is looked at through `ctypes` before it is used, because of PyOpenGL: the
+first library that it loads is the one that it keeps for the whole process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import importlib
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from gymcore import error
+from gymcore.envs.mujoco.library import mujoco_module
+
+OFF = ("off", "disable", "disabled", "false", "0")
+
+# Values of MUJOCO_GL that leave the choice to the system, as MuJoCo reads them.
+AUTOMATIC = ("", "on", "enable", "enabled", "true", "1")
+
+PACKAGES = {
+    "egl": "apt-get install libegl1 libgl1-mesa-dri",
+    "osmesa": "apt-get install libosmesa6",
+    "glfw": "a display, or apt-get install xvfb libgl1-mesa-dri and run under `xvfb-run -a`",
+}
+
+# What has drawn a frame in this process: PyOpenGL can not be moved to another one.
+_working: str | None = None
+
+
+class RenderingUnavailable(error.DependencyNotInstalled, RuntimeError):
+    """No OpenGL that can draw here; the message says what to install and what to set."""
+
+
+def open_context(model: Any, width: int, height: int) -> tuple[str, Any, Any]:
+    """Make an OpenGL context and MuJoCo's rendering context of a model in it, both current.
+
+    Args:
+        model: The `mujoco.MjModel`.
+        width: Width of the context in pixels.
+        height: Its height.
+
+    Returns:
+        The name of the backend; the OpenGL context, which has `make_current()` and `free()`; and
+        the `mujoco.MjrContext`. Both have to be freed, the latter first and while the former is
+        current.
+
+    Raises:
+        RenderingUnavailable: nothing here can draw.
+    """
+    global _working
+    failures: list[tuple[str, str]] = []
+    for name in _candidates():
+        problem = _missing(name) if name != _working else None
+        if problem is None:
+            try:
+                contexts = _try(name, model, width, height)
+            except Exception as exc:
+                problem = f"{type(exc).__name__}: {exc}"
+            else:
+                _working = name
+                return (name, *contexts)
+        failures.append((name, problem))
+    raise RenderingUnavailable(_explanation(failures))
+
+
+def leave_context(backend: str) -> None:
+    """Leave no OpenGL context current in this thread.
+
+    A context that is current can be used by no other thread, and keeps windows (GLX) and EGL from
+    making theirs current in the same thread.
+
+    Args:
+        backend: The name of the backend that the current context comes from.
+    """
+    if backend == "glfw":
+        importlib.import_module("glfw").make_context_current(None)
+    elif backend == "egl":
+        egl = importlib.import_module("OpenGL.EGL")
+        display = importlib.import_module("mujoco.egl").EGL_DISPLAY
+        egl.eglMakeCurrent(display, egl.EGL_NO_SURFACE, egl.EGL_NO_SURFACE, egl.EGL_NO_CONTEXT)
+
+
+def find_display() -> str | None:
+    """Return what is missing for a window, or None if one can be opened.
+
+    Raises:
+        gymcore.error.DependencyNotInstalled: mujoco, or the package glfw, is not installed.
+    """
+    return _missing("glfw")
+
+
+def _candidates() -> list[str]:
+    """Return the names of the backends to try, the best one first."""
+    wanted = os.environ.get("MUJOCO_GL", "").strip().lower()
+    if wanted in OFF:
+        raise RenderingUnavailable(
+            f"rendering is switched off by the environment variable MUJOCO_GL={wanted}"
+        )
+    if wanted not in AUTOMATIC:
+        known = {"egl": "egl", "osmesa": "osmesa", "cgl": "cgl", "glfw": "glfw"}
+        known |= {"glx": "glfw", "wgl": "glfw"}
+        if wanted not in known:
+            raise error.InvalidArgument(
+                "the environment variable MUJOCO_GL: expected egl, osmesa or glfw (or off, or "
+                f"unset), got {wanted!r}"
+            )
+        return [known[wanted]]
+    if sys.platform == "darwin":
+        return ["cgl"]
+    if sys.platform == "win32":
+        return ["glfw"]
+    order = ["glfw", "egl", "osmesa"]
+    if _working is not None:
+        order.remove(_working)
+        order.insert(0, _working)
+    return order
+
+
+def _try(name: str, model: Any, width: int, height: int) -> tuple[Any, Any]:
+    """Return both contexts from one backend; an exception leaves nothing behind."""
+    mujoco = mujoco_module()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # GLFW says what is wrong by warnings too
+        context = importlib.import_module(f"mujoco.{name}").GLContext(width, height)
+    try:
+        context.make_current()
+        rendering = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150)
+    except BaseException:
+        context.free()
+        raise
+    return context, rendering
+
+
+# What a backend needs, seen without loading it.
+
+
+def _missing(name: str) -> str | None:
+    """Return what a backend lacks here, or None."""
+    check = {"glfw": _no_glfw, "egl": _no_egl, "osmesa": _no_osmesa}.get(name)
+    platform = os.environ.get("PYOPENGL_PLATFORM", "").lower()
+    if name in ("egl", "osmesa") and platform not in ("", name):
+        return f"the environment variable PYOPENGL_PLATFORM is {platform!r}"
+    return None if check is None else check()
+
+
+def _no_glfw() -> str | None:
+    if sys.platform.startswith("linux") and not (
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    ):
+        return "there is no display (DISPLAY and WAYLAND_DISPLAY are not set)"
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            started = importlib.import_module("glfw").init()
+    except ImportError as problem:
+        return f"the package glfw cannot be imported ({problem})"
+    if started:
+        return None
+    return f"GLFW cannot start ({'; '.join(str(one.message) for one in caught) or 'no reason'})"
+
+
+def _no_egl() -> str | None:
+    library = _load("EGL", "libEGL.so.1")
+    if library is None:
+        return "libEGL.so.1 is not installed"
+    address = library.eglGetProcAddress
+    address.restype = ctypes.c_void_p
+    address.argtypes = [ctypes.c_char_p]
+    pointer, integer = ctypes.c_void_p, ctypes.c_int32
+
+    def function(name: bytes, result: Any, *arguments: Any) -> Callable[..., Any] | None:
+        found = address(name)
+        return ctypes.CFUNCTYPE(result, *arguments)(found) if found else None
+
+    query = function(
+        b"eglQueryDevicesEXT", ctypes.c_uint, integer, pointer, ctypes.POINTER(integer)
+    )
+    display_of = function(
+        b"eglGetPlatformDisplayEXT", pointer, ctypes.c_uint, pointer, ctypes.POINTER(integer)
+    )
+    if query is None or display_of is None:
+        return "EGL has no driver that draws without a display"
+    devices, count = (ctypes.c_void_p * 16)(), integer(0)
+    if not query(len(devices), devices, ctypes.byref(count)) or count.value < 1:
+        return "EGL finds no device or software driver"
+    initialize = library.eglInitialize
+    initialize.argtypes = [pointer, pointer, pointer]
+    platform_device = 0x313F  # EGL_PLATFORM_DEVICE_EXT
+    for device in devices[: count.value]:
+        display = display_of(platform_device, device, None)
+        # The display stays initialised: ending it would end it for everybody in the process.
+        if display and initialize(display, None, None):
+            return None
+    return f"none of EGL's {count.value} devices can be used"
+
+
+def _no_osmesa() -> str | None:
+    names = ("libOSMesa.so.8", "libOSMesa.so.6", "libOSMesa.so")
+    return "libOSMesa.so is not installed" if _load("OSMesa", *names) is None else None
+
+
+def _load(name: str, *files: str) -> ctypes.CDLL | None:
+    """Return a library by the first of its files that can be loaded."""
+    for file in (*files, ctypes.util.find_library(name)):
+        if file is not None:
+            try:
+                return ctypes.CDLL(file)
+            except OSError:
+                continue
+    return None
+
+
+def _explanation(failures: list[tuple[str, str]]) -> str:
+    """Return the message for backends that all failed."""
+    lines = ["MuJoCo can draw no frames on this machine."]
+    for name, problem in failures:
+        line = f"  {name}: {problem}"
+        if name in PACKAGES:
+            line += f". It needs: {PACKAGES[name]}"
+        lines.append(line)
+    chosen = os.environ.get("MUJOCO_GL")
+    if chosen:
+        lines.append(
+            f"The environment variable MUJOCO_GL={chosen} allows no other backend; unset it to "
+            "have one chosen, or set it to egl, osmesa or glfw."
+        )
+    else:
+        lines.append(
+            "Install one of these; the environment variable MUJOCO_GL=egl (or osmesa, or glfw) "
+            "then chooses it, and without it the first that works is taken."
+        )
+    return "\n".join(lines)

@@ -1,0 +1,52 @@
+"""MuJoCo, imported late: the package is optional."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from types import ModuleType
+
+from gymcore import error
+
+OLDEST = (3, 1)
+
+
+def mujoco_module() -> ModuleType:
+    """Return the module mujoco, which is imported by the first call.
+
+    Raises:
+        gymcore.error.DependencyNotInstalled: it is not installed, or older than 3.1.
+        gymcore.error.InvalidArgument: the environment variable `MUJOCO_GL` has a value that MuJoCo
+            does not know; it refuses to be imported then.
+    """
+    loaded = sys.modules.get("mujoco")
+    if loaded is not None and hasattr(loaded, "mj_step"):
+        return loaded
+    try:
+        mujoco = importlib.import_module("mujoco")
+    except ImportError as problem:
+        raise error.DependencyNotInstalled(
+            'MuJoCo is not installed, run `pip install "gymcore[mujoco]"`'
+        ) from problem
+    except RuntimeError as problem:
+        chosen = os.environ.get("MUJOCO_GL")
+        if chosen is None or "MUJOCO_GL" not in str(problem):
+            raise
+        raise error.InvalidArgument(
+            f"the environment variable MUJOCO_GL: expected egl, osmesa or glfw (or off, or unset), "
+            f"got {chosen!r}"
+        ) from problem
+    version = str(getattr(mujoco, "__version__", "0"))
+    if _numbers(version) < OLDEST:
+        raise error.DependencyNotInstalled(
+            f"MuJoCo {version} is too old, 3.1 is the oldest that can be used: run "
+            '`pip install --upgrade "gymcore[mujoco]"`'
+        )
+    return mujoco
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return the first two numbers of a version."""
+    parts = version.split(".")[:2]
+    return tuple(int(part) if part.isdecimal() else 0 for part in parts)

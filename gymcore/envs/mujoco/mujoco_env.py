@@ -1,0 +1,384 @@
+"""The base class of environments written in Python on MuJoCo's bindings."""
+
+from __future__ import annotations
+
+import operator
+import os
+from os import path
+from typing import Any, NoReturn, SupportsFloat
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gymcore import error
+from gymcore.core import Env
+from gymcore.envs.mujoco.library import mujoco_module
+from gymcore.envs.mujoco.mujoco_rendering import MujocoRenderer
+from gymcore.spaces import Box, Space
+
+DEFAULT_SIZE = 480
+
+
+class ModelNotFound(error.Error, FileNotFoundError):
+    """There is no file at the path of a model."""
+
+
+class BrokenModel(error.InvalidArgument):
+    """A file that MuJoCo cannot load as a model; the message names it and what is wrong in it."""
+
+
+def expand_model_path(model_path: str | os.PathLike[str]) -> str:
+    """Return the path of a model's file, which must exist.
+
+    Args:
+        model_path: A path that starts with `/` or `.` is taken as it is, one with `~` from the home
+            directory, and any other is a model of gymcore's own: a file in its folder `assets`.
+
+    Raises:
+        ModelNotFound: there is no such file; also an `OSError`.
+        gymcore.error.ArgumentTypeError: `model_path` is no path.
+
+    Example:
+        >>> expand_model_path("/there/is/none.xml")
+        Traceback (most recent call last):
+        ...
+        gymcore.envs.mujoco.mujoco_env.ModelNotFound: File /there/is/none.xml does not exist
+    """
+    if not isinstance(model_path, (str, os.PathLike)):
+        raise error.ArgumentTypeError(
+            f"model_path: expected a path, got {model_path!r} ({type(model_path).__name__})"
+        )
+    given = os.fspath(model_path)
+    if given.startswith((".", "/")):
+        full = given
+    elif given.startswith("~"):
+        full = path.expanduser(given)
+    else:
+        full = path.join(path.dirname(__file__), "assets", given)
+    if not path.exists(full):
+        message = f"File {full} does not exist"
+        if full != given and path.exists(given):
+            message += f" (for the file in the working directory, write {path.join('.', given)!r})"
+        raise ModelNotFound(message)
+    return full
+
+
+class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
+    """Base class of a MuJoCo environment: loads a model, steps, resets and renders it.
+
+    A subclass writes `step` and `reset_model`, and declares `metadata` with `render_modes` and,
+    if it is to be checked, `render_fps`, which must be `round(1 / dt)`.
+
+    Attributes:
+        model: The `mujoco.MjModel`.
+        data: Its `mujoco.MjData`.
+        init_qpos: A copy of the model's initial positions [nq] float64.
+        init_qvel: A copy of its initial velocities [nv] float64.
+        frame_skip: Simulation steps in one step of the environment.
+        action_space: A float32 box, from the ranges of the model's actuators.
+        fullpath: Path of the model's file.
+        width: Width of frames in pixels; `height`: their height.
+        camera_id: As given; `camera_name`: as given.
+        mujoco_renderer: The `MujocoRenderer`; it makes nothing before the first frame.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> file = pathlib.Path(tempfile.mkdtemp(), "slider.xml")
+        >>> _ = file.write_text('''
+        ... <mujoco>
+        ...   <option timestep="0.01"/>
+        ...   <worldbody>
+        ...     <body><joint name="x" type="slide" axis="1 0 0"/><geom size="0.1"/></body>
+        ...   </worldbody>
+        ...   <actuator><motor joint="x" ctrlrange="-1 1"/></actuator>
+        ... </mujoco>''')
+        >>> class Slider(MujocoEnv):
+        ...     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 20}
+        ...
+        ...     def __init__(self, **kwargs):
+        ...         space = Box(-np.inf, np.inf, (2,), np.float64)
+        ...         super().__init__(str(file), 5, space, **kwargs)
+        ...
+        ...     def step(self, action):
+        ...         self.do_simulation(action, self.frame_skip)
+        ...         return self.state_vector(), float(self.data.qpos[0]), False, False, {}
+        ...
+        ...     def reset_model(self):
+        ...         noise = self.np_random.uniform(-0.1, 0.1, size=self.model.nq)
+        ...         self.set_state(self.init_qpos + noise, self.init_qvel)
+        ...         return self.state_vector()
+        >>> env = Slider()
+        >>> env.action_space, env.dt
+        (Box(-1.0, 1.0, (1,), float32), 0.05)
+        >>> observation, info = env.reset(seed=1)
+        >>> observation, reward, *_ = env.step(np.array([1.0], dtype=np.float32))
+        >>> observation.shape, bool(observation[1] > 0)
+        ((2,), True)
+        >>> env.close()
+    """
+
+    def __init__(
+        self,
+        model_path: str | os.PathLike[str],
+        frame_skip: int,
+        observation_space: Space[Any] | None,
+        render_mode: str | None = None,
+        width: int = DEFAULT_SIZE,
+        height: int = DEFAULT_SIZE,
+        camera_id: int | None = None,
+        camera_name: str | None = None,
+        default_camera_config: dict[str, Any] | None = None,
+        max_geom: int = 1000,
+        visual_options: dict[int, bool] | None = None,
+    ) -> None:
+        """Load the model; nothing is rendered and no window opened yet.
+
+        Args:
+            model_path: The model's file (MJCF or URDF as XML, or `.mjb`), see `expand_model_path`.
+            frame_skip: Simulation steps in one step of the environment.
+            observation_space: The space of observations; None for a subclass that sets
+                `observation_space` itself, once it knows the model's sizes.
+            render_mode: `"human"`, `"rgb_array"`, `"depth_array"`, `"rgbd_tuple"` or None.
+            width: Width of frames in pixels.
+            height: Height of frames in pixels.
+            camera_id: Number of the model's camera that frames are seen by; -1 is the free one.
+            camera_name: Its name instead. Without either it is the free camera.
+            default_camera_config: Attributes of `mujoco.MjvCamera` (`distance`, `azimuth`,
+                `elevation`, `lookat`, `trackbodyid`, ...) and their values, for the free camera.
+            max_geom: Most geoms that a frame can show.
+            visual_options: Flags of `mujoco.mjtVisFlag` and whether they are on.
+
+        Raises:
+            gymcore.error.DependencyNotInstalled: mujoco is not installed.
+            ModelNotFound: there is no such file.
+            BrokenModel: MuJoCo cannot load it.
+            gymcore.error.FailedCheck: `frame_skip` is not positive, or `metadata["render_fps"]` is
+                not `round(1 / dt)`.
+            gymcore.error.InvalidArgument: both `camera_id` and `camera_name` are given, or another
+                of the arguments for rendering is impossible.
+        """
+        self.frame_skip = _positive("frame_skip", frame_skip)
+        self.width = _positive("width", width)
+        self.height = _positive("height", height)
+        self.fullpath = expand_model_path(model_path)
+
+        self.model, self.data = self._initialize_simulation()
+        self.init_qpos = self.data.qpos.ravel().copy()
+        self.init_qvel = self.data.qvel.ravel().copy()
+
+        self._check_frames_per_second()
+        if observation_space is not None:
+            self.observation_space = observation_space
+        self._set_action_space()
+
+        self.render_mode = render_mode
+        self.camera_name = camera_name
+        self.camera_id = camera_id
+        self.mujoco_renderer = MujocoRenderer(
+            self.model,
+            self.data,
+            default_camera_config,
+            self.width,
+            self.height,
+            max_geom,
+            camera_id,
+            camera_name,
+            visual_options,
+        )
+
+    # Steps of the construction, which a subclass may replace.
+
+    def _initialize_simulation(self) -> tuple[Any, Any]:
+        """Return the model and its data; the offscreen buffer is made to hold a frame."""
+        model = self._load_model()
+        visual = model.vis.global_
+        visual.offwidth = max(visual.offwidth, self.width)
+        visual.offheight = max(visual.offheight, self.height)
+        return model, self._make_data(model)
+
+    def _load_model(self) -> Any:
+        """Return the `mujoco.MjModel` of the file `fullpath`.
+
+        Raises:
+            BrokenModel: MuJoCo cannot load it.
+        """
+        mujoco = mujoco_module()
+        is_binary = self.fullpath.lower().endswith(".mjb")
+        load = mujoco.MjModel.from_binary_path if is_binary else mujoco.MjModel.from_xml_path
+        if path.isdir(self.fullpath):
+            raise BrokenModel(f"model_path: expected a file, got the folder {self.fullpath}")
+        try:
+            return load(self.fullpath)
+        except (ValueError, mujoco.FatalError) as problem:
+            raise BrokenModel(
+                f"model_path: MuJoCo cannot load {self.fullpath}: {str(problem).strip()}"
+            ) from problem
+
+    def _make_data(self, model: Any) -> Any:
+        """Return a new `mujoco.MjData` of `model`."""
+        return mujoco_module().MjData(model)
+
+    def _check_frames_per_second(self) -> None:
+        """Raise unless `metadata["render_fps"]`, where it is declared, is `round(1 / dt)`."""
+        if "render_fps" not in self.metadata:
+            return
+        declared, expected = self.metadata["render_fps"], round(1.0 / self.dt)
+        if declared != expected:
+            raise error.FailedCheck(
+                f'metadata["render_fps"]: Expected value: {expected}, Actual value: {declared} '
+                f"(round(1 / dt), where dt = {self.dt:g} is frame_skip * timestep)"
+            )
+
+    def _set_action_space(self) -> Box:
+        """Set and return `action_space`: a float32 box of the actuators' control ranges."""
+        low, high = self.model.actuator_ctrlrange.astype(np.float32).reshape(-1, 2).T
+        self.action_space = Box(low=low, high=high, dtype=np.float32)
+        return self.action_space
+
+    # What a subclass writes.
+
+    def step(
+        self, action: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float64], SupportsFloat, bool, bool, dict[str, Any]]:
+        """See `gymcore.Env.step`; a subclass writes it, with `do_simulation`."""
+        raise NotImplementedError(f"{type(self).__name__} has no step(action)")
+
+    def reset_model(self) -> NDArray[np.float64]:
+        """Put the simulation into an initial state, with `set_state`; return the observation.
+
+        A subclass writes it and draws from `np_random`. The simulation has been reset already.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no reset_model()")
+
+    def _get_reset_info(self) -> dict[str, Any]:
+        """Return the info dict of a reset; a subclass may replace it."""
+        return {}
+
+    # The interface of an environment.
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float64], dict[str, Any]]:
+        """Reset the simulation, then let `reset_model` choose the initial state.
+
+        Args:
+            seed: See `gymcore.Env.reset`.
+            options: Ignored here; a subclass may use them.
+
+        Returns:
+            What `reset_model` returned, and the dict of `_get_reset_info`.
+        """
+        super().reset(seed=seed)
+        mujoco_module().mj_resetData(self.model, self.data)
+        observation = self.reset_model()
+        info = self._get_reset_info()
+        if self.render_mode == "human":
+            self.render()
+        return observation, info
+
+    def render(self) -> Any:
+        """Return a frame, or show it, as `render_mode` says: see `MujocoRenderer.render`."""
+        return self.mujoco_renderer.render(self.render_mode)
+
+    def close(self) -> None:
+        """Close the window and free what rendering holds; a later frame makes them again."""
+        renderer = getattr(self, "mujoco_renderer", None)
+        if renderer is not None:
+            renderer.close()
+
+    # The simulation.
+
+    @property
+    def dt(self) -> float:
+        """Simulated seconds in one step: the model's time step times `frame_skip`."""
+        return self.model.opt.timestep * self.frame_skip
+
+    def set_state(self, qpos: ArrayLike, qvel: ArrayLike) -> None:
+        """Set positions and velocities, and compute everything that follows from them.
+
+        Activations of actuators, controls and the time stay as they are.
+
+        Args:
+            qpos: [nq] float64.
+            qvel: [nv] float64.
+
+        Raises:
+            gymcore.error.FailedCheck: a shape is wrong; nothing has been set.
+        """
+        for name, given, size in (("qpos", qpos, self.model.nq), ("qvel", qvel, self.model.nv)):
+            if np.shape(given) != (size,):
+                raise error.FailedCheck(
+                    f"{name}: expected an array of shape {(size,)}, got {np.shape(given)}"
+                )
+        self.data.qpos[:] = qpos
+        self.data.qvel[:] = qvel
+        mujoco_module().mj_forward(self.model, self.data)
+
+    def do_simulation(self, ctrl: ArrayLike, n_frames: int) -> None:
+        """Set the controls and simulate; the GIL is released meanwhile.
+
+        Args:
+            ctrl: Controls [nu]. They are not clipped; MuJoCo clamps them to the model's ranges.
+            n_frames: Steps of the simulation.
+
+        Raises:
+            gymcore.error.InvalidAction: `ctrl` has another shape, or is not numeric. It is a
+                `ValueError`, and nothing has been simulated.
+        """
+        shape = np.shape(ctrl)
+        if shape != (self.model.nu,):
+            raise error.InvalidAction(
+                f"Action dimension mismatch. Expected {(self.model.nu,)}, found {shape}"
+            )
+        self._step_mujoco_simulation(ctrl, n_frames)
+
+    def _step_mujoco_simulation(self, ctrl: ArrayLike, n_frames: int) -> None:
+        """Step, then compute forces at the bodies (`cfrc_ext`, ...), which MuJoCo leaves out."""
+        mujoco = mujoco_module()
+        if type(n_frames) is not int:
+            n_frames = _integer("n_frames", n_frames)
+        try:
+            self.data.ctrl[:] = ctrl
+        except (TypeError, ValueError) as problem:
+            self._refuse_controls(ctrl, problem)
+        mujoco.mj_step(self.model, self.data, nstep=n_frames)
+        mujoco.mj_rnePostConstraint(self.model, self.data)
+
+    def _refuse_controls(self, ctrl: ArrayLike, problem: Exception) -> NoReturn:
+        """Raise the error for controls that NumPy could not copy."""
+        raise error.InvalidAction(
+            f"ctrl: expected {self.model.nu} numbers, got {ctrl!r} ({problem})"
+        ) from problem
+
+    def get_body_com(self, body_name: str) -> NDArray[np.float64]:
+        """Return the position of a body's frame in the world [3] float64, a view.
+
+        Args:
+            body_name: The body's name in the model.
+
+        Raises:
+            KeyError: there is none; the message lists the names.
+        """
+        return self.data.body(body_name).xpos
+
+    def state_vector(self) -> NDArray[np.float64]:
+        """Return positions and velocities [nq + nv] float64, a new array."""
+        return np.concatenate([self.data.qpos.flat, self.data.qvel.flat])
+
+
+def _integer(name: str, value: Any) -> int:
+    """Return `value` as an int, or raise the error that names it."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise error.FailedTypeCheck(
+            f"{name}: expected an integer, got {value!r} ({type(value).__name__})"
+        ) from None
+
+
+def _positive(name: str, value: Any) -> int:
+    """Return `value` as an int of at least 1, or raise the error that names it."""
+    value = _integer(name, value)
+    if value < 1:
+        raise error.FailedCheck(f"{name}: expected at least 1, got {value}")
+    return value
