@@ -52,6 +52,9 @@ def compiler_flags() -> tuple[list[str], list[str]]:
 
 
 COMPILING, LINKING = compiler_flags()
+NUMPY_RANDOM = Path(numpy.get_include()).parents[1] / "random" / "lib"
+DRAWS_NORMALS = ("simulations",)
+MATHEMATICS = [] if sys.platform == "win32" else ["m"]
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": DEBUG,
@@ -98,6 +101,9 @@ def extensions() -> list[Extension]:
             define_macros=MACROS + BUILD_INFO_MACROS * (source.stem == "build_info"),
             extra_compile_args=COMPILING,
             extra_link_args=LINKING,
+            # NumPy's own normal distribution, where a module draws from it.
+            library_dirs=[str(NUMPY_RANDOM)] * (source.stem in DRAWS_NORMALS),
+            libraries=["npyrandom", *MATHEMATICS] * (source.stem in DRAWS_NORMALS),
         )
         for source in sources
     ]

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from gymcore_ext.lane_memory import LaneMemory
 from gymcore_ext.step_arrays import StepArrays
 
-# An array float32 [..., size] or int64 [...], or a tuple of the latter.
+# An array float32 or float64 [..., size], or int64 [...], or a tuple of the latter.
 Observations = npt.NDArray[Any] | tuple[npt.NDArray[np.int64], ...]
 
 class Batch(LaneMemory):
@@ -70,12 +70,14 @@ class Batch(LaneMemory):
     def step_single_continuous(
         self, action: npt.NDArray[np.float32]
     ) -> tuple[Any, float, bool]: ...
+    def step_single_numbers(self, action: npt.ArrayLike) -> tuple[Any, float, bool]: ...
     def reset(
         self,
         mask: npt.NDArray[np.bool_] | None = None,
         bounds: tuple[float, ...] | None = None,
     ) -> Any: ...
-    def infos_of(self, lane: int) -> dict[str, Any]: ...
+    def observe(self) -> Any: ...
+    def infos_of(self, lane: int, beginning: bool = False) -> dict[str, Any]: ...
     def run_physics(
         self,
         actions: npt.ArrayLike,

@@ -5,16 +5,16 @@ GIL is released, and everything per lane happens in engine.pxd.
 """
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memchr, memset
+from libc.string cimport memchr, memcpy, memset
 
 from gymcore_ext.actions cimport checked_actions
 from gymcore_ext.arrays cimport array_pointer, check_apart
 from gymcore_ext.engine cimport (
-    INT64, MOST_PARTS, STREAM_BYTES, STREAM_WORDS, advance, flag_t, kernel_t, outputs_t, pool_free, pool_new, pool_run,
-    pool_t, reset_lanes,
+    FLOAT64, INT64, MOST_INFOS, MOST_PARTS, STREAM_BYTES, STREAM_WORDS, advance, flag_t, info_field_t, kernel_t,
+    outputs_t, pool_free, pool_new, pool_run, pool_t,
 )
 from gymcore_ext.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
-from gymcore_ext.jobs cimport roll_job, rollout_t, step_job, subset_job, subset_t
+from gymcore_ext.jobs cimport reset_job, reset_t, roll_job, rollout_t, step_job, subset_job, subset_t
 from gymcore_ext.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, STEP_LANES, LaneMemory
 from gymcore_ext.step_arrays cimport StepArrays, bind_parts, named_parts, take_extras, take_results
 
@@ -32,8 +32,13 @@ cdef enum:
     GIL_LANES = 512
     # Lanes that a thread takes at a time: large enough to make the claim free, small enough to balance two cores.
     CHUNK = 2048
+    # Bytes that all infos of a lane may take.
+    INFO_BYTES = 4096
     # Numbers of lanes for which arrays are kept: a program steps subsets of a few different sizes.
     MOST_SUBSETS = 4
+
+# NumPy's types in the order of kernel.h.
+cdef int[4] INFO_TYPES = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_INT64, cnp.NPY_INT8]
 
 # Raised in the child of a fork, where the threads of every pool are gone.
 cdef int fork_generation = 0
@@ -54,6 +59,20 @@ cdef void drop_pool(Batch self) noexcept:
     if self.pool != NULL and self.pool_generation == fork_generation:
         pool_free(self.pool)
     self.pool = NULL
+
+
+cdef object info_value(const info_field_t* field, const char* data):
+    """One entry of the infos of a lane: a float, an int, or an array of its own."""
+    cdef cnp.npy_intp size = field.size
+    cdef int typenum = INFO_TYPES[field.type]
+    cdef cnp.ndarray array
+    if size == 1 and field.type == FLOAT64:
+        return (<const double*> data)[0]
+    if size == 1 and field.type == INT64:
+        return (<const int64_t*> data)[0]
+    array = cnp.PyArray_SimpleNew(1, &size, typenum)
+    memcpy(cnp.PyArray_DATA(array), data, cnp.PyArray_NBYTES(array))
+    return array.item() if size == 1 else array
 
 
 cdef class Batch(LaneMemory):
@@ -78,10 +97,11 @@ cdef class Batch(LaneMemory):
     """
 
     cdef pool_t* pool
-    cdef int pool_generation, num_threads
+    cdef int pool_generation, num_threads, action_typenum
     cdef bint reuse
     cdef tuple action_shape
     cdef dict facts
+    cdef tuple info_names
     cdef readonly StepArrays arrays
     cdef dict subsets        # arrays for steps of fewer lanes, by their number
 
@@ -99,12 +119,16 @@ cdef class Batch(LaneMemory):
         self.num_threads = num_threads
         self.facts = kernel_facts(kernel)
         self.action_shape = (num_envs,)
+        self.action_typenum = np.dtype(self.facts["action_dtype"]).num
         if facts.action_size:
             self.action_shape = (num_envs, facts.action_size)
         self.lanes.episodes.limit = <int32_t> min(limit, 0x7FFFFFFF) if limit else 0x7FFFFFFF
         self.lanes.episodes.mode = mode
         if mode == NEXT_STEP:
             self.lanes.columns.dead = self.lanes.episodes.ended
+        self.info_names = tuple([name for name, _, _ in self.facts["infos"]])
+        if sum([(size * np.dtype(dtype).itemsize + 7) & ~7 for _, dtype, size in self.facts["infos"]]) > INFO_BYTES:
+            raise ValueError(f"kernel: expected at most {INFO_BYTES} bytes of infos a lane")
         self.reuse = reuse
         self.arrays = self._arrays(num_envs)
         self.subsets = {}
@@ -127,7 +151,7 @@ cdef class Batch(LaneMemory):
     cdef cnp.ndarray _actions(self, object actions, tuple shape):
         """Checked actions of the shape, in the layout of the kernel."""
         return checked_actions(
-            actions, shape, self.lanes.choices, self.lanes.kernel.action_size, self.lanes.lifecycle, self.errors)
+            actions, shape, self.lanes.choices, self.action_typenum, self.lanes.lifecycle, self.errors)
 
     cdef int _check_ended(self) except -1:
         """In DISABLED mode a lane that ended must be reset before it is stepped."""
@@ -160,15 +184,28 @@ cdef class Batch(LaneMemory):
         if self.pool != NULL:
             with nogil:
                 count = pool_run(self.pool, roll_job if steps else step_job, &job, self.lanes.num_envs, self._chunk())
-        elif self.lanes.num_envs < GIL_LANES and steps == 0:
+        elif self.lanes.num_envs < GIL_LANES and steps == 0 and self.lanes.kernel.grain == 0:
             count = step_job(&job, 0, self.lanes.num_envs)
         else:
             with nogil:
                 count = (roll_job if steps else step_job)(&job, 0, self.lanes.num_envs)
         return count
 
+    cdef int _hear_faults(self) except -1:
+        """Let the owner of the lanes' physics say what happened to lanes; after a failure all want a reset."""
+        if self.lanes.kernel.faulted == NULL or not self.lanes.kernel.faulted(self.lanes.columns.constants):
+            return 0
+        try:
+            self.constants.hear_faults()
+        except BaseException:
+            self.ready = False
+            raise
+        return 0
+
     cdef int64_t _chunk(self) noexcept nogil:
         """Lanes a thread takes at a time: CHUNK, or less so that every thread has some."""
+        if self.lanes.kernel.grain:
+            return self.lanes.kernel.grain
         cdef int64_t share = (self.lanes.num_envs + self.num_threads - 1) // self.num_threads
         return min(<int64_t> CHUNK, (share + 63) & ~<int64_t> 63)
 
@@ -187,7 +224,8 @@ cdef class Batch(LaneMemory):
         """Step every lane.
 
         Args:
-            actions: int64 [num_envs] or float32 [num_envs, action_size]; other integer and float types are converted.
+            actions: int64 [num_envs], or float32 or float64 [num_envs, action_size] as the
+                kernel wants; other integer and float types are converted.
 
         Returns:
             observations (float32 [num_envs, size], or int64 [num_envs], or a tuple of these), rewards float64
@@ -205,6 +243,8 @@ cdef class Batch(LaneMemory):
             self._prepare()
             observations, rewards, terminated, truncated = take_results(arrays, &out)
             count = self._run(cnp.PyArray_DATA(checked), &out, 0)
+            arrays.leave_out_infos()
+            self._hear_faults()
         finally:
             self.busy = False
         return observations, rewards, terminated, truncated, count
@@ -236,17 +276,19 @@ cdef class Batch(LaneMemory):
             out.streamed = False
             job.lanes = &self.lanes
             job.actions = <const char*> cnp.PyArray_DATA(checked)
-            job.action_bytes = 4 * self.lanes.kernel.action_size if self.lanes.kernel.action_size else 8
+            job.action_bytes = self.lanes.action_bytes
             job.out = &out
             job.indices = <const int64_t*> cnp.PyArray_DATA(lanes)
-            if self.pool != NULL and n > CHUNK:
+            if self.pool != NULL and n > self._chunk():
                 with nogil:
-                    count = pool_run(self.pool, subset_job, &job, n, CHUNK)
-            elif n < GIL_LANES:
+                    count = pool_run(self.pool, subset_job, &job, n, self._chunk())
+            elif n < GIL_LANES and self.lanes.kernel.grain == 0:
                 count = subset_job(&job, 0, n)
             else:
                 with nogil:
                     count = subset_job(&job, 0, n)
+            arrays.leave_out_infos()
+            self._hear_faults()
         finally:
             self.busy = False
         return observations, rewards, terminated, truncated, count, arrays
@@ -295,6 +337,8 @@ cdef class Batch(LaneMemory):
             self._prepare()
             take_extras(self.arrays, &out)
             count = self._run(cnp.PyArray_DATA(checked), &out, 0)
+            self.arrays.leave_out_infos()
+            self._hear_faults()
         finally:
             self.busy = False
         return count
@@ -336,7 +380,7 @@ cdef class Batch(LaneMemory):
             memset(out.final_observations, 0, sizeof(out.final_observations))
             memset(out.infos, 0, sizeof(out.infos))
             memset(out.final_infos, 0, sizeof(out.final_infos))
-            out.ended = NULL
+            out.ended = out.begun = NULL
             out.reports.returns = NULL
             if final_observations is not None:
                 if self.lanes.episodes.mode != SAME_STEP:
@@ -349,6 +393,7 @@ cdef class Batch(LaneMemory):
             checked = self._actions(actions, (steps,) + self.action_shape)
             self._prepare()
             count = self._run(cnp.PyArray_DATA(checked), &out, steps)
+            self._hear_faults()
         finally:
             self.busy = False
         return count
@@ -360,6 +405,10 @@ cdef class Batch(LaneMemory):
     def step_single_continuous(self, cnp.ndarray action):
         """Step the only lane by a checked float32 [action_size] action; returns as `step_single`."""
         return self._single(cnp.PyArray_DATA(action))
+
+    def step_single_numbers(self, action):
+        """Step the only lane by continuous action [action_size] of any numeric type; returns as `step_single`."""
+        return self._single(cnp.PyArray_DATA(self._actions(action, self.action_shape[1:])))
 
     cdef object _single(self, const void* action):
         cdef outputs_t out
@@ -374,7 +423,12 @@ cdef class Batch(LaneMemory):
             out.rewards = &reward
             out.terminated = &terminated
             out.truncated = &truncated
-            advance(&self.lanes, action, &out, 0, 1)
+            if self.lanes.kernel.grain:
+                with nogil:
+                    advance(&self.lanes, action, &out, 0, 1)
+            else:
+                advance(&self.lanes, action, &out, 0, 1)
+            self._hear_faults()
         finally:
             self.busy = False
         return self._row(observation, numbers), reward, terminated != 0
@@ -413,6 +467,7 @@ cdef class Batch(LaneMemory):
         cdef int64_t numbers[MOST_PARTS]
         cdef outputs_t out
         cdef cnp.ndarray chosen
+        cdef reset_t job
         cdef int64_t count, k
         cdef bint single = self.lanes.episodes.mode == SINGLE
         for k in range(facts.bound_count):
@@ -431,37 +486,62 @@ cdef class Batch(LaneMemory):
             count = cnp.PyArray_SIZE(chosen)
             memset(&out, 0, sizeof(out))
             array = self._take_row(&out, numbers) if single else self.arrays.take_observations(out.observations)
-            self.arrays.take_infos(out.infos, mask)
+            self.arrays.take_infos(out.infos, mask, True)
             self._prepare()
+            job.lanes = &self.lanes
+            job.bounds = limits
+            job.indices = <const int64_t*> cnp.PyArray_DATA(chosen)
             with nogil:
-                reset_lanes(&self.lanes, limits, <const int64_t*> cnp.PyArray_DATA(chosen), count)
+                if facts.grain and self.pool != NULL and count:
+                    pool_run(self.pool, reset_job, &job, count, facts.grain)
+                else:
+                    reset_job(&job, 0, count)
                 self.lanes.loops.observe(&self.lanes.columns, out.observations, 0, self.lanes.num_envs)
                 if out.infos[0] != NULL:
                     facts.inform_lanes(
                         &self.lanes.columns, out.infos, <const int64_t*> cnp.PyArray_DATA(chosen), count)
             self.ready = True
+            self._hear_faults()
         finally:
             self.busy = False
         return self._row(array, numbers) if single else array
 
-    def infos_of(self, Py_ssize_t lane):
-        """Infos of one lane as a dict: a float or an int of each field, or an array [size] of its own."""
-        cdef void* parts[MOST_PARTS]
-        cdef int64_t k = lane
+    def observe(self):
+        """Observations of all lanes as they are, as `step` returns them."""
+        cdef int64_t numbers[MOST_PARTS]
+        cdef outputs_t out
+        cdef bint single = self.lanes.episodes.mode == SINGLE
+        self._enter(STEP_LANES)
+        try:
+            memset(&out, 0, sizeof(out))
+            array = self._take_row(&out, numbers) if single else self.arrays.take_observations(out.observations)
+            self.lanes.loops.observe(&self.lanes.columns, out.observations, 0, self.num_envs)
+        finally:
+            self.busy = False
+        return self._row(array, numbers) if single else array
+
+    def infos_of(self, Py_ssize_t lane, bint beginning=False):
+        """Infos of one lane as a dict: a float or an int of each field, or an array [size] of its own.
+
+        A lane that has only begun an episode has not all of them.
+        """
+        cdef void* parts[MOST_INFOS]
+        cdef char place[INFO_BYTES]
+        cdef int64_t k = lane, bytes = 0
         cdef dict infos = {}
-        cdef cnp.ndarray value
-        cdef int part
-        if self.lanes.kernel.info_count == 0:
+        cdef int part, count = self.lanes.kernel.info_count
+        if count == 0:
             return infos
         if not 0 <= lane < self.num_envs:
             raise IndexError(f"lane {lane} is not in [0, {self.num_envs})")
-        for part, (name, dtype, size) in enumerate(self.facts["infos"]):
-            infos[name] = value = np.empty(size, dtype)
-            parts[part] = <char*> cnp.PyArray_DATA(value) - lane * self.lanes.info_bytes[part]
+        for part in range(count):
+            parts[part] = place + bytes - lane * self.lanes.info_bytes[part]
+            bytes += (self.lanes.info_bytes[part] + 7) & ~<int64_t> 7
         self.lanes.kernel.inform_lanes(&self.lanes.columns, parts, &k, 1)
-        for name, _, size in self.facts["infos"]:
-            if size == 1:
-                infos[name] = infos[name].item()
+        for part in range(count):
+            if not beginning or not self.lanes.kernel.infos[part].only_steps:
+                infos[self.info_names[part]] = info_value(
+                    &self.lanes.kernel.infos[part], <char*> parts[part] + lane * self.lanes.info_bytes[part])
         return infos
 
     def run_physics(self, actions, observations, rewards):
@@ -475,7 +555,7 @@ cdef class Batch(LaneMemory):
         cdef cnp.ndarray ends
         cdef flag_t* terminated
         cdef int64_t step, steps = np.shape(actions)[0], n = self.num_envs
-        cdef int64_t stride = n * (4 * self.lanes.kernel.action_size if self.lanes.kernel.action_size else 8)
+        cdef int64_t stride = n * self.lanes.action_bytes
         self._enter(STEP)
         try:
             flags = np.empty(n, np.bool_)

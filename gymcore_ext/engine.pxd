@@ -16,6 +16,7 @@ cdef extern from "kernel.h":
     int ISA_COUNT "GYMCORE_ISA_COUNT"
     enum:
         MOST_PARTS "GYMCORE_MOST_PARTS"
+        MOST_INFOS "GYMCORE_MOST_INFOS"
         FLOAT32 "GYMCORE_FLOAT32"
         FLOAT64 "GYMCORE_FLOAT64"
         INT64 "GYMCORE_INT64"
@@ -35,7 +36,7 @@ cdef extern from "kernel.h":
 
     ctypedef struct info_field_t "gymcore_info_field":
         const char* name
-        int32_t type, size
+        int32_t type, size, only_steps
 
     ctypedef int16_t flag_t "gymcore_flag"
 
@@ -57,7 +58,7 @@ cdef extern from "kernel.h":
         const char* parameter_names
         const char* bound_names
         int32_t state_count, parameter_count, bound_count
-        int32_t observation_type, observation_size, discrete_actions, action_size
+        int32_t observation_type, observation_size, discrete_actions, action_size, action_type
         const double* parameter_defaults
         const double* bound_defaults
         reset_loop_t reset
@@ -67,6 +68,8 @@ cdef extern from "kernel.h":
         observe_loop_t inform
         observe_lanes_t inform_lanes
         const char* constants_name
+        int32_t grain
+        int (*faulted)(const void* constants) noexcept nogil
         loops_t* loops
 
     void rng_seed_range "gymcore_rng_seed_range"(
@@ -89,11 +92,13 @@ cdef extern from "lifecycle.h":
     ) noexcept nogil
     ctypedef int64_t (*discrete_check_t)(const int64_t*, int64_t, int64_t) noexcept nogil
     ctypedef int64_t (*nan_check_t)(const float*, int64_t) noexcept nogil
+    ctypedef int64_t (*wide_nan_check_t)(const double*, int64_t) noexcept nogil
 
     ctypedef struct lifecycle_t "gymcore_lifecycle":
         count_loop_t count_step
         discrete_check_t outside
         nan_check_t nans
+        wide_nan_check_t wide_nans
 
     const lifecycle_t* lifecycles "gymcore_lifecycles"
     int best_isa "gymcore_best_isa"() noexcept nogil
@@ -137,7 +142,8 @@ ctypedef struct lanes_t:
     # What observing lanes writes: how many arrays, and bytes of a row of each.
     int parts
     int64_t row_bytes
-    int64_t info_bytes[MOST_PARTS]
+    int64_t info_bytes[MOST_INFOS]
+    int64_t action_bytes       # of a lane's action
 
 
 ctypedef struct outputs_t:
@@ -149,8 +155,9 @@ ctypedef struct outputs_t:
     uint8_t* ended             # which lanes ended in this step, before any reset; or NULL
     # SAME_STEP: last observations of ended lanes, zero elsewhere; or NULL
     void* final_observations[MOST_PARTS]
-    void* infos[MOST_PARTS]        # an array for each field; or NULL
-    void* final_infos[MOST_PARTS]  # SAME_STEP: as final_observations
+    void* infos[MOST_INFOS]        # an array for each field; or NULL
+    void* final_infos[MOST_INFOS]  # SAME_STEP: as final_observations
+    uint8_t* begun             # which lanes began an episode in this step; or NULL
     reports_t reports          # of lanes that ended in this step, zero elsewhere; or NULL
 
 
@@ -182,6 +189,8 @@ cdef inline outputs_t moved(const lanes_t* self, const outputs_t* out, int64_t r
     here.truncated += rows
     if here.ended != NULL:
         here.ended += rows
+    if here.begun != NULL:
+        here.begun += rows
     if here.reports.returns != NULL:
         here.reports.returns += rows
         here.reports.lengths += rows
@@ -197,6 +206,17 @@ cdef inline void reset_lanes(
     self.kernel.reset(&self.columns, self.rngs, bounds, lanes, count)
     for k in range(count):
         begin_episode(&self.episodes, lanes[k])
+
+
+cdef inline void begin_lanes(
+    const lanes_t* self, const outputs_t* out, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    """Begin new episodes within a step."""
+    cdef int64_t k
+    reset_lanes(self, self.kernel.bound_defaults, lanes, count)
+    if out.begun != NULL:
+        for k in range(count):
+            out.begun[lanes[k]] = 1
 
 
 cdef inline void observe_ended(
@@ -233,6 +253,8 @@ cdef inline int64_t advance_block(
     cdef rng_t streams[BLOCK]
     cdef int64_t pending = 0, count, k, i
     cdef const episodes_t* episodes = &self.episodes
+    if out.begun != NULL:
+        memset(out.begun + lo, 0, hi - lo)
     if episodes.mode == NEXT_STEP:
         pending = flagged(episodes.ended, lo, hi, lanes)
         # Streams of a large batch lie in main memory: ask for those needed below, physics takes longer than they do.
@@ -261,7 +283,7 @@ cdef inline int64_t advance_block(
         if self.kernel.draws:
             for k in range(pending):
                 self.rngs[lanes[k]] = streams[k]
-        reset_lanes(self, self.kernel.bound_defaults, lanes, pending)
+        begin_lanes(self, out, lanes, pending)
 
     if out.ended != NULL:
         memcpy(out.ended + lo, episodes.ended + lo, hi - lo)
@@ -276,7 +298,7 @@ cdef inline int64_t advance_block(
                 report_episode(episodes, &out.reports, lanes[k], lanes[k])
         if episodes.mode == SAME_STEP:
             observe_ended(self, out, lanes, count)
-            reset_lanes(self, self.kernel.bound_defaults, lanes, count)
+            begin_lanes(self, out, lanes, count)
 
     self.loops.observe(&self.columns, <void**> out.observations, lo, hi)
     if out.infos[0] != NULL:
@@ -289,7 +311,7 @@ cdef inline void prefetch_block(
 ) noexcept nogil:
     """Ask for the memory of lanes [lo, hi) that a step reads or writes."""
     cdef int64_t n = hi - lo
-    cdef int64_t action_bytes = 4 * self.kernel.action_size if self.kernel.action_size else 8
+    cdef int64_t action_bytes = self.action_bytes
     cdef int k
     for k in range(self.kernel.state_count):
         prefetch_range(self.columns.state[k] + lo, 8 * n)
@@ -350,7 +372,7 @@ cdef inline int64_t roll(
     """Step lanes [lo, hi) through arrays [steps, num_envs, ...]: all steps of one block before the next block."""
     cdef int64_t count = 0, block = lo, step, width = self.num_envs
     cdef int64_t bytes = width * self.row_bytes
-    cdef int64_t action_bytes = width * (4 * self.kernel.action_size if self.kernel.action_size else 8)
+    cdef int64_t action_bytes = width * self.action_bytes
     cdef outputs_t here
     while block < hi:
         here = out[0]

@@ -1,7 +1,7 @@
 """What one thread does of a call: lanes [lo, hi) through a step or through a rollout, or some lanes through a step."""
 from libc.stdint cimport int64_t
 
-from gymcore_ext.engine cimport advance, lanes_t, moved, outputs_t, roll
+from gymcore_ext.engine cimport advance, lanes_t, moved, outputs_t, reset_lanes, roll
 
 
 ctypedef struct rollout_t:
@@ -44,3 +44,16 @@ cdef inline int64_t subset_job(void* context, int64_t lo, int64_t hi) noexcept n
             job.lanes, job.actions + (row - first) * job.action_bytes, &here, first, first + end - row)
         row = end
     return count
+
+
+ctypedef struct reset_t:
+    lanes_t* lanes
+    const double* bounds
+    const int64_t* indices
+
+
+cdef inline int64_t reset_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
+    """Begin new episodes in the lanes indices[lo:hi]."""
+    cdef reset_t* job = <reset_t*> context
+    reset_lanes(job.lanes, job.bounds, job.indices + lo, hi - lo)
+    return 0

@@ -23,7 +23,8 @@ cdef class LaneMemory:
     cdef double[MAX_NUMBERS] shared           # parameters that all lanes share
     cdef bint busy, ready, closed, statistics
     cdef Py_ssize_t held              # lanes that wait to be stepped on their own
-    cdef object errors, capsule, constants
+    cdef object errors, capsule
+    cdef readonly object constants    # what lanes share, as it was given
     cdef readonly Py_ssize_t num_envs
     cdef readonly str isa
 

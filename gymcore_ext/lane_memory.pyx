@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 
 from gymcore_ext.arrays cimport array_pointer
 from gymcore_ext.engine cimport (
-    INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MOST_PARTS, best_isa, kernel_t, lifecycles,
+    INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MOST_INFOS, MOST_PARTS, best_isa, kernel_t, lifecycles,
     rng_seed_range, rng_t,
 )
 
@@ -49,8 +49,12 @@ def kernel_facts(object capsule):
         "observation_size": kernel.observation_size,
         "discrete_actions": kernel.discrete_actions,
         "action_size": kernel.action_size,
+        "action_dtype": TYPES[kernel.action_type] if kernel.action_size else np.int64,
         "infos": tuple((kernel.infos[k].name.decode(), TYPES[kernel.infos[k].type], kernel.infos[k].size)
                        for k in range(kernel.info_count)),
+        # Infos that a lane which begins an episode does not have.
+        "step_infos": frozenset(kernel.infos[k].name.decode() for k in range(kernel.info_count)
+                                if kernel.infos[k].only_steps),
     }
 
 
@@ -62,8 +66,10 @@ cdef const kernel_t* _kernel(object capsule) except NULL:
         raise ValueError(f"kernel: built for engine ABI {kernel.abi}, this engine has {KERNEL_ABI}: build it again")
     if kernel.parameter_count > MAX_NUMBERS or kernel.bound_count > MAX_NUMBERS:
         raise ValueError(f"kernel: expected at most {MAX_NUMBERS} parameters and bounds")
-    if kernel.info_count > MOST_PARTS or (kernel.observation_type == INT64 and kernel.observation_size > MOST_PARTS):
-        raise ValueError(f"kernel: expected at most {MOST_PARTS} integers of an observation, and fields of the infos")
+    if kernel.observation_type == INT64 and kernel.observation_size > MOST_PARTS:
+        raise ValueError(f"kernel: expected at most {MOST_PARTS} integers of an observation")
+    if kernel.info_count > MOST_INFOS:
+        raise ValueError(f"kernel: expected at most {MOST_INFOS} fields of the infos")
     return kernel
 
 
@@ -105,7 +111,12 @@ cdef class LaneMemory:
         self.lanes.lifecycle = &lifecycles[level]
         self.lanes.num_envs = num_envs
         self.lanes.parts = facts.observation_size if facts.observation_type == INT64 else 1
-        self.lanes.row_bytes = 8 if facts.observation_type == INT64 else 4 * facts.observation_size
+        self.lanes.row_bytes = np.dtype(TYPES[facts.observation_type]).itemsize
+        if facts.observation_type != INT64:
+            self.lanes.row_bytes *= facts.observation_size
+        self.lanes.action_bytes = 8
+        if facts.action_size:
+            self.lanes.action_bytes = np.dtype(TYPES[facts.action_type]).itemsize * facts.action_size
         for k in range(facts.info_count):
             self.lanes.info_bytes[k] = facts.infos[k].size * np.dtype(TYPES[facts.infos[k].type]).itemsize
         self.lanes.choices = choices if facts.discrete_actions < 0 else facts.discrete_actions
@@ -115,15 +126,19 @@ cdef class LaneMemory:
         self._allocate()
 
     cdef int _set_constants(self, object constants) except -1:
-        """Take the table that lanes share; the kernel trusts what its own module has put into the capsule."""
+        """Take the table that lanes share; the kernel trusts what its own module has put into the capsule.
+
+        What is given is the capsule, or an object that has it as `capsule`.
+        """
         cdef const char* name = self.lanes.kernel.constants_name
         if name == NULL:
             return 0
+        self.constants = constants
+        constants = getattr(constants, "capsule", constants)
         if not PyCapsule_IsValid(constants, name):
             raise self.errors.ArgumentTypeError(
                 f"constants: expected a capsule named {name.decode()}, got {type(constants).__name__}")
         self.lanes.columns.constants = PyCapsule_GetPointer(constants, name)
-        self.constants = constants
         return 0
 
     cdef _allocate(self):

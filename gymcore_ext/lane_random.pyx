@@ -1,34 +1,12 @@
 """A NumPy bit generator over the random stream of one lane: its draws move the lane's own stream."""
 from cpython.pycapsule cimport PyCapsule_New
-from libc.stdint cimport uint32_t, uint64_t
-
-from gymcore_ext.engine cimport rng_double, rng_next32, rng_next64, rng_t
+from gymcore_ext.bitgen cimport bind_bitgen, bitgen_t
+from gymcore_ext.engine cimport rng_t
 
 import copy
 import threading
 
 import numpy as np
-
-
-cdef extern from "numpy/random/bitgen.h":
-    ctypedef struct bitgen_t:
-        void* state
-        uint64_t (*next_uint64)(void* state) noexcept nogil
-        uint32_t (*next_uint32)(void* state) noexcept nogil
-        double (*next_double)(void* state) noexcept nogil
-        uint64_t (*next_raw)(void* state) noexcept nogil
-
-
-cdef uint64_t next_uint64(void* state) noexcept nogil:
-    return rng_next64(<rng_t*> state)
-
-
-cdef uint32_t next_uint32(void* state) noexcept nogil:
-    return rng_next32(<rng_t*> state)
-
-
-cdef double next_double(void* state) noexcept nogil:
-    return rng_double(<rng_t*> state)
 
 
 def detached_pcg64(dict state, object seed_seq=None):
@@ -57,11 +35,7 @@ cdef class LanePCG64:
         cdef LanePCG64 self = LanePCG64.__new__(LanePCG64)
         self.owner = owner
         self.rng = rng
-        self.bitgen.state = rng
-        self.bitgen.next_uint64 = next_uint64
-        self.bitgen.next_raw = next_uint64
-        self.bitgen.next_uint32 = next_uint32
-        self.bitgen.next_double = next_double
+        bind_bitgen(&self.bitgen, rng)
         self.capsule = PyCapsule_New(&self.bitgen, "BitGenerator", NULL)
         self.lock = threading.Lock()
         return self

@@ -1,4 +1,7 @@
 """The arrays that steps of a compiled batch return."""
+cimport numpy as cnp
+from libc.stdint cimport uint8_t
+
 from gymcore_ext.arrays cimport ArrayRing
 from gymcore_ext.engine cimport outputs_t
 
@@ -9,6 +12,8 @@ cdef class StepArrays:
     cdef tuple observations, finals       # rings of the arrays that observations consist of
     cdef tuple info_rings, final_info_rings, mask_rings
     cdef tuple info_names, mask_names
+    cdef tuple step_infos                 # of each of the infos whether a lane that begins an episode has none
+    cdef object begun                     # bool [n]: lanes that began an episode in this step; or None
     cdef Py_ssize_t n
     # Of the last step: which lanes ended, and what they ended with.
     cdef readonly object ended, final_observations, episode_returns, episode_lengths, episode_times
@@ -16,7 +21,8 @@ cdef class StepArrays:
     cdef readonly dict infos, final_infos
 
     cdef object take_observations(self, void** parts)
-    cdef int take_infos(self, void** parts, object mask) except -1
+    cdef int take_infos(self, void** parts, object mask, bint beginning) except -1
+    cdef int leave_out_infos(self) except -1
     cdef int take_final_infos(self, void** parts) except -1
     cdef int take_ends(self, outputs_t* out) except -1
 
@@ -27,9 +33,12 @@ cdef inline int take_extras(StepArrays arrays, outputs_t* out) except -1:
     out.final_observations[0] = NULL
     out.infos[0] = NULL
     out.final_infos[0] = NULL
+    out.begun = NULL
     out.reports.returns = NULL
     if arrays.info_rings is not None:
-        arrays.take_infos(out.infos, None)
+        arrays.take_infos(out.infos, None, False)
+        if arrays.begun is not None:
+            out.begun = <uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> arrays.begun)
     return arrays.take_ends(out) if arrays.ends is not None else 0
 
 

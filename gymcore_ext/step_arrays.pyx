@@ -57,6 +57,9 @@ cdef class StepArrays:
             self.times = ArrayRing((n,), np.float64, reuse)
         if facts["infos"] and mode != SINGLE:
             self._prepare_infos(n, facts["infos"], finals, reuse)
+            self.step_infos = tuple([name in facts["step_infos"] for name in self.info_names])
+            if facts["step_infos"]:
+                self.begun = np.zeros(n, np.bool_)
 
     def _prepare_infos(self, Py_ssize_t n, tuple fields, bint finals, bint reuse):
         self.info_names = tuple([name for name, _, _ in fields])
@@ -74,8 +77,11 @@ cdef class StepArrays:
             return self.observation.take(&parts[0])
         return take_all(self.observations, parts)
 
-    cdef int take_infos(self, void** parts, object mask) except -1:
-        """Arrays for the infos of the lanes of a mask (None for all): zeros where the mask is not set."""
+    cdef int take_infos(self, void** parts, object mask, bint beginning) except -1:
+        """Arrays for the infos of the lanes of a mask (None for all): zeros where the mask is not set.
+
+        Lanes that begin an episode have not all of them.
+        """
         cdef Py_ssize_t k
         cdef void* flags
         cdef ArrayRing ring
@@ -87,7 +93,10 @@ cdef class StepArrays:
         infos = {}
         for k in range(len(self.info_rings)):
             ring = self.info_rings[k]
-            infos[self.info_names[k]] = array = ring.take(&parts[k])
+            array = ring.take(&parts[k])
+            if beginning and self.step_infos[k]:
+                continue
+            infos[self.info_names[k]] = array
             ring = self.mask_rings[k]
             infos[self.mask_names[k]] = ring.take(&flags)
             if mask is None:
@@ -96,6 +105,20 @@ cdef class StepArrays:
                 memcpy(flags, cnp.PyArray_DATA(<cnp.ndarray> mask), self.n)
                 memset(parts[k], 0, cnp.PyArray_NBYTES(<cnp.ndarray> array))
         self.infos = infos
+        return 0
+
+    cdef int leave_out_infos(self) except -1:
+        """Take back what lanes that began an episode in this step do not have."""
+        cdef Py_ssize_t k
+        if self.begun is None or not self.begun.any():
+            return 0
+        others = ~self.begun
+        some = others.any()
+        for k in range(len(self.info_names)):
+            if self.step_infos[k] and some:
+                self.infos[self.mask_names[k]][...] = others
+            elif self.step_infos[k]:
+                del self.infos[self.info_names[k]], self.infos[self.mask_names[k]]
         return 0
 
     cdef int take_final_infos(self, void** parts) except -1:
@@ -139,6 +162,7 @@ cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict fac
     cdef Py_ssize_t k
     cdef int size = facts["observation_size"]
     cdef bint integers = facts["observation_dtype"] is np.int64
+    cdef int typenum = np.dtype(facts["observation_dtype"]).num
     cdef tuple shape = lead if integers else lead + (size,)
     if integers and size > 1 and (not isinstance(arrays, tuple) or len(arrays) != size):
         got = f"{len(arrays)} of them" if isinstance(arrays, tuple) else type(arrays).__name__
@@ -147,6 +171,5 @@ cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict fac
         raise errors.ArgumentTypeError(f"{name}: expected a NumPy array of shape {shape}, got tuple")
     named = named_parts(name, arrays)
     for k in range(len(named)):
-        parts[k] = array_pointer(
-            named[k][1], named[k][0], cnp.NPY_INT64 if integers else cnp.NPY_FLOAT32, shape, True, errors)
+        parts[k] = array_pointer(named[k][1], named[k][0], typenum, shape, True, errors)
     return named

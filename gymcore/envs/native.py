@@ -73,9 +73,13 @@ class NativeEnv(Env[Any, ActType]):
             **parameters: values of declared `Parameter` attributes.
         """
         self.render_mode = render_mode
-        self._batch = self.make_batch(1, mode=SINGLE, **self.batch_options())
+        self._batch = self._own_batch()
         for name, value in parameters.items():
             setattr(self, name, value)
+
+    def _own_batch(self) -> Batch:
+        """The batch of one of a single environment."""
+        return self.make_batch(1, mode=SINGLE, **self.batch_options())
 
     @classmethod
     def kernel_facts(cls) -> dict[str, Any]:
@@ -141,7 +145,7 @@ class NativeEnv(Env[Any, ActType]):
         observation = self._batch.reset(bounds=bounds)
         if self.render_mode == "human":
             self.render()
-        return observation, self._batch.infos_of(0)
+        return observation, self._batch.infos_of(0, True)
 
     @classmethod
     def reset_bounds(cls, options: dict[str, Any] | None) -> tuple[float, ...] | None:
@@ -260,7 +264,7 @@ class NativeEnv(Env[Any, ActType]):
             for name in ("reset", "step", "close", "_lane"):
                 kept.pop(name)
         self.__dict__.update(kept)
-        self._batch = self.make_batch(1, mode=SINGLE, **self.batch_options())
+        self._batch = self._own_batch()
         load_lanes(self._batch, self.kernel_facts(), saved, lane_indices(None, 1))
         self._np_random = self._batch.generator(0) if seeded else None
         if closed:

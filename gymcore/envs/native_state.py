@@ -15,16 +15,17 @@ from gymcore.error import ArgumentTypeError, InvalidArgument
 NEVER_RESET = -1
 
 
-def lane_dtype(facts: dict[str, Any]) -> np.dtype[Any]:
+def lane_dtype(facts: dict[str, Any], width: int | None = None) -> np.dtype[Any]:
     """Structured dtype of one saved lane.
 
-    Fields: `state` float64 (the columns of the physics), `random` uint64 [5] (PCG64 state and
+    Fields: `state` float64 (the columns of the physics, or `width` numbers where physics keeps its
+    state elsewhere), `random` uint64 [5] (PCG64 state and
     increment, high words first, and the buffered half draw), `elapsed` int32 (-1 before the first
     reset), `episode_return` float64, `ended` bool, `parameters` float64.
     """
     return np.dtype(
         [
-            ("state", np.float64, (len(facts["state_names"]),)),
+            ("state", np.float64, (len(facts["state_names"]) if width is None else width,)),
             ("random", np.uint64, (5,)),
             ("parameters", np.float64, (len(facts["parameters"]),)),
             ("episode_return", np.float64),
@@ -87,16 +88,25 @@ def write_states(batch: Any, states: npt.NDArray[np.float64], indices: Any) -> N
         batch.release()
 
 
+def _elsewhere(batch: Any) -> Any:
+    """What keeps states in memory of its own (with `width`, `save`, `load`), or None."""
+    return batch.constants if hasattr(batch.constants, "load") else None
+
+
 def save_lanes(batch: Any, facts: dict[str, Any], indices: Any) -> npt.NDArray[Any]:
     """Copy lanes into a structured array [len(indices)]."""
     parameters = batch.get_parameters()
     if parameters.shape[1] > 1:
         parameters = parameters[:, indices]
     ended, elapsed, returns = batch.view_lifecycle()
-    saved = np.empty(len(indices), lane_dtype(facts))
+    elsewhere = _elsewhere(batch)
+    saved = np.empty(len(indices), lane_dtype(facts, elsewhere and elsewhere.width))
     batch.claim()
     try:
-        saved["state"] = batch.view_state()[:, indices].T
+        if elsewhere is None:
+            saved["state"] = batch.view_state()[:, indices].T
+        else:
+            saved["state"] = elsewhere.save(indices)
         saved["random"] = batch.view_random()[indices]
         saved["parameters"] = parameters.T
         saved["episode_return"] = returns[indices]
@@ -115,7 +125,8 @@ def load_lanes(batch: Any, facts: dict[str, Any], saved: Any, indices: Any) -> N
             never reset beside lanes that were.
         ArgumentTypeError: no array.
     """
-    wanted = lane_dtype(facts)
+    elsewhere = _elsewhere(batch)
+    wanted = lane_dtype(facts, elsewhere and elsewhere.width)
     if not isinstance(saved, np.ndarray):
         raise ArgumentTypeError(f"state: expected the array of get_state(), got {type(saved)}")
     if saved.dtype != wanted or saved.shape != (len(indices),):
@@ -140,7 +151,10 @@ def load_lanes(batch: Any, facts: dict[str, Any], saved: Any, indices: Any) -> N
     batch.claim()
     try:
         ended, elapsed, returns = batch.view_lifecycle()
-        batch.view_state()[:, indices] = saved["state"].T
+        if elsewhere is None:
+            batch.view_state()[:, indices] = saved["state"].T
+        else:
+            elsewhere.load(indices, saved["state"])
         batch.view_random()[indices] = saved["random"]
         returns[indices] = saved["episode_return"]
         elapsed[indices] = np.where(fresh, 0, saved["elapsed"])

@@ -54,7 +54,8 @@ def set_lanes(envs: NativeVectorEnv, name: str, values: Any) -> None:
     # One value of these is an array itself.
     has_columns = name in env_class.parameters and len(env_class.parameters[name].columns) > 1
     one_value_ndim = 1 if has_columns or name == "state" else 0
-    if isinstance(values, (list, tuple)) or np.ndim(values) > one_value_ndim:
+    is_list = isinstance(values, (list, tuple)) and not (has_columns and np.ndim(values) == 1)
+    if is_list or np.ndim(values) > one_value_ndim:
         if len(values) != envs.num_envs:
             raise error.InvalidArgument(
                 f"{name}: Values must be a list or tuple with length equal to the number of "

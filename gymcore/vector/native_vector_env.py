@@ -111,7 +111,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         self.num_envs = positive("num_envs", num_envs, _MOST_LANES)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.copy = copy
-        self.num_threads = thread_count(num_threads, self.num_envs)
+        self.num_threads = self._thread_count(num_threads)
         check_worker_options(num_workers, on_worker_death)
         rows = received_rows(batch_size, self.num_envs)
         self.max_episode_steps = (
@@ -131,8 +131,6 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
                 f"got {render_mode!r}"
             )
         self.render_mode = render_mode
-        self.metadata = {**self.env_class.metadata, "autoreset_mode": self.autoreset_mode}
-        self._facts = self.env_class.kernel_facts()
         self.episode_statistics = bool(episode_statistics)
         self._same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
         self._reports = self.episode_statistics or self._same_step
@@ -141,6 +139,8 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         # What lanes share: spaces, and what follows from arguments that are no parameters.
         shared = parameters.keys() & set(self.env_class.arguments)
         self._model = self.env_class(**{name: parameters.pop(name) for name in shared})
+        self.metadata = {**self._model.metadata, "autoreset_mode": self.autoreset_mode}
+        self._facts = self._model.kernel_facts()
         self.single_observation_space = self._model.observation_space
         self.single_action_space = self._model.action_space
         self._make_batch()
@@ -148,8 +148,12 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         for name, value in parameters.items():
             self.set_attr(name, value)
 
+    def _thread_count(self, num_threads: int | None) -> int:
+        """How many threads step the batch: those asked for, or what its size calls for."""
+        return thread_count(num_threads, self.num_envs)
+
     def _make_batch(self) -> None:
-        self._batch = self.env_class.make_batch(
+        self._batch = self._model.make_batch(
             self.num_envs,
             limit=min(self.max_episode_steps or 0, _MOST_STEPS),
             mode=_MODES[self.autoreset_mode],
@@ -200,7 +204,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         if self.closed:
             raise error.ClosedEnvironmentError(f"{self} was closed; make a new one")
         env_options, mask = split_reset_mask(options, self.num_envs)
-        bounds = self.env_class.reset_bounds(env_options)
+        bounds = self._model.reset_bounds(env_options)
         if mask is not None and not mask.all():
             self._check_none_sent("reset")
         if mask is not None and not self._batch.is_ready and not mask.all():

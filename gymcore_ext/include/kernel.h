@@ -14,10 +14,11 @@
 #include "rng.h"
 
 #define GYMCORE_KERNEL_CAPSULE "gymcore_ext.kernel"
-#define GYMCORE_KERNEL_ABI 2
+#define GYMCORE_KERNEL_ABI 3
 
 /* Arrays that observations, or infos, may consist of. */
 #define GYMCORE_MOST_PARTS 8
+#define GYMCORE_MOST_INFOS 32
 
 /* Structure-of-arrays memory of a batch: state[k][lane], and parameters[k][lane * parameter_stride], where the stride is
  * 0 when all lanes share one value of every parameter and 1 when each has its own. */
@@ -40,6 +41,7 @@ typedef int8_t gymcore_int8;
 typedef struct {
     const char *name;
     int32_t type, size;
+    int32_t only_steps; /* whether a lane that begins an episode has none */
 } gymcore_info_field;
 
 /* What a step of one lane reports. */
@@ -54,11 +56,11 @@ typedef struct {
  * 4.44 ns with int16, 4.68 with int32, 4.74 with uint8, 5.11 with float64. */
 typedef int16_t gymcore_flag;
 
-/* Actions are int64 [lanes] (discrete) or float32 [lanes, action_size] (continuous). */
+/* Actions are int64 [lanes] (discrete), or float32 or float64 [lanes, action_size] (continuous). */
 typedef void gymcore_step_loop(const gymcore_columns *columns, const void *actions, double *rewards,
                                gymcore_flag *terminated, int64_t lo, int64_t hi);
-/* Observations are one array float32 [lanes, observation_size], or observation_size arrays int64 [lanes]: `parts` points
- * to the first row of each. Infos are an array for each field. */
+/* Observations are one array float32 or float64 [lanes, observation_size], or observation_size arrays int64 [lanes]:
+ * `parts` points to the first row of each. Infos are an array for each field. */
 typedef void gymcore_observe_loop(const gymcore_columns *columns, void *const *parts, int64_t lo, int64_t hi);
 typedef void gymcore_observe_lanes(const gymcore_columns *columns, void *const *parts, const int64_t *lanes,
                                    int64_t count);
@@ -78,10 +80,11 @@ typedef struct {
     /* Names are one text, separated by blanks, in column order. */
     const char *state_names, *parameter_names, *bound_names;
     int32_t state_count, parameter_count, bound_count;
-    int32_t observation_type; /* GYMCORE_FLOAT32 or GYMCORE_INT64 */
+    int32_t observation_type; /* GYMCORE_FLOAT32, GYMCORE_FLOAT64 or GYMCORE_INT64 */
     int32_t observation_size;
     int32_t discrete_actions; /* how many discrete actions, 0 for continuous ones, -1 if the constants decide */
-    int32_t action_size;      /* float32 values of one continuous action, or 0 */
+    int32_t action_size;      /* values of one continuous action, or 0 */
+    int32_t action_type;      /* of continuous actions: GYMCORE_FLOAT32 or GYMCORE_FLOAT64 */
     const double *parameter_defaults;
     const double *bound_defaults;
     gymcore_reset_loop *reset;
@@ -92,6 +95,10 @@ typedef struct {
     gymcore_observe_loop *inform; /* NULL without infos, as the next one */
     gymcore_observe_lanes *inform_lanes;
     const char *constants_name; /* of the capsule that `constants` come from, or NULL */
+    /* For physics that takes microseconds: how many lanes a thread takes at a time. 0: as many as keep a vector loop busy. */
+    int32_t grain;
+    /* Whether something happened to lanes that Python must hear of, as a simulation that failed; NULL: nothing can. */
+    int (*faulted)(const void *constants);
     gymcore_loops loops[GYMCORE_ISA_COUNT]; /* baseline first, then x86-64-v3, x86-64-v4 */
 } gymcore_kernel;
 

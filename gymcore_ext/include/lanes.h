@@ -248,6 +248,7 @@ static const gymcore_kernel LANE(_kernel) = {
     LANE_OBSERVATION_SIZE,
     LANE_DISCRETE_ACTIONS,
     LANE_ACTION_SIZE,
+    GYMCORE_FLOAT32, /* actions */
     LANE(_parameter_defaults),
     LANE(_bound_defaults),
     LANE(_reset_lanes),
@@ -273,6 +274,8 @@ static const gymcore_kernel LANE(_kernel) = {
 #else
     NULL,
 #endif
+    0,    /* grain */
+    NULL, /* faulted */
     {
         { LANE(_step_shared_baseline), LANE(_step_varied_baseline), LANE(_observe_baseline) },
 #if GYMCORE_ISA_COUNT > 1

@@ -17,11 +17,14 @@ typedef int64_t gymcore_count_loop(const double *rewards, const gymcore_flag *en
 typedef int64_t gymcore_discrete_check(const int64_t *actions, int64_t choices, int64_t count);
 /* How many of `count` float32 values are nan. */
 typedef int64_t gymcore_nan_check(const float *values, int64_t count);
+/* The same of float64 values. */
+typedef int64_t gymcore_wide_nan_check(const double *values, int64_t count);
 
 typedef struct {
     gymcore_count_loop *count_step;
     gymcore_discrete_check *outside;
     gymcore_nan_check *nans;
+    gymcore_wide_nan_check *wide_nans;
 } gymcore_lifecycle;
 
 #define LIFECYCLE_ISA _baseline
@@ -37,10 +40,10 @@ typedef struct {
 #endif
 
 static const gymcore_lifecycle gymcore_lifecycles[GYMCORE_ISA_COUNT] = {
-    { gymcore_count_step_baseline, gymcore_outside_baseline, gymcore_nans_baseline },
+    { gymcore_count_step_baseline, gymcore_outside_baseline, gymcore_nans_baseline, gymcore_wide_nans_baseline },
 #if GYMCORE_ISA_COUNT > 1
-    { gymcore_count_step_v3, gymcore_outside_v3, gymcore_nans_v3 },
-    { gymcore_count_step_v4, gymcore_outside_v4, gymcore_nans_v4 },
+    { gymcore_count_step_v3, gymcore_outside_v3, gymcore_nans_v3, gymcore_wide_nans_v3 },
+    { gymcore_count_step_v4, gymcore_outside_v4, gymcore_nans_v4, gymcore_wide_nans_v4 },
 #endif
 };
 

@@ -41,6 +41,14 @@ static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(nans)(const float *values, int64_
     return found;
 }
 
+static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(wide_nans)(const double *values, int64_t count)
+{
+    int64_t found = 0;
+    for (int64_t i = 0; i < count; i++) /* loop: look for wide nan */
+        found += values[i] != values[i];
+    return found;
+}
+
 #undef LIFECYCLE_LOOP
 #undef LIFECYCLE_ISA
 #undef LIFECYCLE_TARGET

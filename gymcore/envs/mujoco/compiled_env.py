@@ -1,0 +1,421 @@
+"""Described MuJoCo environments: compiled code runs the single environment and batches alike."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.evaluate import Evaluator
+from gymcore.envs.mujoco.library import mujoco_module
+from gymcore.envs.mujoco.mujoco_env import DEFAULT_SIZE, MujocoEnv
+from gymcore.envs.mujoco.program import Program
+from gymcore.envs.mujoco.quantities import Quantity, as_quantity
+from gymcore.envs.mujoco.simulations import LaneSimulations
+from gymcore.envs.mujoco.weights import Private, Range, Weight
+from gymcore.envs.native import SINGLE, NativeEnv
+from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.spaces import Box
+from gymcore.utils import seeding
+from gymcore_ext.batch import Batch
+from gymcore_ext.lane_memory import kernel_facts
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Start = tuple["npt.NDArray[np.float64] | None", "npt.NDArray[np.float64] | None"]
+
+# Constructor arguments of every environment, besides its own.
+_FOR_RENDERING = (
+    "render_mode",
+    "width",
+    "height",
+    "camera_id",
+    "camera_name",
+    "default_camera_config",
+    "max_geom",
+    "visual_options",
+)
+
+
+class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
+    """Base class of an environment on a MuJoCo model that is described rather than programmed.
+
+    A subclass writes `describe`: quantities of the simulation that are observed, rewarded, and that
+    end an episode. The description runs compiled, here in a batch of one and in `MujocoVectorEnv`
+    in a batch of many, with the same bits. `model` and `data` are those of `MujocoEnv`; what is
+    written into them counts.
+
+    - Observation float64 [size], as described. Action [size], float32 or float64, not clipped here.
+    - Reset options `qpos` [nq] and `qvel` [nv]: the initial state instead of the described one (the
+      draws are made all the same).
+    - A simulation whose state becomes huge or no number is put back to its initial state by MuJoCo:
+      the episode ends (`terminated`), with a warning. A simulation that fails raises
+      `SimulationFailed`.
+
+    `dt`, and with it the time step, is that of the construction.
+    """
+
+    kernel_module = ""
+    arguments: ClassVar[tuple[str, ...]] = _FOR_RENDERING
+    # Columns of weights that a subclass has fixed.
+    fixed: ClassVar[dict[str, float]] = {}
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"]
+    }
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Tell arguments that all lanes share from weights."""
+        super().__init_subclass__(**kwargs)
+        for name, one in list(cls.__dict__.items()):
+            if isinstance(one, Weight):
+                setattr(cls, f"_{name}", Private(one))
+        declared = cls.parameters.items()
+        still = {name for name, one in declared if inspect.getattr_static(cls, name) is one}
+        cls.fixed = {
+            **cls.fixed,
+            **{
+                column: number
+                for name, one in declared
+                if name not in still and isinstance(one, Weight)
+                for column, number in one.fixed(getattr(cls, name)).items()
+            },
+        }
+        cls.parameters = {name: one for name, one in declared if name in still}
+        cls.settable = tuple(f"_{name}" for name in cls.parameters)
+        names = [
+            name
+            for name, one in inspect.signature(cls.__init__).parameters.items()
+            if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY) and name != "self"
+        ]
+        cls.arguments = (*(set(names) - cls.parameters.keys()), *_FOR_RENDERING)
+
+    def __init__(
+        self,
+        model_path: str,
+        frame_skip: int,
+        *,
+        default_camera_config: dict[str, Any] | None = None,
+        render_mode: str | None = None,
+        width: int = DEFAULT_SIZE,
+        height: int = DEFAULT_SIZE,
+        camera_id: int | None = None,
+        camera_name: str | None = None,
+        max_geom: int = 1000,
+        visual_options: dict[int, bool] | None = None,
+        **weights: Any,
+    ) -> None:
+        """Load the model and compile the description.
+
+        Args:
+            model_path: the model's file, see `expand_model_path`.
+            frame_skip: simulation steps of a step.
+            default_camera_config: attributes of the free camera; as the others below, see
+                `MujocoEnv`.
+            render_mode: "human", "rgb_array", "depth_array", "rgbd_tuple" or None.
+            width: of frames, in pixels.
+            height: of frames, in pixels.
+            camera_id: number of the camera.
+            camera_name: its name instead.
+            max_geom: most geoms of a frame.
+            visual_options: flags of `mujoco.mjtVisFlag`.
+            **weights: values of declared `Weight` attributes.
+
+        Raises:
+            gymcore.error.ArgumentTypeError: an argument that the environment does not have.
+        """
+        if unknown := sorted(weights.keys() - self.parameters.keys()):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: got an unexpected keyword argument {unknown[0]!r}"
+            )
+        MujocoEnv.__init__(
+            self,
+            model_path,
+            frame_skip,
+            None,
+            render_mode,
+            width,
+            height,
+            camera_id,
+            camera_name,
+            default_camera_config,
+            max_geom,
+            visual_options,
+        )
+        if "render_fps" not in self.metadata:
+            fps = int(np.round(1.0 / self.dt))
+            self.metadata = {**self.metadata, "render_fps": fps}
+        self._defaults = {
+            column: number
+            for name, value in weights.items()
+            for column, number in zip(
+                self.parameters[name].columns, self.parameters[name].encoded(value), strict=True
+            )
+        }
+        self._compile()
+
+    def _compile(self) -> None:
+        """Compile the description and make the batch of one."""
+        self._program = Program(
+            self.describe(self.simulation()), self._defaults, self.model.nq, self.model.nv, self.model.nu
+        )
+        self.observation_space = Box(-np.inf, np.inf, (self._program.observation_size,), np.float64)
+        if self.action_space.shape != (self._program.action_size,):
+            self.action_space = Box(-1.0, 1.0, (self._program.action_size,), np.float32)
+        self._batch = self._own_batch()
+
+    def simulation(self) -> Simulation:
+        """The quantities of the model, which `describe` gets."""
+        return Simulation(
+            self.model, self.data, self.dt, self.init_qpos, self.init_qvel, self.fixed
+        )
+
+    def describe(self, simulation: Simulation) -> Description:
+        """What the environment is; called once, when the model has been loaded.
+
+        Args:
+            simulation: the quantities of the model.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no describe(simulation)")
+
+    # --- batches --------------------------------------------------------------------------------
+
+    def make_simulations(self, models: list[Any], datas: list[Any]) -> LaneSimulations:
+        """Simulations of a batch with this environment's program."""
+        return LaneSimulations.of(self._program, models, datas, self.frame_skip)
+
+    @staticmethod
+    def _batch_over(simulations: LaneSimulations, **options: Any) -> Batch:
+        return Batch(
+            simulations.kernel,
+            len(simulations.datas),
+            errors=error,
+            constants=simulations,
+            **options,
+        )
+
+    def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
+        """A batch of simulations of this environment's model."""
+        mujoco = mujoco_module()
+        datas = [mujoco.MjData(self.model) for _ in range(num_envs)]
+        simulations = self.make_simulations([self.model] * num_envs, datas)
+        return self._batch_over(simulations, **options)
+
+    def kernel_facts(self) -> dict[str, Any]:  # type: ignore[override]
+        """Sizes, names and defaults of the kernel (see `gymcore_ext.lane_memory.kernel_facts`)."""
+        facts = self.__dict__.get("_facts")
+        if facts is None:
+            facts = self._facts = kernel_facts(self._simulations.kernel)
+        return facts
+
+    @classmethod
+    def lane_of(cls, envs: Any, lane: int, seed: int) -> Self:
+        """One lane of a vector environment, with its model and data; see `NativeEnv.lane_of`."""
+        self = super().lane_of(envs, lane, seed)
+        simulations = self._simulations = envs._batch.constants
+        self.model, self.data = simulations.models[lane], simulations.datas[lane]
+        self.mujoco_renderer = envs._model.mujoco_renderer
+        return self
+
+    # --- stepping -------------------------------------------------------------------------------
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
+        """Begin an episode; see `Env.reset`.
+
+        Args:
+            seed: seeds `np_random`, as in Gymnasium.
+            options: `qpos` [nq] and `qvel` [nv], to begin there.
+
+        Raises:
+            InvalidArgument: positions or velocities of another shape, or that are no finite
+                numbers.
+        """
+        start = start_of(options, self.model.nq, self.model.nv, 1)
+        if seed is not None:
+            self._seed(seeding.checked_seed(seed))
+        else:
+            self._ensure_seeded()
+        self._simulations.start_from(*start)
+        try:
+            observation = self._batch.reset()
+        finally:
+            self._simulations.start_from()
+        if self.render_mode == "human":
+            self.render()
+        return observation, self._batch.infos_of(0, True)
+
+    def step(
+        self, action: npt.NDArray[np.float32]
+    ) -> tuple[npt.NDArray[np.float64], float, bool, bool, dict[str, Any]]:
+        """Step by an array of the shape of `action_space`; see `Env.step`.
+
+        Raises:
+            InvalidAction: another shape, no numbers, or nan.
+            ResetNeeded: before the first reset.
+            SimulationFailed: MuJoCo could not go on.
+            ClosedEnvironmentError: after close.
+        """
+        batch = self._batch
+        try:
+            observation, reward, terminated = batch.step_single_numbers(action)
+        except error.InvalidAction as problem:
+            raise self._refused(action, problem) from None
+        if self.render_mode == "human":
+            self.render()
+        return observation, reward, terminated, False, batch.infos_of(0)
+
+    @classmethod
+    def reset_bounds(cls, options: dict[str, Any] | None) -> None:
+        """No kernel bounds: where an episode begins is described (`start_of`)."""
+
+    def _refused(self, action: Any, problem: error.InvalidAction) -> error.InvalidAction:
+        """The error for an action, in Gymnasium's words where it has some."""
+        shape = (self._program.action_size,)
+        if isinstance(action, (list, tuple, np.ndarray)) and np.shape(action) != shape:
+            return error.InvalidAction(
+                f"Action dimension mismatch. Expected {shape}, found {np.shape(action)}"
+            )
+        return error.InvalidAction(str(problem).replace("actions", "action", 1))
+
+    def _get_obs(self) -> npt.NDArray[np.float64]:
+        """The observation of the simulation as it is [size] float64, a new array."""
+        observation: npt.NDArray[np.float64] = self._batch.observe()
+        return observation
+
+    def value_of(
+        self,
+        quantity: Quantity | Callable[[Simulation], Quantity],
+        action: npt.ArrayLike | None = None,
+    ) -> npt.NDArray[np.float64]:
+        """The value of a quantity in the simulation as it is [size] float64, a new array.
+
+        Args:
+            quantity: the quantity, or a function of `simulation()` that returns it.
+            action: the action, where it plays a part.
+
+        Example:
+            >>> from gymcore.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
+            >>> env = HalfCheetahEnv()
+            >>> _ = env.reset(seed=1)
+            >>> env.value_of(lambda simulation: simulation.qpos[0])
+            array([0.00236432])
+        """
+        if not isinstance(quantity, Quantity):
+            quantity = quantity(self.simulation())
+        table = self._batch.get_parameters()
+        column = table[:, self._lane % table.shape[1]].tolist()
+        parameters = dict(zip(self.kernel_facts()["parameters"], column, strict=True))
+        return Evaluator(self.model, self.data, parameters, action=action)(quantity).copy()
+
+    def _get_reset_info(self) -> dict[str, Any]:
+        """What the info of a reset says of the simulation as it is."""
+        described = self.describe(self.simulation()).reset_infos
+        values = {name: self.value_of(as_quantity(one)) for name, one in described.items()}
+        return {
+            name: value if value.size != 1 else value.item() for name, value in values.items()
+        }
+
+    # --- state ----------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> npt.NDArray[np.float64] | None:
+        """Positions and velocities [nq + nv] float64, a copy; None before the first reset."""
+        return self.state_vector() if self._batch.is_ready else None
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        if value is not None:
+            numbers = np.asarray(value, np.float64)
+            if numbers.shape != (self.model.nq + self.model.nv,):
+                raise InvalidArgument(
+                    f"state: expected {self.model.nq} positions and {self.model.nv} velocities, "
+                    f"got shape {numbers.shape}"
+                )
+            self.set_state(numbers[: self.model.nq], numbers[self.model.nq :])
+
+    def set_state(self, state: Any, qvel: Any = None) -> None:
+        """Continue from what `get_state` returned; or set positions and velocities (`MujocoEnv`).
+
+        Args:
+            state: of `get_state`; or, with `qvel`, positions [nq].
+            qvel: velocities [nv].
+
+        Raises:
+            InvalidArgument: the state of another environment, or arrays of another length.
+        """
+        if qvel is None:
+            NativeEnv.set_state(self, state)
+        else:
+            MujocoEnv.set_state(self, state, qvel)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the compiled parts, which are made again."""
+        kept = super().__getstate__()
+        del kept["_simulations"]
+        return kept
+
+    def _own_batch(self) -> Batch:
+        """The batch of one over this environment's own model and data."""
+        self._simulations = self.make_simulations([self.model], [self.data])
+        return self._batch_over(self._simulations, mode=SINGLE)
+
+    # --- pictures -------------------------------------------------------------------------------
+
+    def render(self) -> Any:
+        """A frame, or the window, as `render_mode` says; see `MujocoRenderer.render`."""
+        return MujocoEnv.render(self)
+
+    def _picture(self, render_mode: str, state: npt.NDArray[np.float64]) -> Any:
+        """A frame of this lane, by the renderer of the batch."""
+        renderer = self.mujoco_renderer
+        renderer.data = self.data
+        return renderer.render(render_mode)
+
+    def close(self) -> None:
+        """Close the window and end the environment; later steps raise ClosedEnvironmentError."""
+        MujocoEnv.close(self)
+        if "_batch" in self.__dict__:
+            self._batch.close()
+
+
+def start_of(options: dict[str, Any] | None, nq: int, nv: int, lanes: int) -> Start:
+    """Positions and velocities that reset options name, [1 or lanes, size] float64, or None.
+
+    Raises:
+        InvalidArgument: another shape, or no finite numbers.
+    """
+    found: list[npt.NDArray[np.float64] | None] = []
+    for name, size in (("qpos", nq), ("qvel", nv)):
+        value = (options or {}).get(name)
+        if value is None:
+            found.append(None)
+            continue
+        try:
+            array = np.array(value, np.float64, order="C")
+        except (TypeError, ValueError):
+            raise ArgumentTypeError(f"options[{name!r}]: expected numbers, got {value!r}") from None
+        if array.shape not in ((size,), (lanes, size)) or not np.isfinite(array).all():
+            wanted = f"({size},)" if lanes == 1 else f"({size},) or ({lanes}, {size})"
+            raise InvalidArgument(
+                f"options[{name!r}]: expected finite numbers of shape {wanted}, "
+                f"got shape {array.shape}"
+            )
+        found.append(array.reshape(-1, size))
+    rows = max((len(array) for array in found if array is not None), default=1)
+    qpos, qvel = (
+        None
+        if array is None
+        else np.ascontiguousarray(np.broadcast_to(array, (rows, array.shape[1])))
+        for array in found
+    )
+    return qpos, qvel
+
+
+__all__ = ["CompiledMujocoEnv", "Range", "Weight", "start_of"]

@@ -1,0 +1,181 @@
+"""Descriptions: what is observed and rewarded in a simulation, when it ends, where it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.envs.mujoco.quantities import (
+    Action,
+    Array,
+    Constant,
+    Draw,
+    Operand,
+    Parameter,
+    Quantity,
+    before,
+)
+from gymcore.error import InvalidArgument
+
+
+@dataclass
+class Description:
+    """An environment on a MuJoCo model, for compiled code to run; see `CompiledMujocoEnv.describe`.
+
+    Attributes:
+        observation: quantities, one after another in the observation (float64).
+        reward: of a step.
+        qpos: positions that an episode begins with [nq].
+        qvel: velocities that it begins with [nv].
+        terminated: whether a step ended the episode; None for never.
+        infos: entries of the info dict of a step. One of size 1 is a number, others are arrays.
+        reset_infos: entries of the info dict of a reset, which have the names of some of `infos`.
+        draws: random numbers in the order in which they are drawn; those that are only used in
+            `qpos` and `qvel` are drawn after these, in the order of their use.
+        control: what the actuators get [nu]; None for the action itself.
+        action_size: numbers in an action; None for as many as there are actuators.
+        integer_infos: names of infos that are integers.
+    """
+
+    observation: Sequence[Operand]
+    reward: Operand
+    qpos: Operand
+    qvel: Operand
+    terminated: Operand | None = None
+    infos: Mapping[str, Operand] = field(default_factory=dict)
+    reset_infos: Mapping[str, Operand] = field(default_factory=dict)
+    draws: Sequence[Draw] = ()
+    control: Operand | None = None
+    action_size: int | None = None
+    integer_infos: Collection[str] = ()
+
+
+class UnknownName(InvalidArgument, KeyError):
+    """The model has nothing of that name; the message lists the names."""
+
+    __str__ = Exception.__str__
+
+
+def _number(kind: str, find: Callable[[str], Any], name: str) -> int:
+    """The number of what has the name in the model."""
+    try:
+        number: int = find(name).id
+    except (KeyError, TypeError) as problem:
+        raise UnknownName(
+            f"{kind}: the model has none called {name!r}. {problem.args[0]}"
+        ) from None
+    return number
+
+
+class Arrays:
+    """The arrays of a `mujoco.MjData` or `mujoco.MjModel` as quantities, by their names, flat.
+
+    Only float64 arrays with a place of their own: contacts and constraints (`contact`, `efc_*`)
+    move with every step.
+    """
+
+    def __init__(self, owner: str, origin: Any) -> None:
+        """Take arrays of `origin`; `owner` is "data" or "model"."""
+        self._owner = owner
+        self._origin = origin
+
+    def __getattr__(self, name: str) -> Array:
+        """Return the array as a quantity.
+
+        Raises:
+            InvalidArgument: there is no such array, or it is not one of float64 that stays where it
+                is.
+        """
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = getattr(self._origin, name, None)
+        moves = self._owner == "data" and name.startswith(("efc_", "contact", "iefc_"))
+        if moves or not isinstance(found, np.ndarray) or found.dtype != np.float64:
+            raise InvalidArgument(
+                f"{self._owner}.{name}: expected the name of a float64 array that stays where "
+                f"it is, got {'one that moves' if moves else type(found).__name__}"
+            )
+        return Array(self._owner, name, found.size)
+
+    def rows(self, name: str, index: int) -> Quantity:
+        """Return one row of an array with two axes."""
+        shape = getattr(self._origin, name).shape
+        if not 0 <= index < shape[0]:
+            raise InvalidArgument(f"index: expected a row of {shape[0]} of {name}, got {index}")
+        width = shape[1]
+        return getattr(self, name)[index * width : (index + 1) * width]
+
+
+class Simulation:
+    """What a description is made of: the quantities of a model's simulation.
+
+    Attributes:
+        qpos: positions [nq]; `qvel`: velocities [nv].
+        action: the action [action_size], for rewards and controls.
+        data: arrays of `mujoco.MjData` by name, e.g. `simulation.data.cfrc_ext`.
+        model: arrays of `mujoco.MjModel` by name, e.g. `simulation.model.body_mass`.
+        init_qpos: the model's initial positions [nq] float64; `init_qvel`: velocities.
+        dt: simulated seconds in a step.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        data: Any,
+        dt: float,
+        init_qpos: npt.NDArray[np.float64],
+        init_qvel: npt.NDArray[np.float64],
+        fixed: Mapping[str, float] | None = None,
+    ) -> None:
+        """Look at a model and its data; `fixed` are parameters that cannot change."""
+        self._fixed = fixed or {}
+        self._data = data
+        self._model = model
+        self.data = Arrays("data", data)
+        self.model = Arrays("model", model)
+        self.dt = dt
+        self.init_qpos = init_qpos
+        self.init_qvel = init_qvel
+        self.nq, self.nv, self.nu = model.nq, model.nv, model.nu
+
+    @property
+    def qpos(self) -> Quantity:
+        """Positions [nq]."""
+        return self.data.qpos
+
+    @property
+    def qvel(self) -> Quantity:
+        """Velocities [nv]."""
+        return self.data.qvel
+
+    def action(self, size: int | None = None) -> Quantity:
+        """Return the action of a step; as many numbers as there are actuators, without `size`."""
+        return Action(self.nu if size is None else size)
+
+    def parameter(self, name: str) -> Quantity:
+        """Return a `Weight` of the environment's class, which lanes may differ in."""
+        return Constant(self._fixed[name]) if name in self._fixed else Parameter(name)
+
+    def bounds(self, name: str) -> tuple[Quantity, Quantity]:
+        """Return both ends of a `Range` of the environment's class."""
+        return self.parameter(f"{name}_low"), self.parameter(f"{name}_high")
+
+    def body_position(self, body: int | str) -> Quantity:
+        """Return the position of a body's frame [3], by its number or name."""
+        return self.data.rows("xpos", body if isinstance(body, int) else self._body(body))
+
+    def site_position(self, site: int | str) -> Quantity:
+        """Return the position of a site [3], by its number or name."""
+        number = site if isinstance(site, int) else _number("site", self._data.site, site)
+        return self.data.rows("site_xpos", number)
+
+    def _body(self, name: str) -> int:
+        return _number("body", self._data.body, name)
+
+    def rate(self, quantity: Quantity) -> Quantity:
+        """Return how fast a quantity changed in the step, a second."""
+        return (quantity - before(quantity)) / self.dt

@@ -1,0 +1,88 @@
+"""HalfCheetah-v5: a planar cheetah that is to run forward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv, Weight
+from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.quantities import square, standard_normal, total, uniform
+from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
+
+DEFAULT_CAMERA_CONFIG = {"distance": 4.0}
+
+
+class HalfCheetahEnv(CompiledMujocoEnv):
+    """A planar cheetah of two legs, driven at six joints, is rewarded for running to the right.
+
+    Wawrzynski (2009). See docs/environments/mujoco.md for the figures.
+    """
+
+    forward_reward_weight = Weight()
+    ctrl_cost_weight = Weight()
+    reset_noise_scale = Weight()
+
+    def __init__(
+        self,
+        xml_file: str = "half_cheetah.xml",
+        frame_skip: int = 5,
+        default_camera_config: dict[str, float | int] = DEFAULT_CAMERA_CONFIG,
+        forward_reward_weight: float = 1.0,
+        ctrl_cost_weight: float = 0.1,
+        reset_noise_scale: float = 0.1,
+        exclude_current_positions_from_observation: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        """Make a HalfCheetah.
+
+        Args:
+            xml_file: the model's file.
+            frame_skip: simulation steps of a step.
+            default_camera_config: attributes of the free camera.
+            forward_reward_weight: of the velocity.
+            ctrl_cost_weight: of the squared action.
+            reset_noise_scale: of the initial state.
+            exclude_current_positions_from_observation: whether x is left out.
+            **kwargs: see `CompiledMujocoEnv`.
+        """
+        self._exclude_current_positions_from_observation = (
+            exclude_current_positions_from_observation
+        )
+        super().__init__(
+            xml_file,
+            frame_skip,
+            default_camera_config=default_camera_config,
+            forward_reward_weight=forward_reward_weight,
+            ctrl_cost_weight=ctrl_cost_weight,
+            reset_noise_scale=reset_noise_scale,
+            **kwargs,
+        )
+
+    def describe(self, simulation: Simulation) -> Description:
+        """Velocity less effort, on joints as seen in the plane."""
+        s = simulation
+        skipped = 1 * self._exclude_current_positions_from_observation
+        x = s.qpos[0]
+        velocity = s.rate(x)
+        forward = s.parameter("forward_reward_weight") * velocity
+        effort = s.parameter("ctrl_cost_weight") * total(square(s.action()))
+        noise = s.parameter("reset_noise_scale")
+        return Description(
+            observation=[s.qpos[skipped:], s.qvel],
+            reward=forward - effort,
+            infos={
+                "x_position": x,
+                "x_velocity": velocity,
+                "reward_forward": forward,
+                "reward_ctrl": -effort,
+            },
+            reset_infos={"x_position": x},
+            qpos=s.init_qpos + uniform(-noise, noise, s.nq),
+            qvel=s.init_qvel + noise * standard_normal(s.nv),
+        )
+
+
+class HalfCheetahVectorEnv(MujocoVectorEnv):
+    """Many HalfCheetahs in one batch."""
+
+    env_class = HalfCheetahEnv

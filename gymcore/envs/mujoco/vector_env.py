@@ -1,0 +1,164 @@
+"""Many simulations of a described MuJoCo environment in one batch."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv, start_of
+from gymcore.envs.mujoco.library import mujoco_module
+from gymcore.error import InvalidArgument
+from gymcore.utils.cpus import usable_cpus
+from gymcore.vector.engine_options import thread_count
+from gymcore.vector.native_vector_env import NativeVectorEnv
+
+if TYPE_CHECKING:
+    from gymcore.envs.mujoco.simulations import LaneSimulations
+
+# Physical options that lanes may differ in; the time step decides what a velocity is and is shared.
+_OPTIONS = ("gravity", "wind", "magnetic", "density", "viscosity", "impratio")
+
+
+class MujocoVectorEnv(NativeVectorEnv):
+    """Steps a batch of MuJoCo simulations in compiled code, over all processors.
+
+    A subclass names a `CompiledMujocoEnv`. Lane `i` of `reset(seed=s)` is what
+    `make(id).reset(seed=s + i)` is, bit for bit, at any number of threads; threads take lanes one
+    by one, so that one with many contacts holds nobody up.
+
+    - `reset(options=...)` also takes `qpos` [nq] or [num_envs, nq] and `qvel` alike, to begin
+      there.
+    - `set_attr` also sets arrays of the model (`"body_mass"`, `"geom_friction"`, `"dof_damping"`,
+      ...) and physical options (`"gravity"`, `"wind"`, `"density"`, `"viscosity"`): one for all
+      lanes, or `[num_envs, ...]` with one for each. Lanes that differ have models of their own.
+      What follows from the change is computed again (`mj_setConst`).
+    - `get_attr("data")` and `get_attr("model")` are the simulations themselves, for looking at
+      between steps.
+    """
+
+    env_class: ClassVar[type[CompiledMujocoEnv]]
+    _model: CompiledMujocoEnv
+
+    def _thread_count(self, num_threads: int | None) -> int:
+        """As many threads as there are processors, without a number."""
+        if num_threads is None:
+            return min(usable_cpus(), self.num_envs)
+        return min(thread_count(num_threads, self.num_envs), self.num_envs)
+
+    @property
+    def _simulations(self) -> LaneSimulations:
+        simulations: LaneSimulations = self._batch.constants
+        return simulations
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin new episodes; see `NativeVectorEnv.reset`, and the class for `qpos` and `qvel`."""
+        if self.closed:
+            return super().reset()  # says so
+        model = self._model.model
+        start = start_of(options, model.nq, model.nv, self.num_envs)
+        self._simulations.start_from(*start)
+        try:
+            return super().reset(seed=seed, options=options)
+        finally:
+            self._simulations.start_from()
+
+    # --- models of lanes ------------------------------------------------------------------------
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """An attribute of every lane: a weight, an array of its model (a copy), `data`, ..."""
+        if self._is_of_model(name):
+            return tuple(
+                np.array(getattr(_owner(model, name), name)) for model in self._simulations.models
+            )
+        return super().get_attr(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set a weight, `np_random`, or an array of the lanes' models; see the class.
+
+        Raises:
+            InvalidArgument: another shape, or no finite numbers; nothing has changed.
+            AttributeError: lanes have no such attribute, or it is not theirs to set.
+        """
+        if self._is_of_model(name):
+            self._set_of_model(name, values)
+        else:
+            super().set_attr(name, values)
+
+    def _is_of_model(self, name: str) -> bool:
+        if name in _OPTIONS:
+            return True
+        found = getattr(self._model.model, name, None)
+        return isinstance(found, np.ndarray) and found.dtype == np.float64
+
+    def _set_of_model(self, name: str, values: Any) -> None:
+        mujoco = mujoco_module()
+        now = np.asarray(getattr(_owner(self._model.model, name), name))
+        try:
+            numbers = np.array(values, np.float64)
+        except (TypeError, ValueError):
+            numbers = None
+        shapes = (now.shape, (self.num_envs, *now.shape))
+        if numbers is None or numbers.shape not in shapes or not np.isfinite(numbers).all():
+            got = type(values).__name__ if numbers is None else f"shape {numbers.shape}"
+            raise InvalidArgument(
+                f"{name}: expected finite numbers of shape {shapes[0]} or {shapes[1]}, got {got}"
+            )
+        simulations = self._simulations
+        if numbers.ndim > now.ndim and simulations.models[0] is self._model.model:
+            for lane in range(self.num_envs):
+                simulations.set_model(lane, copy.copy(self._model.model))
+        rows = np.broadcast_to(numbers, (self.num_envs, *now.shape))
+        scratch = mujoco.MjData(self._model.model)
+        own = simulations.models[0] is not self._model.model
+        for lane, model in enumerate(simulations.models if own else simulations.models[:1]):
+            owner = _owner(model, name)
+            if now.ndim:
+                getattr(owner, name)[...] = rows[lane]
+            else:
+                setattr(owner, name, float(rows[lane]))
+            mujoco.mj_setConst(model, scratch)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """As `NativeVectorEnv`, with the models of lanes that have their own."""
+        kept = super().__getstate__()
+        models = self._simulations.models
+        kept["_own_models"] = None if models[0] is self._model.model else list(models)
+        return kept
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """Make the batch again and put lanes and models back."""
+        kept = dict(kept)
+        self._own_models = kept.pop("_own_models")
+        super().__setstate__(kept)
+        del self._own_models
+
+    def _make_batch(self) -> None:
+        super()._make_batch()
+        for lane, model in enumerate(self.__dict__.get("_own_models") or ()):
+            self._simulations.set_model(lane, model)
+
+    # --- pictures -------------------------------------------------------------------------------
+
+    def render(self) -> Any:
+        """A frame of every lane, or the window with all of them, as `render_mode` says."""
+        if self.render_mode in ("depth_array", "rgbd_tuple"):
+            return self.call("_picture", self.render_mode, None)
+        return super().render()
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Stop the threads, close the window and free what rendering holds."""
+        super().close_extras(**kwargs)
+        self._model.close()
+
+
+def _owner(model: Any, name: str) -> Any:
+    """What has the attribute: the model or its physical options."""
+    return model.opt if name in _OPTIONS else model

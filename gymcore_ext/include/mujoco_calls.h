@@ -1,0 +1,164 @@
+/* MuJoCo's C functions, reached by address: nothing of MuJoCo is needed at build time.
+ *
+ * The engine reports errors through a handler of the thread, and would otherwise print them, append them to a file in the
+ * working directory and end the process. Here an error comes back from the call: the handler jumps out of it, over
+ * MuJoCo's own C frames, which hold nothing that needs unwinding. Warnings are remembered instead of printed.
+ *
+ * How a handler is set has changed twice; a library offers one of
+ *   set_log_handler                   per thread, for errors and warnings (MuJoCo 4)
+ *   set_error_fn, set_warning_fn      per thread (MuJoCo 3)
+ */
+#ifndef GYMCORE_MUJOCO_CALLS_H
+#define GYMCORE_MUJOCO_CALLS_H
+
+#include <setjmp.h>
+#include <string.h>
+#include "platform.h"
+
+#if defined(_MSC_VER)
+#define GYMCORE_THREAD __declspec(thread)
+#define GYMCORE_MARK(place) setjmp(place)
+#else
+#define GYMCORE_THREAD __thread
+/* Without the signal mask, which would be a system call on some systems. */
+#define GYMCORE_MARK(place) _setjmp(place)
+#define longjmp _longjmp
+#endif
+
+#define GYMCORE_FAULT_TEXT 256
+
+/* The head of MuJoCo 4's mjLogMessage. */
+typedef struct {
+    int level, topic;
+    char subject[1];
+} gymcore_log_message;
+enum { GYMCORE_LOG_WARNING = 2, GYMCORE_LOG_ERROR = 3 };
+
+typedef void gymcore_log_handler(const gymcore_log_message *message);
+typedef void gymcore_text_handler(const char *text);
+
+typedef struct {
+    void (*step)(const void *model, void *data);
+    void (*forward)(const void *model, void *data);
+    void (*reset_data)(const void *model, void *data);
+    void (*rne_post_constraint)(const void *model, void *data);
+    gymcore_log_handler *(*set_log_handler)(gymcore_log_handler *handler);
+    gymcore_text_handler *(*get_error_fn)(void);
+    gymcore_text_handler *(*get_warning_fn)(void);
+    void (*set_error_fn)(gymcore_text_handler *handler);
+    void (*set_warning_fn)(gymcore_text_handler *handler);
+} gymcore_mujoco;
+
+/* What a call came to. A warning that the state is bad (not a number, or huge) is a divergence: MuJoCo then puts the
+ * simulation back to its initial state. */
+enum { GYMCORE_FINE, GYMCORE_WARNED, GYMCORE_DIVERGED, GYMCORE_FAILED };
+
+typedef struct {
+    jmp_buf place;
+    int armed, outcome;
+    char text[GYMCORE_FAULT_TEXT];
+    /* what was there before */
+    gymcore_log_handler *log_handler;
+    gymcore_text_handler *error_fn, *warning_fn;
+    void *outer;
+} gymcore_trap;
+
+static GYMCORE_THREAD gymcore_trap *gymcore_trap_here;
+
+static void gymcore_note(gymcore_trap *trap, int outcome, const char *text)
+{
+    if (outcome <= trap->outcome)
+        return;
+    trap->outcome = outcome;
+    strncpy(trap->text, text, GYMCORE_FAULT_TEXT - 1);
+    trap->text[GYMCORE_FAULT_TEXT - 1] = 0;
+}
+
+static void gymcore_on_warning(const char *text)
+{
+    gymcore_trap *trap = gymcore_trap_here;
+    if (trap)
+        gymcore_note(trap, strstr(text, "huge value in Q") ? GYMCORE_DIVERGED : GYMCORE_WARNED, text);
+}
+
+static void gymcore_on_error(const char *text)
+{
+    gymcore_trap *trap = gymcore_trap_here;
+    if (!trap || !trap->armed)
+        return;
+    gymcore_note(trap, GYMCORE_FAILED, text);
+    longjmp(trap->place, 1);
+}
+
+static void gymcore_on_message(const gymcore_log_message *message)
+{
+    if (message->level >= GYMCORE_LOG_ERROR)
+        gymcore_on_error(message->subject);
+    else if (message->level == GYMCORE_LOG_WARNING)
+        gymcore_on_warning(message->subject);
+}
+
+/* From here on to gymcore_trap_close, MuJoCo's messages of this thread go to the trap. */
+static void gymcore_trap_open(gymcore_trap *trap, const gymcore_mujoco *calls)
+{
+    trap->armed = 0;
+    trap->outer = gymcore_trap_here;
+    gymcore_trap_here = trap;
+    if (calls->set_log_handler) {
+        trap->log_handler = calls->set_log_handler(gymcore_on_message);
+    } else {
+        trap->error_fn = calls->get_error_fn();
+        trap->warning_fn = calls->get_warning_fn();
+        calls->set_error_fn(gymcore_on_error);
+        calls->set_warning_fn(gymcore_on_warning);
+    }
+}
+
+static void gymcore_trap_close(gymcore_trap *trap, const gymcore_mujoco *calls)
+{
+    if (calls->set_log_handler) {
+        calls->set_log_handler(trap->log_handler);
+    } else {
+        calls->set_error_fn(trap->error_fn);
+        calls->set_warning_fn(trap->warning_fn);
+    }
+    gymcore_trap_here = (gymcore_trap *)trap->outer;
+}
+
+/* Step a simulation; what it came to. After a failure the data must be reset. */
+static int gymcore_mujoco_step(const gymcore_mujoco *calls, gymcore_trap *trap, const void *model, void *data, int count)
+{
+    trap->outcome = GYMCORE_FINE;
+    if (GYMCORE_MARK(trap->place) == 0) {
+        trap->armed = 1;
+        for (int k = 0; k < count; k++)
+            calls->step(model, data);
+        calls->rne_post_constraint(model, data);
+    }
+    trap->armed = 0;
+    return trap->outcome;
+}
+
+static int gymcore_mujoco_reset(const gymcore_mujoco *calls, gymcore_trap *trap, const void *model, void *data)
+{
+    trap->outcome = GYMCORE_FINE;
+    if (GYMCORE_MARK(trap->place) == 0) {
+        trap->armed = 1;
+        calls->reset_data(model, data);
+    }
+    trap->armed = 0;
+    return trap->outcome;
+}
+
+static int gymcore_mujoco_forward(const gymcore_mujoco *calls, gymcore_trap *trap, const void *model, void *data)
+{
+    trap->outcome = GYMCORE_FINE;
+    if (GYMCORE_MARK(trap->place) == 0) {
+        trap->armed = 1;
+        calls->forward(model, data);
+    }
+    trap->armed = 0;
+    return trap->outcome;
+}
+
+#endif

@@ -1,0 +1,243 @@
+"""Programs: how observations, rewards, endings and starts of a simulation are computed from its arrays.
+
+A program is a list of operations on vectors of float64. An operand is a place in one of the *spaces* of a lane:
+its registers, the constants of the program, the action, the row that is written, or an array of MuJoCo's model or
+data. The compiler (`gymcore.envs.mujoco.program`) writes programs from expressions; `simulations.pyx` checks that no
+operand leads out of its space, so that running one needs no checks.
+
+Sums are added up in NumPy's order, sines and cosines are NumPy's own loops: the same bits as the same expression in
+NumPy.
+"""
+from libc.math cimport fabs, fmax, isfinite, sqrt
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memmove
+
+from gymcore_ext.engine cimport rng_double, rng_t
+
+
+cdef enum:
+    COPY = 0
+    ADD = 1
+    SUBTRACT = 2
+    MULTIPLY = 3
+    DIVIDE = 4
+    SQUARE = 5
+    ABSOLUTE = 6
+    ROOT = 7
+    SINE = 8
+    COSINE = 9
+    SMALLER = 10
+    LARGER = 11
+    CLIP = 12              # a between b and c
+    SELECT = 13            # b where a is not 0, else c
+    LESS = 14
+    LESS_EQUAL = 15
+    FINITE = 16
+    BOTH = 17
+    EITHER = 18
+    NEGATE_TRUTH = 19
+    NEGATIVE = 20
+    # of `count` elements one
+    SUM = 21
+    EVERY = 22
+    # rows of b, each `width` long, times the elements of a, added up
+    WEIGHTED_ROWS = 23
+    # random draws
+    UNIFORM = 24           # a + b * u: b is the width of the range
+    NORMAL = 25
+    REPEAT_UNLESS = 26     # go back to operation `width` if a is 0
+    OPCODES = 27
+
+# Spaces of operands before the arrays of the simulation.
+cdef enum:
+    REGISTERS = 0
+    CONSTANTS = 1
+    ACTION = 2
+    ROW = 3
+    FIRST_ARRAY = 4
+
+# Draws that are thrown away before a start that nothing satisfies is given up.
+cdef enum:
+    MOST_TRIES = 100000
+
+
+ctypedef struct operand_t:
+    int32_t space, offset
+    int32_t stride           # 0: the one element for all
+
+
+ctypedef packed struct operation_t:
+    int32_t code, count, width
+    operand_t out, a, b, c
+
+
+ctypedef void (*ufunc_loop_t)(
+    char** args, const Py_ssize_t* counts, const Py_ssize_t* strides, void* data) noexcept nogil
+
+ctypedef double (*normal_t)(void* bitgen) noexcept nogil
+
+
+ctypedef struct functions_t:
+    ufunc_loop_t sine, cosine
+    void* sine_data
+    void* cosine_data
+
+
+cdef inline double pairwise_sum(const double* x, int64_t count, int64_t stride) noexcept nogil:
+    """The sum in NumPy's order, for up to 128 elements: eight partial sums, then the rest."""
+    cdef double partial[8]
+    cdef double total
+    cdef int64_t i, k
+    if count < 8:
+        total = 0.0 if count == 0 else x[0]
+        for i in range(1, count):
+            total += x[i * stride]
+        return total
+    if count > 128:
+        k = count // 2
+        k -= k % 8
+        return pairwise_sum(x, k, stride) + pairwise_sum(x + k * stride, count - k, stride)
+    for k in range(8):
+        partial[k] = x[k * stride]
+    i = 8
+    while i + 8 <= count:
+        for k in range(8):
+            partial[k] += x[(i + k) * stride]
+        i += 8
+    total = ((partial[0] + partial[1]) + (partial[2] + partial[3])) + (
+        (partial[4] + partial[5]) + (partial[6] + partial[7]))
+    while i < count:
+        total += x[i * stride]
+        i += 1
+    return total
+
+
+cdef inline void call_loop(
+    ufunc_loop_t loop, void* data, double* out, const double* x, int64_t count, int64_t stride
+) noexcept nogil:
+    cdef char* args[2]
+    cdef Py_ssize_t counts[1]
+    cdef Py_ssize_t strides[2]
+    args[0] = <char*> x
+    args[1] = <char*> out
+    counts[0] = count
+    strides[0] = 8 * stride
+    strides[1] = 8
+    loop(args, counts, strides, data)
+
+
+cdef inline bint run_program(
+    const operation_t* program, int64_t length, double* const* bases, const functions_t* functions, rng_t* rng,
+    normal_t normal, void* bitgen
+) noexcept nogil:
+    """Run the operations in order; whether it came to an end (draws that satisfy nothing do not)."""
+    cdef const operation_t* op
+    cdef double* out
+    cdef const double* a
+    cdef const double* b
+    cdef const double* c
+    cdef int64_t at = 0, i, k, n, sa, sb, sc, tries = 0
+    cdef double total
+    while at < length:
+        op = program + at
+        at += 1
+        n = op.count
+        out = bases[op.out.space] + op.out.offset
+        a = bases[op.a.space] + op.a.offset
+        b = bases[op.b.space] + op.b.offset
+        c = bases[op.c.space] + op.c.offset
+        sa = op.a.stride
+        sb = op.b.stride
+        sc = op.c.stride
+        if op.code == COPY:
+            if sa == 1:
+                memmove(out, a, n * sizeof(double))
+            else:
+                for i in range(n):
+                    out[i] = a[i * sa]
+        elif op.code == ADD:
+            for i in range(n):
+                out[i] = a[i * sa] + b[i * sb]
+        elif op.code == SUBTRACT:
+            for i in range(n):
+                out[i] = a[i * sa] - b[i * sb]
+        elif op.code == MULTIPLY:
+            for i in range(n):
+                out[i] = a[i * sa] * b[i * sb]
+        elif op.code == DIVIDE:
+            for i in range(n):
+                out[i] = a[i * sa] / b[i * sb]
+        elif op.code == SQUARE:
+            for i in range(n):
+                out[i] = a[i * sa] * a[i * sa]
+        elif op.code == ABSOLUTE:
+            for i in range(n):
+                out[i] = fabs(a[i * sa])
+        elif op.code == ROOT:
+            for i in range(n):
+                out[i] = sqrt(a[i * sa])
+        elif op.code == SINE:
+            call_loop(functions.sine, functions.sine_data, out, a, n, sa)
+        elif op.code == COSINE:
+            call_loop(functions.cosine, functions.cosine_data, out, a, n, sa)
+        elif op.code == SMALLER:
+            for i in range(n):
+                out[i] = a[i * sa] if a[i * sa] < b[i * sb] or a[i * sa] != a[i * sa] else b[i * sb]
+        elif op.code == LARGER:
+            for i in range(n):
+                out[i] = a[i * sa] if a[i * sa] > b[i * sb] or a[i * sa] != a[i * sa] else b[i * sb]
+        elif op.code == CLIP:
+            for i in range(n):
+                # As NumPy: not a number stays what it is.
+                out[i] = b[i * sb] if a[i * sa] < b[i * sb] else (c[i * sc] if a[i * sa] > c[i * sc] else a[i * sa])
+        elif op.code == SELECT:
+            for i in range(n):
+                out[i] = b[i * sb] if a[i * sa] != 0.0 else c[i * sc]
+        elif op.code == LESS:
+            for i in range(n):
+                out[i] = a[i * sa] < b[i * sb]
+        elif op.code == LESS_EQUAL:
+            for i in range(n):
+                out[i] = a[i * sa] <= b[i * sb]
+        elif op.code == FINITE:
+            for i in range(n):
+                out[i] = isfinite(a[i * sa]) != 0
+        elif op.code == BOTH:
+            for i in range(n):
+                out[i] = a[i * sa] != 0.0 and b[i * sb] != 0.0
+        elif op.code == EITHER:
+            for i in range(n):
+                out[i] = a[i * sa] != 0.0 or b[i * sb] != 0.0
+        elif op.code == NEGATE_TRUTH:
+            for i in range(n):
+                out[i] = a[i * sa] == 0.0
+        elif op.code == NEGATIVE:
+            for i in range(n):
+                out[i] = -a[i * sa]
+        elif op.code == SUM:
+            out[0] = pairwise_sum(a, n, sa)
+        elif op.code == EVERY:
+            total = 1.0
+            for i in range(n):
+                if a[i * sa] == 0.0:
+                    total = 0.0
+            out[0] = total
+        elif op.code == WEIGHTED_ROWS:
+            for k in range(op.width):
+                total = a[0] * b[k]
+                for i in range(1, n):
+                    total += a[i * sa] * b[i * op.width + k]
+                out[k] = total
+        elif op.code == UNIFORM:
+            for i in range(n):
+                out[i] = a[i * sa] + b[i * sb] * rng_double(rng)
+        elif op.code == NORMAL:
+            for i in range(n):
+                out[i] = normal(bitgen)
+        elif op.code == REPEAT_UNLESS:
+            if a[0] == 0.0:
+                tries += 1
+                if tries == MOST_TRIES:
+                    return False
+                at = op.width
+    return True

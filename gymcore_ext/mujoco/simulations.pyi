@@ -1,0 +1,54 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FUNCTIONS: tuple[str, ...]
+HANDLERS: tuple[tuple[str, ...], ...]
+OPERAND: np.dtype[Any]
+OPERATION: np.dtype[Any]
+PHASES: tuple[str, ...]
+FIRST_ARRAYS: tuple[str, ...]
+
+class Simulations:
+    @property
+    def capsule(self) -> object: ...
+    @property
+    def kernel(self) -> object: ...
+    @property
+    def models(self) -> list[Any]: ...
+    @property
+    def datas(self) -> list[Any]: ...
+    @property
+    def arrays(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def registers(self) -> int: ...
+    def __init__(
+        self,
+        *,
+        functions: dict[str, int],
+        models: list[Any],
+        datas: list[Any],
+        arrays: list[tuple[str, str]],
+        programs: dict[str, npt.NDArray[Any]],
+        constants: npt.ArrayLike,
+        registers: int,
+        parameters: dict[str, float],
+        observation_size: int,
+        action_size: int,
+        infos: tuple[tuple[str, Any, int, bool], ...],
+        info_register: int,
+        reward_register: int,
+        terminated_register: int,
+        frame_skip: int,
+        on_fault: Callable[[list[int], list[str], bool], None],
+    ) -> None: ...
+    def hear_faults(self) -> None: ...
+    def start_from(
+        self,
+        qpos: npt.NDArray[np.float64] | None = None,
+        qvel: npt.NDArray[np.float64] | None = None,
+    ) -> None: ...
+    def set_model(self, lane: int, model: Any) -> None: ...
+    def registers_of(self, lane: int) -> npt.NDArray[np.float64]: ...

@@ -1,0 +1,528 @@
+"""Simulations: lanes whose physics is MuJoCo's own, as a kernel for a `Batch`.
+
+A lane is an mjData (and an mjModel, its own or one that lanes share), registers, and a table of where the spaces of
+programs lie. A step of a lane is: what programs want to know from before, the controls, `mj_step` as often as a step
+has frames, `mj_rnePostConstraint`, then reward, ending and infos. A lane is stepped by one thread at a time; models are
+only read.
+"""
+cimport numpy as cnp
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.pycapsule cimport PyCapsule_New
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+from gymcore_ext.bitgen cimport bind_bitgen, bitgen_t
+from gymcore_ext.engine cimport (
+    FLOAT64, INT64, KERNEL_ABI, KERNEL_CAPSULE, columns_t, flag_t, info_field_t, kernel_t, rng_t,
+)
+from gymcore_ext.mujoco.program cimport (
+    ACTION, CONSTANTS, EVERY, FIRST_ARRAY, NORMAL, OPCODES, REGISTERS, REPEAT_UNLESS, ROW, SUM, UNIFORM, WEIGHTED_ROWS,
+    functions_t, normal_t, operation_t, run_program, ufunc_loop_t,
+)
+
+import numpy as np
+
+cnp.import_array()
+
+
+cdef extern from "numpy/random/distributions.h":
+    double random_standard_normal(bitgen_t* bitgen) noexcept nogil
+
+
+cdef extern from "mujoco_calls.h":
+    enum:
+        FAULT_TEXT "GYMCORE_FAULT_TEXT"
+        WARNED "GYMCORE_WARNED"
+        DIVERGED "GYMCORE_DIVERGED"
+        FAILED "GYMCORE_FAILED"
+
+    ctypedef struct mujoco_t "gymcore_mujoco":
+        void* step
+        void* forward
+        void* reset_data
+        void* rne_post_constraint
+        void* set_log_handler
+        void* get_error_fn
+        void* get_warning_fn
+        void* set_error_fn
+        void* set_warning_fn
+
+    ctypedef struct trap_t "gymcore_trap":
+        int outcome
+        char* text
+
+    void trap_open "gymcore_trap_open"(trap_t* trap, const mujoco_t* calls) noexcept nogil
+    void trap_close "gymcore_trap_close"(trap_t* trap, const mujoco_t* calls) noexcept nogil
+    int mujoco_step "gymcore_mujoco_step"(
+        const mujoco_t* calls, trap_t* trap, const void* model, void* data, int count) noexcept nogil
+    int mujoco_reset "gymcore_mujoco_reset"(
+        const mujoco_t* calls, trap_t* trap, const void* model, void* data) noexcept nogil
+    int mujoco_forward "gymcore_mujoco_forward"(
+        const mujoco_t* calls, trap_t* trap, const void* model, void* data) noexcept nogil
+
+
+cdef const char* CAPSULE = "gymcore_ext.mujoco.simulations"
+
+# The functions that every MuJoCo has, and those of which it has one kind (mujoco_calls.h).
+FUNCTIONS = ("mj_step", "mj_forward", "mj_resetData", "mj_rnePostConstraint")
+HANDLERS = (
+    ("_mjPRIVATE_setTlsLogHandler",),
+    ("_mjPRIVATE__get_tls_error_fn", "_mjPRIVATE__get_tls_warning_fn",
+     "_mjPRIVATE__set_tls_error_fn", "_mjPRIVATE__set_tls_warning_fn"),
+)
+
+# As `operation_t` in program.pxd.
+OPERAND = np.dtype([("space", np.int32), ("offset", np.int32), ("stride", np.int32)])
+OPERATION = np.dtype([("code", np.int32), ("count", np.int32), ("width", np.int32),
+                      *((name, OPERAND) for name in ("out", "a", "b", "c"))])
+
+# The programs of a description, in the order in which a lane meets them.
+PHASES = ("start", "begun", "before", "after", "observe")
+cdef enum:
+    START = 0              # draws, and where the simulation begins
+    BEGUN = 1              # infos of a lane that begins an episode
+    BEFORE = 2             # what is remembered from before a step, and the controls
+    AFTER = 3              # reward, ending, infos
+    OBSERVE = 4
+    PHASE_COUNT = 5
+
+# Arrays of the data that come first among the spaces of arrays.
+FIRST_ARRAYS = ("qpos", "qvel", "ctrl")
+cdef enum:
+    QPOS = FIRST_ARRAY
+    QVEL = FIRST_ARRAY + 1
+
+
+ctypedef struct program_t:
+    operation_t* operations
+    int64_t length
+
+
+ctypedef struct lane_t:
+    const void* model
+    void* data
+    double** bases           # where each space begins
+    int outcome
+    char text[FAULT_TEXT]
+
+
+ctypedef struct simulations_t:
+    mujoco_t calls
+    functions_t functions
+    program_t programs[PHASE_COUNT]
+    lane_t* lanes
+    int64_t num_lanes
+    int32_t frame_skip, parameter_count, action_size, row_size, qpos_size, qvel_size
+    int32_t reward, terminated           # registers
+    int32_t infos, info_count, info_width
+    const info_field_t* fields
+    # Positions and velocities to begin with instead of those of the program: [lanes or 1, size], or NULL.
+    const double* qpos
+    const double* qvel
+    int64_t start_stride                 # in lanes: 0 or 1
+
+
+cdef inline bint run_phase(
+    const simulations_t* self, lane_t* lane, int phase, rng_t* rng, bitgen_t* bitgen
+) noexcept nogil:
+    return run_program(
+        self.programs[phase].operations, self.programs[phase].length, lane.bases, &self.functions, rng,
+        <normal_t> random_standard_normal, bitgen)
+
+
+cdef inline void load_parameters(const columns_t* columns, lane_t* lane, int count, int64_t i) noexcept nogil:
+    """Parameters are the first registers."""
+    cdef int k
+    for k in range(count):
+        lane.bases[REGISTERS][k] = columns.parameters[k][i * columns.parameter_stride]
+
+
+cdef inline void note(lane_t* lane, int outcome, const char* text) noexcept nogil:
+    """Keep the worst of what happened to a lane for `hear_faults`."""
+    if outcome > lane.outcome:
+        lane.outcome = outcome
+        memcpy(lane.text, text, FAULT_TEXT)
+
+
+cdef void step_lanes(
+    const columns_t* columns, const void* actions, double* rewards, flag_t* terminated, int64_t lo, int64_t hi
+) noexcept nogil:
+    cdef simulations_t* self = <simulations_t*> columns.constants
+    cdef trap_t trap
+    cdef lane_t* lane
+    cdef int outcome
+    cdef int64_t i
+    trap_open(&trap, &self.calls)
+    for i in range(lo, hi):
+        rewards[i] = 0.0
+        terminated[i] = 0
+        # Lanes that are about to begin a new episode.
+        if columns.dead != NULL and columns.dead[i]:
+            continue
+        lane = &self.lanes[i]
+        load_parameters(columns, lane, self.parameter_count, i)
+        lane.bases[ACTION] = <double*> actions + i * self.action_size
+        run_phase(self, lane, BEFORE, NULL, NULL)
+        outcome = mujoco_step(&self.calls, &trap, lane.model, lane.data, self.frame_skip)
+        if outcome:
+            note(lane, outcome, trap.text)
+            if outcome == FAILED:
+                continue
+        run_phase(self, lane, AFTER, NULL, NULL)
+        rewards[i] = lane.bases[REGISTERS][self.reward]
+        terminated[i] = lane.bases[REGISTERS][self.terminated] != 0.0 or outcome == DIVERGED
+    trap_close(&trap, &self.calls)
+
+
+cdef void reset_lanes(
+    const columns_t* columns, rng_t* rngs, const double* bounds, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    cdef simulations_t* self = <simulations_t*> columns.constants
+    cdef bitgen_t bitgen
+    cdef trap_t trap
+    cdef lane_t* lane
+    cdef int outcome
+    cdef int64_t i, k
+    trap_open(&trap, &self.calls)
+    for k in range(count):
+        i = lanes[k]
+        lane = &self.lanes[i]
+        load_parameters(columns, lane, self.parameter_count, i)
+        outcome = mujoco_reset(&self.calls, &trap, lane.model, lane.data)
+        bind_bitgen(&bitgen, &rngs[i])
+        if outcome == 0 and not run_phase(self, lane, START, &rngs[i], &bitgen):
+            note(lane, FAILED, "no draw satisfied the condition of the start")
+        if self.qpos != NULL:
+            memcpy(lane.bases[QPOS], self.qpos + i * self.start_stride * self.qpos_size, 8 * self.qpos_size)
+        if self.qvel != NULL:
+            memcpy(lane.bases[QVEL], self.qvel + i * self.start_stride * self.qvel_size, 8 * self.qvel_size)
+        if outcome == 0:
+            outcome = mujoco_forward(&self.calls, &trap, lane.model, lane.data)
+        if outcome:
+            note(lane, outcome, trap.text)
+        memset(lane.bases[REGISTERS] + self.infos, 0, 8 * self.info_width)
+        run_phase(self, lane, BEGUN, NULL, NULL)
+    trap_close(&trap, &self.calls)
+
+
+cdef inline void observe_lane(const columns_t* columns, simulations_t* self, int64_t i, double* row) noexcept nogil:
+    cdef lane_t* lane = &self.lanes[i]
+    load_parameters(columns, lane, self.parameter_count, i)
+    lane.bases[ROW] = row
+    run_phase(self, lane, OBSERVE, NULL, NULL)
+
+
+cdef void observe_range(const columns_t* columns, void** parts, int64_t lo, int64_t hi) noexcept nogil:
+    cdef simulations_t* self = <simulations_t*> columns.constants
+    cdef int64_t i
+    for i in range(lo, hi):
+        observe_lane(columns, self, i, <double*> parts[0] + i * self.row_size)
+
+
+cdef void observe_some(const columns_t* columns, void** parts, const int64_t* lanes, int64_t count) noexcept nogil:
+    cdef simulations_t* self = <simulations_t*> columns.constants
+    cdef int64_t k
+    for k in range(count):
+        observe_lane(columns, self, lanes[k], <double*> parts[0] + lanes[k] * self.row_size)
+
+
+cdef inline void inform_lane(simulations_t* self, void** parts, int64_t i) noexcept nogil:
+    cdef const double* values = self.lanes[i].bases[REGISTERS] + self.infos
+    cdef const info_field_t* field
+    cdef int k, j
+    for k in range(self.info_count):
+        field = &self.fields[k]
+        for j in range(field.size):
+            if field.type == INT64:
+                (<int64_t*> parts[k])[i * field.size + j] = <int64_t> values[j]
+            else:
+                (<double*> parts[k])[i * field.size + j] = values[j]
+        values += field.size
+
+
+cdef void inform_range(const columns_t* columns, void** parts, int64_t lo, int64_t hi) noexcept nogil:
+    cdef int64_t i
+    for i in range(lo, hi):
+        inform_lane(<simulations_t*> columns.constants, parts, i)
+
+
+cdef void inform_some(const columns_t* columns, void** parts, const int64_t* lanes, int64_t count) noexcept nogil:
+    cdef int64_t k
+    for k in range(count):
+        inform_lane(<simulations_t*> columns.constants, parts, lanes[k])
+
+
+cdef int faulted(const void* constants) noexcept nogil:
+    cdef const simulations_t* self = <const simulations_t*> constants
+    cdef int64_t i
+    for i in range(self.num_lanes):
+        if self.lanes[i].outcome:
+            return 1
+    return 0
+
+
+cdef class Simulations:
+    """Simulations of a batch, and the kernel that steps them.
+
+    Args:
+        functions: addresses of MuJoCo's functions: FUNCTIONS, and one of the rows of HANDLERS.
+        models: an mjModel of MuJoCo's Python package for each lane; lanes may share one.
+        datas: an mjData for each lane. Whoever made them must not step them while a batch does.
+        arrays: pairs ("data" or "model", name): float64 arrays that programs use, FIRST_ARRAYS before all others.
+        programs: dict of PHASES to arrays of OPERATION.
+        constants: float64.
+        registers: how many each lane has; the first are its parameters.
+        parameters: dict of names to defaults.
+        observation_size: values of an observation.
+        action_size: values of an action.
+        infos: tuples (name, np.float64 or np.int64, size, whether a lane that begins an episode has none).
+        info_register, reward_register, terminated_register: where programs leave them.
+        frame_skip: simulation steps of a step.
+        on_fault: called with lanes, texts and whether they failed, after a call in which a simulation failed, diverged
+            or gave a warning. Raises for a failure, after which all lanes must be reset.
+
+    Raises:
+        ValueError: a program that leaves its spaces.
+    """
+
+    cdef simulations_t sims
+    cdef kernel_t* kernel_memory
+    cdef info_field_t* fields
+    cdef double* defaults
+    cdef list kept                 # what C points to
+    cdef tuple starts
+    cdef object on_fault
+    cdef readonly list models, datas
+    cdef readonly tuple arrays
+    cdef readonly object capsule, kernel
+    cdef readonly Py_ssize_t registers
+
+    def __cinit__(
+        self, *, dict functions, list models, list datas, list arrays, dict programs, object constants,
+        Py_ssize_t registers, dict parameters, int observation_size, int action_size, tuple infos, int info_register,
+        int reward_register, int terminated_register, int frame_skip, object on_fault,
+    ):
+        cdef Py_ssize_t n = len(datas)
+        self.kept = []
+        self.models = list(models)
+        self.datas = list(datas)
+        self.arrays = tuple(arrays)
+        self.registers = registers
+        self.on_fault = on_fault
+        self.sims.num_lanes = n
+        self.sims.frame_skip = frame_skip
+        self.sims.parameter_count = len(parameters)
+        self.sims.action_size = action_size
+        self.sims.row_size = observation_size
+        self.sims.reward = reward_register
+        self.sims.terminated = terminated_register
+        self.sims.infos = info_register
+        self.sims.info_count = len(infos)
+        self.sims.info_width = sum([size for _, _, size, _ in infos])
+        self._set_functions(functions)
+        self._make_lanes(n, constants)
+        self._set_programs(programs, len(constants))
+        self._make_kernel(parameters, observation_size, action_size, infos)
+        self.capsule = PyCapsule_New(&self.sims, CAPSULE, NULL)
+        self.kernel = PyCapsule_New(self.kernel_memory, KERNEL_CAPSULE, NULL)
+
+    def __dealloc__(self):
+        cdef int64_t i
+        if self.sims.lanes != NULL:
+            for i in range(self.sims.num_lanes):
+                PyMem_RawFree(self.sims.lanes[i].bases)
+        PyMem_RawFree(self.sims.lanes)
+        PyMem_RawFree(self.kernel_memory)
+        PyMem_RawFree(self.fields)
+        PyMem_RawFree(self.defaults)
+
+    cdef _set_functions(self, dict functions):
+        cdef mujoco_t* calls = &self.sims.calls
+        cdef size_t address
+        cdef list found = []
+        for name in FUNCTIONS + HANDLERS[0] + HANDLERS[1]:
+            address = functions.get(name, 0)
+            found.append(address)
+        if not all(found[:4]) or not (found[4] or all(found[5:])):
+            raise ValueError(f"functions: expected {FUNCTIONS} and a row of {HANDLERS}, got {sorted(functions)}")
+        calls.step, calls.forward, calls.reset_data, calls.rne_post_constraint = (
+            <void*> <size_t> found[0], <void*> <size_t> found[1], <void*> <size_t> found[2], <void*> <size_t> found[3])
+        calls.set_log_handler = <void*> <size_t> found[4]
+        calls.get_error_fn, calls.get_warning_fn, calls.set_error_fn, calls.set_warning_fn = (
+            <void*> <size_t> found[5], <void*> <size_t> found[6], <void*> <size_t> found[7], <void*> <size_t> found[8])
+        self.sims.functions.sine = <ufunc_loop_t> double_loop(np.sin, &self.sims.functions.sine_data)
+        self.sims.functions.cosine = <ufunc_loop_t> double_loop(np.cos, &self.sims.functions.cosine_data)
+
+    cdef _make_lanes(self, Py_ssize_t n, object constants):
+        """Lanes with their registers, and where the spaces that stay are."""
+        cdef cnp.ndarray fixed = np.ascontiguousarray(constants, np.float64)
+        cdef cnp.ndarray registers = np.zeros((n, self.registers))
+        cdef Py_ssize_t i
+        self.kept += [fixed, registers]
+        self.sims.lanes = <lane_t*> PyMem_RawCalloc(n, sizeof(lane_t))
+        if self.sims.lanes == NULL:
+            raise MemoryError(f"no memory for {n} lanes")
+        for i in range(n):
+            self.sims.lanes[i].bases = <double**> PyMem_RawCalloc(FIRST_ARRAY + len(self.arrays), sizeof(double*))
+            if self.sims.lanes[i].bases == NULL:
+                raise MemoryError(f"no memory for {n} lanes")
+            self.sims.lanes[i].bases[REGISTERS] = <double*> cnp.PyArray_DATA(registers) + i * self.registers
+            self.sims.lanes[i].bases[CONSTANTS] = <double*> cnp.PyArray_DATA(fixed)
+            self._bind_lane(i)
+
+    cdef _bind_lane(self, Py_ssize_t i):
+        """Where the arrays of a lane's model and data are."""
+        cdef cnp.ndarray array
+        self.sims.lanes[i].model = <const void*> <size_t> self.models[i]._address
+        self.sims.lanes[i].data = <void*> <size_t> self.datas[i]._address
+        for k, (owner, name) in enumerate(self.arrays):
+            array = getattr(self.datas[i] if owner == "data" else self.models[i], name)
+            if array.dtype != np.float64 or not cnp.PyArray_IS_C_CONTIGUOUS(array):
+                raise ValueError(f"{owner}.{name}: expected a contiguous float64 array, got {array.dtype}")
+            self.sims.lanes[i].bases[FIRST_ARRAY + k] = <double*> cnp.PyArray_DATA(array)
+
+    cdef _set_programs(self, dict programs, Py_ssize_t constants):
+        cdef cnp.ndarray operations
+        cdef dict sizes = {k: self._size(k) for k in range(len(self.arrays))}
+        if self.arrays[:3] != tuple([("data", name) for name in FIRST_ARRAYS]):
+            raise ValueError(f"arrays: expected data.{FIRST_ARRAYS} first, got {self.arrays[:3]}")
+        self.sims.qpos_size = sizes[0]
+        self.sims.qvel_size = sizes[1]
+        for phase, name in enumerate(PHASES):
+            operations = np.ascontiguousarray(programs[name], OPERATION)
+            self._check(name, operations, [
+                self.registers, constants, self.sims.action_size if name in ("before", "after") else 0,
+                self.sims.row_size if name == "observe" else 0, *sizes.values()])
+            self.kept.append(operations)
+            self.sims.programs[<int> phase].operations = <operation_t*> cnp.PyArray_DATA(operations)
+            self.sims.programs[<int> phase].length = cnp.PyArray_SIZE(operations)
+
+    def _size(self, Py_ssize_t k):
+        owner, name = self.arrays[k]
+        return getattr(self.datas[0] if owner == "data" else self.models[0], name).size
+
+    def _check(self, str phase, operations, list sizes):
+        """Raise unless all operands lie in their spaces, and results where they may."""
+        for place, operation in enumerate(operations.tolist()):
+            code, count, width, *operands = operation
+            wrong = not 0 <= code < OPCODES or count < 0 or width < 0
+            wrong |= code in (UNIFORM, NORMAL, REPEAT_UNLESS) and phase != "start"
+            wrong |= code == REPEAT_UNLESS and width >= place
+            wrong |= operands[0][0] in (CONSTANTS, ACTION) or operands[0][2] not in (0, 1)
+            wrong |= operands[0][0] >= FIRST_ARRAY and (
+                phase not in ("start", "before") or self.arrays[operands[0][0] - FIRST_ARRAY][0] != "data")
+            for k, (space, offset, stride) in enumerate(operands):
+                used = count
+                if k == 0 and code in (SUM, EVERY):
+                    used = 1
+                if code == WEIGHTED_ROWS:
+                    used = (width, count, count * width, 0)[k]
+                if not 0 <= space < len(sizes) or offset < 0 or stride < 0:
+                    wrong = True
+                elif used and (k == 0 or space != REGISTERS or offset or stride):
+                    wrong |= offset + (used - 1) * (1 if k == 0 else stride) >= sizes[space]
+            if wrong:
+                raise ValueError(f"program {phase}: operation {place} {operation} leaves its spaces {sizes}")
+
+    cdef _make_kernel(self, dict parameters, int observation_size, int action_size, tuple infos):
+        cdef kernel_t* kernel
+        cdef Py_ssize_t k
+        self.kernel_memory = kernel = <kernel_t*> PyMem_RawCalloc(1, sizeof(kernel_t))
+        self.fields = <info_field_t*> PyMem_RawCalloc(len(infos) + 1, sizeof(info_field_t))
+        self.defaults = <double*> PyMem_RawCalloc(len(parameters) + 1, sizeof(double))
+        if kernel == NULL or self.fields == NULL or self.defaults == NULL:
+            raise MemoryError("no memory for a kernel")
+        for k, value in enumerate(parameters.values()):
+            self.defaults[k] = value
+        for k, (name, dtype, size, only_steps) in enumerate(infos):
+            self.fields[k].name = self._text(name)
+            self.fields[k].type = INT64 if dtype is np.int64 else FLOAT64
+            self.fields[k].size = size
+            self.fields[k].only_steps = only_steps
+        self.sims.fields = self.fields
+        kernel.abi = KERNEL_ABI
+        kernel.isa_count = 1
+        kernel.name = "mujoco"
+        kernel.state_names = kernel.bound_names = ""
+        kernel.parameter_names = self._text(" ".join(parameters))
+        kernel.parameter_count = len(parameters)
+        kernel.observation_type = FLOAT64
+        kernel.observation_size = observation_size
+        kernel.action_size = action_size
+        kernel.action_type = FLOAT64
+        kernel.parameter_defaults = kernel.bound_defaults = self.defaults
+        kernel.reset = reset_lanes
+        kernel.observe_lanes = observe_some
+        kernel.info_count = len(infos)
+        if infos:
+            kernel.infos = self.fields
+            kernel.inform = inform_range
+            kernel.inform_lanes = inform_some
+        kernel.constants_name = CAPSULE
+        kernel.grain = 1
+        kernel.faulted = faulted
+        kernel.loops[0].step_shared = kernel.loops[0].step_varied = step_lanes
+        kernel.loops[0].observe = observe_range
+
+    cdef const char* _text(self, str text):
+        """The text for C, as long as this object lives."""
+        kept = text.encode()
+        self.kept.append(kept)
+        return kept
+
+    def hear_faults(self):
+        """Give what happened to lanes since the last time to `on_fault`."""
+        cdef int64_t i
+        lanes, texts, failed = [], [], False
+        for i in range(self.sims.num_lanes):
+            if self.sims.lanes[i].outcome:
+                lanes.append(i)
+                texts.append((<bytes> self.sims.lanes[i].text).decode(errors="replace"))
+                failed = failed or self.sims.lanes[i].outcome == FAILED
+                self.sims.lanes[i].outcome = 0
+        if lanes:
+            self.on_fault(lanes, texts, failed)
+
+    def start_from(self, qpos=None, qvel=None):
+        """Let the next resets begin at positions [1 or num_lanes, nq] and velocities [1 or num_lanes, nv], float64.
+
+        The arrays are kept. Draws are made as ever. None: where the program says.
+        """
+        for array, size in ((qpos, self.sims.qpos_size), (qvel, self.sims.qvel_size)):
+            if array is not None and (
+                    array.dtype != np.float64 or not array.flags.c_contiguous
+                    or array.shape not in ((1, size), (self.sims.num_lanes, size))):
+                raise ValueError(f"expected float64 [1 or {self.sims.num_lanes}, {size}], got {array.shape}")
+        if qpos is not None and qvel is not None and len(qpos) != len(qvel):
+            raise ValueError("expected as many positions as velocities")
+        self.starts = (qpos, qvel)
+        self.sims.qpos = NULL if qpos is None else <const double*> cnp.PyArray_DATA(qpos)
+        self.sims.qvel = NULL if qvel is None else <const double*> cnp.PyArray_DATA(qvel)
+        given = qvel if qpos is None else qpos
+        self.sims.start_stride = 0 if given is None or len(given) == 1 else 1
+
+    def set_model(self, Py_ssize_t lane, model):
+        """Let a lane be stepped with another model of the same sizes."""
+        if not 0 <= lane < self.sims.num_lanes:
+            raise IndexError(f"lane {lane} is not in [0, {self.sims.num_lanes})")
+        self.models[lane] = model
+        self._bind_lane(lane)
+
+    def registers_of(self, Py_ssize_t lane):
+        """float64 [registers], a view: what the programs of a lane remember."""
+        if not 0 <= lane < self.sims.num_lanes:
+            raise IndexError(f"lane {lane} is not in [0, {self.sims.num_lanes})")
+        cdef cnp.npy_intp size = self.registers
+        view = cnp.PyArray_SimpleNewFromData(1, &size, cnp.NPY_FLOAT64, self.sims.lanes[lane].bases[REGISTERS])
+        cnp.set_array_base(view, self)
+        return view
+
+
+cdef void* double_loop(cnp.ufunc function, void** data) except NULL:
+    """NumPy's loop over float64 of a function of one argument."""
+    cdef int k
+    for k in range(function.ntypes):
+        if function.types[2 * k] == cnp.NPY_DOUBLE and function.types[2 * k + 1] == cnp.NPY_DOUBLE:
+            data[0] = function.data[k]
+            return <void*> function.functions[k]
+    raise ValueError(f"{function}: no loop over float64")
