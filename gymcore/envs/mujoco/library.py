@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
+from collections.abc import Iterator
 from types import ModuleType
 
-from gymcore import error
+from gymcore import error, logger
 
 OLDEST = (3, 1)
 
@@ -44,6 +46,29 @@ def mujoco_module() -> ModuleType:
             '`pip install --upgrade "gymcore[mujoco]"`'
         )
     return mujoco
+
+
+@contextlib.contextmanager
+def warnings_of_loading(file: str) -> Iterator[None]:
+    """Pass MuJoCo's warnings on as Python's: it would print them, and write them into a file here.
+
+    That the total mass of a model is set by its compiler is left out: HalfCheetah's figures want
+    that, and MuJoCo announces that it may be gone one day.
+
+    Args:
+        file: what is loaded, for the message.
+    """
+    mujoco = mujoco_module()
+    said: list[str] = []
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(said.append)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(before)
+        for text in said:
+            if "settotalmass" not in text:
+                logger.warn(f"MuJoCo, loading {file}: {text.strip()}")
 
 
 def _numbers(version: str) -> tuple[int, ...]:

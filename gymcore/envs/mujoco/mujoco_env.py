@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gymcore import error
 from gymcore.core import Env
-from gymcore.envs.mujoco.library import mujoco_module
+from gymcore.envs.mujoco.library import mujoco_module, warnings_of_loading
 from gymcore.envs.mujoco.mujoco_rendering import MujocoRenderer
 from gymcore.spaces import Box, Space
 
@@ -208,7 +208,8 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         if path.isdir(self.fullpath):
             raise BrokenModel(f"model_path: expected a file, got the folder {self.fullpath}")
         try:
-            return load(self.fullpath)
+            with warnings_of_loading(self.fullpath):
+                return load(self.fullpath)
         except (ValueError, mujoco.FatalError) as problem:
             raise BrokenModel(
                 f"model_path: MuJoCo cannot load {self.fullpath}: {str(problem).strip()}"

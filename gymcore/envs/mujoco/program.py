@@ -50,6 +50,8 @@ class Program:
         self._kept: list[q.Quantity] = []  # ids stay theirs
 
         self.action_size = nu if description.action_size is None else description.action_size
+        if self.action_size < 1:
+            raise InvalidArgument("action_size: expected at least 1, got a model without actuators")
         observation = q.joined(*description.observation)
         self.observation_size = observation.size
         self._write("observe", observation, (ROW, 0, 1))

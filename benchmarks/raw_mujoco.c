@@ -1,0 +1,68 @@
+/* The limit that batches of MuJoCo simulations are measured against: nothing but mj_step and mj_rnePostConstraint, on as
+ * many threads, which meet after every step of the batch as they must for a policy to look at it.
+ *
+ * Compiled on the spot by mujoco_measures.py and called through ctypes, which releases the GIL. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+typedef void simulate(const void *model, void *data);
+
+typedef struct {
+    simulate *step, *rne_post_constraint;
+    const void *model;
+    void **datas;
+    double **controls; /* mjData.ctrl of each */
+    const double *actions; /* [steps, lanes, controls] */
+    long lanes, control_size, frame_skip, steps, threads;
+    atomic_long next, arrived, round;
+} batch;
+
+static void meet(batch *self)
+{
+    long round = atomic_load(&self->round);
+    if (atomic_fetch_add(&self->arrived, 1) + 1 == self->threads) {
+        atomic_store(&self->arrived, 0);
+        atomic_store(&self->next, 0);
+        atomic_fetch_add(&self->round, 1);
+        return;
+    }
+    while (atomic_load(&self->round) == round)
+        __builtin_ia32_pause();
+}
+
+static void *work(void *argument)
+{
+    batch *self = argument;
+    for (long step = 0; step < self->steps; step++) {
+        const double *actions = self->actions + step * self->lanes * self->control_size;
+        for (;;) {
+            long i = atomic_fetch_add(&self->next, 1);
+            if (i >= self->lanes)
+                break;
+            memcpy(self->controls[i], actions + i * self->control_size, self->control_size * sizeof(double));
+            for (long k = 0; k < self->frame_skip; k++)
+                self->step(self->model, self->datas[i]);
+            self->rne_post_constraint(self->model, self->datas[i]);
+        }
+        meet(self);
+    }
+    return 0;
+}
+
+int raw_mujoco(simulate *step, simulate *rne_post_constraint, const void *model, void **datas, double **controls,
+               const double *actions, long lanes, long control_size, long frame_skip, long steps, long threads)
+{
+    pthread_t others[64];
+    batch self = { step, rne_post_constraint, model, datas, controls, actions, lanes, control_size, frame_skip, steps,
+                   threads, 0, 0, 0 };
+    if (threads < 1 || threads > 64)
+        return 1;
+    for (long k = 1; k < threads; k++)
+        if (pthread_create(&others[k], 0, work, &self))
+            return 2;
+    work(&self);
+    for (long k = 1; k < threads; k++)
+        pthread_join(others[k], 0);
+    return 0;
+}
