@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -162,7 +163,11 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     def _compile(self) -> None:
         """Compile the description and make the batch of one."""
         self._program = Program(
-            self.describe(self.simulation()), self._defaults, self.model.nq, self.model.nv, self.model.nu
+            self.describe(self.simulation()),
+            self._defaults,
+            self.model.nq,
+            self.model.nv,
+            self.model.nu,
         )
         self.observation_space = Box(-np.inf, np.inf, (self._program.observation_size,), np.float64)
         if self.action_space.shape != (self._program.action_size,):
@@ -318,9 +323,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """What the info of a reset says of the simulation as it is."""
         described = self.describe(self.simulation()).reset_infos
         values = {name: self.value_of(as_quantity(one)) for name, one in described.items()}
-        return {
-            name: value if value.size != 1 else value.item() for name, value in values.items()
-        }
+        return {name: value if value.size != 1 else value.item() for name, value in values.items()}
 
     # --- state ----------------------------------------------------------------------------------
 
@@ -359,7 +362,16 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Everything but the compiled parts, which are made again."""
         kept = super().__getstate__()
         del kept["_simulations"]
+        # The lane is saved anyway, and MuJoCo 3.1 cannot read an MjData that it has pickled.
+        del kept["data"]
+        kept["mujoco_renderer"] = renderer = copy.copy(self.mujoco_renderer)
+        renderer.data = None
         return kept
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """Make simulation and batch again and put the lane back."""
+        self.data = kept["mujoco_renderer"].data = mujoco_module().MjData(kept["model"])
+        super().__setstate__(kept)
 
     def _own_batch(self) -> Batch:
         """The batch of one over this environment's own model and data."""
