@@ -76,18 +76,20 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         for name, one in list(cls.__dict__.items()):
             if isinstance(one, Weight):
                 setattr(cls, f"_{name}", Private(one))
-        declared = cls.parameters.items()
-        still = {name for name, one in declared if inspect.getattr_static(cls, name) is one}
-        cls.fixed = {
-            **cls.fixed,
-            **{
-                column: number
-                for name, one in declared
-                if name not in still and isinstance(one, Weight)
-                for column, number in one.fixed(getattr(cls, name)).items()
-            },
+        declared = {
+            name: one
+            for base in reversed(cls.__mro__)
+            for name, one in vars(base).items()
+            if isinstance(one, Weight)
         }
-        cls.parameters = {name: one for name, one in declared if name in still}
+        cls.parameters = {
+            name: one for name, one in declared.items() if inspect.getattr_static(cls, name) is one
+        }
+        cls.fixed = {
+            column: number
+            for name in declared.keys() - cls.parameters.keys()
+            for column, number in declared[name].fixed(getattr(cls, name)).items()
+        }
         cls.settable = tuple(f"_{name}" for name in cls.parameters)
         names = [
             name
@@ -114,7 +116,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Load the model and compile the description.
 
         Args:
-            model_path: the model's file, see `expand_model_path`.
+            model_path: the model's file, see `expand_model_path`, or its XML.
             frame_skip: simulation steps of a step.
             default_camera_config: attributes of the free camera; as the others below, see
                 `MujocoEnv`.

@@ -76,7 +76,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         init_qvel: A copy of its initial velocities [nv] float64.
         frame_skip: Simulation steps in one step of the environment.
         action_space: A float32 box, from the ranges of the model's actuators.
-        fullpath: Path of the model's file.
+        fullpath: Path of the model's file; empty if the model came as XML.
         width: Width of frames in pixels; `height`: their height.
         camera_id: As given; `camera_name`: as given.
         mujoco_renderer: The `MujocoRenderer`; it makes nothing before the first frame.
@@ -134,7 +134,8 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         """Load the model; nothing is rendered and no window opened yet.
 
         Args:
-            model_path: The model's file (MJCF or URDF as XML, or `.mjb`), see `expand_model_path`.
+            model_path: The model's file (MJCF or URDF as XML, or `.mjb`), see `expand_model_path`;
+                or the XML itself, a text that begins with `<`.
             frame_skip: Simulation steps in one step of the environment.
             observation_space: The space of observations; None for a subclass that sets
                 `observation_space` itself, once it knows the model's sizes.
@@ -160,7 +161,8 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         self.frame_skip = _positive("frame_skip", frame_skip)
         self.width = _positive("width", width)
         self.height = _positive("height", height)
-        self.fullpath = expand_model_path(model_path)
+        self._xml = model_path if _is_xml(model_path) else None
+        self.fullpath = "" if self._xml else expand_model_path(model_path)
 
         self.model, self.data = self._initialize_simulation()
         self.init_qpos = self.data.qpos.ravel().copy()
@@ -203,6 +205,14 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
             BrokenModel: MuJoCo cannot load it.
         """
         mujoco = mujoco_module()
+        if self._xml:
+            try:
+                with warnings_of_loading("the model"):
+                    return mujoco.MjModel.from_xml_string(self._xml)
+            except (ValueError, mujoco.FatalError) as problem:
+                raise BrokenModel(
+                    f"model_path: MuJoCo cannot load this XML: {str(problem).strip()}"
+                ) from problem
         is_binary = self.fullpath.lower().endswith(".mjb")
         load = mujoco.MjModel.from_binary_path if is_binary else mujoco.MjModel.from_xml_path
         if path.isdir(self.fullpath):
@@ -365,6 +375,11 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
     def state_vector(self) -> NDArray[np.float64]:
         """Return positions and velocities [nq + nv] float64, a new array."""
         return np.concatenate([self.data.qpos.flat, self.data.qvel.flat])
+
+
+def _is_xml(model_path: Any) -> bool:
+    """Return whether this is a model rather than the path of one."""
+    return isinstance(model_path, str) and model_path.lstrip().startswith("<")
 
 
 def _integer(name: str, value: Any) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv, start_of
 from gymcore.envs.mujoco.library import mujoco_module
@@ -72,16 +73,19 @@ class MujocoVectorEnv(NativeVectorEnv):
 
     # --- models of lanes ------------------------------------------------------------------------
 
-    def get_attr(self, name: str) -> tuple[Any, ...]:
-        """An attribute of every lane: a weight, an array of its model (a copy), `data`, ..."""
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Read an attribute of every lane or call a method of it; arrays of models are copies."""
         if self._is_of_model(name):
             return tuple(
                 np.array(getattr(_owner(model, name), name)) for model in self._simulations.models
             )
-        return super().get_attr(name)
+        if name == "state":
+            ready = self._batch.is_ready
+            return tuple(_state(data) if ready else None for data in self._simulations.datas)
+        return super().call(name, *args, **kwargs)
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Set a weight, `np_random`, or an array of the lanes' models; see the class.
+        """Set a weight, `state` [nq + nv], `np_random`, or an array of models; see the class.
 
         Raises:
             InvalidArgument: another shape, or no finite numbers; nothing has changed.
@@ -89,8 +93,36 @@ class MujocoVectorEnv(NativeVectorEnv):
         """
         if self._is_of_model(name):
             self._set_of_model(name, values)
+        elif name == "state":
+            self._set_states(values)
         else:
             super().set_attr(name, values)
+
+    def _set_states(self, values: Any) -> None:
+        """Put lanes into states [nq + nv], one for all or one each."""
+        model = self._model.model
+        size = model.nq + model.nv
+        try:
+            states = np.array(values, np.float64)
+        except (TypeError, ValueError):
+            states = np.empty(0)
+        if states.shape not in ((size,), (self.num_envs, size)):
+            raise InvalidArgument(
+                f"state: expected {model.nq} positions and {model.nv} velocities, for all lanes or "
+                f"each of {self.num_envs}, got shape {states.shape}"
+            )
+        self._seeds.ensure()
+        mujoco, simulations = mujoco_module(), self._simulations
+        rows = np.broadcast_to(states, (self.num_envs, size))
+        self._batch.claim()
+        try:
+            lanes = zip(simulations.models, simulations.datas, rows, strict=True)
+            for own, data, state in lanes:
+                data.qpos[:], data.qvel[:] = state[: model.nq], state[model.nq :]
+                mujoco.mj_forward(own, data)
+            self._batch.mark_ready()
+        finally:
+            self._batch.release()
 
     def _is_of_model(self, name: str) -> bool:
         if name in _OPTIONS:
@@ -157,6 +189,10 @@ class MujocoVectorEnv(NativeVectorEnv):
         """Stop the threads, close the window and free what rendering holds."""
         super().close_extras(**kwargs)
         self._model.close()
+
+
+def _state(data: Any) -> npt.NDArray[np.float64]:
+    return np.concatenate([data.qpos, data.qvel])
 
 
 def _owner(model: Any, name: str) -> Any:
