@@ -13,6 +13,7 @@ from gymcore.envs.registration import (
     registry,
     spec,
 )
+from gymcore.envs.retired import retired_mujoco
 
 __all__ = [
     "load_env_creator",
@@ -90,3 +91,32 @@ for _id in ("LunarLander", "LunarLanderContinuous"):
 for _id in ("BipedalWalker", "BipedalWalkerHardcore"):
     register_alias(f"{_id}-v2", f"{_id}-v3", change="its lidar sees the nearest ground")
 register_alias("CarRacing-v2", "CarRacing-v3", change="a finished lap terminates now; it truncated")
+
+_MUJOCO = "gymcore.envs.mujoco"
+
+# (name, module, most steps, threshold, retired versions)
+_MUJOCO_IDS: tuple[tuple[str, str, int, float | None, tuple[int, ...]], ...] = (
+    ("Reacher", "reacher", 50, -3.75, (2,)),
+    ("Pusher", "pusher", 100, 0.0, (2,)),
+    ("InvertedPendulum", "inverted_pendulum", 1000, 950.0, (2,)),
+    ("InvertedDoublePendulum", "inverted_double_pendulum", 1000, 9100.0, (2,)),
+    ("HalfCheetah", "half_cheetah", 1000, 4800.0, (2, 3)),
+    ("Hopper", "hopper", 1000, 3800.0, (2, 3)),
+    ("Swimmer", "swimmer", 1000, 360.0, (2, 3)),
+    ("Walker2d", "walker2d", 1000, None, (2, 3)),
+    ("Ant", "ant", 1000, 6000.0, (2, 3)),
+    ("Humanoid", "humanoid", 1000, None, (2, 3)),
+    ("HumanoidStandup", "humanoidstandup", 1000, None, (2,)),
+)
+
+for _name, _module, _steps, _best, _gone in _MUJOCO_IDS:
+    for _version in _gone:
+        register(id=f"{_name}-v{_version}", entry_point=retired_mujoco(f"{_name}-v5"))
+    for _version in (4, 5):
+        register(
+            id=f"{_name}-v{_version}",
+            entry_point=f"{_MUJOCO}.{_module}_v{_version}:{_name}Env",
+            vector_entry_point=f"{_MUJOCO}.{_module}_v{_version}:{_name}VectorEnv",
+            reward_threshold=_best,
+            max_episode_steps=_steps,
+        )

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv, Weight
+from gymcore.envs.mujoco.costs import ActionCost
 from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.quantities import square, standard_normal, total, uniform
+from gymcore.envs.mujoco.starts import normal_start
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
+from gymcore.envs.mujoco.weights import Scale, Weight
 
 DEFAULT_CAMERA_CONFIG = {"distance": 4.0}
 
 
-class HalfCheetahEnv(CompiledMujocoEnv):
+class HalfCheetahEnv(ActionCost):
     """A planar cheetah of two legs, driven at six joints, is rewarded for running to the right.
 
     Wawrzynski (2009). See docs/environments/mujoco.md for the figures.
+
+    Example:
+        >>> env = HalfCheetahEnv(ctrl_cost_weight=0.2)
+        >>> observation, info = env.reset(seed=1)
+        >>> observation.shape, env.ctrl_cost_weight, env.observation_structure
+        ((17,), 0.2, {'skipped_qpos': 1, 'qpos': 8, 'qvel': 9})
     """
 
     forward_reward_weight = Weight()
     ctrl_cost_weight = Weight()
-    reset_noise_scale = Weight()
+    reset_noise_scale = Scale()
 
     def __init__(
         self,
@@ -36,7 +43,7 @@ class HalfCheetahEnv(CompiledMujocoEnv):
         """Make a HalfCheetah.
 
         Args:
-            xml_file: the model's file.
+            xml_file: the model's file, see `expand_model_path`.
             frame_skip: simulation steps of a step.
             default_camera_config: attributes of the free camera.
             forward_reward_weight: of the velocity.
@@ -57,6 +64,12 @@ class HalfCheetahEnv(CompiledMujocoEnv):
             reset_noise_scale=reset_noise_scale,
             **kwargs,
         )
+        skipped = 1 * exclude_current_positions_from_observation
+        self.observation_structure = {
+            "skipped_qpos": skipped,
+            "qpos": self.model.nq - skipped,
+            "qvel": self.model.nv,
+        }
 
     def describe(self, simulation: Simulation) -> Description:
         """Velocity less effort, on joints as seen in the plane."""
@@ -65,8 +78,7 @@ class HalfCheetahEnv(CompiledMujocoEnv):
         x = s.qpos[0]
         velocity = s.rate(x)
         forward = s.parameter("forward_reward_weight") * velocity
-        effort = s.parameter("ctrl_cost_weight") * total(square(s.action()))
-        noise = s.parameter("reset_noise_scale")
+        effort = self.effort(s)
         return Description(
             observation=[s.qpos[skipped:], s.qvel],
             reward=forward - effort,
@@ -77,8 +89,7 @@ class HalfCheetahEnv(CompiledMujocoEnv):
                 "reward_ctrl": -effort,
             },
             reset_infos={"x_position": x},
-            qpos=s.init_qpos + uniform(-noise, noise, s.nq),
-            qvel=s.init_qvel + noise * standard_normal(s.nv),
+            **normal_start(s),
         )
 
 

@@ -1,0 +1,117 @@
+"""Ant-v4: as Ant-v5 was before; contacts neither seen nor a cost, unless asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymcore.envs.mujoco import ant_v5
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
+from gymcore.envs.mujoco.costs import EarlyHealth
+from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.quantities import Operand, norm
+from gymcore.envs.mujoco.starts import normal_start
+from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
+
+DEFAULT_CAMERA_CONFIG = {"distance": 4.0}
+
+
+class AntEnv(EarlyHealth, ant_v5.AntEnv):
+    """The ant of Ant-v5 whose bonus is paid whenever unhealth ends the episode.
+
+    Example:
+        >>> AntEnv(use_contact_forces=True).observation_space.shape
+        (111,)
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"],
+        "render_fps": 20,
+    }
+
+    forward_reward_weight: Any = 1.0
+
+    def __init__(
+        self,
+        xml_file: str = "ant.xml",
+        ctrl_cost_weight: float = 0.5,
+        use_contact_forces: bool = False,
+        contact_cost_weight: float = 5e-4,
+        healthy_reward: float = 1.0,
+        terminate_when_unhealthy: bool = True,
+        healthy_z_range: tuple[float, float] = (0.2, 1.0),
+        contact_force_range: tuple[float, float] = (-1.0, 1.0),
+        reset_noise_scale: float = 0.1,
+        exclude_current_positions_from_observation: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        """Make an Ant.
+
+        Args:
+            xml_file: the model's file, see `expand_model_path`.
+            ctrl_cost_weight: of the squared action.
+            use_contact_forces: whether contacts are observed and cost.
+            contact_cost_weight: of the squared contact forces.
+            healthy_reward: of a step in which it is healthy.
+            terminate_when_unhealthy: whether the episode ends when it is not.
+            healthy_z_range: heights at which it is healthy.
+            contact_force_range: bounds that contact forces are clipped to.
+            reset_noise_scale: of the initial state.
+            exclude_current_positions_from_observation: whether x and y are left out.
+            **kwargs: see `CompiledMujocoEnv`.
+        """
+        self._use_contact_forces = use_contact_forces
+        self._exclude_current_positions_from_observation = (
+            exclude_current_positions_from_observation
+        )
+        CompiledMujocoEnv.__init__(
+            self,
+            xml_file,
+            5,
+            default_camera_config=DEFAULT_CAMERA_CONFIG,
+            ctrl_cost_weight=ctrl_cost_weight,
+            contact_cost_weight=contact_cost_weight,
+            healthy_reward=healthy_reward,
+            terminate_when_unhealthy=terminate_when_unhealthy,
+            healthy_z_range=healthy_z_range,
+            contact_force_range=contact_force_range,
+            reset_noise_scale=reset_noise_scale,
+            **kwargs,
+        )
+
+    def describe(self, simulation: Simulation) -> Description:
+        """Velocity and health less effort, and contacts if asked for."""
+        s = simulation
+        skipped = 2 * self._exclude_current_positions_from_observation
+        position = s.body_position("torso")[:2]
+        velocity = s.rate(position)
+        forward = velocity[0]
+        survival = self.survival(s)
+        effort = costs = self.effort(s)
+        seen: Operand = ()
+        infos = {"reward_forward": forward, "reward_ctrl": -effort, "reward_survive": survival}
+        if self._use_contact_forces:
+            contacts = self.pressure(s)
+            costs = effort + contacts
+            seen = self.forces(s)
+            infos["reward_ctrl"] = -contacts
+        return Description(
+            observation=[s.qpos[skipped:], s.qvel, seen],
+            reward=(forward + survival) - costs,
+            terminated=self.ending(s),
+            infos={
+                **infos,
+                "x_position": position[0],
+                "y_position": position[1],
+                "distance_from_origin": norm(position),
+                "x_velocity": velocity[0],
+                "y_velocity": velocity[1],
+                "forward_reward": forward,
+            },
+            **normal_start(s),
+        )
+
+
+class AntVectorEnv(MujocoVectorEnv):
+    """Many Ants in one batch."""
+
+    env_class = AntEnv

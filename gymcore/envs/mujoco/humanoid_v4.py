@@ -1,0 +1,112 @@
+"""Humanoid-v4: as Humanoid-v5 was before; contacts are seen and cost nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gymcore.envs.mujoco import humanoid_v5
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
+from gymcore.envs.mujoco.costs import EarlyHealth
+from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.humanoid_v5 import mass_center as mass_center
+from gymcore.envs.mujoco.quantities import norm
+from gymcore.envs.mujoco.starts import uniform_start
+from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
+
+DEFAULT_CAMERA_CONFIG = {
+    "trackbodyid": 1,
+    "distance": 4.0,
+    "lookat": np.array((0.0, 0.0, 2.0)),
+    "elevation": -20.0,
+}
+
+
+class HumanoidEnv(EarlyHealth, humanoid_v5.HumanoidEnv):
+    """The humanoid of Humanoid-v5 whose bonus is paid whenever unhealth ends the episode.
+
+    Example:
+        >>> HumanoidEnv().observation_space.shape
+        (376,)
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"],
+        "render_fps": 67,
+    }
+
+    contact_cost_weight: Any = 0.0
+    contact_cost_range: Any = (0.0, 0.0)
+
+    def __init__(
+        self,
+        forward_reward_weight: float = 1.25,
+        ctrl_cost_weight: float = 0.1,
+        healthy_reward: float = 5.0,
+        terminate_when_unhealthy: bool = True,
+        healthy_z_range: tuple[float, float] = (1.0, 2.0),
+        reset_noise_scale: float = 1e-2,
+        exclude_current_positions_from_observation: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        """Make a Humanoid.
+
+        Args:
+            forward_reward_weight: of the velocity.
+            ctrl_cost_weight: of the squared action.
+            healthy_reward: of a step in which it is healthy.
+            terminate_when_unhealthy: whether the episode ends when it is not.
+            healthy_z_range: heights at which it is healthy.
+            reset_noise_scale: of the initial state.
+            exclude_current_positions_from_observation: whether x and y are left out.
+            **kwargs: see `CompiledMujocoEnv`.
+        """
+        self._exclude_current_positions_from_observation = (
+            exclude_current_positions_from_observation
+        )
+        CompiledMujocoEnv.__init__(
+            self,
+            "humanoid.xml",
+            5,
+            default_camera_config=DEFAULT_CAMERA_CONFIG,
+            forward_reward_weight=forward_reward_weight,
+            ctrl_cost_weight=ctrl_cost_weight,
+            healthy_reward=healthy_reward,
+            terminate_when_unhealthy=terminate_when_unhealthy,
+            healthy_z_range=healthy_z_range,
+            reset_noise_scale=reset_noise_scale,
+            **kwargs,
+        )
+
+    def describe(self, simulation: Simulation) -> Description:
+        """Velocity of the centre of mass and health less effort."""
+        s = simulation
+        position = humanoid_v5.center_of_mass(s)
+        velocity = s.rate(position)
+        forward = s.parameter("forward_reward_weight") * velocity[0]
+        survival = self.survival(s)
+        effort = self.effort(s)
+        return Description(
+            observation=self.seen_early(s),
+            reward=(forward + survival) - effort,
+            terminated=self.ending(s),
+            infos={
+                "reward_linvel": forward,
+                "reward_quadctrl": -effort,
+                "reward_alive": survival,
+                "x_position": position[0],
+                "y_position": position[1],
+                "distance_from_origin": norm(position),
+                "x_velocity": velocity[0],
+                "y_velocity": velocity[1],
+                "forward_reward": forward,
+            },
+            **uniform_start(s),
+        )
+
+
+class HumanoidVectorEnv(MujocoVectorEnv):
+    """Many Humanoids in one batch."""
+
+    env_class = HumanoidEnv

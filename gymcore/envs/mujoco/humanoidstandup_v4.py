@@ -1,0 +1,74 @@
+"""HumanoidStandup-v4: as HumanoidStandup-v5 was before, with fixed weights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gymcore.envs.mujoco import humanoidstandup_v5
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
+from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
+
+DEFAULT_CAMERA_CONFIG = {
+    "trackbodyid": 1,
+    "distance": 4.0,
+    "lookat": np.array((0.0, 0.0, 0.8925)),
+    "elevation": -20.0,
+}
+
+
+class HumanoidStandupEnv(humanoidstandup_v5.HumanoidStandupEnv):
+    """The humanoid of HumanoidStandup-v5.
+
+    Example:
+        >>> HumanoidStandupEnv().observation_space.shape
+        (376,)
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"],
+        "render_fps": 67,
+    }
+
+    uph_cost_weight: Any = 1.0
+    ctrl_cost_weight: Any = 0.1
+    impact_cost_weight: Any = 0.5e-6
+    impact_cost_range: Any = (float("-inf"), 10.0)
+    reset_noise_scale: Any = 1e-2
+
+    def __init__(
+        self,
+        **kwargs: Any,
+    ) -> None:
+        """Make a HumanoidStandup.
+
+        Args:
+            **kwargs: see `CompiledMujocoEnv`.
+        """
+        CompiledMujocoEnv.__init__(
+            self,
+            "humanoidstandup.xml",
+            5,
+            default_camera_config=DEFAULT_CAMERA_CONFIG,
+            **kwargs,
+        )
+
+    def describe(self, simulation: Simulation) -> Description:
+        """As HumanoidStandup-v5, with the whole observation and fewer infos."""
+        described = super().describe(simulation)
+        kept = ("reward_linup", "reward_quadctrl", "reward_impact")
+        return replace(
+            described,
+            observation=self.seen_early(simulation),
+            infos={name: described.infos[name] for name in kept},
+            reset_infos={},
+        )
+
+
+class HumanoidStandupVectorEnv(MujocoVectorEnv):
+    """Many HumanoidStandups in one batch."""
+
+    env_class = HumanoidStandupEnv

@@ -1,0 +1,135 @@
+"""HumanoidStandup-v5: a body on the ground that is to get up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gymcore.envs.mujoco.costs import ControlCost
+from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.humanoid_body import HumanoidBody
+from gymcore.envs.mujoco.quantities import Quantity, clip, square, total
+from gymcore.envs.mujoco.starts import uniform_start
+from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
+from gymcore.envs.mujoco.weights import Range, Scale, Weight
+
+DEFAULT_CAMERA_CONFIG = {
+    "trackbodyid": 1,
+    "distance": 4.0,
+    "lookat": np.array((0.0, 0.0, 0.8925)),
+    "elevation": -20.0,
+}
+
+
+class HumanoidStandupEnv(ControlCost, HumanoidBody):
+    """A body of thirteen parts lies on its back and is rewarded for its height.
+
+    Tassa, Erez and Todorov (2012). See docs/environments/mujoco.md for the figures.
+
+    Example:
+        >>> env = HumanoidStandupEnv()
+        >>> observation, info = env.reset(seed=1)
+        >>> observation.shape, sorted(info)[-1]
+        ((348,), 'z_distance_from_origin')
+    """
+
+    uph_cost_weight = Weight()
+    ctrl_cost_weight = Weight()
+    impact_cost_weight = Weight()
+    impact_cost_range = Range()
+    reset_noise_scale = Scale()
+
+    def __init__(
+        self,
+        xml_file: str = "humanoidstandup.xml",
+        frame_skip: int = 5,
+        default_camera_config: dict[str, Any] = DEFAULT_CAMERA_CONFIG,
+        uph_cost_weight: float = 1,
+        ctrl_cost_weight: float = 0.1,
+        impact_cost_weight: float = 0.5e-6,
+        impact_cost_range: tuple[float, float] = (float("-inf"), 10.0),
+        reset_noise_scale: float = 1e-2,
+        exclude_current_positions_from_observation: bool = True,
+        include_cinert_in_observation: bool = True,
+        include_cvel_in_observation: bool = True,
+        include_qfrc_actuator_in_observation: bool = True,
+        include_cfrc_ext_in_observation: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        """Make a HumanoidStandup.
+
+        Args:
+            xml_file: the model's file, see `expand_model_path`.
+            frame_skip: simulation steps of a step.
+            default_camera_config: attributes of the free camera.
+            uph_cost_weight: kept, and without effect.
+            ctrl_cost_weight: of the squared action.
+            impact_cost_weight: of the squared contact forces.
+            impact_cost_range: bounds of the cost of contacts.
+            reset_noise_scale: of the initial state.
+            exclude_current_positions_from_observation: whether x and y are left out.
+            include_cinert_in_observation: whether inertias are observed.
+            include_cvel_in_observation: whether velocities of bodies are observed.
+            include_qfrc_actuator_in_observation: whether forces of actuators are observed.
+            include_cfrc_ext_in_observation: whether contact forces are observed.
+            **kwargs: see `CompiledMujocoEnv`.
+        """
+        self._exclude_current_positions_from_observation = (
+            exclude_current_positions_from_observation
+        )
+        self._include_cinert_in_observation = include_cinert_in_observation
+        self._include_cvel_in_observation = include_cvel_in_observation
+        self._include_qfrc_actuator_in_observation = include_qfrc_actuator_in_observation
+        self._include_cfrc_ext_in_observation = include_cfrc_ext_in_observation
+        super().__init__(
+            xml_file,
+            frame_skip,
+            default_camera_config=default_camera_config,
+            uph_cost_weight=uph_cost_weight,
+            ctrl_cost_weight=ctrl_cost_weight,
+            impact_cost_weight=impact_cost_weight,
+            impact_cost_range=impact_cost_range,
+            reset_noise_scale=reset_noise_scale,
+            **kwargs,
+        )
+        self.observation_structure = self._structure()
+
+    def describe(self, simulation: Simulation) -> Description:
+        """Height less effort and contacts."""
+        s = simulation
+        # The weight `uph_cost_weight` has never had an effect, in Gymnasium neither.
+        height = s.qpos[2] / self.model.opt.timestep
+        effort = self.effort(s)
+        impact = self.impact(s)
+        positions = {
+            "x_position": s.qpos[0],
+            "y_position": s.qpos[1],
+            "z_distance_from_origin": s.qpos[2] - s.init_qpos[2],
+            "tendon_length": s.data.ten_length,
+            "tendon_velocity": s.data.ten_velocity,
+        }
+        return Description(
+            observation=self.seen(s),
+            reward=((height - effort) - impact) + 1.0,
+            infos={
+                **positions,
+                "reward_linup": height,
+                "reward_quadctrl": -effort,
+                "reward_impact": -impact,
+            },
+            reset_infos=positions,
+            **uniform_start(s),
+        )
+
+    def impact(self, simulation: Simulation) -> Quantity:
+        """The cost of contacts."""
+        forces = simulation.data.cfrc_ext
+        cost = simulation.parameter("impact_cost_weight") * total(square(forces))
+        return clip(cost, *simulation.bounds("impact_cost_range"))
+
+
+class HumanoidStandupVectorEnv(MujocoVectorEnv):
+    """Many HumanoidStandups in one batch."""
+
+    env_class = HumanoidStandupEnv

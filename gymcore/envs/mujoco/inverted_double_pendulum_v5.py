@@ -1,0 +1,100 @@
+"""InvertedDoublePendulum-v5: two poles on a cart that are to be kept upright."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
+from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.quantities import Quantity, clip, cos, sin, square
+from gymcore.envs.mujoco.starts import normal_start
+from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
+from gymcore.envs.mujoco.weights import Scale, Weight
+
+DEFAULT_CAMERA_CONFIG = {
+    "trackbodyid": 0,
+    "distance": 4.1225,
+    "lookat": np.array((0.0, 0.0, 0.12250000000000005)),
+}
+
+
+class InvertedDoublePendulumEnv(CompiledMujocoEnv):
+    """A cart on a rail carries two poles, end to end; it is rewarded while the upper end is high.
+
+    See docs/environments/mujoco.md for the figures.
+
+    Example:
+        >>> env = InvertedDoublePendulumEnv()
+        >>> observation, info = env.reset(seed=1)
+        >>> observation.shape, env.dt
+        ((9,), 0.05)
+    """
+
+    healthy_reward = Weight()
+    reset_noise_scale = Scale()
+
+    def __init__(
+        self,
+        xml_file: str = "inverted_double_pendulum.xml",
+        frame_skip: int = 5,
+        default_camera_config: dict[str, Any] | None = None,
+        healthy_reward: float = 10.0,
+        reset_noise_scale: float = 0.1,
+        **kwargs: Any,
+    ) -> None:
+        """Make an InvertedDoublePendulum.
+
+        Args:
+            xml_file: the model's file, see `expand_model_path`.
+            frame_skip: simulation steps of a step.
+            default_camera_config: attributes of the free camera.
+            healthy_reward: of a step in which it is healthy.
+            reset_noise_scale: of the initial state.
+            **kwargs: see `CompiledMujocoEnv`.
+        """
+        super().__init__(
+            xml_file,
+            frame_skip,
+            default_camera_config=default_camera_config,
+            healthy_reward=healthy_reward,
+            reset_noise_scale=reset_noise_scale,
+            **kwargs,
+        )
+
+    def describe(self, simulation: Simulation) -> Description:
+        """Life less distance of the upper end from its place, and velocities."""
+        s = simulation
+        x, y = s.site_position(0)[0], s.site_position(0)[2]
+        alive = y > 1.0
+        survival = s.parameter("healthy_reward") * alive
+        distance = 0.01 * square(x) + square(y - 2.0)
+        speed = 1e-3 * square(s.qvel[1]) + 5e-3 * square(s.qvel[2])
+        return Description(
+            observation=[
+                s.qpos[:1],
+                sin(s.qpos[1:]),
+                cos(s.qpos[1:]),
+                clip(s.qvel, -10.0, 10.0),
+                self.constraint_forces(s),
+            ],
+            reward=(survival - distance) - speed,
+            terminated=~alive,
+            infos={
+                "reward_survive": survival,
+                "distance_penalty": -distance,
+                "velocity_penalty": -speed,
+            },
+            **normal_start(s),
+        )
+
+    def constraint_forces(self, simulation: Simulation) -> Quantity:
+        """Forces of constraints that are observed: at the cart, from the ends of its rail."""
+        return clip(simulation.data.qfrc_constraint, -10.0, 10.0)[:1]
+
+
+class InvertedDoublePendulumVectorEnv(MujocoVectorEnv):
+    """Many InvertedDoublePendulums in one batch."""
+
+    env_class = InvertedDoublePendulumEnv

@@ -1,0 +1,59 @@
+"""InvertedPendulum-v4: as InvertedPendulum-v5, rewarded also for the step of the fall."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gymcore.envs.mujoco import inverted_pendulum_v5
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
+from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
+
+DEFAULT_CAMERA_CONFIG = {
+    "trackbodyid": 0,
+    "distance": 2.04,
+}
+
+
+class InvertedPendulumEnv(inverted_pendulum_v5.InvertedPendulumEnv):
+    """The pole of InvertedPendulum-v5.
+
+    Example:
+        >>> InvertedPendulumEnv().metadata["render_fps"]
+        25
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"],
+        "render_fps": 25,
+    }
+
+    reset_noise_scale: Any = 0.01
+
+    def __init__(
+        self,
+        **kwargs: Any,
+    ) -> None:
+        """Make an InvertedPendulum.
+
+        Args:
+            **kwargs: see `CompiledMujocoEnv`.
+        """
+        CompiledMujocoEnv.__init__(
+            self,
+            "inverted_pendulum.xml",
+            2,
+            default_camera_config=DEFAULT_CAMERA_CONFIG,
+            **kwargs,
+        )
+
+    def describe(self, simulation: Simulation) -> Description:
+        """As InvertedPendulum-v5, with 1 for every step, and without infos."""
+        return replace(super().describe(simulation), reward=1.0, infos={}, integer_infos=())
+
+
+class InvertedPendulumVectorEnv(MujocoVectorEnv):
+    """Many InvertedPendulums in one batch."""
+
+    env_class = InvertedPendulumEnv

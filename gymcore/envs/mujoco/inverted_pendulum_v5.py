@@ -1,0 +1,77 @@
+"""InvertedPendulum-v5: a pole on a cart that is to be kept upright."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
+from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.quantities import every, finite
+from gymcore.envs.mujoco.starts import uniform_start
+from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
+from gymcore.envs.mujoco.weights import Scale
+
+DEFAULT_CAMERA_CONFIG = {
+    "trackbodyid": 0,
+    "distance": 2.04,
+}
+
+
+class InvertedPendulumEnv(CompiledMujocoEnv):
+    """A cart on a rail carries a pole; it is rewarded while the pole stands.
+
+    Barto, Sutton and Anderson (1983). See docs/environments/mujoco.md for the figures.
+
+    Example:
+        >>> env = InvertedPendulumEnv()
+        >>> observation, info = env.reset(seed=1)
+        >>> observation.shape, env.dt
+        ((4,), 0.04)
+    """
+
+    reset_noise_scale = Scale()
+
+    def __init__(
+        self,
+        xml_file: str = "inverted_pendulum.xml",
+        frame_skip: int = 2,
+        default_camera_config: dict[str, float | int] = DEFAULT_CAMERA_CONFIG,
+        reset_noise_scale: float = 0.01,
+        **kwargs: Any,
+    ) -> None:
+        """Make an InvertedPendulum.
+
+        Args:
+            xml_file: the model's file, see `expand_model_path`.
+            frame_skip: simulation steps of a step.
+            default_camera_config: attributes of the free camera.
+            reset_noise_scale: of the initial state.
+            **kwargs: see `CompiledMujocoEnv`.
+        """
+        super().__init__(
+            xml_file,
+            frame_skip,
+            default_camera_config=default_camera_config,
+            reset_noise_scale=reset_noise_scale,
+            **kwargs,
+        )
+        self.observation_structure = {"qpos": self.model.nq, "qvel": self.model.nv}
+
+    def describe(self, simulation: Simulation) -> Description:
+        """1 for a step after which the pole stands."""
+        s = simulation
+        standing = every(finite(s.qpos)) & every(finite(s.qvel)) & (abs(s.qpos[1]) <= 0.2)
+        return Description(
+            observation=[s.qpos, s.qvel],
+            reward=standing,
+            terminated=~standing,
+            infos={"reward_survive": standing},
+            integer_infos=("reward_survive",),
+            **uniform_start(s),
+        )
+
+
+class InvertedPendulumVectorEnv(MujocoVectorEnv):
+    """Many InvertedPendulums in one batch."""
+
+    env_class = InvertedPendulumEnv

@@ -1,0 +1,71 @@
+"""Pusher-v4: as Pusher-v5 was before, with another cylinder; costs are those before the step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gymcore.envs.mujoco import pusher_v5
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
+from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.quantities import before, norm, square, total
+from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
+
+DEFAULT_CAMERA_CONFIG = {
+    "trackbodyid": -1,
+    "distance": 4.0,
+}
+
+
+class PusherEnv(pusher_v5.PusherEnv):
+    """The arm of Pusher-v5 with the model of earlier versions.
+
+    Example:
+        >>> PusherEnv().metadata["render_fps"]
+        20
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"],
+        "render_fps": 20,
+    }
+
+    reward_near_weight: Any = 0.5
+    reward_dist_weight: Any = 1.0
+    reward_control_weight: Any = 0.1
+
+    def __init__(
+        self,
+        **kwargs: Any,
+    ) -> None:
+        """Make a Pusher.
+
+        Args:
+            **kwargs: see `CompiledMujocoEnv`.
+        """
+        CompiledMujocoEnv.__init__(
+            self,
+            "pusher.xml",
+            5,
+            default_camera_config=DEFAULT_CAMERA_CONFIG,
+            **kwargs,
+        )
+
+    def describe(self, simulation: Simulation) -> Description:
+        """Distances before the step and effort, as costs; infos of these without weights."""
+        s = simulation
+        tip, thing, goal = map(s.body_position, ("tips_arm", "object", "goal"))
+        near = -before(norm(thing - tip))
+        distance = -before(norm(thing - goal))
+        effort = -total(square(s.action()))
+        return replace(
+            super().describe(s),
+            reward=(distance + 0.1 * effort) + 0.5 * near,
+            infos={"reward_dist": distance, "reward_ctrl": effort},
+        )
+
+
+class PusherVectorEnv(MujocoVectorEnv):
+    """Many Pushers in one batch."""
+
+    env_class = PusherEnv

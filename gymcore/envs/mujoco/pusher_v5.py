@@ -1,0 +1,96 @@
+"""Pusher-v5: an arm that is to push a cylinder to its goal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
+from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.quantities import joined, norm, square, total, uniform
+from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
+from gymcore.envs.mujoco.weights import Weight
+
+DEFAULT_CAMERA_CONFIG = {
+    "trackbodyid": -1,
+    "distance": 4.0,
+}
+
+
+class PusherEnv(CompiledMujocoEnv):
+    """An arm of seven joints is rewarded for a cylinder near its goal, and a hand near it.
+
+    See docs/environments/mujoco.md for the figures.
+
+    Example:
+        >>> env = PusherEnv()
+        >>> observation, info = env.reset(seed=1)
+        >>> observation.shape, env.dt
+        ((23,), 0.05)
+    """
+
+    reward_near_weight = Weight()
+    reward_dist_weight = Weight()
+    reward_control_weight = Weight()
+
+    def __init__(
+        self,
+        xml_file: str = "pusher_v5.xml",
+        frame_skip: int = 5,
+        default_camera_config: dict[str, float | int] = DEFAULT_CAMERA_CONFIG,
+        reward_near_weight: float = 0.5,
+        reward_dist_weight: float = 1,
+        reward_control_weight: float = 0.1,
+        **kwargs: Any,
+    ) -> None:
+        """Make a Pusher.
+
+        Args:
+            xml_file: the model's file, see `expand_model_path`.
+            frame_skip: simulation steps of a step.
+            default_camera_config: attributes of the free camera.
+            reward_near_weight: of the distance between fingertip and object.
+            reward_dist_weight: of the distance to the goal.
+            reward_control_weight: of the squared action.
+            **kwargs: see `CompiledMujocoEnv`.
+        """
+        super().__init__(
+            xml_file,
+            frame_skip,
+            default_camera_config=default_camera_config,
+            reward_near_weight=reward_near_weight,
+            reward_dist_weight=reward_dist_weight,
+            reward_control_weight=reward_control_weight,
+            **kwargs,
+        )
+
+    def describe(self, simulation: Simulation) -> Description:
+        """Distances and effort after the step, as costs."""
+        s = simulation
+        tip, thing, goal = map(s.body_position, ("tips_arm", "object", "goal"))
+        near = -norm(thing - tip) * s.parameter("reward_near_weight")
+        distance = -norm(thing - goal) * s.parameter("reward_dist_weight")
+        effort = -total(square(s.action())) * s.parameter("reward_control_weight")
+        return Description(
+            observation=[s.qpos[:7], s.qvel[:7], tip, thing, goal],
+            reward=(distance + effort) + near,
+            infos={"reward_dist": distance, "reward_ctrl": effort, "reward_near": near},
+            **self.start(s),
+        )
+
+    def start(self, simulation: Simulation) -> dict[str, Any]:
+        """The arm at its place, the cylinder within reach and not yet at the goal."""
+        s = simulation
+        cylinder = uniform([-0.3, -0.2], [0.0, 0.2], 2).until(lambda drawn: norm(drawn) > 0.17)
+        velocities = s.init_qvel + uniform(-0.005, 0.005, s.nv)
+        return {
+            "qpos": joined(s.init_qpos[: s.nq - 4], cylinder, [0.0, 0.0]),
+            "qvel": joined(velocities[: s.nv - 4], np.zeros(4)),
+        }
+
+
+class PusherVectorEnv(MujocoVectorEnv):
+    """Many Pushers in one batch."""
+
+    env_class = PusherEnv

@@ -1,0 +1,96 @@
+"""Reacher-v5: a planar arm that is to reach a target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
+from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.quantities import Quantity, cos, joined, norm, sin, square, total, uniform
+from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
+from gymcore.envs.mujoco.weights import Weight
+
+DEFAULT_CAMERA_CONFIG: dict[str, float] = {"trackbodyid": 0}
+
+
+class ReacherEnv(CompiledMujocoEnv):
+    """An arm of two joints in a plane is rewarded for its fingertip near a target.
+
+    See docs/environments/mujoco.md for the figures.
+
+    Example:
+        >>> env = ReacherEnv()
+        >>> observation, info = env.reset(seed=1)
+        >>> observation.shape, env.dt
+        ((10,), 0.02)
+    """
+
+    reward_dist_weight = Weight()
+    reward_control_weight = Weight()
+
+    def __init__(
+        self,
+        xml_file: str = "reacher.xml",
+        frame_skip: int = 2,
+        default_camera_config: dict[str, float] = DEFAULT_CAMERA_CONFIG,
+        reward_dist_weight: float = 1,
+        reward_control_weight: float = 1,
+        **kwargs: Any,
+    ) -> None:
+        """Make a Reacher.
+
+        Args:
+            xml_file: the model's file, see `expand_model_path`.
+            frame_skip: simulation steps of a step.
+            default_camera_config: attributes of the free camera.
+            reward_dist_weight: of the distance to the goal.
+            reward_control_weight: of the squared action.
+            **kwargs: see `CompiledMujocoEnv`.
+        """
+        super().__init__(
+            xml_file,
+            frame_skip,
+            default_camera_config=default_camera_config,
+            reward_dist_weight=reward_dist_weight,
+            reward_control_weight=reward_control_weight,
+            **kwargs,
+        )
+
+    def describe(self, simulation: Simulation) -> Description:
+        """Distance and effort after the step, as costs."""
+        s = simulation
+        gap = s.body_position("fingertip") - s.body_position("target")
+        distance = -norm(gap) * s.parameter("reward_dist_weight")
+        effort = -total(square(s.action())) * s.parameter("reward_control_weight")
+        return Description(
+            observation=[*self.joints(s), gap[:2]],
+            reward=distance + effort,
+            infos={"reward_dist": distance, "reward_ctrl": effort},
+            **self.start(s),
+        )
+
+    def joints(self, simulation: Simulation) -> list[Quantity]:
+        """Angles of the arm, place of the target, velocities of the arm."""
+        s = simulation
+        angles = s.qpos[:2]
+        return [cos(angles), sin(angles), s.qpos[2:], s.qvel[:2]]
+
+    def start(self, simulation: Simulation) -> dict[str, Any]:
+        """The arm about its place, the target within reach."""
+        s = simulation
+        positions = uniform(-0.1, 0.1, s.nq)
+        target = uniform(-0.2, 0.2, 2).until(lambda drawn: norm(drawn) < 0.2)
+        velocities = s.init_qvel + uniform(-0.005, 0.005, s.nv)
+        return {
+            "draws": [positions, target],
+            "qpos": joined((positions + s.init_qpos)[: s.nq - 2], target),
+            "qvel": joined(velocities[: s.nv - 2], np.zeros(2)),
+        }
+
+
+class ReacherVectorEnv(MujocoVectorEnv):
+    """Many Reachers in one batch."""
+
+    env_class = ReacherEnv
