@@ -124,6 +124,8 @@ class MujocoRenderer:
                 "render_mode is not `human`."
             )
         viewer = self._get_viewer(render_mode)
+        # A batch shows its lanes by one renderer, one after another.
+        viewer.data = self.data
         if isinstance(viewer, WindowViewer):
             viewer.render()
             return None
