@@ -99,7 +99,7 @@ def _raw_session(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 
 def mujoco_bytes_per_lane(env_id: str, num_envs: int) -> float:
-    """Return what the process grows by for each lane, model included, once it was stepped [bytes]."""
+    """Return the memory of a stepped lane, with its share of the model [bytes]."""
     import gymcore
 
     with_few = gymcore.make_vec(env_id, num_envs=2)

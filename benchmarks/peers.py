@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from bars import CARTPOLE, MILLION, Measured, bars, groups  # noqa: E402
 from chart import plot  # noqa: E402
 from engine_bars import LIBRARIES, NO_STEPS, engine_bars, engine_groups  # noqa: E402
+from mujoco_bars import MEMORY, MEMORY_LANES, mujoco_bars, mujoco_groups  # noqa: E402
 from toy_bars import toy_bars, toy_groups  # noqa: E402
 from wrapper_bars import LIBRARIES as WRAPPER_LIBRARIES  # noqa: E402
 from wrapper_bars import NO_STEPS as NO_WRAPPER_STEPS  # noqa: E402
@@ -148,6 +149,13 @@ class Run:
             self.measured.values["import"] = found["seconds"]
             self.measured.values["optional"] = float(len(found["optional"].split()))
 
+    def mujoco_memory(self) -> None:
+        """Measure the memory of a simulation, in a fresh process."""
+        fresh = Worker(sys.executable)
+        arguments = ["Humanoid-v5", MEMORY_LANES]
+        self._value(MEMORY, fresh.ask(call="mujoco_bytes_per_lane", arguments=arguments))
+        fresh.close()
+
     def _value(self, name: str, answer: dict[str, Any]) -> None:
         """Keep a number, or why there is none."""
         if "value" in answer:
@@ -193,7 +201,8 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
         rounds), `value` (number behind `measured`) and `met` (by the medians; None: unknown).
     """
     rows, best = [], measured.best()
-    for bar in [*bars(threads), *toy_bars(threads), *engine_bars(threads), *wrapper_bars()]:
+    everything = (bars, toy_bars, engine_bars, mujoco_bars)
+    for bar in [*(bar for each in everything for bar in each(threads)), *wrapper_bars()]:
         row: dict[str, Any] = {"measure": bar.measure, "bar": bar.target}
         try:
             value = bar.value(measured)
@@ -242,7 +251,13 @@ def main(argv: list[str] | None = None) -> int:
     threads = machine["threads"]["usable"]
     wanted = [
         group
-        for group in [*groups(threads), *toy_groups(threads), *engine_groups(), *wrapper_groups()]
+        for group in [
+            *groups(threads),
+            *toy_groups(threads),
+            *engine_groups(),
+            *wrapper_groups(),
+            *mujoco_groups(threads),
+        ]
         if arguments.groups is None or group.title in arguments.groups
     ]
     pythons = dict(each.split("=", 1) for each in arguments.python)
@@ -255,6 +270,8 @@ def main(argv: list[str] | None = None) -> int:
         if arguments.groups is None or "probes" in arguments.groups:
             print("measuring probes ...", file=sys.stderr, flush=True)
             run.probes(MILLION)
+        if arguments.groups is None or "mujoco-memory" in arguments.groups:
+            run.mujoco_memory()
     finally:
         run.close()
     judged = judge(run.measured, threads)

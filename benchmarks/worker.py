@@ -41,6 +41,9 @@ def main() -> None:
     wrapper_measures = importlib.import_module("wrapper_measures")
     contenders.CONTENDERS.update(measures.CONTENDERS | engine_measures.CONTENDERS)
     contenders.CONTENDERS.update(wrapper_measures.CONTENDERS)
+    mujoco_measures = importlib.import_module("mujoco_measures")
+    contenders.CONTENDERS.update(mujoco_measures.CONTENDERS)
+    probes = {**vars(measures), **vars(mujoco_measures)}
     if hasattr(os, "register_at_fork"):
         # Should this process die, its children must not keep the pipe open that peers.py reads.
         os.register_at_fork(after_in_child=functools.partial(os.dup2, 2, answers.fileno()))
@@ -64,7 +67,7 @@ def main() -> None:
             elif "close" in request:
                 sessions.pop(request["close"]).close()
             else:
-                answer = {"value": getattr(measures, request["call"])(*request["arguments"])}
+                answer = {"value": probes[request["call"]](*request["arguments"])}
         except LookupError as error:
             answer = {"missing": str(error)}
         except Exception as error:

@@ -57,7 +57,7 @@ class SwingUpEnv(CompiledMujocoEnv):
 
     def __init__(self, effort_weight: float = 0.01, **kwargs: Any) -> None:
         """Make one; `kwargs` are for rendering."""
-        camera = {"distance": 4.0, "elevation": -10.0}
+        camera = {"distance": 5.0, "elevation": -10.0, "lookat": np.array([0.0, 0.0, 0.2])}
         super().__init__(
             MODEL, 2, effort_weight=effort_weight, default_camera_config=camera, **kwargs
         )
