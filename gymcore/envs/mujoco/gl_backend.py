@@ -31,8 +31,12 @@ PACKAGES = {
     "glfw": "a display, or apt-get install xvfb libgl1-mesa-dri and run under `xvfb-run -a`",
 }
 
-# What has drawn a frame in this process: PyOpenGL can not be moved to another one.
+# What has drawn a frame in this process: PyOpenGL cannot be moved to another one.
 _working: str | None = None
+
+# The process where that was. OpenGL's threads are not in its forked children, who would wait for
+# them for ever.
+_process: int | None = None
 
 
 class RenderingUnavailable(error.DependencyNotInstalled, RuntimeError):
@@ -53,9 +57,11 @@ def open_context(model: Any, width: int, height: int) -> tuple[str, Any, Any]:
         current.
 
     Raises:
-        RenderingUnavailable: nothing here can draw.
+        RenderingUnavailable: nothing here can draw, or this is a forked child of a process that
+            has.
     """
-    global _working
+    global _working, _process
+    check_process()
     failures: list[tuple[str, str]] = []
     for name in _candidates():
         problem = _missing(name) if name != _working else None
@@ -65,10 +71,24 @@ def open_context(model: Any, width: int, height: int) -> tuple[str, Any, Any]:
             except Exception as exc:
                 problem = f"{type(exc).__name__}: {exc}"
             else:
-                _working = name
+                _working, _process = name, os.getpid()
                 return (name, *contexts)
         failures.append((name, problem))
     raise RenderingUnavailable(_explanation(failures))
+
+
+def check_process() -> None:
+    """Raise in a forked child of a process that has drawn frames.
+
+    Raises:
+        RenderingUnavailable: so it is.
+    """
+    if _process not in (None, os.getpid()):
+        raise RenderingUnavailable(
+            f"process {os.getpid()} was forked after frames had been drawn in process {_process}, "
+            "and OpenGL does not outlive a fork. Start processes by another method (such as "
+            '`AsyncVectorEnv(..., context="spawn")`), or before the first frame.'
+        )
 
 
 def leave_context(backend: str) -> None:

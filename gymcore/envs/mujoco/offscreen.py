@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymcore import error
-from gymcore.envs.mujoco.gl_backend import leave_context, open_context
+from gymcore.envs.mujoco.gl_backend import check_process, leave_context, open_context
 from gymcore.envs.mujoco.library import mujoco_module
 from gymcore.envs.mujoco.release import release_once
 from gymcore.envs.mujoco.scene import (
@@ -174,9 +174,11 @@ class OffScreenViewer(BaseRender):
 
         Raises:
             gymcore.error.ClosedEnvironmentError: the viewer has been closed.
+            RenderingUnavailable: this is a forked child of the process where it was made.
         """
         if not self._release.alive:
             raise error.ClosedEnvironmentError("the viewer has been closed")
+        check_process()
         self.opengl_context.make_current()
 
     def _release_context(self) -> None:

@@ -10,6 +10,9 @@ from typing import Any
 
 _open: list[weakref.finalize[..., Any]] = []
 
+# What a forked child has of its parent's. It is kept, because it would free itself when collected.
+_parents: list[Any] = []
+
 
 def release_once(owner: object, free: Callable[..., None], *args: Any) -> weakref.finalize:
     """Return what frees something of `owner`'s, by a call, with `owner`, or at the exit.
@@ -46,6 +49,8 @@ def release_once(owner: object, free: Callable[..., None], *args: Any) -> weakre
 def _in_process(process: int, free: Callable[..., None], args: tuple[Any, ...]) -> None:
     if os.getpid() == process:
         free(*args)
+    else:
+        _parents.append(args)
 
 
 def _release_all() -> None:

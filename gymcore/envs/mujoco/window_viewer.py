@@ -259,11 +259,15 @@ class WindowViewer(BaseRender):
 
     def _scroll_callback(self, window: Any, x_offset: float, y_offset: float) -> None:
         """Zoom by the wheel."""
-        self._move_camera(mujoco_module().mjtMouse.mjMOUSE_ZOOM, 0.0, -0.05 * y_offset)
+        self._move_camera(mujoco_module().mjtMouse.mjMOUSE_ZOOM, 0.0, 0.05 * y_offset)
 
     def _move_camera(self, action: int, rel_dx: float, rel_dy: float) -> None:
         """Move the free camera by a part of the window's height."""
-        mujoco_module().mjv_moveCamera(self.model, action, rel_dx, rel_dy, self.scn, self.cam)
+        move = mujoco_module().mjv_moveCamera
+        try:
+            move(self.model, action, rel_dx, rel_dy, self.scn, self.cam)
+        except TypeError:  # MuJoCo 4 does without the scene
+            move(self.model, action, rel_dx, rel_dy, self.cam)
 
     def make_context_current(self) -> None:
         """Make the window's OpenGL context the current one of this thread.

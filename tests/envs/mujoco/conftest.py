@@ -1,0 +1,49 @@
+"""What tests that draw need of the machine, and what they say where it is missing."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from gymcore.envs.mujoco import gl_backend
+
+
+@pytest.fixture(scope="session")
+def drawing() -> str:
+    """The name of the OpenGL that draws here."""
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    model = mujoco.MjModel.from_xml_string("<mujoco/>")
+    try:
+        name, context, rendering = gl_backend.open_context(model, 8, 8)
+    except gl_backend.RenderingUnavailable as problem:
+        pytest.skip(str(problem))
+    rendering.free()
+    gl_backend.leave_context(name)
+    context.free()
+    return name
+
+
+@pytest.fixture(scope="session")
+def display() -> Iterator[str]:
+    """The name of a display without a screen, where windows can be opened."""
+    if shutil.which("Xvfb") is None:
+        pytest.skip("Xvfb is not installed (Debian: apt-get install xvfb libgl1-mesa-dri)")
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", "1", "-screen", "0", "800x600x24", "-nolisten", "tcp"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert server.stdout is not None
+        number = server.stdout.readline().strip()  # empty where the server has ended
+        if not number:
+            pytest.skip("Xvfb is installed, and does not start")
+        yield f":{number}"
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+        server.stdout.close()

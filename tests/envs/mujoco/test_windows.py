@@ -1,0 +1,68 @@
+"""Windows, on a display without a screen; and what is said where there is no display."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gymcore
+from gymcore import error
+from gymcore.envs.mujoco import gl_backend
+from tests.envs.mujoco.walkers import walker, write_model
+
+mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+
+HERE = Path(__file__).parent
+CHECKS = ["is_paced", "shows_and_closes", "user_closes", "keys_and_mouse", "several"]
+
+
+@pytest.mark.parametrize("backend", ["egl", "glfw"])
+def test_windows(tmp_path, display, backend):
+    """With the offscreen frames of one and the other OpenGL, which have to share the thread."""
+    if backend == "egl" and (problem := gl_backend._missing("egl")):
+        pytest.skip(f"{problem} (Debian: {gl_backend.PACKAGES['egl']})")
+    environment = {**os.environ, "DISPLAY": display, "MUJOCO_GL": backend}
+    environment.pop("WAYLAND_DISPLAY", None)
+    environment.pop("PYOPENGL_PLATFORM", None)
+    done = subprocess.run(
+        [sys.executable, str(HERE / "windows.py"), write_model(tmp_path)],
+        env={**environment, "PYTHONPATH": str(HERE.parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [*CHECKS, "chooses_a_size"]
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="others always have a display")
+def test_no_display(tmp_path, monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    env = walker(gymcore)(write_model(tmp_path), render_mode="human")
+    with pytest.raises(error.Error, match=r"there is no display .*xvfb-run"):
+        env.reset()
+    env.close()
+
+
+def test_a_display_that_does_not_answer(tmp_path):
+    code = (
+        "import sys, gymcore\n"
+        "from gymcore.envs.mujoco import MujocoEnv\n"
+        "env = MujocoEnv(sys.argv[1], 5, None, 'human')\n"
+        "try: env.render()\n"
+        "except gymcore.error.Error as problem: print(problem)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, write_model(tmp_path)],
+        env={**os.environ, "DISPLAY": ":93999"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "GLFW cannot start" in done.stdout, done.stderr
