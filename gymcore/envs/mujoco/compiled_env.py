@@ -64,6 +64,8 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     kernel_module = ""
     arguments: ClassVar[tuple[str, ...]] = _FOR_RENDERING
+    # What is not replaced by a subclass's Python.
+    _is_described: ClassVar[dict[str, bool]] = {"observation": True, "reset": True}
     # Columns of weights that a subclass has fixed.
     fixed: ClassVar[dict[str, float]] = {}
     metadata: dict[str, Any] = {  # noqa: RUF012
@@ -91,6 +93,15 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             for column, number in declared[name].fixed(getattr(cls, name)).items()
         }
         cls.settable = tuple(f"_{name}" for name in cls.parameters)
+        cls._is_described = {
+            "observation": cls._get_obs is CompiledMujocoEnv._get_obs,
+            "reset": cls.reset_model is CompiledMujocoEnv.reset_model
+            and cls._get_reset_info is CompiledMujocoEnv._get_reset_info,
+        }
+        if hasattr(cls, "_get_rew") and cls.step is CompiledMujocoEnv.step:
+            raise error.Error(
+                f"{cls.__name__}._get_rew: never called; describe() says what the reward is"
+            )
         names = [
             name
             for name, one in inspect.signature(cls.__init__).parameters.items()
@@ -250,13 +261,27 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         else:
             self._ensure_seeded()
         self._simulations.start_from(*start)
+        if not self._is_described["reset"]:
+            mujoco_module().mj_resetData(self.model, self.data)
+            self._allow_steps()
         try:
-            observation = self._batch.reset()
+            observation = self.reset_model()
         finally:
             self._simulations.start_from()
+        described = self._is_described["reset"]
+        info = self._batch.infos_of(0, True) if described else self._get_reset_info()
         if self.render_mode == "human":
             self.render()
-        return observation, self._batch.infos_of(0, True)
+        return observation, info
+
+    def reset_model(self) -> npt.NDArray[np.float64]:
+        """Begin an episode as described; return the observation, a new array.
+
+        A subclass may replace this, `_get_obs` and `_get_reset_info` by Python, for a single
+        environment; batches are what `describe` says.
+        """
+        observation: npt.NDArray[np.float64] = self._batch.reset()
+        return observation if self._is_described["observation"] else self._get_obs()
 
     def step(
         self, action: npt.NDArray[np.float32]
@@ -274,6 +299,8 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             observation, reward, terminated = batch.step_single_numbers(action)
         except error.InvalidAction as problem:
             raise self._refused(action, problem) from None
+        if not self._is_described["observation"]:
+            observation = self._get_obs()
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, False, batch.infos_of(0)
@@ -345,20 +372,33 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
                 )
             self.set_state(numbers[: self.model.nq], numbers[self.model.nq :])
 
-    def set_state(self, state: Any, qvel: Any = None) -> None:
-        """Continue from what `get_state` returned; or set positions and velocities (`MujocoEnv`).
+    def set_state(  # type: ignore[override]
+        self, qpos: Any = None, qvel: Any = None, *, state: Any = None
+    ) -> None:
+        """Set positions and velocities (`MujocoEnv`); or continue from what `get_state` returned.
 
         Args:
-            state: of `get_state`; or, with `qvel`, positions [nq].
+            qpos: positions [nq]; without `qvel` the same as `state`.
             qvel: velocities [nv].
+            state: of `get_state`.
 
         Raises:
             InvalidArgument: the state of another environment, or arrays of another length.
         """
         if qvel is None:
-            NativeEnv.set_state(self, state)
+            NativeEnv.set_state(self, qpos if state is None else state)
         else:
-            MujocoEnv.set_state(self, state, qvel)
+            MujocoEnv.set_state(self, qpos, qvel)
+            self._allow_steps()
+
+    def _allow_steps(self) -> None:
+        """Let the simulation go on from the state it has, without a reset."""
+        self._ensure_seeded()
+        self._batch.claim()
+        try:
+            self._batch.mark_ready()
+        finally:
+            self._batch.release()
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the compiled parts, which are made again."""

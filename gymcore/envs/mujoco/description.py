@@ -19,7 +19,7 @@ from gymcore.envs.mujoco.quantities import (
     Quantity,
     before,
 )
-from gymcore.error import InvalidArgument
+from gymcore.error import ArgumentTypeError, InvalidArgument
 
 
 @dataclass
@@ -64,9 +64,11 @@ def _number(kind: str, find: Callable[[str], Any], name: str) -> int:
     """The number of what has the name in the model."""
     try:
         number: int = find(name).id
-    except (KeyError, TypeError) as problem:
-        raise UnknownName(
-            f"{kind}: the model has none called {name!r}. {problem.args[0]}"
+    except KeyError as problem:
+        raise UnknownName(f"{kind}: {problem.args[0]}") from None
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{kind}: expected a number or a name, got {name!r} ({type(name).__name__})"
         ) from None
     return number
 

@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv, start_of
 from gymcore.envs.mujoco.library import mujoco_module
+from gymcore.envs.mujoco.weights import Bonus
 from gymcore.error import InvalidArgument
 from gymcore.utils.cpus import usable_cpus
 from gymcore.vector.engine_options import thread_count
+from gymcore.vector.native_lanes import lane_envs
 from gymcore.vector.native_vector_env import NativeVectorEnv
 
 if TYPE_CHECKING:
@@ -82,6 +84,8 @@ class MujocoVectorEnv(NativeVectorEnv):
         if name == "state":
             ready = self._batch.is_ready
             return tuple(_state(data) if ready else None for data in self._simulations.datas)
+        if isinstance(self.env_class.parameters.get(name), Bonus):
+            return tuple(getattr(env, name) for env in lane_envs(self))
         return super().call(name, *args, **kwargs)
 
     def set_attr(self, name: str, values: Any) -> None:

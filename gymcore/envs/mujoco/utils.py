@@ -1,0 +1,96 @@
+"""Reading and writing the whole state of a simulation, and checking that resets reset it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.envs.mujoco.library import mujoco_module
+from gymcore.error import ArgumentTypeError, FailedCheck
+
+
+def get_state(env: Any, state_type: Any = None) -> npt.NDArray[np.float64]:
+    """Return the state of the simulation.
+
+    Args:
+        env: an environment, wrapped or not, with the attributes `model` and `data`.
+        state_type: a `mujoco.mjtState`; None for `mjSTATE_FULLPHYSICS`.
+
+    Returns:
+        A new array [`mujoco.mj_stateSize(model, state_type)`] float64.
+
+    Example:
+        >>> import gymcore as gym
+        >>> env = gym.make("Hopper-v5")
+        >>> _ = env.reset(seed=1)
+        >>> saved = get_state(env)
+        >>> _ = env.step(env.action_space.sample())
+        >>> set_state(env, saved)
+        >>> bool((get_state(env) == saved).all())
+        True
+    """
+    mujoco = mujoco_module()
+    simulated = env.unwrapped
+    kind = _kind(state_type, "mjSTATE_FULLPHYSICS")
+    state = np.empty(mujoco.mj_stateSize(simulated.model, kind))
+    mujoco.mj_getState(simulated.model, simulated.data, state, kind)
+    return state
+
+
+def set_state(env: Any, state: npt.NDArray[np.float64], state_type: Any = None) -> None:
+    """Put the simulation into a state, and compute what follows from it.
+
+    Args:
+        env: as for `get_state`.
+        state: what `get_state` returned for this `state_type`.
+        state_type: as for `get_state`.
+
+    Raises:
+        ArgumentTypeError: `state` is no float64 array of the size; nothing has changed.
+    """
+    mujoco = mujoco_module()
+    model, data = env.unwrapped.model, env.unwrapped.data
+    kind = _kind(state_type, "mjSTATE_FULLPHYSICS")
+    size = mujoco.mj_stateSize(model, kind)
+    if np.shape(state) != (size,) or getattr(state, "dtype", None) != np.float64:
+        kept = getattr(state, "dtype", type(state).__name__)
+        raise ArgumentTypeError(
+            f"state: expected a float64 array of shape ({size},), got {kept} of {np.shape(state)}"
+        )
+    mujoco.mj_setState(model, data, state, kind)
+    mujoco.mj_forward(model, data)
+    # It also prepares the next step, from a state that may have been left out.
+    mujoco.mj_setState(model, data, state, kind)
+
+
+def check_mujoco_reset_state(env: Any, seed: int = 1234, state_type: Any = None) -> None:
+    """Check that `env.reset(seed=seed)` leaves nothing of the steps before.
+
+    Args:
+        env: as for `get_state`; it is reset and stepped.
+        seed: of the resets.
+        state_type: a `mujoco.mjtState`; None for `mjSTATE_INTEGRATION`.
+
+    Raises:
+        gymcore.error.FailedCheck: something is left; also an `AssertionError`.
+    """
+    kind = _kind(state_type, "mjSTATE_INTEGRATION")
+    env.action_space.seed(seed)
+    env.reset(seed=seed)
+    first = get_state(env, kind)
+    env.step(env.action_space.sample())
+    env.reset(seed=seed)
+    second = get_state(env, kind)
+    if not np.array_equal(first, second):
+        (where,) = np.nonzero(first != second)
+        raise FailedCheck(
+            f"reset is not deterministic: after a step, {len(where)} of {len(first)} numbers of "
+            "the state differ from those of the first reset with the same seed"
+        )
+
+
+def _kind(state_type: Any, default: str) -> int:
+    """The number of a state type."""
+    return int(getattr(mujoco_module().mjtState, default) if state_type is None else state_type)
