@@ -129,10 +129,10 @@ def test_markers_and_overlays_as_gymnasium(model, data, viewer, monkeypatch):
         pytest.skip("Gymnasium's markers are other ones with a MuJoCo older than 3.3")
     monkeypatch.setenv("MUJOCO_GL", viewer.backend)
     other = theirs.OffScreenViewer(model, data, *SIZE.values())
-    marker = {"pos": [0.3, 0, 1], "size": [0.2, 0.1, 0.1], "type": 6, "rgba": [1, 0, 0, 1]}
+    marker = {"pos": [0.3, 0, 0.9], "size": [0.2, 0.1, 0.1], "type": 6, "rgba": [1, 0, 0, 1]}
     frames = []
     for one in (other, viewer):
-        plain = one.render("rgb_array")
+        plain = one.render("rgb_array", SIDE)
         one.add_marker(**marker)
         one.add_marker(pos=np.zeros(3))
         marked = one.render("rgb_array")
