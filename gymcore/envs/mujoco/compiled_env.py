@@ -284,7 +284,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         return observation if self._is_described["observation"] else self._get_obs()
 
     def step(
-        self, action: npt.NDArray[np.float32]
+        self, action: npt.ArrayLike
     ) -> tuple[npt.NDArray[np.float64], float, bool, bool, dict[str, Any]]:
         """Step by an array of the shape of `action_space`; see `Env.step`.
 
@@ -312,9 +312,9 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     def _refused(self, action: Any, problem: error.InvalidAction) -> error.InvalidAction:
         """The error for an action, in Gymnasium's words where it has some."""
         shape = (self._program.action_size,)
-        if isinstance(action, (list, tuple, np.ndarray)) and np.shape(action) != shape:
+        if isinstance(action, np.ndarray) and action.shape != shape:
             return error.InvalidAction(
-                f"Action dimension mismatch. Expected {shape}, found {np.shape(action)}"
+                f"Action dimension mismatch. Expected {shape}, found {action.shape}"
             )
         return error.InvalidAction(str(problem).replace("actions", "action", 1))
 

@@ -1,0 +1,275 @@
+"""Simulations that fail or diverge, and programs that must not run."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gymcore import error
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
+from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.mujoco_env import BrokenModel
+from gymcore.envs.mujoco.program import Program
+from gymcore.envs.mujoco.quantities import before, joined, norm, standard_normal, uniform
+from gymcore.envs.mujoco.simulations import LaneSimulations, SimulationFailed, library_functions
+from gymcore_ext.mujoco.simulations import OPERATION
+from tests.envs.mujoco.hanging import MODEL, HangingEnv, PileEnv, PileVectorEnv, hanging
+
+
+def failing_pile(kind: Any, **options: Any) -> Any:
+    """Environments whose contacts do not fit their memory, so that MuJoCo calls it an error.
+
+    How much memory that is depends on its version: less cannot be loaded, with more MuJoCo leaves
+    contacts out and warns.
+    """
+    for kilobytes in range(9, 60):
+        try:
+            envs = kind(kilobytes=kilobytes, **options)
+        except BrokenModel:
+            continue
+        try:
+            envs.reset(seed=0)
+            for _ in range(30):
+                envs.step(np.zeros(envs.action_space.shape))
+        except SimulationFailed as problem:
+            return envs, problem
+    pytest.fail("no size of memory makes MuJoCo fail")
+
+
+@pytest.mark.filterwarnings("ignore:.*contacts")
+@pytest.mark.filterwarnings("ignore:.*arena")
+class TestFailures:
+    """A failure is an exception that names lanes; nothing is printed, written or ended."""
+
+    def test_of_a_single_environment(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        env, problem = failing_pile(PileEnv)
+        assert problem.lanes == [0]
+        assert "lane 0" in str(problem)
+        assert "mj_stackAlloc" in str(problem)
+        with pytest.raises(error.ResetNeeded):
+            env.step(np.zeros(1))
+        assert os.listdir() == []
+        assert "".join(capfd.readouterr()) == ""
+
+    @pytest.mark.parametrize("num_threads", [1, 3])
+    def test_of_a_batch(self, num_threads: int) -> None:
+        envs, problem = failing_pile(PileVectorEnv, num_envs=6, num_threads=num_threads)
+        assert problem.lanes == list(range(6))
+        assert "and 2 more lanes" in str(problem)
+        with pytest.raises(error.ResetNeeded):
+            envs.step(np.zeros((6, 1)))
+        with pytest.raises(SimulationFailed):
+            envs.reset()
+            for _ in range(30):
+                envs.step(np.zeros((6, 1)))
+
+    def test_mujocos_own_errors_are_its_own_again(self) -> None:
+        import mujoco
+
+        env, _ = failing_pile(PileEnv)
+        with pytest.raises(mujoco.FatalError):
+            for _ in range(200):
+                mujoco.mj_step(env.model, env.data)
+
+
+def test_a_diverged_simulation_ends_its_episode() -> None:
+    envs = hanging(3)
+    envs.reset(seed=0)
+    envs.get_attr("data")[1].qvel[:] = 1e15
+    with pytest.warns(UserWarning, match="lane 1: .*huge value in Q"):
+        observations, _, terminated, *_ = envs.step(np.zeros((3, 1)))
+    assert terminated.tolist() == [False, True, False]
+    assert np.isfinite(observations).all()
+    assert np.isfinite(envs.step(np.zeros((3, 1)))[0]).all()
+
+
+def test_a_diverged_single_simulation() -> None:
+    env = HangingEnv()
+    env.reset(seed=0)
+    env.data.qpos[0] = np.nan
+    with pytest.warns(UserWarning, match="Nan, Inf or huge value in QPOS"):
+        observation, _, terminated, *_ = env.step(np.zeros(1))
+    assert terminated
+    assert np.isfinite(observation).all()
+
+
+def test_a_start_that_never_comes() -> None:
+    class Hopeless(HangingEnv):
+        def describe(self, simulation: Simulation) -> Description:
+            described = super().describe(simulation)
+            described.draws = [uniform(-1.0, 1.0, 2).until(lambda drawn: norm(drawn) > 2.0)]
+            return described
+
+    with pytest.raises(SimulationFailed, match="lane 0: no draw satisfied"):
+        Hopeless().reset(seed=1)
+
+
+def test_a_process_of_its_own_ends_well(tmp_path: Path) -> None:
+    """At interpreter exit nothing of the batch is used after it is gone."""
+    program = (
+        "from tests.envs.mujoco.hanging import hanging\n"
+        "import numpy as np\n"
+        "envs = hanging(4, num_threads=3)\n"
+        "envs.reset(seed=0)\n"
+        "envs.step(np.zeros((4, 1)))\n"
+        "print('done')\n"
+    )
+    root = Path(__file__).parents[3]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_is_kept() -> None:
+    envs = hanging(3)
+    envs.reset(seed=0)
+    data = weakref.ref(envs._batch.constants)
+    envs.close()
+    del envs
+    gc.collect()
+    assert data() is None
+
+
+# --- programs ------------------------------------------------------------------------------------
+
+
+def described(**changes: Any) -> Description:
+    """Compile a small description with changes; what it says is refused."""
+
+    class Changed(CompiledMujocoEnv):
+        def __init__(self) -> None:
+            super().__init__(MODEL, 1)
+
+        def describe(self, simulation: Simulation) -> Description:
+            s = simulation
+            given: dict[str, Any] = {
+                "observation": [s.qpos],
+                "reward": 0.0,
+                "qpos": s.init_qpos,
+                "qvel": s.init_qvel,
+            }
+            given.update({k: v(s) if callable(v) else v for k, v in changes.items()})
+            return Description(**given)
+
+    return Changed()  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"qpos": np.zeros(3)}, "qpos: expected a quantity of length 2, got 3"),
+        ({"reward": lambda s: s.qpos}, "reward: expected a quantity of length 1, got 2"),
+        ({"terminated": lambda s: s.qvel > 0}, "terminated: expected a quantity of length 1"),
+        ({"observation": lambda s: [before(s.qpos)]}, r"before\(\): expected in rewards"),
+        ({"observation": lambda s: [s.action()]}, "action: expected in rewards"),
+        ({"observation": [standard_normal(2)]}, "draws: expected at the beginning"),
+        ({"reset_infos": {"x": 1.0}}, "reset_infos: expected names of infos"),
+        ({"infos": {"x": 1.0}, "reset_infos": {"x": np.zeros(2)}}, "x: expected a quantity of"),
+        ({"control": lambda s: joined(s.action(), 0.0)}, "control: expected a quantity of length"),
+        ({"action_size": 3}, "action_size: expected 1, as many as actuators"),
+        ({"reward": lambda s: s.parameter("nothing")}, "parameter: expected one of"),
+        ({"reward": lambda s: s.data.efc_force[0]}, "data.efc_force: expected the name of"),
+        ({"reward": lambda s: s.data.nothing[0]}, "data.nothing: expected the name of"),
+        ({"reward": lambda s: s.qpos + np.zeros(3)}, "quantities: expected equal lengths"),
+        ({"reward": "much"}, "quantity: expected a quantity or numbers, got 'much'"),
+    ],
+)
+def test_descriptions_that_make_no_sense(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(error.Error, match=message):
+        described(**changes)
+
+
+def test_expressions_have_no_truth() -> None:
+    with pytest.raises(TypeError, match="use where"):
+        described(reward=lambda s: 1.0 if s.qpos[0] > 0 else 0.0)
+
+
+def test_controls_of_ones_own() -> None:
+    env: Any = described(action_size=2, control=lambda s: s.action(2)[0] - s.action(2)[1])
+    assert env.action_space.shape == (2,)
+    env.reset(seed=0)
+    env.step(np.array([0.75, 0.5]))
+    assert env.data.ctrl.tolist() == [0.25]
+
+
+def operations_of(env: Any) -> dict[str, Any]:
+    return {phase: one.copy() for phase, one in env._program.programs.items()}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("observe", "a", "offset", 10**6),
+        ("observe", "a", "space", 77),
+        ("observe", "a", "offset", -1),
+        ("observe", "out", "offset", 6),
+        ("observe", "out", "space", 1),
+        ("observe", "code", None, 99),
+        ("after", "out", "space", 5),
+        ("after", "count", None, 10**6),
+    ],
+)
+def test_programs_that_leave_their_spaces(
+    change: tuple[str, str, str | None, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = HangingEnv()
+    phase, name, part, value = change
+    programs = operations_of(env)
+    record = programs[phase][0]
+    assert record.dtype == OPERATION
+    if part is None:
+        record[name] = value
+    else:
+        record[name][part] = value
+
+    monkeypatch.setattr(Program, "programs", property(lambda self: programs))
+    with pytest.raises(ValueError, match=f"program {phase}: operation 0"):
+        LaneSimulations.of(env._program, [env.model], [env.data], 1)
+
+
+def test_functions_are_those_of_the_package() -> None:
+    functions = library_functions()
+    assert {"mj_step", "mj_forward", "mj_resetData", "mj_rnePostConstraint"} <= functions.keys()
+    env = HangingEnv()
+    program = env._program
+    with pytest.raises(ValueError, match="functions: expected"):
+        LaneSimulations(
+            **{
+                "functions": {"mj_step": functions["mj_step"]},
+                "models": [env.model],
+                "datas": [env.data],
+                "arrays": program.arrays,
+                "programs": program.programs,
+                "constants": program.constants,
+                "registers": program.registers,
+                "parameters": program.parameters,
+                "observation_size": program.observation_size,
+                "action_size": program.action_size,
+                "infos": program.infos,
+                "info_register": program.info_register,
+                "reward_register": program.reward_register,
+                "terminated_register": program.terminated_register,
+                "frame_skip": 1,
+                "on_fault": print,
+            }
+        )
