@@ -1,0 +1,89 @@
+"""The MuJoCo environments of both packages, side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import mujoco
+import numpy as np
+import pytest
+
+import gymcore
+
+NAMES = (
+    "Ant",
+    "HalfCheetah",
+    "Hopper",
+    "Humanoid",
+    "HumanoidStandup",
+    "InvertedDoublePendulum",
+    "InvertedPendulum",
+    "Pusher",
+    "Reacher",
+    "Swimmer",
+    "Walker2d",
+)
+IDS = tuple(f"{name}-v{version}" for name in NAMES for version in (4, 5))
+
+
+def theirs(env_id: str, **kwargs: Any) -> gymnasium.Env:
+    """Gymnasium's environment; it refuses Pusher-v4 on this MuJoCo by its number alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        if env_id == "Pusher-v4":
+            patch.setattr(mujoco, "__version__", "2.3.7")
+        return gymnasium.make(env_id, **kwargs)
+
+
+def pair(env_id: str, **kwargs: Any) -> tuple[gymcore.Env, gymnasium.Env]:
+    """Both environments, made with the same arguments."""
+    return gymcore.make(env_id, **kwargs), theirs(env_id, **kwargs)
+
+
+def assert_same_info(ours: dict[str, Any], other: dict[str, Any], effort: float = 0.0) -> None:
+    """The same keys in the same order, and the same numbers.
+
+    Args:
+        ours: an info of this package.
+        other: of Gymnasium.
+        effort: the squared action, if Gymnasium computes its cost in float32, else 0.
+    """
+    assert list(ours) == list(other)
+    for key, value in ours.items():
+        atol = 2e-7 * effort if np.asarray(other[key]).dtype == np.float32 else 0.0
+        np.testing.assert_allclose(value, other[key], rtol=1e-12, atol=atol, err_msg=key)
+
+
+def assert_same_steps(ours: Any, other: Any, steps: int, seed: int = 5) -> int:
+    """Both do the same from the same seed, under the same actions.
+
+    Actions are float64 and float32 by turns: with float32, Gymnasium computes costs of actions in
+    float32.
+
+    Returns:
+        How many episodes ended.
+    """
+    low, high = other.action_space.low, other.action_space.high
+    actions = np.random.default_rng(seed).uniform(low, high, (steps, *low.shape))
+    first, info = ours.reset(seed=seed)
+    expected, other_info = other.reset(seed=seed)
+    np.testing.assert_array_equal(first, expected)
+    assert_same_info(info, other_info)
+    episodes = 0
+    for step, action in enumerate(actions):
+        given = action.astype((np.float64, np.float32)[step % 2])
+        effort = float(np.square(action).sum()) * (step % 2)
+        observation, reward, *flags, info = ours.step(given)
+        expected, other_reward, *other_flags, other_info = other.step(given)
+        assert observation.dtype == expected.dtype == np.float64
+        np.testing.assert_array_equal(observation, expected, err_msg=f"step {step}")
+        np.testing.assert_allclose(reward, other_reward, rtol=1e-12, atol=2e-7 * effort)
+        assert flags == other_flags
+        assert_same_info(info, other_info, effort)
+        if any(flags):
+            episodes += 1
+            observation, info = ours.reset()
+            expected, other_info = other.reset()
+            np.testing.assert_array_equal(observation, expected)
+            assert_same_info(info, other_info)
+    return episodes

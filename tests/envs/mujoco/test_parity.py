@@ -1,0 +1,219 @@
+"""The MuJoCo environments do what Gymnasium's do, to the bit, alone and in batches."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import gymcore
+from gymcore import error
+
+pytest.importorskip("mujoco", reason="mujoco is not installed")
+
+from tests.envs.mujoco.pairs import IDS, assert_same_steps, pair, theirs
+
+FIELDS = (
+    "id",
+    "namespace",
+    "name",
+    "version",
+    "reward_threshold",
+    "nondeterministic",
+    "max_episode_steps",
+    "order_enforce",
+    "disable_env_checker",
+    "kwargs",
+    "additional_wrappers",
+)
+MODES = ("NextStep", "SameStep", "Disabled")
+
+each_id = pytest.mark.parametrize("env_id", IDS)
+
+
+@pytest.fixture(autouse=True)
+def quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Version 4 is out of date; and MuJoCo writes of Gymnasium's models where the test stands."""
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*out of date")
+        yield
+
+
+# --- declarations --------------------------------------------------------------------------------
+
+
+@each_id
+def test_the_specification_is_the_same(env_id):
+    ours, other = gymcore.spec(env_id), gymnasium.spec(env_id)
+    for field in FIELDS:
+        assert getattr(ours, field) == getattr(other, field), field
+
+
+@each_id
+def test_the_module_and_the_constructor_are_the_same(env_id):
+    module, name = gymcore.spec(env_id).entry_point.split(":")
+    other = import_module(module.replace("gymcore", "gymnasium"))
+    arguments = [
+        [
+            (one.name, str(one.default), one.kind)
+            for one in inspect.signature(cls).parameters.values()
+        ]
+        for cls in (getattr(import_module(module), name), getattr(other, name))
+    ]
+    assert arguments[0] == arguments[1]
+    camera = getattr(import_module(module), "DEFAULT_CAMERA_CONFIG", None)
+    assert str(camera) == str(getattr(other, "DEFAULT_CAMERA_CONFIG", None))
+
+
+@each_id
+def test_the_environment_declares_the_same(env_id):
+    ours, other = (env.unwrapped for env in pair(env_id))
+    for space in ("observation_space", "action_space"):
+        mine, its = getattr(ours, space), getattr(other, space)
+        assert (str(mine), mine.shape, mine.dtype) == (str(its), its.shape, its.dtype)
+        np.testing.assert_array_equal(mine.low, its.low)
+    assert ours.metadata == other.metadata
+    assert type(ours).metadata == type(other).metadata
+    assert ours.dt == other.dt
+    assert ours.frame_skip == other.frame_skip
+    np.testing.assert_array_equal(ours.init_qpos, other.init_qpos)
+    np.testing.assert_array_equal(ours.init_qvel, other.init_qvel)
+    structure = getattr(other, "observation_structure", None)
+    assert getattr(ours, "observation_structure", None) == structure
+    cameras = (env.mujoco_renderer.default_cam_config for env in (ours, other))
+    assert str(next(cameras)) == str(next(cameras))
+
+
+@pytest.mark.parametrize("env_id", ["Ant-v2", "Ant-v3", "Pusher-v2"])
+@pytest.mark.parametrize("make", [gymcore.make, gymcore.make_vec])
+def test_versions_that_are_gone_name_their_successor(env_id, make):
+    assert env_id in gymnasium.registry
+    with pytest.raises(ImportError, match=rf"use {env_id[:-1]}5") as caught:
+        make(env_id)
+    assert isinstance(caught.value, error.DeprecatedEnv)
+
+
+def test_the_same_ids_are_registered():
+    name = {env_id.split("-")[0] for env_id in IDS}
+    ours, other = (
+        {one for one in package.registry if one.split("-")[0] in name}
+        for package in (gymcore, gymnasium)
+    )
+    assert ours == other
+
+
+# --- steps ---------------------------------------------------------------------------------------
+
+
+@each_id
+def test_steps_are_the_same(env_id):
+    """Over the end of an episode; a thousand steps of most of version 5."""
+    long = 1000 if env_id.endswith("v5") and not env_id.startswith("Humanoid") else 320
+    cut = 300 if long == 320 else None
+    assert assert_same_steps(*pair(env_id, max_episode_steps=cut), steps=long) > 0
+
+
+@pytest.mark.soak
+@each_id
+def test_many_steps_are_the_same(env_id):
+    assert assert_same_steps(*pair(env_id), steps=20000, seed=6) > 0
+
+
+@each_id
+@pytest.mark.parametrize("mode", MODES)
+def test_lanes_of_a_batch_are_environments(env_id, mode):
+    """In every mode of autoreset, at any number of threads, infos and their layout included."""
+    single = partial(gymcore.make, env_id, max_episode_steps=12)
+    others = gymcore.vector.SyncVectorEnv([single] * 3, autoreset_mode=mode)
+    wanted = list(rollout(others, mode))
+    for threads in (1, 2):
+        envs = gymcore.make_vec(
+            env_id,
+            num_envs=3,
+            max_episode_steps=12,
+            vector_kwargs={"autoreset_mode": mode, "num_threads": threads},
+        )
+        for expected, got in zip(wanted, rollout(envs, mode), strict=True):
+            assert_equal(got, expected)
+        envs.close()
+    others.close()
+
+
+@each_id
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_infos_of_a_batch_are_laid_out_as_gymnasium_does(env_id, mode):
+    envs = gymcore.make_vec(
+        env_id, num_envs=2, max_episode_steps=8, vector_kwargs={"autoreset_mode": mode}
+    )
+    others = gymnasium.vector.SyncVectorEnv(
+        [partial(theirs, env_id, max_episode_steps=8)] * 2,
+        autoreset_mode=gymnasium.vector.AutoresetMode(mode),
+    )
+    assert {**envs.metadata, "autoreset_mode": 0} == {**others.metadata, "autoreset_mode": 0}
+    assert str(envs.observation_space) == str(others.observation_space)
+    for wanted, got in zip(rollout(others, mode, 20), rollout(envs, mode, 20), strict=True):
+        np.testing.assert_array_equal(got[0], wanted[0])
+        assert_same_layout(got[-1], wanted[-1])
+        for mine, its in zip(got[1:-1], wanted[1:-1], strict=True):
+            assert mine.dtype == its.dtype
+            np.testing.assert_allclose(mine, its, rtol=1e-5)
+    envs.close()
+    others.close()
+
+
+def rollout(envs: Any, mode: str, steps: int = 30) -> Iterator[tuple[Any, ...]]:
+    """What resets and steps return; ended lanes are reset where nobody else does it."""
+    generator = np.random.default_rng(3)
+    low, high = envs.single_action_space.low, envs.single_action_space.high
+    yield envs.reset(seed=7)
+    for _ in range(steps):
+        actions = generator.uniform(low, high, (envs.num_envs, *low.shape)).astype(np.float32)
+        result = envs.step(actions)
+        yield result
+        ended = result[2] | result[3]
+        if mode == "Disabled" and ended.any():
+            yield envs.reset(options={"reset_mask": ended})
+
+
+def assert_equal(got: Any, wanted: Any) -> None:
+    """The same bits, also of final observations, whichever way they are stored."""
+    assert type(got) is type(wanted)
+    if isinstance(wanted, dict):
+        assert set(got) == set(wanted)
+        for key, value in wanted.items():
+            if key == "final_obs":
+                lanes = np.flatnonzero(wanted["_final_obs"])
+                assert_equal([got[key][i] for i in lanes], [value[i] for i in lanes])
+            else:
+                assert_equal(got[key], value)
+    elif isinstance(wanted, (tuple, list)):
+        for mine, its in zip(got, wanted, strict=True):
+            assert_equal(mine, its)
+    else:
+        assert got.dtype == wanted.dtype
+        np.testing.assert_array_equal(got, wanted)
+
+
+def assert_same_layout(got: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """The same keys, masks, shapes and types; costs that are float32 there are float64 here."""
+    assert set(got) == set(wanted)
+    for key, value in wanted.items():
+        if key == "final_obs":
+            for lane in np.flatnonzero(wanted["_final_obs"]):
+                np.testing.assert_array_equal(got[key][lane], value[lane])
+        elif isinstance(value, dict):
+            assert_same_layout(got[key], value)
+        else:
+            assert got[key].shape == value.shape, key
+            kept = np.dtype(np.float64) if value.dtype == np.float32 else value.dtype
+            assert got[key].dtype == kept, key
+            np.testing.assert_allclose(got[key], value, rtol=1e-6, err_msg=key)
