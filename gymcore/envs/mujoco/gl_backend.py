@@ -26,7 +26,7 @@ OFF = ("off", "disable", "disabled", "false", "0")
 AUTOMATIC = ("", "on", "enable", "enabled", "true", "1")
 
 PACKAGES = {
-    "egl": "apt-get install libegl1 libgl1-mesa-dri",
+    "egl": "apt-get install libegl1 libopengl0 libgl1-mesa-dri",
     "osmesa": "apt-get install libosmesa6",
     "glfw": "a display, or apt-get install xvfb libgl1-mesa-dri and run under `xvfb-run -a`",
 }
@@ -191,6 +191,8 @@ def _no_egl() -> str | None:
     library = _load("EGL", "libEGL.so.1")
     if library is None:
         return "libEGL.so.1 is not installed"
+    if _load("OpenGL", "libOpenGL.so.0", "libGL.so.1") is None:
+        return "libOpenGL.so.0 is not installed"
     address = library.eglGetProcAddress
     address.restype = ctypes.c_void_p
     address.argtypes = [ctypes.c_char_p]
