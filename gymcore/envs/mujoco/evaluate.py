@@ -138,13 +138,14 @@ class Evaluator:
 
     def _computed(self, quantity: q.Computed) -> Values:
         operands = [self(one) for one in quantity.operands]
+        # Sums begin with their first term: of negative zeros they are one.
         if quantity.code == q.SUM:
-            return np.array([operands[0].sum()])
+            return np.array([operands[0].sum(initial=-0.0)])
         if quantity.code == q.EVERY:
             return np.array([float((operands[0] != 0).all())])
         if quantity.code == q.WEIGHTED_ROWS:
             weights, rows = operands
-            return (weights[:, None] * rows.reshape(-1, quantity.width)).sum(axis=0)
+            return (weights[:, None] * rows.reshape(-1, quantity.width)).sum(axis=0, initial=-0.0)
         found = np.asarray(_FUNCTIONS[quantity.code](*operands), np.float64)
         return np.broadcast_to(found, (quantity.size,))
 

@@ -1,0 +1,207 @@
+"""Compiled programs compute what NumPy does, for any expression: `Evaluator` is the judge."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gymcore import error
+
+pytest.importorskip("mujoco", reason="mujoco is not installed")
+
+from gymcore.envs.mujoco import quantities as q
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
+from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.evaluate import Evaluator
+from gymcore.envs.mujoco.weights import Range, Weight
+
+MODEL = "inverted_double_pendulum.xml"
+NUMBERS = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-300, 1e300, float("inf"), float("-inf"), float("nan"))
+OPERATORS = ("+", "-", "*", "/", "<", "<=", ">", ">=", "&", "|")
+
+
+class Described(CompiledMujocoEnv):
+    """An environment whose description a test hands in."""
+
+    gain = Weight()
+    span = Range()
+
+    def __init__(self, describe: Any) -> None:
+        self._given = describe
+        super().__init__(MODEL, 2, gain=1.5, span=(-0.5, float("inf")))
+
+    def describe(self, simulation: Simulation) -> Description:
+        return self._given(simulation)
+
+
+@st.composite
+def expressions(draw: st.DrawFn, s: Simulation, size: int, depth: int = 4, after: bool = False):
+    """A quantity of a length, of up to so many operations one in another."""
+    if depth == 0 or draw(st.integers(0, 5)) == 0:
+        return draw(leaves(s, size, after))
+    kind = draw(st.sampled_from(["binary", "unary", "clip", "where", "reduce", "slice", "rows"]))
+    parts = lambda count, of=size: [  # noqa: E731
+        draw(expressions(s, draw(st.sampled_from([of, 1])), depth - 1, after)) for _ in range(count)
+    ]
+    if kind == "binary":
+        x, y = parts(2)
+        symbol = draw(st.sampled_from([*OPERATORS, "min", "max"]))
+        found = combine(symbol, x, y)
+    elif kind == "unary":
+        function = st.sampled_from([abs, q.square, q.root, q.sin, q.cos, q.finite, invert, negate])
+        found = draw(function)(parts(1)[0])
+    elif kind == "clip":
+        found = q.clip(*parts(3))
+    elif kind == "where":
+        found = q.where(*parts(3))
+    elif kind == "reduce":
+        length = draw(st.sampled_from([1, 2, 7, 8, 9, 17, 40, 128, 130]))
+        whole = draw(expressions(s, length, depth - 1, after))
+        found = draw(st.sampled_from([q.total, q.every, q.norm]))(whole)
+    elif kind == "slice":
+        step = draw(st.integers(1, 3))
+        offset = draw(st.integers(0, 3))
+        whole = draw(expressions(s, offset + step * size, depth - 1, after))
+        return whole[offset::step][:size]
+    else:
+        weights = draw(expressions(s, draw(st.integers(1, 4)), depth - 1, after))
+        return q.weighted_rows(weights, draw(expressions(s, weights.size * size, depth - 1, after)))
+    return found if found.size == size else q.joined(*[found] * size)
+
+
+def combine(symbol: str, x: q.Quantity, y: q.Quantity) -> q.Quantity:
+    if symbol in ("min", "max"):
+        return {"min": q.minimum, "max": q.maximum}[symbol](x, y)
+    return eval(f"x {symbol} y", {}, {"x": x, "y": y})
+
+
+def invert(x: q.Quantity) -> q.Quantity:
+    return ~x
+
+
+def negate(x: q.Quantity) -> q.Quantity:
+    return -x
+
+
+@st.composite
+def leaves(draw: st.DrawFn, s: Simulation, size: int, after: bool) -> q.Quantity:
+    """A quantity of a length that is made of no other."""
+    number = st.one_of(st.sampled_from(NUMBERS), st.floats(-100, 100))
+    constant = st.lists(number, min_size=size, max_size=size).map(q.Constant)
+    if size == 0:
+        return draw(constant)
+    sources = [s.qpos, s.qvel, s.data.xpos, s.model.body_mass, s.data.qfrc_bias, s.data.ctrl]
+    sources += [s.parameter("gain"), *s.bounds("span")]
+    if after:
+        sources += [s.action(), q.before(s.qvel), q.before(q.square(s.qpos) + 1.0)]
+    source = draw(st.one_of(constant, st.sampled_from(sources)))
+    while source.size < size:
+        source = q.joined(source, draw(st.sampled_from(sources)))
+    return source[:size]
+
+
+class Holder:
+    """One simulation, on which Hypothesis's expressions are written."""
+
+    env = Described(
+        lambda s: Description(observation=[s.qpos], reward=0.0, qpos=s.init_qpos, qvel=s.init_qvel)
+    )
+    simulation = env.simulation()
+
+
+def same(compiled: Any, judged: Any) -> None:
+    """The same bits, or the same kind of no number."""
+    compiled, judged = np.atleast_1d(compiled), np.atleast_1d(judged)
+    missing = np.isnan(judged)
+    np.testing.assert_array_equal(np.isnan(compiled), missing)
+    np.testing.assert_array_equal(
+        compiled[~missing].view(np.int64), judged[~missing].view(np.int64)
+    )
+
+
+@settings(max_examples=50, deadline=None)
+@given(data=st.data(), size=st.integers(1, 5))
+def test_any_expression_is_computed_as_numpy_does(data, size):
+    """In observations, rewards, infos, ends and starts; with what was before, and the action."""
+    s = Holder.simulation
+    seen = data.draw(expressions(s, size))
+    told = data.draw(expressions(s, size, after=True))
+    shift = data.draw(st.lists(st.floats(-0.5, 0.5), min_size=3, max_size=3))
+    description = Description(
+        observation=[seen, s.qpos, seen[:1]],
+        reward=q.total(told),
+        terminated=q.every(told),
+        infos={"told": told, "seen": seen},
+        reset_infos={"seen": seen},
+        qpos=s.init_qpos + q.Constant(shift),
+        qvel=s.init_qvel + q.Constant(shift) * s.parameter("gain"),
+    )
+    env = Described(lambda simulation: description)
+    columns = {"gain": 1.5, "span_low": -0.5, "span_high": float("inf")}
+
+    observation, info = env.reset(seed=1)
+    judge = Evaluator(env.model, env.data, columns)
+    same(observation, judge(q.joined(seen, s.qpos, seen[:1])))
+    same(info["seen"], judge(seen))
+    np.testing.assert_array_equal(env.data.qvel, np.array(shift) * 1.5)
+
+    earlier = Evaluator(env.model, copy.copy(env.data), columns)
+    observation, reward, terminated, _, info = env.step([0.25])
+    judge = Evaluator(env.model, env.data, columns, action=[0.25], before=earlier)
+    same(observation, judge(q.joined(seen, s.qpos, seen[:1])))
+    same(info["told"], judge(told))
+    same(info["seen"], judge(seen))
+    same(reward, judge(q.total(told))[0])
+    assert terminated == bool(judge(q.every(told))[0])
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 8, 9, 15, 16, 84, 127, 128, 129, 136, 500, 2000])
+def test_sums_are_added_up_in_numpys_order(size):
+    numbers = np.random.default_rng(size).normal(size=2 * size) * 10.0 ** np.arange(-5, 5)[0]
+    described = Description(
+        observation=[q.total(q.Constant(numbers[:size])), q.total(q.Constant(numbers)[::2])],
+        reward=0.0,
+        qpos=np.zeros(3),
+        qvel=np.zeros(3),
+    )
+    observation, _ = Described(lambda s: described).reset(seed=0)
+    assert observation.tolist() == [numbers[:size].sum(), numbers[::2].sum()]
+
+
+def test_draws_are_numpys_in_the_order_in_which_they_are_named():
+    first = q.uniform([-1.0, 2.0], [1.0, 5.0], 2)
+    second = q.standard_normal(3).until(lambda drawn: q.norm(drawn) < 1.0)
+    noise = q.uniform(-0.1, 0.1, 3)
+    described = Description(
+        observation=[0.0],
+        reward=0.0,
+        draws=[second],
+        qpos=q.joined(first * 0.01, 0.0),
+        qvel=second * 0.1 + noise + second,
+    )
+    env = Described(lambda s: described)
+    env.reset(seed=4)
+    judge = Evaluator(env.model, env.data, {}, generator=np.random.default_rng(4))
+    for quantity in (second, described.qpos, described.qvel):
+        expected = judge(q.as_quantity(quantity))
+    np.testing.assert_array_equal(env.data.qvel, expected)
+    np.testing.assert_array_equal(env.data.qpos, judge(q.as_quantity(described.qpos)))
+    assert np.linalg.norm(judge(second)) < 1.0
+    assert env.np_random.random() == judge.generator.random()
+
+
+def test_the_judge_asks_for_what_it_needs():
+    s = Holder.simulation
+    judge = Evaluator(Holder.env.model, Holder.env.data)
+    for name, quantity in (
+        ("action", s.action()),
+        ("before", q.before(s.qpos)),
+        ("generator", q.standard_normal(1)),
+    ):
+        with pytest.raises(error.InvalidArgument, match=f"{name}: expected by the quantity"):
+            judge(quantity)
