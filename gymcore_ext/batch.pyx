@@ -381,7 +381,7 @@ cdef class Batch(LaneMemory):
             memset(out.infos, 0, sizeof(out.infos))
             memset(out.final_infos, 0, sizeof(out.final_infos))
             out.ended = out.begun = NULL
-            out.reports.returns = NULL
+            out.reports = NULL
             if final_observations is not None:
                 if self.lanes.episodes.mode != SAME_STEP:
                     raise self.errors.InvalidArgument(

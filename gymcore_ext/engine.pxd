@@ -7,7 +7,7 @@ reset: cheaper than leaving them out of the vector loop.
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from gymcore_ext.episodes cimport NEXT_STEP, SAME_STEP, begin_episode, episodes_t, report_episode, reports_t
+from gymcore_ext.episodes cimport NEXT_STEP, SAME_STEP, begin_episode, episodes_t, report_of, report_t
 
 
 cdef extern from "kernel.h":
@@ -158,7 +158,7 @@ ctypedef struct outputs_t:
     void* infos[MOST_INFOS]        # an array for each field; or NULL
     void* final_infos[MOST_INFOS]  # SAME_STEP: as final_observations
     uint8_t* begun             # which lanes began an episode in this step; or NULL
-    reports_t reports          # of lanes that ended in this step, zero elsewhere; or NULL
+    report_t* reports          # of lanes that ended in this step, undefined elsewhere; or NULL
 
 
 cdef inline void move_parts(void** parts, int count, int64_t bytes) noexcept nogil:
@@ -191,10 +191,8 @@ cdef inline outputs_t moved(const lanes_t* self, const outputs_t* out, int64_t r
         here.ended += rows
     if here.begun != NULL:
         here.begun += rows
-    if here.reports.returns != NULL:
-        here.reports.returns += rows
-        here.reports.lengths += rows
-        here.reports.times += rows
+    if here.reports != NULL:
+        here.reports += rows
     return here
 
 
@@ -230,12 +228,8 @@ cdef inline void observe_ended(
 
 
 cdef inline void clear_ended(const lanes_t* self, const outputs_t* out, int64_t lo, int64_t hi) noexcept nogil:
-    """Zero what only lanes that end in this step have."""
+    """Zero final observations and infos: only lanes that end in this step have any."""
     cdef int k
-    if out.reports.returns != NULL:
-        memset(out.reports.returns + lo, 0, (hi - lo) * sizeof(double))
-        memset(out.reports.lengths + lo, 0, (hi - lo) * sizeof(int64_t))
-        memset(out.reports.times + lo, 0, (hi - lo) * sizeof(double))
     if out.final_observations[0] != NULL:
         for k in range(self.parts):
             memset(<char*> out.final_observations[k] + lo * self.row_bytes, 0, (hi - lo) * self.row_bytes)
@@ -288,14 +282,14 @@ cdef inline int64_t advance_block(
     if out.ended != NULL:
         memcpy(out.ended + lo, episodes.ended + lo, hi - lo)
     clear_ended(self, out, lo, hi)
-    if count and (episodes.mode == SAME_STEP or out.reports.returns != NULL):
+    if count and (episodes.mode == SAME_STEP or out.reports != NULL):
         count = flagged(episodes.ended, lo, hi, lanes)
         for k in range(count if episodes.mode == SAME_STEP else 0):
             prefetch(&self.rngs[lanes[k]].state_high)
             prefetch(&self.rngs[lanes[k]].uinteger)
-        if out.reports.returns != NULL:
+        if out.reports != NULL:
             for k in range(count):
-                report_episode(episodes, &out.reports, lanes[k], lanes[k])
+                out.reports[lanes[k]] = report_of(episodes, lanes[k])
         if episodes.mode == SAME_STEP:
             observe_ended(self, out, lanes, count)
             begin_lanes(self, out, lanes, count)

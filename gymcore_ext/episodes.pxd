@@ -32,6 +32,13 @@ ctypedef struct episodes_t:
     int mode
 
 
+# What an episode came to.
+ctypedef struct report_t:
+    double total             # sum of its rewards
+    int64_t length
+    double seconds
+
+
 # Where episodes that ended are reported: a row each, or NULL for no reports.
 ctypedef struct reports_t:
     double* returns
@@ -55,8 +62,17 @@ cdef inline bint count_step(const episodes_t* self, int64_t lane, double reward,
     return ends
 
 
-cdef inline void report_episode(const episodes_t* self, const reports_t* out, int64_t lane, int64_t row) noexcept nogil:
-    out.returns[row] = self.returns[lane]
-    out.lengths[row] = self.elapsed[lane]
+cdef inline report_t report_of(const episodes_t* self, int64_t lane) noexcept nogil:
+    cdef report_t report
+    report.total = self.returns[lane]
+    report.length = self.elapsed[lane]
     # To the microsecond, as users of the wrapper see it.
-    out.times[row] = round_half_even((self.clock - self.started[lane]) * 1e6) / 1e6
+    report.seconds = round_half_even((self.clock - self.started[lane]) * 1e6) / 1e6
+    return report
+
+
+cdef inline void report_episode(const episodes_t* self, const reports_t* out, int64_t lane, int64_t row) noexcept nogil:
+    cdef report_t report = report_of(self, lane)
+    out.returns[row] = report.total
+    out.lengths[row] = report.length
+    out.times[row] = report.seconds

@@ -7,16 +7,19 @@ from gymcore_ext.engine cimport outputs_t
 
 
 cdef class StepArrays:
-    cdef ArrayRing rewards, terminated, truncated, ends, returns, lengths, times
+    cdef ArrayRing rewards, terminated, truncated, ends, reports, reported
     cdef ArrayRing observation            # the array of an observation that is one array, or None
     cdef tuple observations, finals       # rings of the arrays that observations consist of
     cdef tuple info_rings, final_info_rings, mask_rings
     cdef tuple info_names, mask_names
     cdef tuple step_infos                 # of each of the infos whether a lane that begins an episode has none
     cdef object begun                     # bool [n]: lanes that began an episode in this step; or None
+    cdef object records                   # what ended lanes of the last step came to
     cdef Py_ssize_t n
     # Of the last step: which lanes ended, and what they ended with.
-    cdef readonly object ended, final_observations, episode_returns, episode_lengths, episode_times
+    cdef readonly object ended, final_observations
+    # With `reuse`: the same dict of arrays [n] for what episodes came to, whenever it is asked for; else None.
+    cdef readonly dict same_reports
     # Of the last step or reset, as Gymnasium lays them out; None for a kernel without infos.
     cdef readonly dict infos, final_infos
 
@@ -34,7 +37,7 @@ cdef inline int take_extras(StepArrays arrays, outputs_t* out) except -1:
     out.infos[0] = NULL
     out.final_infos[0] = NULL
     out.begun = NULL
-    out.reports.returns = NULL
+    out.reports = NULL
     if arrays.info_rings is not None:
         arrays.take_infos(out.infos, None, False)
         if arrays.begun is not None:

@@ -10,6 +10,9 @@ import numpy as np
 
 cnp.import_array()
 
+# What an episode came to: report_t of episodes.pxd.
+REPORT = np.dtype([("r", np.float64), ("l", np.int64), ("t", np.float64)])
+
 
 cdef tuple rings(list shapes, object dtype, bint reuse):
     return tuple([ArrayRing(shape, dtype, reuse) for shape in shapes])
@@ -52,9 +55,11 @@ cdef class StepArrays:
         if finals:
             self.finals = rings(shapes, facts["observation_dtype"], reuse)
         if statistics:
-            self.returns = ArrayRing((n,), np.float64, reuse)
-            self.lengths = ArrayRing((n,), np.int64, reuse)
-            self.times = ArrayRing((n,), np.float64, reuse)
+            # Whoever reads them may do so later: their arrays are never written to while anybody holds them.
+            self.reports = ArrayRing((n,), REPORT, False)
+            self.reported = ArrayRing((n,), np.bool_, False)
+            if reuse:
+                self.same_reports = {name: np.zeros(n, REPORT[name]) for name in REPORT.names}
         if facts["infos"] and mode != SINGLE:
             self._prepare_infos(n, facts["infos"], finals, reuse)
             self.step_infos = tuple([name in facts["step_infos"] for name in self.info_names])
@@ -142,12 +147,22 @@ cdef class StepArrays:
             if self.observation is not None:
                 self.final_observations = self.final_observations[0]
             self.take_final_infos(out.final_infos)
-        if self.returns is not None:
-            self.episode_returns = self.episode_lengths = self.episode_times = None
-            self.episode_returns = self.returns.take(<void**> &out.reports.returns)
-            self.episode_lengths = self.lengths.take(<void**> &out.reports.lengths)
-            self.episode_times = self.times.take(<void**> &out.reports.times)
+        if self.reports is not None:
+            self.records = None
+            self.records = self.reports.take(<void**> &out.reports)
         return 0
+
+    def reports_of_ended(self):
+        """What lanes came to that ended in the last step.
+
+        Returns:
+            Records [n] of `r` (return), `l` (length) and `t` (s), undefined in the other lanes; and bool [n], which lanes
+            ended. Nobody writes to them while they are held.
+        """
+        cdef void* flags
+        mask = self.reported.take(&flags)
+        memcpy(flags, cnp.PyArray_DATA(<cnp.ndarray> self.ended), self.n)  # the caller owns the other one
+        return self.records, mask
 
 
 cdef list named_parts(str name, object arrays):

@@ -7,12 +7,12 @@ build; it holds on to the engine's arrays, which nobody else writes to any more.
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, ValuesView
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.vector.late_dict import LATER, LateDict
 from gymcore.vector.utils.infos import split_info
 
 __all__ = ["FinalInfos", "LegacyInfos", "with_legacy_names"]
@@ -65,13 +65,6 @@ class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
         return super().__contains__(key)
 
 
-class _Later:
-    """Stands in a `LegacyInfos` for an array that is not built yet."""
-
-
-_LATER = _Later()
-
-
 def with_legacy_names(infos: dict[str, Any]) -> LegacyInfos:
     """Return the infos of a step in which episodes ended, with Gym's names added.
 
@@ -82,12 +75,12 @@ def with_legacy_names(infos: dict[str, Any]) -> LegacyInfos:
     """
     result = LegacyInfos(infos)
     result._source = infos
-    result["final_observation"] = result["final_info"] = _LATER
+    result["final_observation"] = result["final_info"] = LATER
     result["_final_observation"] = result["_final_info"] = infos["_final_obs"]
     return result
 
 
-class LegacyInfos(dict[str, Any]):
+class LegacyInfos(LateDict):
     """The infos of a same-step engine with `final_observation` and Gym's `final_info`.
 
     Made by `with_legacy_names`. Both values are built at first access and stay the same objects
@@ -107,11 +100,12 @@ class LegacyInfos(dict[str, Any]):
         [None, {}]
     """
 
-    # There is no __init__, and nothing like __setitem__ and __delitem__: in Python they would cost
-    # as much as all the rest.
     __slots__ = ("_source",)
 
     _source: dict[str, Any]
+
+    def _build_value(self, key: str) -> Any:
+        return self._final_info() if key == "final_info" else self._final_observation()
 
     def _final_observation(self) -> npt.NDArray[np.object_]:
         """The last observations as an object array, None where no episode has ended."""
@@ -137,99 +131,4 @@ class LegacyInfos(dict[str, Any]):
         """
         self._source = {**self._source, "final_obs": final_obs}
         dict.__setitem__(self, "final_obs", final_obs)
-        dict.__setitem__(self, "final_observation", _LATER)
-
-    def _build(self) -> LegacyInfos:
-        """Build what is not built yet."""
-        for key in ("final_observation", "final_info"):
-            if key in self:
-                self[key]
-        return self
-
-    # --- reading one value ---------------------------------------------------------------------
-
-    def __getitem__(self, key: str) -> Any:
-        """Return a value."""
-        value = dict.__getitem__(self, key)
-        if value is _LATER:
-            value = self._final_info() if key == "final_info" else self._final_observation()
-            self[key] = value
-        return value
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """Return a value, or the default."""
-        try:
-            return self[key]
-        except KeyError:
-            return default
-
-    def pop(self, key: str, *default: Any) -> Any:
-        """Remove a key and return its value, or the default."""
-        self._build()
-        return super().pop(key, *default)
-
-    def setdefault(self, key: str, default: Any = None) -> Any:
-        """Return a value, after setting it to the default if it is missing."""
-        super().setdefault(key, default)
-        return self[key]
-
-    # --- reading all of them -------------------------------------------------------------------
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the keys.
-
-        Defining this keeps `dict()` and `**` from copying the entries behind our back: they ask for
-        each value instead.
-        """
-        return super().__iter__()
-
-    def items(self) -> ItemsView[str, Any]:  # type: ignore[override]
-        """The view of keys and values."""
-        return dict.items(self._build())
-
-    def values(self) -> ValuesView[Any]:  # type: ignore[override]
-        """The view of values."""
-        return dict.values(self._build())
-
-    def popitem(self) -> tuple[str, Any]:
-        """Remove the last key and return it with its value."""
-        self._build()
-        return super().popitem()
-
-    def copy(self) -> dict[str, Any]:
-        """A plain dict of the same values."""
-        return dict(self)
-
-    __copy__ = copy
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle as a plain dict."""
-        return dict, (dict(self),)
-
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """As `__reduce__`, for every protocol."""
-        return self.__reduce__()
-
-    def __or__(self, other: Any) -> Any:
-        """A plain dict of both; the other one's values win."""
-        return dict(self) | other
-
-    def __ror__(self, other: Any) -> Any:
-        """A plain dict of both; these values win."""
-        return other | dict(self)
-
-    def __eq__(self, other: object) -> bool:
-        """Compare as a dict of its values."""
-        return dict.__eq__(
-            self._build(), other._build() if isinstance(other, LegacyInfos) else other
-        )
-
-    def __ne__(self, other: object) -> bool:
-        """Compare as a dict of its values."""
-        return not self == other
-
-    __hash__ = None
-
-    def __repr__(self) -> str:
-        """As a plain dict."""
-        return repr(dict(self))
+        dict.__setitem__(self, "final_observation", LATER)

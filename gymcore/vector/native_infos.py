@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.vector.late_dict import LATER, LateDict
+
 if TYPE_CHECKING:
     from gymcore_ext.step_arrays import StepArrays
 
@@ -29,12 +31,42 @@ def add_reports(
         infos["final_info"] = arrays.final_infos
         infos["_final_info"] = arrays.ended
     if statistics:
-        infos["episode"] = {
-            "r": arrays.episode_returns,
-            "l": arrays.episode_lengths,
-            "t": arrays.episode_times,
-        }
+        infos["episode"] = EpisodeReports.of(arrays)
+        if arrays.same_reports is not None:
+            infos["episode"] = _written(infos["episode"], arrays.same_reports)
         infos["_episode"] = arrays.ended
+
+
+class EpisodeReports(LateDict):
+    """What ended episodes came to: arrays [num_envs] `r` (return), `l` (length) and `t` (s).
+
+    Lanes whose episode goes on have zeros. The arrays are built when they are read: clearing and
+    filling all three cost 4096 lanes of CartPole a tenth of a step.
+    """
+
+    __slots__ = ("_ended", "_reports")
+
+    _reports: npt.NDArray[np.void]
+    _ended: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, arrays: StepArrays) -> EpisodeReports:
+        """Return the reports of the last step, which nobody writes to while they are held."""
+        result = cls()
+        result["r"] = result["l"] = result["t"] = LATER
+        result._reports, result._ended = arrays.reports_of_ended()
+        return result
+
+    def _build_value(self, key: str) -> npt.NDArray[Any]:
+        column = self._reports[key]
+        return np.where(self._ended, column, column.dtype.type(0))
+
+
+def _written(reports: EpisodeReports, arrays: dict[str, npt.NDArray[Any]]) -> dict[str, Any]:
+    """The arrays with the values of the reports."""
+    for key, array in arrays.items():
+        array[:] = reports[key]
+    return dict(arrays)
 
 
 def as_rows(columns: tuple[npt.NDArray[Any], ...], mask: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
