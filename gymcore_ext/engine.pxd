@@ -200,10 +200,34 @@ cdef inline void reset_lanes(
     const lanes_t* self, const double* bounds, const int64_t* lanes, int64_t count
 ) noexcept nogil:
     """Begin a new episode in each of the lanes."""
+    cdef episodes_t episodes = self.episodes  # a copy: the compiler knows that nothing below writes to it
     cdef int64_t k
     self.kernel.reset(&self.columns, self.rngs, bounds, lanes, count)
     for k in range(count):
-        begin_episode(&self.episodes, lanes[k])
+        begin_episode(&episodes, lanes[k])
+
+
+cdef inline void prefetch_streams(const lanes_t* self, const int64_t* lanes, int64_t count) noexcept nogil:
+    """Ask for random streams of a large batch, which lie in main memory: what is done before takes longer than they do."""
+    cdef int64_t k
+    if self.num_envs >= PREFETCH_LANES:
+        for k in range(count):
+            prefetch(&self.rngs[lanes[k]].state_high)
+            prefetch(&self.rngs[lanes[k]].uinteger)
+
+
+cdef inline int64_t take_back(
+    double* rewards, uint8_t* terminated, uint8_t* truncated, const uint8_t* ended, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    """Undo what was written of a step of lanes that are reset instead; return how many of them it had ended."""
+    cdef int64_t k, i, over = 0
+    for k in range(count):
+        i = lanes[k]
+        over += ended[i]
+        rewards[i] = 0.0
+        terminated[i] = 0
+        truncated[i] = 0
+    return over
 
 
 cdef inline void begin_lanes(
@@ -245,16 +269,13 @@ cdef inline int64_t advance_block(
     cdef int64_t lanes[BLOCK]
     cdef flag_t ends[BLOCK]
     cdef rng_t streams[BLOCK]
-    cdef int64_t pending = 0, count, k, i
+    cdef int64_t pending = 0, count, k
     cdef const episodes_t* episodes = &self.episodes
     if out.begun != NULL:
         memset(out.begun + lo, 0, hi - lo)
     if episodes.mode == NEXT_STEP:
         pending = flagged(episodes.ended, lo, hi, lanes)
-        # Streams of a large batch lie in main memory: ask for those needed below, physics takes longer than they do.
-        for k in range(pending):
-            prefetch(&self.rngs[lanes[k]].state_high)
-            prefetch(&self.rngs[lanes[k]].uinteger)
+        prefetch_streams(self, lanes, pending)
         # What these lanes draw in the physics never happened.
         if self.kernel.draws:
             for k in range(pending):
@@ -268,12 +289,7 @@ cdef inline int64_t advance_block(
         episodes.limit, lo, hi)
 
     if pending:
-        for k in range(pending):
-            i = lanes[k]
-            count -= episodes.ended[i]
-            out.rewards[i] = 0.0
-            out.terminated[i] = 0
-            out.truncated[i] = 0
+        count -= take_back(out.rewards, out.terminated, out.truncated, episodes.ended, lanes, pending)
         if self.kernel.draws:
             for k in range(pending):
                 self.rngs[lanes[k]] = streams[k]
@@ -284,9 +300,8 @@ cdef inline int64_t advance_block(
     clear_ended(self, out, lo, hi)
     if count and (episodes.mode == SAME_STEP or out.reports != NULL):
         count = flagged(episodes.ended, lo, hi, lanes)
-        for k in range(count if episodes.mode == SAME_STEP else 0):
-            prefetch(&self.rngs[lanes[k]].state_high)
-            prefetch(&self.rngs[lanes[k]].uinteger)
+        if episodes.mode == SAME_STEP:
+            prefetch_streams(self, lanes, count)
         if out.reports != NULL:
             for k in range(count):
                 out.reports[lanes[k]] = report_of(episodes, lanes[k])

@@ -153,11 +153,15 @@ static void LANE(_rounds)(const gymcore_columns *columns, const void *actions, i
     LANE_STATE(LANE_COLUMN)
     gymcore_rng *GYMCORE_RESTRICT streams = columns->rngs;
     int64_t waiting[GYMCORE_DRAW_BLOCK], count = 0;
+    uint8_t waits[GYMCORE_DRAW_BLOCK];
     for (int64_t i = lo; i < hi; i++) {
         LANE(_state) state;
         LANE_STATE(LANE_LOAD)
+        waits[i - lo] = (uint8_t)LANE(_waits)(&state, LANE_ACTION_AT(i));
+    }
+    for (int64_t i = lo; i < hi; i++) {
         waiting[count] = i;
-        count += LANE(_waits)(&state, LANE_ACTION_AT(i)) & (columns->dead == NULL || !columns->dead[i]);
+        count += waits[i - lo] & (columns->dead == NULL || !columns->dead[i]);
     }
     while (count > 0) {
         int64_t left = 0;

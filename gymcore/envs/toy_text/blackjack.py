@@ -77,14 +77,17 @@ class BlackjackEnv(NativeDiscreteEnv):
         self.action_space = spaces.Discrete(2)
 
     def _columns(self, name: str) -> dict[str, int]:
-        """The lane's state by the names of its columns."""
+        """The lane's state by the names of its columns, and the dealer's open card."""
         state = self.state
         if state is None:
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute {name!r} before reset()"
             )
         names = self.kernel_facts()["state_names"]
-        return dict(zip(names, state.astype(np.int64).tolist(), strict=True))
+        columns = dict(zip(names, state.astype(np.int64).tolist(), strict=True))
+        # The dealer's open card: the lowest bits of the table (gymcore_ext/physics/blackjack.pyx).
+        table = columns["table"]
+        return {**columns, "suit": table & 3, "face": table >> 2 & 3, "top": table >> 4 & 15}
 
     @property
     def player(self) -> list[int]:
@@ -99,7 +102,7 @@ class BlackjackEnv(NativeDiscreteEnv):
     @property
     def dealer_top_card_suit(self) -> str:
         """Suit of the dealer's open card: C, D, H or S."""
-        return SUITS[self._columns("dealer_top_card_suit")["suit"] % 4]
+        return SUITS[self._columns("dealer_top_card_suit")["suit"]]
 
     @property
     def dealer_top_card_value_str(self) -> str:
