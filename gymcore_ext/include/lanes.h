@@ -15,7 +15,7 @@
  *   LANE_UNIFORM                 optional, with LANE_DRAWS: every step draws a uniform number first; the function takes it
  *                                before the gymcore_rng *. Drawing for many lanes and then looking at what it means is
  *                                faster than both in one loop, whose body is too long for the processor to overlap
- *   LANE_ROUNDS                  optional: before its step a lane draws an unknown number of times, see below
+ *   LANE_ROUNDS                  optional: before its step a lane draws numbers below this one, not known how many
  *   LANE_CONSTANTS               optional: name of the capsules with a table that all lanes share, which the functions
  *                                find at `constants` of the parameters
  *   LANE_INFOS(F)                optional: F(field, type, size) for every entry of the infos; type is float64, int64, int8
@@ -23,13 +23,15 @@
  *   void pole_reset(pole_state *, const pole_parameters *, const pole_bounds *, gymcore_rng *)
  *   void pole_step(pole_state *, const pole_parameters *, int64_t action | const float *action, gymcore_outcome *)
  *   int pole_waits(const pole_state *, int64_t action) and
- *   int pole_round(double *const *state, int64_t lane, int64_t action, gymcore_rng *), with LANE_ROUNDS: whether a lane
- *       draws, and one draw, which says whether the lane draws again; `state` are the columns in the order of LANE_STATE.
- *       Lanes that wait are listed and go through a round together, so that no branch depends on a random number
+ *   int pole_round(double *const *state, int64_t lane, int64_t action, int64_t draw), with LANE_ROUNDS: whether a lane
+ *       draws, and what a draw means, which says whether the lane draws again; `state` are the columns in the order of
+ *       LANE_STATE. Lanes that wait are listed and go through a round together, so that no branch depends on a random
+ *       number
  *   void pole_observe(const pole_state *, float | int64_t *observation)
  *   void pole_inform(const pole_state *, const pole_parameters *, pole_infos *), if there are infos: arrays, even of one
  * The compiler inlines them into every loop below and vectorises over lanes.
  */
+#include "flags.h"
 #include "kernel.h"
 #include "lane_math.h"
 
@@ -145,29 +147,29 @@ static void LANE(_observe_lanes)(const gymcore_columns *columns, void *const *pa
 
 #ifdef LANE_ROUNDS
 GYMCORE_INLINE int LANE(_waits)(const LANE(_state) *, LANE(_action));
-GYMCORE_INLINE int LANE(_round)(double *const *, int64_t, LANE(_action), gymcore_rng *);
+GYMCORE_INLINE int LANE(_round)(double *const *, int64_t, LANE(_action), int64_t);
 
 /* Take lanes [lo, hi), at most GYMCORE_DRAW_BLOCK, through their rounds. */
 static void LANE(_rounds)(const gymcore_columns *columns, const void *actions, int64_t lo, int64_t hi)
 {
     LANE_STATE(LANE_COLUMN)
-    gymcore_rng *GYMCORE_RESTRICT streams = columns->rngs;
-    int64_t waiting[GYMCORE_DRAW_BLOCK], count = 0;
+    int64_t waiting[GYMCORE_DRAW_BLOCK], draws[GYMCORE_DRAW_BLOCK];
     uint8_t waits[GYMCORE_DRAW_BLOCK];
     for (int64_t i = lo; i < hi; i++) {
         LANE(_state) state;
         LANE_STATE(LANE_LOAD)
         waits[i - lo] = (uint8_t)LANE(_waits)(&state, LANE_ACTION_AT(i));
     }
-    for (int64_t i = lo; i < hi; i++) {
-        waiting[count] = i;
-        count += waits[i - lo] & (columns->dead == NULL || !columns->dead[i]);
-    }
+    if (columns->dead)
+        for (int64_t i = lo; i < hi; i++)
+            waits[i - lo] &= columns->dead[i] == 0;
+    int64_t count = gymcore_flagged(waits - lo, lo, hi, waiting);
     while (count > 0) {
         int64_t left = 0;
+        gymcore_rng_below_lanes(columns->rngs, LANE_ROUNDS, waiting, draws, count);
         for (int64_t k = 0; k < count; k++) {
             int64_t i = waiting[k];
-            int again = LANE(_round)(columns->state, i, LANE_ACTION_AT(i), streams + i);
+            int again = LANE(_round)(columns->state, i, LANE_ACTION_AT(i), draws[k]);
             waiting[left] = i;
             left += again;
         }

@@ -54,19 +54,6 @@
 #define GYMCORE_FLATTEN
 #endif
 
-/* Index of the lowest bit that is set; x is not 0. */
-static inline int gymcore_lowest_bit(uint64_t x)
-{
-#if defined(__GNUC__) || defined(__clang__)
-    return __builtin_ctzll(x);
-#else
-    int index = 0;
-    for (; !(x & 1); x >>= 1)
-        index++;
-    return index;
-#endif
-}
-
 /* A function for what nearly never happens: out of the way of the loop that calls it. */
 #if defined(__GNUC__) || defined(__clang__)
 #define GYMCORE_APART __attribute__((noinline, cold))

@@ -119,6 +119,41 @@ GYMCORE_INLINE uint32_t gymcore_rng_below(gymcore_rng *rng, uint32_t choices)
     return (uint32_t)(product >> 32);
 }
 
+/* The same for some lanes, at most GYMCORE_DRAW_BLOCK, of more than one choice: lanes with a half left over take it, and
+ * only the others are advanced. */
+GYMCORE_INLINE void gymcore_rng_below_lanes(gymcore_rng *GYMCORE_RESTRICT rngs, uint32_t choices,
+                                            const int64_t *GYMCORE_RESTRICT lanes, int64_t *GYMCORE_RESTRICT draws,
+                                            int64_t count)
+{
+    int64_t words[GYMCORE_DRAW_BLOCK], fresh[GYMCORE_DRAW_BLOCK], fresh_count = 0, refused = 0;
+    uint32_t threshold = (0u - choices) % choices;
+    for (int64_t k = 0; k < count; k++) {
+        gymcore_rng *rng = rngs + lanes[k];
+        uint32_t none = rng->has_uint32 == 0;
+        words[k] = rng->uinteger;
+        rng->has_uint32 = none;
+        fresh[fresh_count] = k;
+        fresh_count += none;
+    }
+    for (int64_t f = 0; f < fresh_count; f++) {
+        gymcore_rng *rng = rngs + lanes[fresh[f]];
+        uint64_t draw = gymcore_rng_next64(rng);
+        rng->uinteger = (uint32_t)(draw >> 32);
+        words[fresh[f]] = (uint32_t)draw;
+    }
+    for (int64_t k = 0; k < count; k++) {
+        uint64_t product = (uint64_t)(uint32_t)words[k] * choices;
+        refused += (uint32_t)product < threshold;
+        draws[k] = (int64_t)(product >> 32);
+    }
+    for (int64_t k = 0; refused && k < count; k++) { /* nearly never */
+        uint64_t product = (uint64_t)words[k] * choices;
+        while ((uint32_t)product < threshold)
+            product = (uint64_t)gymcore_rng_next32(rngs + lanes[k]) * choices;
+        draws[k] = (int64_t)(product >> 32);
+    }
+}
+
 GYMCORE_INLINE uint32_t gymcore_hash_word(uint32_t value, uint32_t *constant, uint32_t multiplier)
 {
     value ^= *constant;

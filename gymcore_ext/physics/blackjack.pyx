@@ -7,7 +7,7 @@ Observation: the player's sum, the dealer's open card, whether the player has an
 Actions: 0 stick, 1 hit.
 """
 from cpython.pycapsule cimport PyCapsule_New
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from gymcore_ext.physics.lane cimport (
     KERNEL_CAPSULE, below, from_whole, kernel_t, next64, outcome_t, rng_t, select, to_whole,
@@ -22,7 +22,7 @@ cdef extern from *:
     #define LANE_BOUNDS(F)
     #define LANE_OBSERVATION_INTEGERS 3
     #define LANE_DISCRETE_ACTIONS 2
-    #define LANE_ROUNDS
+    #define LANE_ROUNDS 13
     #include "lanes.h"
     typedef double *const *blackjack_columns;
     static GYMCORE_APART void blackjack_deal_slowly(blackjack_state *, gymcore_rng *);
@@ -44,13 +44,23 @@ cdef extern from *:
     static const int64_t blackjack_cards[13] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10 };
     typedef struct { double cards; int64_t hand; } blackjack_two;
     static blackjack_two blackjack_twos[256];
+    typedef struct { int64_t ace, kept, added; double card; } blackjack_one;
+    static blackjack_one blackjack_ones[32];
+    static uint8_t blackjack_waiting[1024];
     """
     const double FULL "BLACKJACK_FULL"
     const int64_t* CARDS "blackjack_cards"
     ctypedef struct two_t "blackjack_two":
         double cards         # 16 * first + second
         int64_t hand         # as in TABLE
+    ctypedef struct one_t "blackjack_one":
+        int64_t ace          # bit to set
+        int64_t kept         # bits to keep, as in TABLE
+        int64_t added
+        double card
     two_t* TWOS "blackjack_twos"     # [16 * first draw + second draw]: hands of two cards
+    one_t* ONES "blackjack_ones"     # [draw], and [16 + draw] for the dealer: what one more card changes
+    uint8_t* WAITS "blackjack_waiting"   # [hand]: whether a dealer with it takes a card
 
 
 # TABLE: where in its 52 bits things are; a game in eight bytes a lane instead of eighty. Suit (two bits), picture (two)
@@ -90,9 +100,9 @@ cdef inline bint is_natural(int64_t hand) noexcept nogil:
     return hand >> 1 & 1
 
 
-cdef void fill_twos():
-    """Hands of two cards, by their draws."""
-    cdef int64_t first, second, one, other, ace
+cdef void fill_tables():
+    """Cards and hands by their draws."""
+    cdef int64_t first, second, one, other, ace, place
     for first in range(13):
         for second in range(13):
             one = as_card(first)
@@ -102,7 +112,18 @@ cdef void fill_twos():
             TWOS[16 * first + second].hand = ace | (ace & (one + other == 11)) << 1 | (one + other) << 2
 
 
-fill_twos()
+    for first in range(32):
+        place = DEALER if first >= 16 else PLAYER
+        one = as_card(min(first % 16, 12))
+        ONES[first].card = <double> one
+        ONES[first].ace = <int64_t> (one == 1) << place
+        ONES[first].added = one << (place + 2)
+        ONES[first].kept = ~(<int64_t> 2 << place)
+    for first in range(1024):
+        WAITS[first] = value(first) < 17
+
+
+fill_tables()
 
 
 cdef inline void deal(
@@ -178,20 +199,18 @@ cdef inline int blackjack_waits "blackjack_waits"(const blackjack_state* s, int6
 
 
 cdef inline int blackjack_round "blackjack_round"(
-    columns_t state, int64_t lane, int64_t action, rng_t* rng
+    columns_t state, int64_t lane, int64_t action, int64_t draw
 ) noexcept nogil:
     """One card for the player or for the dealer; whether the dealer takes another."""
-    cdef double* hands = state[0 if action else 1]
-    cdef int64_t card = as_card(below(rng, 13)), place = PLAYER if action else DEALER
-    cdef uint64_t table = to_whole(state[2][lane])
-    cdef double cards = hands[lane]
-    cdef bint fits = (cards >= 0.0) & (cards < FULL / 16.0)
-    hands[lane] = select(fits, 16.0 * cards + <double> card, cards)
-    table = (table | <uint64_t> (card == 1) << place) & ~(<uint64_t> 2 << place)
-    table += <uint64_t> card << (place + 2)
-    state[2][lane] = <double> (<int64_t> table & ((<int64_t> 1 << 52) - 1))
+    cdef int64_t sticks = action == 0
+    cdef double* hands = state[sticks]
+    cdef const one_t* card = &ONES[16 * sticks + draw]
+    cdef int64_t table = ((<int64_t> to_whole(state[2][lane]) | card.ace) & card.kept) + card.added
+    state[2][lane] = <double> table
+    if (hands[lane] >= 0.0) & (hands[lane] < FULL / 16.0):
+        hands[lane] = 16.0 * hands[lane] + card.card
     # The sum grows with every card: a state that a caller has written does not keep the game for ever.
-    return (action == 0) & (value(dealers(<int64_t> table)) < 17)
+    return <int> sticks & WAITS[dealers(table)]
 
 
 cdef inline void blackjack_step "blackjack_step"(
