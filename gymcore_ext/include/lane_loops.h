@@ -9,7 +9,7 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_where)(const gymcore_columns *co
     LANE_STATE(LANE_COLUMN)
     LANE(_parameters) parameters;
     LANE_PARAMETERS(LANE_LOAD_SHARED)
-    parameters.constants = columns->constants;
+    LANE_LOAD_CONSTANTS
     parameters.small_angles = small_angles;
     LANE_STREAMS
     GYMCORE_INDEPENDENT_LANES
@@ -31,16 +31,15 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_varied_where)(const gymcore_colu
     LANE_STATE(LANE_COLUMN)
     LANE_PARAMETERS(LANE_PARAMETER_COLUMN)
     LANE_STREAMS
-    const void *constants = columns->constants;
+    LANE(_parameters) parameters;
+    LANE_LOAD_CONSTANTS
+    parameters.small_angles = 0;
     GYMCORE_INDEPENDENT_LANES
     for (int64_t i = lo; i < hi; i++) { /* loop: step, parameters per lane */
         LANE(_state) state;
-        LANE(_parameters) parameters;
         gymcore_outcome outcome;
         LANE_STATE(LANE_LOAD)
         LANE_PARAMETERS(LANE_LOAD_PARAMETER)
-        parameters.constants = constants;
-        parameters.small_angles = 0;
         LANE_STEP(LANE_ACTION_AT(i));
         LANE_STATE(LANE_STORE)
         rewards[i] = outcome.reward;
@@ -52,10 +51,16 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_co
                                                 gymcore_flag *terminated, int64_t lo, int64_t hi)
 {
 #ifdef LANE_UNIFORM
+    const LANE_CONSTANTS_TYPE *table = (const LANE_CONSTANTS_TYPE *)columns->constants;
     double draws[GYMCORE_DRAW_BLOCK];
+    if (!LANE_UNIFORM)
+        memset(draws, 0, sizeof draws);
     for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK) {
         int64_t end = first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi;
-        gymcore_rng_doubles(columns->rngs + first, draws, end - first);
+        if (LANE_UNIFORM)
+            gymcore_rng_doubles(columns->rngs + first, draws, end - first);
+        else
+            gymcore_rng_advance_all(columns->rngs + first, end - first);
         LANE_LOOP(_step_where)(columns, actions, rewards, terminated, first, end, 0, draws - first);
     }
     return;
@@ -82,10 +87,16 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_varied)(const gymcore_co
                                                 gymcore_flag *terminated, int64_t lo, int64_t hi)
 {
 #ifdef LANE_UNIFORM
+    const LANE_CONSTANTS_TYPE *table = (const LANE_CONSTANTS_TYPE *)columns->constants;
     double draws[GYMCORE_DRAW_BLOCK];
+    if (!LANE_UNIFORM)
+        memset(draws, 0, sizeof draws);
     for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK) {
         int64_t end = first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi;
-        gymcore_rng_doubles(columns->rngs + first, draws, end - first);
+        if (LANE_UNIFORM)
+            gymcore_rng_doubles(columns->rngs + first, draws, end - first);
+        else
+            gymcore_rng_advance_all(columns->rngs + first, end - first);
         LANE_LOOP(_step_varied_where)(columns, actions, rewards, terminated, first, end, draws - first);
     }
 #else

@@ -12,12 +12,15 @@
  *   LANE_DISCRETE_ACTIONS        how many actions (-1: the constants say it), or LANE_CONTINUOUS_ACTIONS: float32 values
  *                                of one action
  *   LANE_DRAWS                   optional: a step draws random numbers; the function then takes a gymcore_rng * at the end
- *   LANE_UNIFORM                 optional, with LANE_DRAWS: every step draws a uniform number first; the function takes it
- *                                before the gymcore_rng *. Drawing for many lanes and then looking at what it means is
+ *   LANE_UNIFORM                 optional, with LANE_DRAWS and LANE_CONSTANTS: every step draws a uniform number first; the
+ *                                function takes it before the gymcore_rng *, where this expression of the `table` says
+ *                                that it matters (else it gets 0). Drawing for many lanes and then looking at what it means is
  *                                faster than both in one loop, whose body is too long for the processor to overlap
  *   LANE_ROUNDS                  optional: before its step a lane draws numbers below this one, not known how many
  *   LANE_CONSTANTS               optional: name of the capsules with a table that all lanes share, which the functions
- *                                find at `constants` of the parameters
+ *                                find at `table` of the parameters, a copy of this struct: what a local copy holds need
+ *                                not be read again after every store
+ *   LANE_CONSTANTS_TYPE          with LANE_CONSTANTS: the struct
  *   LANE_INFOS(F)                optional: F(field, type, size) for every entry of the infos; type is float64, int64, int8
  * and define afterwards, in Cython, with these C names:
  *   void pole_reset(pole_state *, const pole_parameters *, const pole_bounds *, gymcore_rng *)
@@ -44,7 +47,9 @@
 typedef struct { LANE_STATE(LANE_FIELD) } LANE(_state);
 typedef struct {
     LANE_PARAMETERS(LANE_FIELD)
-    const void *constants; /* see LANE_CONSTANTS */
+#ifdef LANE_CONSTANTS
+    LANE_CONSTANTS_TYPE table;
+#endif
     int small_angles;      /* see LANE_SMALL_ANGLE */
 } LANE(_parameters);
 typedef struct { LANE_BOUNDS(LANE_FIELD) double end; /* a struct may not be empty */ } LANE(_bounds);
@@ -112,6 +117,12 @@ enum { LANE_PARAMETERS(LANE_PARAMETER_INDEX) LANE(_parameters_end) };
 #define LANE_LOAD_PARAMETER(field, ...) parameters.field = parameter_##field[i];
 #define LANE_LOAD_SHARED(field, ...) parameters.field = columns->parameters[LANE(_with_##field)][0];
 
+#ifdef LANE_CONSTANTS
+#define LANE_LOAD_CONSTANTS parameters.table = *(const LANE_CONSTANTS_TYPE *)columns->constants;
+#else
+#define LANE_LOAD_CONSTANTS
+#endif
+
 #define LANE_LOAD_STRIDED(field, ...) \
     parameters.field = columns->parameters[LANE(_with_##field)][i * columns->parameter_stride];
 
@@ -123,7 +134,7 @@ static void LANE(_reset_lanes)(const gymcore_columns *columns, gymcore_rng *rngs
     LANE(_state) state;
     LANE(_parameters) parameters;
     memcpy(&limits, bounds, sizeof limits);
-    parameters.constants = columns->constants;
+    LANE_LOAD_CONSTANTS
     parameters.small_angles = 0;
     for (int64_t k = 0; k < count; k++) {
         int64_t i = lanes[k];
@@ -190,10 +201,7 @@ enum { LANE_INFOS(LANE_INFO_INDEX) LANE(_infos_end) };
 #define LANE_INFO_STORE(field, type, size) memcpy(info_##field + i * size, infos.field, sizeof infos.field);
 #define LANE_INFORM_ROW                                                                                                \
     LANE(_state) state;                                                                                                \
-    LANE(_parameters) parameters;                                                                                      \
     LANE(_infos) infos;                                                                                                \
-    parameters.constants = columns->constants;                                                                         \
-    parameters.small_angles = 0;                                                                                       \
     LANE_STATE(LANE_LOAD)                                                                                              \
     LANE_PARAMETERS(LANE_LOAD_STRIDED)                                                                                 \
     LANE(_inform)(&state, &parameters, &infos);                                                                        \
@@ -201,6 +209,9 @@ enum { LANE_INFOS(LANE_INFO_INDEX) LANE(_infos_end) };
 
 static void LANE(_inform_range)(const gymcore_columns *columns, void *const *parts, int64_t lo, int64_t hi)
 {
+    LANE(_parameters) parameters;
+    LANE_LOAD_CONSTANTS
+    parameters.small_angles = 0;
     LANE_STATE(LANE_COLUMN)
     LANE_INFOS(LANE_INFO_COLUMN)
     for (int64_t i = lo; i < hi; i++) {
@@ -210,6 +221,9 @@ static void LANE(_inform_range)(const gymcore_columns *columns, void *const *par
 
 static void LANE(_inform_lanes)(const gymcore_columns *columns, void *const *parts, const int64_t *lanes, int64_t count)
 {
+    LANE(_parameters) parameters;
+    LANE_LOAD_CONSTANTS
+    parameters.small_angles = 0;
     LANE_STATE(LANE_COLUMN)
     LANE_INFOS(LANE_INFO_COLUMN)
     for (int64_t k = 0; k < count; k++) {

@@ -98,6 +98,13 @@ GYMCORE_INLINE void gymcore_rng_doubles(gymcore_rng *GYMCORE_RESTRICT rngs, doub
         draws[i] = gymcore_rng_double(rngs + i);
 }
 
+/* The same where nobody looks at the draws. */
+GYMCORE_INLINE void gymcore_rng_advance_all(gymcore_rng *rngs, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        gymcore_rng_advance(rngs + i);
+}
+
 /* Uniform on [low, high): Generator.uniform(low, high). */
 GYMCORE_INLINE double gymcore_rng_uniform(gymcore_rng *rng, double low, double high)
 {

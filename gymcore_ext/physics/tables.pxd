@@ -3,32 +3,32 @@
 Draws are those of `numpy.random.Generator.random()`: the first outcome whose cumulative probability exceeds the draw,
 or the first one of all if rounding leaves none.
 """
-from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from gymcore_ext.physics.lane cimport random, rng_t
-
-
-# One outcome of an action: 32 bytes, two a cache line.
-ctypedef struct outcome_of_t:
-    double cumulative        # probability of this outcome and those before it
-    double probability
-    double reward
-    int32_t next
-    int32_t terminated
+from gymcore_ext.physics.lane cimport random, rng_t, to_whole
 
 
-# Every row ends with a cumulative probability of infinity, so that all draws find a place in it.
-ctypedef struct table_t:
-    int64_t states, actions, width
-    int64_t stride                   # outcomes of a state: actions * width
-    const outcome_of_t* outcomes     # [states, actions, width]
-    const double* starts             # [states]: cumulative probability of the first state
-    const int8_t* masks              # [states, actions]: actions that change something; or NULL
+cdef extern from "table.h":
+    ctypedef struct outcome_of_t "gymcore_transition":
+        double cumulative
+        double probability
+        double reward
+        int32_t next
+        int32_t terminated
+
+    ctypedef struct table_t "gymcore_table":
+        int64_t states, actions, width
+        int64_t stride
+        const outcome_of_t* outcomes
+        const double* starts
+        int64_t first_start, start_count
+        const uint64_t* masks
 
 
 cdef inline int64_t state_index(const table_t* table, double s) noexcept nogil:
     """The state as an index; callers may write any number into a lane, and no number may lead out of the table."""
-    return <int64_t> s if (s >= 0.0) & (s < <double> table.states) else 0
+    cdef int64_t index = <int64_t> to_whole(s)
+    return index if index < table.states else 0
 
 
 cdef inline const outcome_of_t* outcome_at(
@@ -49,8 +49,8 @@ cdef inline const outcome_of_t* outcome_at(
 cdef inline int64_t draw_start(const table_t* table, rng_t* rng) noexcept nogil:
     """A first state: the number of cumulative probabilities up to the draw, by bisection without a branch."""
     cdef double draw = random(rng)
-    cdef const double* base = table.starts
-    cdef int64_t half, length = table.states
+    cdef const double* base = table.starts + table.first_start
+    cdef int64_t half, length = table.start_count
     while length > 1:
         half = length // 2
         base += half if base[half - 1] <= draw else 0

@@ -6,7 +6,7 @@ One draw a step and one a reset, as `categorical_sample` of Gymnasium's tabular 
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t
 
-from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, kernel_t, outcome_t, rng_t
+from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, kernel_t, outcome_t, rng_t, to_whole
 from gymcore_ext.physics.tables cimport draw_start, outcome_at, outcome_of_t, state_index, table_t
 
 
@@ -19,15 +19,17 @@ cdef extern from *:
     #define LANE_OBSERVATION_INTEGERS 1
     #define LANE_DISCRETE_ACTIONS -1
     #define LANE_DRAWS
-    #define LANE_UNIFORM
+    #define LANE_UNIFORM (table->width > 1)
     #define LANE_CONSTANTS "gymcore_ext.table"
+    #define LANE_CONSTANTS_TYPE gymcore_table
     #define LANE_INFOS(F) F(prob, float64, 1)
+    #include "table.h"
     #include "lanes.h"
     """
     ctypedef struct tabular_state:
         double s, lastaction, prob
     ctypedef struct tabular_parameters:
-        const void* constants
+        table_t table
     ctypedef struct tabular_bounds:
         double end
     ctypedef struct tabular_infos:
@@ -38,7 +40,7 @@ cdef extern from *:
 cdef inline void tabular_reset "tabular_reset"(
     tabular_state* s, const tabular_parameters* p, const tabular_bounds* b, rng_t* rng
 ) noexcept nogil:
-    s.s = <double> draw_start(<const table_t*> p.constants, rng)
+    s.s = <double> draw_start(&p.table, rng)
     s.lastaction = -1.0
     s.prob = 1.0
 
@@ -46,8 +48,7 @@ cdef inline void tabular_reset "tabular_reset"(
 cdef inline void tabular_step "tabular_step"(
     tabular_state* s, const tabular_parameters* p, int64_t action, outcome_t* out, double draw, rng_t* rng
 ) noexcept nogil:
-    cdef const table_t* table = <const table_t*> p.constants
-    cdef const outcome_of_t* drawn = outcome_at(table, state_index(table, s.s), action, draw)
+    cdef const outcome_of_t* drawn = outcome_at(&p.table, state_index(&p.table, s.s), action, draw)
     s.s = <double> drawn.next
     s.lastaction = <double> action
     s.prob = drawn.probability
@@ -56,7 +57,7 @@ cdef inline void tabular_step "tabular_step"(
 
 
 cdef inline void tabular_observe "tabular_observe"(const tabular_state* s, int64_t* observation) noexcept nogil:
-    observation[0] = <int64_t> s.s
+    observation[0] = <int64_t> to_whole(s.s)
 
 
 cdef inline void tabular_inform "tabular_inform"(

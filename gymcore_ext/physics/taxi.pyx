@@ -5,10 +5,10 @@ and whether the passenger is still to change destination. Observation: s, which 
 ((row * 5 + column) * 5 + passenger) * 4 + destination, where passenger 4 is in the taxi.
 """
 from cpython.pycapsule cimport PyCapsule_New
-from libc.stdint cimport int8_t, int64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int8_t, int64_t, uint64_t
+from libc.string cimport memcpy
 
-from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, below, kernel_t, outcome_t, random, rng_t
+from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, below, kernel_t, outcome_t, random, rng_t, to_whole
 from gymcore_ext.physics.tables cimport draw_start, outcome_at, outcome_of_t, state_index, table_t
 
 
@@ -21,16 +21,18 @@ cdef extern from *:
     #define LANE_OBSERVATION_INTEGERS 1
     #define LANE_DISCRETE_ACTIONS -1
     #define LANE_DRAWS
-    #define LANE_UNIFORM
+    #define LANE_UNIFORM (table->width > 1)
     #define LANE_CONSTANTS "gymcore_ext.table"
+    #define LANE_CONSTANTS_TYPE gymcore_table
     #define LANE_INFOS(F) F(prob, float64, 1) F(action_mask, int8, 6)
+    #include "table.h"
     #include "lanes.h"
     """
     ctypedef struct taxi_state:
         double s, lastaction, prob, fickle_step
     ctypedef struct taxi_parameters:
         double fickle_passenger, fickle_probability
-        const void* constants
+        table_t table
     ctypedef struct taxi_bounds:
         double end
     ctypedef struct taxi_infos:
@@ -42,7 +44,7 @@ cdef extern from *:
 cdef inline void taxi_reset "taxi_reset"(
     taxi_state* s, const taxi_parameters* p, const taxi_bounds* b, rng_t* rng
 ) noexcept nogil:
-    s.s = <double> draw_start(<const table_t*> p.constants, rng)
+    s.s = <double> draw_start(&p.table, rng)
     s.lastaction = -1.0
     s.prob = 1.0
     s.fickle_step = 0.0
@@ -53,12 +55,11 @@ cdef inline void taxi_reset "taxi_reset"(
 cdef inline void taxi_step "taxi_step"(
     taxi_state* s, const taxi_parameters* p, int64_t action, outcome_t* out, double draw, rng_t* rng
 ) noexcept nogil:
-    cdef const table_t* table = <const table_t*> p.constants
-    cdef int64_t here = state_index(table, s.s)
-    cdef const outcome_of_t* drawn = outcome_at(table, here, action, draw)
+    cdef int64_t here = state_index(&p.table, s.s)
+    cdef const outcome_of_t* drawn = outcome_at(&p.table, here, action, draw)
     cdef int64_t there = drawn.next, destination
     # The first drive with a passenger in the taxi.
-    if (p.fickle_passenger != 0.0) & (s.fickle_step != 0.0):
+    if p.fickle_passenger != 0.0 and s.fickle_step != 0.0:
         if (here // 4 % 5 == 4) & (here // 20 != there // 20):
             s.fickle_step = 0.0
             destination = below(rng, 3)
@@ -72,17 +73,17 @@ cdef inline void taxi_step "taxi_step"(
 
 
 cdef inline void taxi_observe "taxi_observe"(const taxi_state* s, int64_t* observation) noexcept nogil:
-    observation[0] = <int64_t> s.s
+    observation[0] = <int64_t> to_whole(s.s)
 
 
 cdef inline void taxi_inform "taxi_inform"(
     const taxi_state* s, const taxi_parameters* p, taxi_infos* infos
 ) noexcept nogil:
-    cdef const table_t* table = <const table_t*> p.constants
+    cdef uint64_t mask = 0
+    if (p.table.masks != NULL) & (p.table.actions == 6):
+        mask = p.table.masks[state_index(&p.table, s.s)]
     infos.prob[0] = s.prob
-    memset(infos.action_mask, 0, 6)
-    if (table.masks != NULL) & (table.actions == 6):
-        memcpy(infos.action_mask, table.masks + 6 * state_index(table, s.s), 6)
+    memcpy(infos.action_mask, &mask, 6)
 
 
 kernel = PyCapsule_New(<void*> &taxi_kernel, KERNEL_CAPSULE, NULL)
