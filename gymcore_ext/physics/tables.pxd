@@ -3,26 +3,34 @@
 Draws are those of `numpy.random.Generator.random()`: the first outcome whose cumulative probability exceeds the draw,
 or the first one of all if rounding leaves none.
 """
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from gymcore_ext.physics.lane cimport random, rng_t, to_whole
 
 
 cdef extern from "table.h":
-    ctypedef struct outcome_of_t "gymcore_transition":
-        double cumulative
-        double probability
-        double reward
-        int32_t next
-        int32_t terminated
+    ctypedef struct transition_t "gymcore_transition":
+        uint32_t next, value
+
+    ctypedef struct value_t "gymcore_transition_value":
+        double probability, reward
 
     ctypedef struct table_t "gymcore_table":
-        int64_t states, actions, width
-        int64_t stride
-        const outcome_of_t* outcomes
+        int64_t states, actions, width, stride
+        const transition_t* outcomes
+        const value_t* values
+        const double* cumulative
+        int64_t common
+        double first, second
         const double* starts
         int64_t first_start, start_count
         const uint64_t* masks
+
+
+ctypedef struct drawn_t:
+    double probability, reward
+    int64_t next
+    int terminated
 
 
 cdef inline int64_t state_index(const table_t* table, double s) noexcept nogil:
@@ -31,19 +39,32 @@ cdef inline int64_t state_index(const table_t* table, double s) noexcept nogil:
     return index if index < table.states else 0
 
 
-cdef inline const outcome_of_t* outcome_at(
-    const table_t* table, int64_t s, int64_t action, double draw
-) noexcept nogil:
+cdef inline drawn_t outcome_at(const table_t* table, int64_t s, int64_t action, double draw) noexcept nogil:
     """What an action leads to, as a uniform draw has it."""
-    cdef const outcome_of_t* row = table.outcomes + (s * table.stride + action * table.width)
-    cdef int64_t k, place = 0
+    cdef int64_t k, row = s * table.stride + action * table.width, place = 0
+    cdef const double* cumulative = table.cumulative
+    cdef const transition_t* outcome
+    cdef const value_t* value
+    cdef drawn_t drawn
     if table.width > 1:
-        place = row[0].cumulative <= draw
-        if table.width > 2:
-            place += row[1].cumulative <= draw
-            for k in range(2, table.width - 1):
-                place += row[k].cumulative <= draw
-    return row + place
+        if table.common:
+            place = table.first <= draw
+            if table.width > 2:
+                place += table.second <= draw
+        else:
+            cumulative += (s * table.actions + action) * (table.width - 1)
+            place = cumulative[0] <= draw
+            if table.width > 2:
+                place += cumulative[1] <= draw
+        for k in range(2, table.width - 1):
+            place += cumulative[k] <= draw
+    outcome = table.outcomes + row + place
+    value = table.values + outcome.value
+    drawn.probability = value.probability
+    drawn.reward = value.reward
+    drawn.next = outcome.next >> 1
+    drawn.terminated = outcome.next & 1
+    return drawn
 
 
 cdef inline int64_t draw_start(const table_t* table, rng_t* rng) noexcept nogil:

@@ -7,7 +7,7 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t
 
 from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, kernel_t, outcome_t, rng_t, to_whole
-from gymcore_ext.physics.tables cimport draw_start, outcome_at, outcome_of_t, state_index, table_t
+from gymcore_ext.physics.tables cimport draw_start, drawn_t, outcome_at, state_index, table_t
 
 
 cdef extern from *:
@@ -48,7 +48,7 @@ cdef inline void tabular_reset "tabular_reset"(
 cdef inline void tabular_step "tabular_step"(
     tabular_state* s, const tabular_parameters* p, int64_t action, outcome_t* out, double draw, rng_t* rng
 ) noexcept nogil:
-    cdef const outcome_of_t* drawn = outcome_at(&p.table, state_index(&p.table, s.s), action, draw)
+    cdef drawn_t drawn = outcome_at(&p.table, state_index(&p.table, s.s), action, draw)
     s.s = <double> drawn.next
     s.lastaction = <double> action
     s.prob = drawn.probability

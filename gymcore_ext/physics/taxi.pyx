@@ -9,7 +9,7 @@ from libc.stdint cimport int8_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
 from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, below, kernel_t, outcome_t, random, rng_t, to_whole
-from gymcore_ext.physics.tables cimport draw_start, outcome_at, outcome_of_t, state_index, table_t
+from gymcore_ext.physics.tables cimport draw_start, drawn_t, outcome_at, state_index, table_t
 
 
 cdef extern from *:
@@ -56,7 +56,7 @@ cdef inline void taxi_step "taxi_step"(
     taxi_state* s, const taxi_parameters* p, int64_t action, outcome_t* out, double draw, rng_t* rng
 ) noexcept nogil:
     cdef int64_t here = state_index(&p.table, s.s)
-    cdef const outcome_of_t* drawn = outcome_at(&p.table, here, action, draw)
+    cdef drawn_t drawn = outcome_at(&p.table, here, action, draw)
     cdef int64_t there = drawn.next, destination
     # The first drive with a passenger in the taxi.
     if p.fickle_passenger != 0.0 and s.fickle_step != 0.0:
