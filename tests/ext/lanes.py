@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+import gymcore
 from gymcore import error
+from gymcore.envs.toy_text.transitions import Transitions
 from gymcore_ext.batch import Batch
 from gymcore_ext.lane_memory import kernel_facts
 
 Floats = npt.NDArray[np.float64]
 
+# Kernels of continuous physics.
 KERNELS = ("cartpole", "mountain_car", "mountain_car_continuous", "pendulum", "acrobot")
+# Kernels of tables and cards; behind a colon stands what they are made with.
+TOY_TEXT = ("tabular:lake", "tabular:cliff", "tabular:any", "taxi", "taxi:fickle", "blackjack")
+PARAMETERS = {"taxi:fickle": {"fickle_passenger": 1.0}}
 
 
 class Stepped(NamedTuple):
@@ -26,13 +33,51 @@ class Stepped(NamedTuple):
     terminated: npt.NDArray[np.bool_]
 
 
+def _kernel(name: str) -> Any:
+    return import_module(f"gymcore_ext.physics.{name.partition(':')[0]}").kernel
+
+
+def any_table() -> Transitions:
+    """Random transitions: up to five outcomes, no two actions with the same probabilities."""
+    random = np.random.default_rng(11)
+
+    def outcomes() -> list[tuple[float, int, float, bool]]:
+        chances = random.dirichlet(np.ones(random.integers(1, 6))).tolist()
+        return [
+            (chance, int(random.integers(40)), float(random.normal()), bool(random.random() < 0.1))
+            for chance in chances
+        ]
+
+    P = {s: {a: outcomes() for a in range(3)} for s in range(40)}
+    return Transitions(P, random.dirichlet(np.ones(40)))
+
+
+@cache
+def tables(name: str) -> dict[str, Any]:
+    """What else a batch of the kernel needs."""
+    if name == "tabular:any":
+        table = any_table()
+        return {"constants": table.capsule, "choices": table.num_actions}
+    makers = {
+        "tabular:lake": lambda: gymcore.make("FrozenLake-v1"),
+        "tabular:cliff": lambda: gymcore.make("CliffWalking-v1"),
+        "taxi": lambda: gymcore.make("Taxi-v4"),
+        "taxi:fickle": lambda: gymcore.make("Taxi-v4", is_rainy=True, fickle_passenger=True),
+    }
+    options: dict[str, Any] = makers[name]().unwrapped.batch_options() if name in makers else {}  # type: ignore[no-untyped-call]
+    return options
+
+
 def make_batch(name: str, num_envs: int, **options: Any) -> Batch:
-    kernel = import_module(f"gymcore_ext.physics.{name}").kernel
-    return Batch(kernel, num_envs, errors=error, **options)
+    batch = Batch(_kernel(name), num_envs, errors=error, **tables(name), **options)
+    if name in PARAMETERS:
+        batch.set_parameters(np.array([list(facts(name)["parameters"].values())]).T.copy())
+    return batch
 
 
 def facts(name: str) -> dict[str, Any]:
-    return kernel_facts(import_module(f"gymcore_ext.physics.{name}").kernel)
+    found = kernel_facts(_kernel(name))
+    return {**found, "parameters": {**found["parameters"], **PARAMETERS.get(name, {})}}
 
 
 def step_states(
@@ -65,6 +110,7 @@ def random_actions(name: str, random: np.random.Generator, *shape: int) -> npt.N
     """Actions [*shape] or [*shape, size]; continuous ones leave their bounds now and then."""
     found = facts(name)
     if found["discrete_actions"]:
-        return random.integers(0, found["discrete_actions"], shape)
+        choices = tables(name).get("choices", found["discrete_actions"])
+        return random.integers(0, choices, shape)
     bound = {"pendulum": 2.6, "mountain_car_continuous": 1.3}[name]
     return random.uniform(-bound, bound, (*shape, found["action_size"])).astype(np.float32)

@@ -37,59 +37,84 @@ def record(
         **options: of the batch.
     """
     steps, num_envs = actions.shape[:2]
-    size = facts(name)["observation_size"]
+    size, dtype = facts(name)["observation_size"], facts(name)["observation_dtype"]
     batch = make_batch(name, num_envs, mode=mode, **options)
     if parameters is not None:
         batch.set_parameters(np.ascontiguousarray(parameters))
     batch.seed(seed, 0, num_envs)
     first = batch.reset()
     shape = (steps, num_envs)
-    observations = np.empty((*shape, size), np.float32)
-    finals = np.zeros((*shape, size), np.float32)
+    # Integers of an observation are arrays of their own, here the parts of one.
+    if dtype is np.int64:
+        observations, finals = np.empty((size, *shape), dtype), np.zeros((size, *shape), dtype)
+    else:
+        observations = np.empty((1, *shape, size), dtype)
+        finals = np.zeros((1, *shape, size), dtype)
+    infos: dict[str, list[Any]] = {}
     rewards, terminated, truncated = np.empty(shape), np.empty(shape, bool), np.empty(shape, bool)
     if method == "rollout":
         batch.rollout(
             actions,
-            observations,
+            as_given(observations),
             rewards,
             terminated,
             truncated,
-            finals if mode == SAME_STEP else None,
+            as_given(finals) if mode == SAME_STEP else None,
         )
     for t in range(steps if method != "rollout" else 0):
         if method == "step":
-            observations[t], rewards[t], terminated[t], truncated[t], _ = batch.step(actions[t])
+            step = batch.step(actions[t])
+            observations[:, t], rewards[t], terminated[t], truncated[t] = step[:4]
         else:
-            batch.step_into(actions[t], observations[t], rewards[t], terminated[t], truncated[t])
+            row = as_given(observations[:, t])
+            batch.step_into(actions[t], row, rewards[t], terminated[t], truncated[t])
         if mode == SAME_STEP:
-            finals[t] = batch.arrays.final_observations
+            finals[:, t] = batch.arrays.final_observations
+        for key, array in (batch.arrays.infos or {}).items():
+            infos.setdefault(key, []).append(array.copy())
     ended, elapsed, returns = batch.view_lifecycle()
     memory = [batch.view_state().T, batch.view_random(), ended, elapsed, returns]
     names = ("state", "random", "ended", "elapsed", "returns")
     result = {
-        "first": first,
-        "observations": observations,
+        "first": np.stack(first, axis=-1) if isinstance(first, tuple) else first,
+        "observations": np.concatenate([*observations[..., None]], axis=-1).reshape(*shape, size),
         "rewards": rewards,
         "terminated": terminated,
         "truncated": truncated,
-        "finals": finals,
+        "finals": np.concatenate([*finals[..., None]], axis=-1).reshape(*shape, size),
+        **{f"info {key}": np.stack(values) for key, values in infos.items()},
         **{name: array.copy() for name, array in zip(names, memory, strict=True)},
     }
     batch.close()
     return result
 
 
+def as_given(parts: npt.NDArray[Any]) -> Any:
+    """Parts [size, ...] as a batch takes them: an array, or a tuple of several."""
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
 def lanes_of(recording: Recording, lo: int, hi: int) -> Recording:
     """The part of a recording that lanes [lo, hi) have."""
     by_step = ("observations", "rewards", "terminated", "truncated", "finals")
     return {
-        name: array[:, lo:hi] if name in by_step else array[lo:hi]
+        name: array[:, lo:hi] if name in by_step or name.startswith("info") else array[lo:hi]
         for name, array in recording.items()
     }
 
 
+def has_infos(recording: Recording) -> bool:
+    return any(name.startswith("info") for name in recording)
+
+
+def without_infos(recording: Recording) -> Recording:
+    return {name: array for name, array in recording.items() if not name.startswith("info")}
+
+
 def assert_same_bytes(one: Recording, other: Recording) -> None:
-    """Every array has the same bytes; says which one has not, and where."""
+    """Every array has the same bytes; says which one has not, and where. A rollout has no infos."""
+    if not (has_infos(one) and has_infos(other)):
+        one, other = without_infos(one), without_infos(other)
     assert one.keys() == other.keys()
     for name, array in one.items():
         expected = np.ascontiguousarray(other[name])

@@ -11,7 +11,7 @@ import pytest
 
 import gymcore
 from tests.ext.instruction_sets import available
-from tests.ext.lanes import KERNELS, facts, random_actions, step_states
+from tests.ext.lanes import KERNELS, TOY_TEXT, facts, random_actions, step_states
 from tests.ext.recording import (
     NEXT_STEP,
     SAME_STEP,
@@ -73,7 +73,7 @@ def test_a_large_angle_beside_them_changes_no_other_lane(isa: str) -> None:
 
 @pytest.mark.parametrize("isa", available())
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [*KERNELS, *TOY_TEXT])
 def test_instruction_sets(name: str, mode: int, isa: str) -> None:
     for method in ("step", "step_into", "rollout"):
         recording = record(
@@ -82,7 +82,7 @@ def test_instruction_sets(name: str, mode: int, isa: str) -> None:
         assert_same_bytes(recording, reference(name, mode))
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [*KERNELS, *TOY_TEXT])
 def test_batch_sizes(name: str) -> None:
     for lanes in range(1, LANES + 1):
         actions = np.ascontiguousarray(actions_of(name)[:, :lanes])
@@ -90,7 +90,7 @@ def test_batch_sizes(name: str) -> None:
         assert_same_bytes(recording, lanes_of(reference(name, NEXT_STEP), 0, lanes))
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [*KERNELS, *TOY_TEXT])
 def test_places_of_a_lane_in_its_batch(name: str) -> None:
     for lo in range(1, LANES, 3):
         hi = min(lo + 1 + lo % 37, LANES)
@@ -101,7 +101,7 @@ def test_places_of_a_lane_in_its_batch(name: str) -> None:
 
 @pytest.mark.parametrize("threads", [2, 3, 4])
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [*KERNELS, *TOY_TEXT])
 def test_threads(name: str, mode: int, threads: int) -> None:
     for method in ("step", "rollout"):
         recording = record(
@@ -116,7 +116,7 @@ def test_threads(name: str, mode: int, threads: int) -> None:
         assert_same_bytes(recording, reference(name, mode))
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [*KERNELS, *TOY_TEXT])
 def test_threads_with_more_lanes_than_a_chunk(name: str) -> None:
     actions = actions_of(name, 9001, 12)
     alone = record(name, actions, limit=5)
@@ -125,7 +125,7 @@ def test_threads_with_more_lanes_than_a_chunk(name: str) -> None:
         assert_same_bytes(shared, alone)
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [*KERNELS, *TOY_TEXT])
 def test_batches_and_results_too_large_for_the_caches(name: str) -> None:
     """Memory of such lanes is asked for ahead, and such results are written past the caches."""
     lanes, steps, part = 16501, 70, 16350
@@ -149,7 +149,7 @@ def changed_parameters(name: str, lanes: int) -> npt.NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("isa", available())
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [*KERNELS, *TOY_TEXT])
 def test_parameters_shared_or_the_same_for_every_lane(name: str, isa: str) -> None:
     defaults = np.array(list(facts(name)["parameters"].values()))[:, None]
     for table in (defaults, changed_parameters(name, 1)):
@@ -160,7 +160,7 @@ def test_parameters_shared_or_the_same_for_every_lane(name: str, isa: str) -> No
         assert_same_bytes(varied, shared)
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [*KERNELS, *TOY_TEXT])
 def test_lanes_with_parameters_of_their_own(name: str) -> None:
     table = changed_parameters(name, LANES)
     batch = record(name, actions_of(name), seed=3, limit=LIMIT, parameters=table, mode=SAME_STEP)
