@@ -4,7 +4,7 @@
 /* `small_angles` is a constant where this is called, so the compiler writes the loop once for each value. */
 GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_where)(const gymcore_columns *columns, const void *actions, double *rewards,
                                                 gymcore_flag *terminated, int64_t lo, int64_t hi, int small_angles,
-                                                const double *draws)
+                                                const double *draws, const int64_t *found)
 {
     LANE_STATE(LANE_COLUMN)
     LANE(_parameters) parameters;
@@ -26,7 +26,7 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_where)(const gymcore_columns *co
 
 GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_varied_where)(const gymcore_columns *columns, const void *actions, double *rewards,
                                                 gymcore_flag *terminated, int64_t lo, int64_t hi,
-                                                const double *draws)
+                                                const double *draws, const int64_t *found)
 {
     LANE_STATE(LANE_COLUMN)
     LANE_PARAMETERS(LANE_PARAMETER_COLUMN)
@@ -47,21 +47,39 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_varied_where)(const gymcore_colu
     }
 }
 
+#ifdef LANE_UNIFORM
+/* Draw a number for each of at most GYMCORE_DRAW_BLOCK lanes, and find what their steps begin with. */
+GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_find_all)(const gymcore_columns *columns, const void *actions,
+                                                     double *GYMCORE_RESTRICT draws, int64_t *GYMCORE_RESTRICT found,
+                                                     int64_t lo, int64_t hi)
+{
+    LANE_STATE(LANE_COLUMN)
+    LANE(_parameters) parameters;
+    const LANE_CONSTANTS_TYPE *table = &parameters.table;
+    LANE_LOAD_CONSTANTS
+    if (LANE_UNIFORM)
+        gymcore_rng_doubles(columns->rngs + lo, draws, hi - lo);
+    else
+        gymcore_rng_advance_all(columns->rngs + lo, hi - lo);
+    GYMCORE_INDEPENDENT_LANES
+    for (int64_t i = lo; i < hi; i++) { /* loop: find */
+        LANE(_state) state;
+        LANE_STATE(LANE_LOAD)
+        found[i - lo] = LANE(_find)(&state, &parameters, LANE_ACTION_AT(i), draws[i - lo]);
+    }
+}
+#endif
+
 static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_columns *columns, const void *actions, double *rewards,
                                                 gymcore_flag *terminated, int64_t lo, int64_t hi)
 {
 #ifdef LANE_UNIFORM
-    const LANE_CONSTANTS_TYPE *table = (const LANE_CONSTANTS_TYPE *)columns->constants;
-    double draws[GYMCORE_DRAW_BLOCK];
-    if (!LANE_UNIFORM)
-        memset(draws, 0, sizeof draws);
+    double draws[GYMCORE_DRAW_BLOCK] = { 0 };
+    int64_t found[GYMCORE_DRAW_BLOCK];
     for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK) {
         int64_t end = first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi;
-        if (LANE_UNIFORM)
-            gymcore_rng_doubles(columns->rngs + first, draws, end - first);
-        else
-            gymcore_rng_advance_all(columns->rngs + first, end - first);
-        LANE_LOOP(_step_where)(columns, actions, rewards, terminated, first, end, 0, draws - first);
+        LANE_LOOP(_find_all)(columns, actions, draws, found, first, end);
+        LANE_LOOP(_step_where)(columns, actions, rewards, terminated, first, end, 0, draws - first, found - first);
     }
     return;
 #endif
@@ -76,35 +94,30 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_co
         margins |= gymcore_small_angle_margin(angles[i]);
     }
     if (margins >= 0) {
-        LANE_LOOP(_step_where)(columns, actions, rewards, terminated, lo, hi, 1, NULL);
+        LANE_LOOP(_step_where)(columns, actions, rewards, terminated, lo, hi, 1, NULL, NULL);
         return;
     }
 #endif
-    LANE_LOOP(_step_where)(columns, actions, rewards, terminated, lo, hi, 0, NULL);
+    LANE_LOOP(_step_where)(columns, actions, rewards, terminated, lo, hi, 0, NULL, NULL);
 }
 
 static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_varied)(const gymcore_columns *columns, const void *actions, double *rewards,
                                                 gymcore_flag *terminated, int64_t lo, int64_t hi)
 {
 #ifdef LANE_UNIFORM
-    const LANE_CONSTANTS_TYPE *table = (const LANE_CONSTANTS_TYPE *)columns->constants;
-    double draws[GYMCORE_DRAW_BLOCK];
-    if (!LANE_UNIFORM)
-        memset(draws, 0, sizeof draws);
+    double draws[GYMCORE_DRAW_BLOCK] = { 0 };
+    int64_t found[GYMCORE_DRAW_BLOCK];
     for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK) {
         int64_t end = first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi;
-        if (LANE_UNIFORM)
-            gymcore_rng_doubles(columns->rngs + first, draws, end - first);
-        else
-            gymcore_rng_advance_all(columns->rngs + first, end - first);
-        LANE_LOOP(_step_varied_where)(columns, actions, rewards, terminated, first, end, draws - first);
+        LANE_LOOP(_find_all)(columns, actions, draws, found, first, end);
+        LANE_LOOP(_step_varied_where)(columns, actions, rewards, terminated, first, end, draws - first, found - first);
     }
 #else
 #ifdef LANE_ROUNDS
     for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK)
         LANE(_rounds)(columns, actions, first, first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi);
 #endif
-    LANE_LOOP(_step_varied_where)(columns, actions, rewards, terminated, lo, hi, NULL);
+    LANE_LOOP(_step_varied_where)(columns, actions, rewards, terminated, lo, hi, NULL, NULL);
 #endif
 }
 

@@ -14,7 +14,8 @@
  *   LANE_DRAWS                   optional: a step draws random numbers; the function then takes a gymcore_rng * at the end
  *   LANE_UNIFORM                 optional, with LANE_DRAWS and LANE_CONSTANTS: every step draws a uniform number first; the
  *                                function takes it before the gymcore_rng *, where this expression of the `table` says
- *                                that it matters (else it gets 0). Drawing for many lanes and then looking at what it means is
+ *                                that it matters (else it gets 0). Before that comes what `find` returned, which is called
+ *                                for many lanes first, in a loop that can be vector code. Drawing for many lanes and then looking at what it means is
  *                                faster than both in one loop, whose body is too long for the processor to overlap
  *   LANE_ROUNDS                  optional: before its step a lane draws numbers below this one, not known how many
  *   LANE_CONSTANTS               optional: name of the capsules with a table that all lanes share, which the functions
@@ -25,13 +26,14 @@
  * and define afterwards, in Cython, with these C names:
  *   void pole_reset(pole_state *, const pole_parameters *, const pole_bounds *, gymcore_rng *)
  *   void pole_step(pole_state *, const pole_parameters *, int64_t action | const float *action, gymcore_outcome *)
+ *   int64_t pole_find(const pole_state *, const pole_parameters *, int64_t action, double draw), with LANE_UNIFORM
  *   int pole_waits(const pole_state *, int64_t action) and
  *   int pole_round(double *const *state, int64_t lane, int64_t action, int64_t draw), with LANE_ROUNDS: whether a lane
  *       draws, and what a draw means, which says whether the lane draws again; `state` are the columns in the order of
  *       LANE_STATE. Lanes that wait are listed and go through a round together, so that no branch depends on a random
  *       number
  *   void pole_observe(const pole_state *, float | int64_t *observation)
- *   void pole_inform(const pole_state *, const pole_parameters *, pole_infos *), if there are infos: arrays, even of one
+ *   void pole_inform(const pole_state *, const pole_parameters *, pole_infos *), if there are infos: where to write each
  * The compiler inlines them into every loop below and vectorises over lanes.
  */
 #include "flags.h"
@@ -87,9 +89,10 @@ typedef float LANE(_number);
 
 #if defined(LANE_UNIFORM)
 #define LANE_STREAMS gymcore_rng *GYMCORE_RESTRICT streams = columns->rngs;
-#define LANE_STEP(action) LANE(_step)(&state, &parameters, action, &outcome, draws[i], streams + i)
-GYMCORE_INLINE void LANE(_step)(LANE(_state) *, const LANE(_parameters) *, LANE(_action), gymcore_outcome *, double,
-                                gymcore_rng *);
+#define LANE_STEP(action) LANE(_step)(&state, &parameters, action, &outcome, found[i], draws[i], streams + i)
+GYMCORE_INLINE int64_t LANE(_find)(const LANE(_state) *, const LANE(_parameters) *, LANE(_action), double);
+GYMCORE_INLINE void LANE(_step)(LANE(_state) *, const LANE(_parameters) *, LANE(_action), gymcore_outcome *, int64_t,
+                                double, gymcore_rng *);
 #elif defined(LANE_DRAWS)
 #define LANE_STREAMS gymcore_rng *GYMCORE_RESTRICT streams = columns->rngs;
 #define LANE_STEP(action) LANE(_step)(&state, &parameters, action, &outcome, streams + i)
@@ -190,7 +193,7 @@ static void LANE(_rounds)(const gymcore_columns *columns, const void *actions, i
 #endif
 
 #ifdef LANE_INFOS
-#define LANE_INFO_FIELD(field, type, size) gymcore_##type field[size];
+#define LANE_INFO_FIELD(field, type, size) gymcore_##type *field;
 typedef struct { LANE_INFOS(LANE_INFO_FIELD) } LANE(_infos);
 GYMCORE_INLINE void LANE(_inform)(const LANE(_state) *, const LANE(_parameters) *, LANE(_infos) *);
 
@@ -198,14 +201,14 @@ GYMCORE_INLINE void LANE(_inform)(const LANE(_state) *, const LANE(_parameters) 
 enum { LANE_INFOS(LANE_INFO_INDEX) LANE(_infos_end) };
 #define LANE_INFO_COLUMN(field, type, size)                                                                            \
     gymcore_##type *GYMCORE_RESTRICT info_##field = (gymcore_##type *)parts[LANE(_info_##field)];
-#define LANE_INFO_STORE(field, type, size) memcpy(info_##field + i * size, infos.field, sizeof infos.field);
+#define LANE_INFO_ROW(field, type, size) infos.field = info_##field + i * size;
 #define LANE_INFORM_ROW                                                                                                \
     LANE(_state) state;                                                                                                \
     LANE(_infos) infos;                                                                                                \
     LANE_STATE(LANE_LOAD)                                                                                              \
     LANE_PARAMETERS(LANE_LOAD_STRIDED)                                                                                 \
-    LANE(_inform)(&state, &parameters, &infos);                                                                        \
-    LANE_INFOS(LANE_INFO_STORE)
+    LANE_INFOS(LANE_INFO_ROW)                                                                                          \
+    LANE(_inform)(&state, &parameters, &infos);
 
 static void LANE(_inform_range)(const gymcore_columns *columns, void *const *parts, int64_t lo, int64_t hi)
 {

@@ -19,11 +19,10 @@ typedef struct {
     int64_t stride;                         /* outcomes of a state: actions * width */
     const gymcore_transition *outcomes;     /* [states, actions, width] */
     const gymcore_transition_value *values; /* [as many as there are different ones] */
-    /* Probability of an outcome and those before it, but for the last one: [states, actions, width - 1], or [width - 1]
-     * if that is the same for all actions, as it mostly is; an action of one outcome may have any. */
-    const double *cumulative;
-    int64_t common;                         /* whether it is */
-    double first, second;                   /* then: the first two */
+    /* Probabilities of the first outcome, and of the first two, of every action that has several, if they are the same
+     * for all and there are no more than three, as there mostly are; else, and if there is no such outcome, infinity. */
+    double first, second;
+    const double *cumulative;               /* otherwise [states, actions, width - 1], for all outcomes; or NULL */
     const double *starts;                   /* [states]: cumulative probability of the first state */
     int64_t first_start, start_count;       /* no draw begins outside these */
     const uint64_t *masks;                  /* [states], a byte an action: those that change something; or NULL */

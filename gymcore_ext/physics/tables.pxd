@@ -20,7 +20,6 @@ cdef extern from "table.h":
         const transition_t* outcomes
         const value_t* values
         const double* cumulative
-        int64_t common
         double first, second
         const double* starts
         int64_t first_start, start_count
@@ -36,29 +35,30 @@ ctypedef struct drawn_t:
 cdef inline int64_t state_index(const table_t* table, double s) noexcept nogil:
     """The state as an index; callers may write any number into a lane, and no number may lead out of the table."""
     cdef int64_t index = <int64_t> to_whole(s)
-    return index if index < table.states else 0
+    return index & -<int64_t> (index < table.states)
 
 
-cdef inline drawn_t outcome_at(const table_t* table, int64_t s, int64_t action, double draw) noexcept nogil:
-    """What an action leads to, as a uniform draw has it."""
-    cdef int64_t k, row = s * table.stride + action * table.width, place = 0
-    cdef const double* cumulative = table.cumulative
+cdef inline int64_t find_outcome(const table_t* table, double s, int64_t action, double draw) noexcept nogil:
+    """Where in the table an action leads; `outcome_at` finishes it where the table is not of the usual kind."""
+    # Factors of 32 bits: vectors have no other multiplication.
+    cdef uint64_t row = <uint64_t> <uint32_t> state_index(table, s) * <uint32_t> table.stride
+    return row + <uint64_t> <uint32_t> action * <uint32_t> table.width + (table.first <= draw) + (table.second <= draw)
+
+
+cdef inline drawn_t outcome_at(
+    const table_t* table, int64_t place, double s, int64_t action, double draw
+) noexcept nogil:
+    """What an action leads to, as a uniform draw has it; `place` is what `find_outcome` returned."""
+    cdef const double* cumulative
     cdef const transition_t* outcome
     cdef const value_t* value
     cdef drawn_t drawn
-    if table.width > 1:
-        if table.common:
-            place = table.first <= draw
-            if table.width > 2:
-                place += table.second <= draw
-        else:
-            cumulative += (s * table.actions + action) * (table.width - 1)
-            place = cumulative[0] <= draw
-            if table.width > 2:
-                place += cumulative[1] <= draw
-        for k in range(2, table.width - 1):
+    cdef int64_t k
+    if table.cumulative != NULL:
+        cumulative = table.cumulative + (state_index(table, s) * table.actions + action) * (table.width - 1)
+        for k in range(table.width - 1):
             place += cumulative[k] <= draw
-    outcome = table.outcomes + row + place
+    outcome = table.outcomes + place
     value = table.values + outcome.value
     drawn.probability = value.probability
     drawn.reward = value.reward

@@ -1,6 +1,7 @@
 """Packs tables of transitions into the memory that tabular kernels read."""
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
@@ -30,7 +31,10 @@ cdef tuple distinct_values(object outcomes):
 
 
 cdef object common_cumulative(const outcome_of_t[:, :, ::1] outcomes, const transition_t* packed):
-    """Cumulative probabilities, float64 [width - 1], that are those of every action with different outcomes; or None."""
+    """Cumulative probabilities, float64 [width - 1], that are those of every action with different outcomes.
+
+    None if there are no such, or if there are more than two of them.
+    """
     cdef int64_t rows = outcomes.shape[0] * outcomes.shape[1], width = outcomes.shape[2], row, k
     cdef const outcome_of_t* first = &outcomes[0, 0, 0]
     cdef const outcome_of_t* other = NULL
@@ -47,6 +51,8 @@ cdef object common_cumulative(const outcome_of_t[:, :, ::1] outcomes, const tran
                 return None
     if other == NULL:
         other = first
+    if width > 3:
+        return None
     return np.array([other[k].cumulative for k in range(width - 1)], np.float64)
 
 
@@ -115,15 +121,15 @@ def pack(const outcome_of_t[:, :, ::1] outcomes, const double[::1] starts, const
         for k in range(states):
             memcpy(place + 8 * k, &masks[k, 0], actions)
     place += 8 * states
+    table.first = table.second = INFINITY
     if width > 1:
         shared = common_cumulative(outcomes, packed)
         if shared is None:
-            shared = np.asarray(outcomes)["cumulative"][:, :, :-1].reshape(-1)
+            cumulative = np.asarray(outcomes)["cumulative"][:, :, :-1].ravel()
+            memcpy(place, &cumulative[0], 8 * cumulative.shape[0])
+            table.cumulative = <const double*> place
         else:
-            table.common = True
             table.first = shared[0]
-            table.second = shared[min(1, width - 2)]
-        cumulative = np.ascontiguousarray(shared)
-        memcpy(place, &cumulative[0], 8 * cumulative.shape[0])
-        table.cumulative = <const double*> place
+            if width > 2:
+                table.second = shared[1]
     return capsule

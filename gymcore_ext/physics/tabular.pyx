@@ -7,7 +7,7 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t
 
 from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, kernel_t, outcome_t, rng_t, to_whole
-from gymcore_ext.physics.tables cimport draw_start, drawn_t, outcome_at, state_index, table_t
+from gymcore_ext.physics.tables cimport draw_start, drawn_t, find_outcome, outcome_at, table_t
 
 
 cdef extern from *:
@@ -33,7 +33,7 @@ cdef extern from *:
     ctypedef struct tabular_bounds:
         double end
     ctypedef struct tabular_infos:
-        double prob[1]
+        double* prob
     const kernel_t tabular_kernel
 
 
@@ -45,10 +45,16 @@ cdef inline void tabular_reset "tabular_reset"(
     s.prob = 1.0
 
 
-cdef inline void tabular_step "tabular_step"(
-    tabular_state* s, const tabular_parameters* p, int64_t action, outcome_t* out, double draw, rng_t* rng
+cdef inline int64_t tabular_find "tabular_find"(
+    const tabular_state* s, const tabular_parameters* p, int64_t action, double draw
 ) noexcept nogil:
-    cdef drawn_t drawn = outcome_at(&p.table, state_index(&p.table, s.s), action, draw)
+    return find_outcome(&p.table, s.s, action, draw)
+
+
+cdef inline void tabular_step "tabular_step"(
+    tabular_state* s, const tabular_parameters* p, int64_t action, outcome_t* out, int64_t place, double draw, rng_t* rng
+) noexcept nogil:
+    cdef drawn_t drawn = outcome_at(&p.table, place, s.s, action, draw)
     s.s = <double> drawn.next
     s.lastaction = <double> action
     s.prob = drawn.probability

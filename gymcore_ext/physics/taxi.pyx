@@ -9,7 +9,7 @@ from libc.stdint cimport int8_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
 from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, below, kernel_t, outcome_t, random, rng_t, to_whole
-from gymcore_ext.physics.tables cimport draw_start, drawn_t, outcome_at, state_index, table_t
+from gymcore_ext.physics.tables cimport draw_start, drawn_t, find_outcome, outcome_at, state_index, table_t
 
 
 cdef extern from *:
@@ -36,8 +36,8 @@ cdef extern from *:
     ctypedef struct taxi_bounds:
         double end
     ctypedef struct taxi_infos:
-        double prob[1]
-        int8_t action_mask[6]
+        double* prob
+        int8_t* action_mask
     const kernel_t taxi_kernel
 
 
@@ -52,11 +52,17 @@ cdef inline void taxi_reset "taxi_reset"(
         s.fickle_step = random(rng) < p.fickle_probability
 
 
+cdef inline int64_t taxi_find "taxi_find"(
+    const taxi_state* s, const taxi_parameters* p, int64_t action, double draw
+) noexcept nogil:
+    return find_outcome(&p.table, s.s, action, draw)
+
+
 cdef inline void taxi_step "taxi_step"(
-    taxi_state* s, const taxi_parameters* p, int64_t action, outcome_t* out, double draw, rng_t* rng
+    taxi_state* s, const taxi_parameters* p, int64_t action, outcome_t* out, int64_t place, double draw, rng_t* rng
 ) noexcept nogil:
     cdef int64_t here = state_index(&p.table, s.s)
-    cdef drawn_t drawn = outcome_at(&p.table, here, action, draw)
+    cdef drawn_t drawn = outcome_at(&p.table, place, s.s, action, draw)
     cdef int64_t there = drawn.next, destination
     # The first drive with a passenger in the taxi.
     if p.fickle_passenger != 0.0 and s.fickle_step != 0.0:
