@@ -61,11 +61,11 @@ cdef inline int64_t taxi_find "taxi_find"(
 cdef inline void taxi_step "taxi_step"(
     taxi_state* s, const taxi_parameters* p, int64_t action, outcome_t* out, int64_t place, double draw, rng_t* rng
 ) noexcept nogil:
-    cdef int64_t here = state_index(&p.table, s.s)
     cdef drawn_t drawn = outcome_at(&p.table, place, s.s, action, draw)
-    cdef int64_t there = drawn.next, destination
+    cdef int64_t there = drawn.next, here, destination
     # The first drive with a passenger in the taxi.
     if p.fickle_passenger != 0.0 and s.fickle_step != 0.0:
+        here = state_index(&p.table, s.s)
         if (here // 4 % 5 == 4) & (here // 20 != there // 20):
             s.fickle_step = 0.0
             destination = below(rng, 3)
