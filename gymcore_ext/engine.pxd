@@ -208,7 +208,7 @@ cdef inline void reset_lanes(
 
 
 cdef inline void prefetch_streams(const lanes_t* self, const int64_t* lanes, int64_t count) noexcept nogil:
-    """Ask for random streams of a large batch, which lie in main memory: what is done before takes longer than they do."""
+    """Ask for random streams of a large batch, which lie in main memory: they come while physics is computed."""
     cdef int64_t k
     if self.num_envs >= PREFETCH_LANES:
         for k in range(count):

@@ -156,8 +156,8 @@ cdef class StepArrays:
         """What lanes came to that ended in the last step.
 
         Returns:
-            Records [n] of `r` (return), `l` (length) and `t` (s), undefined in the other lanes; and bool [n], which lanes
-            ended. Nobody writes to them while they are held.
+            Records [n] of `r` (return), `l` (length) and `t` (s), undefined in the other lanes; and bool [n], which
+            lanes ended. Nobody writes to them while they are held.
         """
         cdef void* flags
         mask = self.reported.take(&flags)

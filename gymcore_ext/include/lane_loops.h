@@ -57,10 +57,12 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_find_all)(const gymcore_columns *colu
     LANE(_parameters) parameters;
     const LANE_CONSTANTS_TYPE *table = &parameters.table;
     LANE_LOAD_CONSTANTS
-    if (LANE_UNIFORM)
+    if (LANE_UNIFORM) {
         gymcore_rng_doubles(columns->rngs + lo, draws, hi - lo);
-    else
+    } else {
         gymcore_rng_advance_all(columns->rngs + lo, hi - lo);
+        memset(draws, 0, (size_t)(hi - lo) * sizeof *draws);
+    }
     GYMCORE_INDEPENDENT_LANES
     for (int64_t i = lo; i < hi; i++) { /* loop: find */
         LANE(_state) state;
@@ -74,7 +76,7 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_co
                                                 gymcore_flag *terminated, int64_t lo, int64_t hi)
 {
 #ifdef LANE_UNIFORM
-    double draws[GYMCORE_DRAW_BLOCK] = { 0 };
+    double draws[GYMCORE_DRAW_BLOCK];
     int64_t found[GYMCORE_DRAW_BLOCK];
     for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK) {
         int64_t end = first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi;
@@ -105,7 +107,7 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_varied)(const gymcore_co
                                                 gymcore_flag *terminated, int64_t lo, int64_t hi)
 {
 #ifdef LANE_UNIFORM
-    double draws[GYMCORE_DRAW_BLOCK] = { 0 };
+    double draws[GYMCORE_DRAW_BLOCK];
     int64_t found[GYMCORE_DRAW_BLOCK];
     for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK) {
         int64_t end = first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi;

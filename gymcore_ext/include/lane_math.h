@@ -51,15 +51,11 @@ GYMCORE_INLINE double gymcore_select(int condition, double a, double b)
     return gymcore_from_bits((gymcore_bits(a) & mask) | (gymcore_bits(b) & ~mask));
 }
 
-/* A whole number 0 <= x < 2^52 as an integer, and back, without a conversion instruction (AVX2 has none of a vector).
- * Any other x gives some integer of this range. */
+/* A whole number 0 <= x < 2^52 as an integer, without a conversion instruction (AVX2 has none for vectors). Any other x
+ * gives some integer of this range. */
 #define GYMCORE_WHOLE 4503599627370496.0
 #define GYMCORE_WHOLE_BITS (((uint64_t)1 << 52) - 1)
 GYMCORE_INLINE uint64_t gymcore_to_whole(double x) { return gymcore_bits(x + GYMCORE_WHOLE) & GYMCORE_WHOLE_BITS; }
-GYMCORE_INLINE double gymcore_from_whole(uint64_t u)
-{
-    return gymcore_from_bits(u | ((uint64_t)0x433 << 52)) - GYMCORE_WHOLE;
-}
 
 /* Nearest integer, ties to even, for |x| < 2^51. */
 GYMCORE_INLINE double gymcore_round(double x) { return (x + GYMCORE_ROUND_SHIFT) - GYMCORE_ROUND_SHIFT; }

@@ -10,7 +10,7 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from gymcore_ext.physics.lane cimport (
-    KERNEL_CAPSULE, below, from_whole, kernel_t, next64, outcome_t, rng_t, select, to_whole,
+    KERNEL_CAPSULE, below, kernel_t, next64, outcome_t, rng_t, select, to_whole,
 )
 
 
@@ -110,8 +110,6 @@ cdef void fill_tables():
             ace = one == 1 or other == 1
             TWOS[16 * first + second].cards = <double> (16 * one + other)
             TWOS[16 * first + second].hand = ace | (ace & (one + other == 11)) << 1 | (one + other) << 2
-
-
     for first in range(32):
         place = DEALER if first >= 16 else PLAYER
         one = as_card(min(first % 16, 12))

@@ -35,7 +35,6 @@ cdef extern from "lane_math.h":
     double cos "gymcore_cos"(double x) noexcept nogil
     double floor "gymcore_floor"(double x) noexcept nogil
     uint64_t to_whole "gymcore_to_whole"(double x) noexcept nogil
-    double from_whole "gymcore_from_whole"(uint64_t u) noexcept nogil
     double mod_two_pi "gymcore_mod_two_pi"(double x) noexcept nogil
     double clip "gymcore_clip"(double x, double low, double high) noexcept nogil
     double select "gymcore_select"(bint condition, double yes, double no) noexcept nogil

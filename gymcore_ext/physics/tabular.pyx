@@ -52,7 +52,8 @@ cdef inline int64_t tabular_find "tabular_find"(
 
 
 cdef inline void tabular_step "tabular_step"(
-    tabular_state* s, const tabular_parameters* p, int64_t action, outcome_t* out, int64_t place, double draw, rng_t* rng
+    tabular_state* s, const tabular_parameters* p, int64_t action, outcome_t* out, int64_t place, double draw,
+    rng_t* rng
 ) noexcept nogil:
     cdef drawn_t drawn = outcome_at(&p.table, place, s.s, action, draw)
     s.s = <double> drawn.next
