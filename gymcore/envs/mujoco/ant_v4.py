@@ -85,7 +85,8 @@ class AntEnv(EarlyHealth, ant_v5.AntEnv):
         position = s.body_position("torso")[:2]
         velocity = s.rate(position)
         forward = velocity[0]
-        survival = self.survival(s)
+        healthy = self.health(s)
+        survival = self.survival(s, healthy)
         effort = costs = self.effort(s)
         seen: Operand = ()
         infos = {"reward_forward": forward, "reward_ctrl": -effort, "reward_survive": survival}
@@ -97,7 +98,7 @@ class AntEnv(EarlyHealth, ant_v5.AntEnv):
         return Description(
             observation=[s.qpos[skipped:], s.qvel, seen],
             reward=(forward + survival) - costs,
-            terminated=self.ending(s),
+            terminated=self.ending(s, healthy),
             infos={
                 **infos,
                 "x_position": position[0],

@@ -110,7 +110,8 @@ class AntEnv(ActionCost, Health):
         seen = self.forces(s)[6:] if self._include_cfrc_ext_in_observation else ()
         velocity = s.rate(s.body_position(self._main_body)[:2])
         forward = velocity[0] * s.parameter("forward_reward_weight")
-        survival = self.survival(s)
+        healthy = self.health(s)
+        survival = self.survival(s, healthy)
         effort = self.effort(s)
         contacts = self.pressure(s)
         positions = {
@@ -121,7 +122,7 @@ class AntEnv(ActionCost, Health):
         return Description(
             observation=[s.qpos[skipped:], s.qvel, seen],
             reward=(forward + survival) - (effort + contacts),
-            terminated=self.ending(s),
+            terminated=self.ending(s, healthy),
             infos={
                 **positions,
                 "x_velocity": velocity[0],

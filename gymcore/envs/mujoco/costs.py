@@ -44,13 +44,15 @@ class Health(CompiledMujocoEnv):
         """Whether the simulation is healthy."""
         raise NotImplementedError(f"{type(self).__name__} has no health(simulation)")
 
-    def survival(self, simulation: Simulation) -> Quantity:
-        """What is paid for being healthy."""
-        return self.health(simulation) * simulation.parameter("healthy_reward")
+    def survival(self, simulation: Simulation, healthy: Quantity | None = None) -> Quantity:
+        """What is paid for being healthy; `healthy` is `health(simulation)`, if it is at hand."""
+        healthy = self.health(simulation) if healthy is None else healthy
+        return healthy * simulation.parameter("healthy_reward")
 
-    def ending(self, simulation: Simulation) -> Quantity:
-        """Whether the episode ends for want of health."""
-        return ~self.health(simulation) & simulation.parameter("terminate_when_unhealthy")
+    def ending(self, simulation: Simulation, healthy: Quantity | None = None) -> Quantity:
+        """Whether the episode ends for want of health; `healthy` as for `survival`."""
+        healthy = self.health(simulation) if healthy is None else healthy
+        return ~healthy & simulation.parameter("terminate_when_unhealthy")
 
     @property
     def is_healthy(self) -> bool:
@@ -61,10 +63,11 @@ class Health(CompiledMujocoEnv):
 class EarlyHealth(Health):
     """As before v5: the bonus is paid whenever unhealth ends the episode, healthy or not."""
 
-    def survival(self, simulation: Simulation) -> Quantity:
+    def survival(self, simulation: Simulation, healthy: Quantity | None = None) -> Quantity:
         """What is paid for being healthy, or about to end."""
+        healthy = self.health(simulation) if healthy is None else healthy
         switch = simulation.parameter("terminate_when_unhealthy")
-        return (self.health(simulation) | switch) * simulation.parameter("healthy_reward")
+        return (healthy | switch) * simulation.parameter("healthy_reward")
 
     @property
     def terminated(self) -> bool:

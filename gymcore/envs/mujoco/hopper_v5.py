@@ -106,13 +106,14 @@ class HopperEnv(ActionCost, Health):
         x = s.qpos[0]
         velocity = s.rate(x)
         forward = s.parameter("forward_reward_weight") * velocity
-        survival = self.survival(s)
+        healthy = self.health(s)
+        survival = self.survival(s, healthy)
         effort = self.effort(s)
         positions = {"x_position": x, "z_distance_from_origin": s.qpos[1] - s.init_qpos[1]}
         return Description(
             observation=[s.qpos[skipped:], clip(s.qvel, -10.0, 10.0)],
             reward=(forward + survival) - effort,
-            terminated=self.ending(s),
+            terminated=self.ending(s, healthy),
             infos={
                 **positions,
                 "x_velocity": velocity,
@@ -129,12 +130,12 @@ class HopperEnv(ActionCost, Health):
         s = simulation
         state = joined(s.qpos[2:], s.qvel)
         least, most = s.bounds("healthy_state_range")
+        low, high = s.bounds("healthy_z_range")
+        left, right = s.bounds("healthy_angle_range")
         return (
             every(within(least, state, most))
-            & within(s.bounds("healthy_z_range")[0], s.qpos[1], s.bounds("healthy_z_range")[1])
-            & within(
-                s.bounds("healthy_angle_range")[0], s.qpos[2], s.bounds("healthy_angle_range")[1]
-            )
+            & within(low, s.qpos[1], high)
+            & within(left, s.qpos[2], right)
         )
 
 

@@ -85,12 +85,13 @@ class HumanoidEnv(EarlyHealth, humanoid_v5.HumanoidEnv):
         position = humanoid_v5.center_of_mass(s)
         velocity = s.rate(position)
         forward = s.parameter("forward_reward_weight") * velocity[0]
-        survival = self.survival(s)
+        healthy = self.health(s)
+        survival = self.survival(s, healthy)
         effort = self.effort(s)
         return Description(
             observation=self.seen_early(s),
             reward=(forward + survival) - effort,
-            terminated=self.ending(s),
+            terminated=self.ending(s, healthy),
             infos={
                 "reward_linvel": forward,
                 "reward_quadctrl": -effort,

@@ -134,7 +134,8 @@ class HumanoidEnv(ControlCost, HumanoidBody, Health):
         s = simulation
         velocity = s.rate(center_of_mass(s))
         forward = s.parameter("forward_reward_weight") * velocity[0]
-        survival = self.survival(s)
+        healthy = self.health(s)
+        survival = self.survival(s, healthy)
         effort = self.effort(s)
         contacts = self.pressure(s)
         positions = {
@@ -147,7 +148,7 @@ class HumanoidEnv(ControlCost, HumanoidBody, Health):
         return Description(
             observation=self.seen(s),
             reward=(forward + survival) - (effort + contacts),
-            terminated=self.ending(s),
+            terminated=self.ending(s, healthy),
             infos={
                 **positions,
                 "x_velocity": velocity[0],

@@ -102,13 +102,14 @@ class Walker2dEnv(ActionCost, Health):
         x = s.qpos[0]
         velocity = s.rate(x)
         forward = s.parameter("forward_reward_weight") * velocity
-        survival = self.survival(s)
+        healthy = self.health(s)
+        survival = self.survival(s, healthy)
         effort = self.effort(s)
         positions = {"x_position": x, "z_distance_from_origin": s.qpos[1] - s.init_qpos[1]}
         return Description(
             observation=[s.qpos[skipped:], clip(s.qvel, -10.0, 10.0)],
             reward=(forward + survival) - effort,
-            terminated=self.ending(s),
+            terminated=self.ending(s, healthy),
             infos={
                 **positions,
                 "x_velocity": velocity,
