@@ -8,13 +8,14 @@ first library that it loads is the one that it keeps for the whole process.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
 import importlib
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gymcore import error
@@ -44,7 +45,7 @@ class RenderingUnavailable(error.DependencyNotInstalled, RuntimeError):
 
 
 def open_context(model: Any, width: int, height: int) -> tuple[str, Any, Any]:
-    """Make an OpenGL context and MuJoCo's rendering context of a model in it, both current.
+    """Make an OpenGL context and MuJoCo's rendering context of a model in it.
 
     Args:
         model: The `mujoco.MjModel`.
@@ -54,7 +55,7 @@ def open_context(model: Any, width: int, height: int) -> tuple[str, Any, Any]:
     Returns:
         The name of the backend; the OpenGL context, which has `make_current()` and `free()`; and
         the `mujoco.MjrContext`. Both have to be freed, the latter first and while the former is
-        current.
+        current. What was current before is current again.
 
     Raises:
         RenderingUnavailable: nothing here can draw, or this is a forked child of a process that
@@ -91,21 +92,43 @@ def check_process() -> None:
         )
 
 
-def leave_context(backend: str) -> None:
-    """Leave no OpenGL context current in this thread.
+@contextlib.contextmanager
+def current(backend: str, make_current: Callable[[], None]) -> Iterator[None]:
+    """Make an OpenGL context the current one of this thread, and afterwards the one before it.
 
-    A context that is current can be used by no other thread, and keeps windows (GLX) and EGL from
-    making theirs current in the same thread.
+    A context that stayed current could be used by no other thread, would keep windows (GLX) and EGL
+    from making theirs current in this one, and would take the place of another library's: also
+    while a viewer is collected, which may be at any time.
 
     Args:
-        backend: The name of the backend that the current context comes from.
+        backend: The name of the backend that the context comes from.
+        make_current: Makes it current.
     """
+    restore = _restoring(backend)
+    make_current()
+    try:
+        yield
+    finally:
+        restore()
+
+
+def _restoring(backend: str) -> Callable[[], None]:
+    """Return what makes the context current that is current now, or none."""
     if backend == "glfw":
-        importlib.import_module("glfw").make_context_current(None)
-    elif backend == "egl":
-        egl = importlib.import_module("OpenGL.EGL")
-        display = importlib.import_module("mujoco.egl").EGL_DISPLAY
-        egl.eglMakeCurrent(display, egl.EGL_NO_SURFACE, egl.EGL_NO_SURFACE, egl.EGL_NO_CONTEXT)
+        glfw = importlib.import_module("glfw")
+        window = glfw.get_current_context() or None
+        return lambda: glfw.make_context_current(window)
+    if backend == "egl":
+        egl, library = importlib.import_module("OpenGL.EGL"), importlib.import_module("mujoco.egl")
+        nothing = (egl.EGL_NO_SURFACE, egl.EGL_NO_SURFACE, egl.EGL_NO_CONTEXT)
+        context = egl.eglGetCurrentContext()
+        if not context:
+            # MuJoCo's display is there when its first context is.
+            return lambda: egl.eglMakeCurrent(library.EGL_DISPLAY, *nothing)
+        surfaces = (egl.eglGetCurrentSurface(one) for one in (egl.EGL_DRAW, egl.EGL_READ))
+        before = (egl.eglGetCurrentDisplay(), *surfaces, context)
+        return lambda: egl.eglMakeCurrent(*before)
+    return lambda: None  # OSMesa and CGL leave others alone
 
 
 def find_display() -> str | None:
@@ -147,15 +170,20 @@ def _candidates() -> list[str]:
 def _try(name: str, model: Any, width: int, height: int) -> tuple[Any, Any]:
     """Return both contexts from one backend; an exception leaves nothing behind."""
     mujoco = mujoco_module()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # GLFW says what is wrong by warnings too
-        context = importlib.import_module(f"mujoco.{name}").GLContext(width, height)
+    library = importlib.import_module(f"mujoco.{name}")
+    restore = _restoring(name)  # first: a new context of EGL's takes away the current one
     try:
-        context.make_current()
-        rendering = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150)
-    except BaseException:
-        context.free()
-        raise
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # GLFW says what is wrong by warnings too
+            context = library.GLContext(width, height)
+        try:
+            context.make_current()
+            rendering = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150)
+        except BaseException:
+            context.free()
+            raise
+    finally:
+        restore()
     return context, rendering
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymcore import error
-from gymcore.envs.mujoco.gl_backend import check_process, leave_context, open_context
+from gymcore.envs.mujoco.gl_backend import check_process, current, open_context
 from gymcore.envs.mujoco.library import mujoco_module
 from gymcore.envs.mujoco.release import release_once
 from gymcore.envs.mujoco.scene import (
@@ -153,12 +153,12 @@ class OffScreenViewer(BaseRender):
 
         self.backend, self.opengl_context, self.con = open_context(model, width, height)
         self._release = release_once(self, _free, self.backend, self.opengl_context, self.con)
-        self._set_mujoco_buffer()
-        if self.con.offWidth < width or self.con.offHeight < height:
-            mujoco.mjr_resizeOffscreen(
-                max(width, self.con.offWidth), max(height, self.con.offHeight), self.con
-            )
-        self._release_context()
+        with current(self.backend, self.make_context_current):
+            self._set_mujoco_buffer()
+            if self.con.offWidth < width or self.con.offHeight < height:
+                mujoco.mjr_resizeOffscreen(
+                    max(width, self.con.offWidth), max(height, self.con.offHeight), self.con
+                )
 
     def _init_camera(self) -> None:
         """Let the free camera look at the middle of the model."""
@@ -180,10 +180,6 @@ class OffScreenViewer(BaseRender):
             raise error.ClosedEnvironmentError("the viewer has been closed")
         check_process()
         self.opengl_context.make_current()
-
-    def _release_context(self) -> None:
-        """Leave no context current, so that another thread, or a window, can have its own."""
-        leave_context(self.backend)
 
     def render(
         self,
@@ -219,17 +215,15 @@ class OffScreenViewer(BaseRender):
         mujoco = mujoco_module()
         if camera_id is not None:
             look_through(self.cam, self.model, camera_id)
-        self.make_context_current()
-        self._draw(segmentation)
-
         height, width = self.viewport.height, self.viewport.width
         rgb = depth = None
         if render_mode != "depth_array":
             rgb = np.empty((height, width, 3), dtype=np.uint8)
         if render_mode != "rgb_array":
             depth = np.empty((height, width), dtype=np.float32)
-        mujoco.mjr_readPixels(rgb, depth, self.viewport, self.con)
-        self._release_context()
+        with current(self.backend, self.make_context_current):
+            self._draw(segmentation)
+            mujoco.mjr_readPixels(rgb, depth, self.viewport, self.con)
         # OpenGL's rows go from the bottom to the top.
         if rgb is not None:
             rgb = self._segments(rgb[::-1]) if segmentation else np.ascontiguousarray(rgb[::-1])
@@ -293,8 +287,7 @@ class UnexpectedMode(error.UnsupportedMode, AttributeError):
 def _free(backend: str, context: Any, rendering: Any) -> None:
     """Free both contexts; MuJoCo's is in the memory of the other, which has to be current."""
     try:
-        context.make_current()
-        rendering.free()
-        leave_context(backend)
+        with current(backend, context.make_current):
+            rendering.free()
     finally:
         context.free()

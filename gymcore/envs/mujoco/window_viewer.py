@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gymcore import error
-from gymcore.envs.mujoco.gl_backend import PACKAGES, find_display
+from gymcore.envs.mujoco.gl_backend import PACKAGES, current, find_display
 from gymcore.envs.mujoco.library import mujoco_module
 from gymcore.envs.mujoco.offscreen import BaseRender
 from gymcore.envs.mujoco.release import release_once
@@ -80,15 +80,17 @@ class WindowViewer(BaseRender):
         init_free_camera(self.cam, model, data)
         self.scn = mujoco.MjvScene(model, max_geom)
 
-        self._glfw, self.window = _open_window(width, height)
+        self._glfw, self.window = glfw, window = _open_window(width, height)
         try:
-            self.con = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150)
+            with current("glfw", lambda: glfw.make_context_current(window)):
+                glfw.swap_interval(0)
+                self.con = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150)
+                self._set_mujoco_buffer()
         except BaseException:
-            self._glfw.destroy_window(self.window)
+            glfw.destroy_window(window)
             raise
-        self._release = release_once(self, _close, self._glfw, self.window, self.con)
-        self._set_mujoco_buffer()
-        self.viewport = mujoco.MjrRect(0, 0, *self._glfw.get_framebuffer_size(self.window))
+        self._release = release_once(self, _close, glfw, window, self.con)
+        self.viewport = mujoco.MjrRect(0, 0, *glfw.get_framebuffer_size(window))
         self._connect()
 
         self.paused = False
@@ -96,7 +98,6 @@ class WindowViewer(BaseRender):
         self._one_frame = False
         self._cursor = (0.0, 0.0)
         self._started: tuple[float, float] | None = None
-        self._glfw.make_context_current(None)
 
     def _set_mujoco_buffer(self) -> None:
         """Let MuJoCo draw into the window."""
@@ -133,7 +134,6 @@ class WindowViewer(BaseRender):
         if not self.is_open:
             return
         mujoco, glfw = mujoco_module(), self._glfw
-        self.make_context_current()
         width, height = glfw.get_framebuffer_size(self.window)
         self.viewport.width, self.viewport.height = width, height
         mujoco.mjv_updateScene(
@@ -147,15 +147,14 @@ class WindowViewer(BaseRender):
         )
         for marker in markers:
             self._add_marker_to_scene(marker)
-        mujoco.mjr_render(self.viewport, self.scn, self.con)
-        overlays = dict(self._overlays)
+        overlays = {place: list(texts) for place, texts in self._overlays.items()}
         self._create_overlay(overlays)
-        for place, (one, two) in overlays.items():
-            font = mujoco.mjtFontScale.mjFONTSCALE_150
-            mujoco.mjr_overlay(font, place, self.viewport, one, two, self.con)
-        glfw.swap_buffers(self.window)
-        # A current context would keep EGL from making its own current in this thread.
-        glfw.make_context_current(None)
+        with current("glfw", self.make_context_current):
+            mujoco.mjr_render(self.viewport, self.scn, self.con)
+            for place, (one, two) in overlays.items():
+                font = mujoco.mjtFontScale.mjFONTSCALE_150
+                mujoco.mjr_overlay(font, place, self.viewport, one, two, self.con)
+            glfw.swap_buffers(self.window)
         glfw.poll_events()
         if glfw.window_should_close(self.window):
             self.free()
@@ -289,7 +288,7 @@ class WindowViewer(BaseRender):
 
 
 def _open_window(width: int | None, height: int | None) -> tuple[Any, Any]:
-    """Return the module glfw and a new window, whose context is current."""
+    """Return the module glfw and a new window."""
     mujoco_module()
     problem = find_display()
     if sys.platform == "darwin" and threading.current_thread() is not threading.main_thread():
@@ -316,15 +315,12 @@ def _open_window(width: int | None, height: int | None) -> tuple[Any, Any]:
     if not window:
         reasons = "; ".join(str(one.message) for one in caught) or "GLFW gives no reason"
         raise error.Error(f'render_mode "human" cannot open a window: {reasons}')
-    glfw.make_context_current(window)
-    glfw.swap_interval(0)
     return glfw, window
 
 
 def _close(glfw: Any, window: Any, rendering: Any) -> None:
     """Free MuJoCo's context, which is in the window's, and destroy the window."""
-    glfw.make_context_current(window)
-    rendering.free()
-    glfw.make_context_current(None)
+    with current("glfw", lambda: glfw.make_context_current(window)):
+        rendering.free()
     glfw.destroy_window(window)
     glfw.poll_events()

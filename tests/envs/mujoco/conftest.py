@@ -19,9 +19,11 @@ def drawing() -> str:
     try:
         name, context, rendering = gl_backend.open_context(model, 8, 8)
     except gl_backend.RenderingUnavailable as problem:
+        if None in map(gl_backend._missing, ("glfw", "egl", "osmesa")):
+            raise  # what is there should work
         pytest.skip(str(problem))
-    rendering.free()
-    gl_backend.leave_context(name)
+    with gl_backend.current(name, context.make_current):
+        rendering.free()
     context.free()
     return name
 

@@ -403,6 +403,22 @@ def test_two_renderers_do_not_disturb_each_other(make):
     assert np.array_equal(two.render("rgb_array"), second)
 
 
+def test_gymnasiums_context_stays_current(make, model, data, drawing, monkeypatch):
+    """Also when a renderer of ours is collected: Gymnasium draws into whatever is current."""
+    if drawing == "osmesa":
+        pytest.skip("OSMesa has no way to make a context current again; install EGL (libegl1)")
+    monkeypatch.setenv("MUJOCO_GL", drawing)
+    doomed = make()
+    doomed.render("rgb_array")
+    other = theirs.OffScreenViewer(model, data, *SIZE.values())
+    frame = other.render("rgb_array", SIDE)
+    assert np.array_equal(make(camera_id=SIDE).render("rgb_array"), frame)
+    assert np.array_equal(other.render("rgb_array", SIDE), frame)
+    doomed.close()
+    assert np.array_equal(other.render("rgb_array", SIDE), frame)
+    other.close()
+
+
 def test_a_collected_renderer_frees_its_context(model, data, drawing):
     renderer = MujocoRenderer(model, data, **SIZE)
     renderer.render("rgb_array")

@@ -21,13 +21,13 @@ CHECKS = ["is_paced", "shows_and_closes", "user_closes", "keys_and_mouse", "seve
 
 
 @pytest.mark.parametrize("backend", ["egl", "glfw"])
-def test_windows(tmp_path, display, backend):
+def test_windows(tmp_path, display, backend, monkeypatch):
     """With the offscreen frames of one and the other OpenGL, which have to share the thread."""
+    monkeypatch.delenv("PYOPENGL_PLATFORM", raising=False)  # drawing in this process has set it
     if backend == "egl" and (problem := gl_backend._missing("egl")):
         pytest.skip(f"{problem} (Debian: {gl_backend.PACKAGES['egl']})")
     environment = {**os.environ, "DISPLAY": display, "MUJOCO_GL": backend}
     environment.pop("WAYLAND_DISPLAY", None)
-    environment.pop("PYOPENGL_PLATFORM", None)
     done = subprocess.run(
         [sys.executable, str(HERE / "windows.py"), write_model(tmp_path)],
         env={**environment, "PYTHONPATH": str(HERE.parents[2])},
