@@ -112,6 +112,24 @@ def current(backend: str, make_current: Callable[[], None]) -> Iterator[None]:
         restore()
 
 
+def free_contexts(backend: str, context: Any, rendering: Any) -> None:
+    """Free what `open_context` has made, and leave current what was.
+
+    Args:
+        backend: The name of the backend.
+        context: The OpenGL context.
+        rendering: The `mujoco.MjrContext` in it.
+    """
+    restore = _restoring(backend)
+    try:
+        context.make_current()
+        rendering.free()
+    finally:
+        context.free()  # with an old MuJoCo, nothing is current after this
+        with contextlib.suppress(Exception):  # it may have been this one that was current
+            restore()
+
+
 def _restoring(backend: str) -> Callable[[], None]:
     """Return what makes the context current that is current now, or none."""
     if backend == "glfw":

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymcore import error
-from gymcore.envs.mujoco.gl_backend import check_process, current, open_context
+from gymcore.envs.mujoco.gl_backend import check_process, current, free_contexts, open_context
 from gymcore.envs.mujoco.library import mujoco_module
 from gymcore.envs.mujoco.release import release_once
 from gymcore.envs.mujoco.scene import (
@@ -152,7 +152,9 @@ class OffScreenViewer(BaseRender):
         self.scn = mujoco.MjvScene(model, max_geom)
 
         self.backend, self.opengl_context, self.con = open_context(model, width, height)
-        self._release = release_once(self, _free, self.backend, self.opengl_context, self.con)
+        self._release = release_once(
+            self, free_contexts, self.backend, self.opengl_context, self.con
+        )
         with current(self.backend, self.make_context_current):
             self._set_mujoco_buffer()
             if self.con.offWidth < width or self.con.offHeight < height:
@@ -282,12 +284,3 @@ class OffScreenViewer(BaseRender):
 
 class UnexpectedMode(error.UnsupportedMode, AttributeError):
     """A render mode that the renderer does not have."""
-
-
-def _free(backend: str, context: Any, rendering: Any) -> None:
-    """Free both contexts; MuJoCo's is in the memory of the other, which has to be current."""
-    try:
-        with current(backend, context.make_current):
-            rendering.free()
-    finally:
-        context.free()

@@ -22,9 +22,7 @@ def drawing() -> str:
         if None in map(gl_backend._missing, ("glfw", "egl", "osmesa")):
             raise  # what is there should work
         pytest.skip(str(problem))
-    with gl_backend.current(name, context.make_current):
-        rendering.free()
-    context.free()
+    gl_backend.free_contexts(name, context, rendering)
     return name
 
 
