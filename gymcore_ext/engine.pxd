@@ -208,12 +208,11 @@ cdef inline void reset_lanes(
 
 
 cdef inline void prefetch_streams(const lanes_t* self, const int64_t* lanes, int64_t count) noexcept nogil:
-    """Ask for random streams of a large batch, which lie in main memory: they come while physics is computed."""
+    """Ask for random streams, used too rarely to stay in a near cache: they come while physics is computed."""
     cdef int64_t k
-    if self.num_envs >= PREFETCH_LANES:
-        for k in range(count):
-            prefetch(&self.rngs[lanes[k]].state_high)
-            prefetch(&self.rngs[lanes[k]].uinteger)
+    for k in range(count):
+        prefetch(&self.rngs[lanes[k]].state_high)
+        prefetch(&self.rngs[lanes[k]].uinteger)
 
 
 cdef inline int64_t take_back(
