@@ -202,6 +202,12 @@ class Program:
         count = quantity.size
         if quantity.code in (q.SUM, q.EVERY, q.WEIGHTED_ROWS):
             count = quantity.operands[0].size
+        if quantity.code == q.WEIGHTED_ROWS and operands[1][2] > 1:
+            # Rows are read one element after another, also those of a slice with a step.
+            rows = quantity.operands[1]
+            at = self._reserve(rows.size)
+            self._emit(phase, q.COPY, rows.size, (REGISTERS, at, 1), operands[1])
+            operands[1] = (REGISTERS, at, 1)
         self._emit(phase, quantity.code, count, out, *operands, width=quantity.width)
 
     def _draw(self, phase: str, draw: q.Draw, out: Place) -> None:

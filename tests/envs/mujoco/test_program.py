@@ -173,6 +173,18 @@ def test_sums_are_added_up_in_numpys_order(size):
     assert observation.tolist() == [numbers[:size].sum(), numbers[::2].sum()]
 
 
+def test_rows_may_be_those_of_a_slice():
+    numbers = np.arange(30.0)
+    rows = q.weighted_rows(q.Constant([1.0, 10.0, 100.0]), q.Constant(numbers)[1:27:3])
+    weights = q.weighted_rows(q.Constant(numbers)[::10], q.Constant(numbers[:6]))
+    described = Description(
+        observation=[rows, weights], reward=0.0, qpos=np.zeros(3), qvel=np.zeros(3)
+    )
+    observation, _ = Described(lambda s: described).reset(seed=0)
+    expected = [1.0, 10.0, 100.0] @ numbers[1:27:3].reshape(3, 3)
+    assert observation.tolist() == [*expected, *(numbers[::10] @ numbers[:6].reshape(3, 2))]
+
+
 def test_draws_are_numpys_in_the_order_in_which_they_are_named():
     first = q.uniform([-1.0, 2.0], [1.0, 5.0], 2)
     second = q.standard_normal(3).until(lambda drawn: q.norm(drawn) < 1.0)
