@@ -124,7 +124,7 @@ def same(compiled: Any, judged: Any) -> None:
     )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data(), size=st.integers(1, 5))
 def test_any_expression_is_computed_as_numpy_does(data, size):
     """In observations, rewards, infos, ends and starts; with what was before, and the action."""
