@@ -64,7 +64,7 @@ def _raw_session(env_id: str, num_envs: int, num_threads: int) -> Session:
     """Physics alone, from the same starts, by as many threads."""
     import mujoco
 
-    from gymcore.envs.mujoco.simulations import library_functions
+    from gymcore.envs.mujoco.calls import library_functions
 
     envs = _endless(env_id)(num_envs, num_threads=1)
     envs.reset(seed=0)

@@ -4,8 +4,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-FUNCTIONS: tuple[str, ...]
-HANDLERS: tuple[tuple[str, ...], ...]
 OPERAND: np.dtype[Any]
 OPERATION: np.dtype[Any]
 PHASES: tuple[str, ...]

@@ -9,11 +9,15 @@ cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memset, strncpy
 
 from gymcore_ext.bitgen cimport bind_bitgen, bitgen_t
 from gymcore_ext.engine cimport (
     FLOAT64, INT64, KERNEL_ABI, KERNEL_CAPSULE, columns_t, flag_t, info_field_t, kernel_t, rng_t,
+)
+from gymcore_ext.mujoco.calls cimport (
+    DIVERGED, FAILED, FAULT_TEXT, mujoco_forward, mujoco_reset, mujoco_step, mujoco_t, set_functions, trap_close,
+    trap_open, trap_t,
 )
 from gymcore_ext.mujoco.program cimport (
     ACTION, CONSTANTS, EVERY, FIRST_ARRAY, NORMAL, OPCODES, REGISTERS, REPEAT_UNLESS, ROW, SUM, UNIFORM, WEIGHTED_ROWS,
@@ -29,47 +33,7 @@ cdef extern from "numpy/random/distributions.h":
     double random_standard_normal(bitgen_t* bitgen) noexcept nogil
 
 
-cdef extern from "mujoco_calls.h":
-    enum:
-        FAULT_TEXT "GYMCORE_FAULT_TEXT"
-        WARNED "GYMCORE_WARNED"
-        DIVERGED "GYMCORE_DIVERGED"
-        FAILED "GYMCORE_FAILED"
-
-    ctypedef struct mujoco_t "gymcore_mujoco":
-        void* step
-        void* forward
-        void* reset_data
-        void* rne_post_constraint
-        void* set_log_handler
-        void* get_error_fn
-        void* get_warning_fn
-        void* set_error_fn
-        void* set_warning_fn
-
-    ctypedef struct trap_t "gymcore_trap":
-        int outcome
-        char* text
-
-    void trap_open "gymcore_trap_open"(trap_t* trap, const mujoco_t* calls) noexcept nogil
-    void trap_close "gymcore_trap_close"(trap_t* trap, const mujoco_t* calls) noexcept nogil
-    int mujoco_step "gymcore_mujoco_step"(
-        const mujoco_t* calls, trap_t* trap, const void* model, void* data, int count) noexcept nogil
-    int mujoco_reset "gymcore_mujoco_reset"(
-        const mujoco_t* calls, trap_t* trap, const void* model, void* data) noexcept nogil
-    int mujoco_forward "gymcore_mujoco_forward"(
-        const mujoco_t* calls, trap_t* trap, const void* model, void* data) noexcept nogil
-
-
 cdef const char* CAPSULE = "gymcore_ext.mujoco.simulations"
-
-# The functions that every MuJoCo has, and those of which it has one kind (mujoco_calls.h).
-FUNCTIONS = ("mj_step", "mj_forward", "mj_resetData", "mj_rnePostConstraint")
-HANDLERS = (
-    ("_mjPRIVATE_setTlsLogHandler",),
-    ("_mjPRIVATE__get_tls_error_fn", "_mjPRIVATE__get_tls_warning_fn",
-     "_mjPRIVATE__set_tls_error_fn", "_mjPRIVATE__set_tls_warning_fn"),
-)
 
 # As `operation_t` in program.pxd.
 OPERAND = np.dtype([("space", np.int32), ("offset", np.int32), ("stride", np.int32)])
@@ -141,7 +105,7 @@ cdef inline void note(lane_t* lane, int outcome, const char* text) noexcept nogi
     """Keep the worst of what happened to a lane for `hear_faults`."""
     if outcome > lane.outcome:
         lane.outcome = outcome
-        memcpy(lane.text, text, FAULT_TEXT)
+        strncpy(lane.text, text, FAULT_TEXT - 1)
 
 
 cdef void step_lanes(
@@ -265,7 +229,7 @@ cdef class Simulations:
     """Simulations of a batch, and the kernel that steps them.
 
     Args:
-        functions: addresses of MuJoCo's functions: FUNCTIONS, and one of the rows of HANDLERS.
+        functions: addresses of MuJoCo's functions, see `gymcore_ext.mujoco.calls`.
         models: an mjModel of MuJoCo's Python package for each lane; lanes may share one.
         datas: an mjData for each lane. Whoever made them must not step them while a batch does.
         arrays: pairs ("data" or "model", name): float64 arrays that programs use, FIRST_ARRAYS before all others.
@@ -319,7 +283,9 @@ cdef class Simulations:
         self.sims.infos = info_register
         self.sims.info_count = len(infos)
         self.sims.info_width = sum([size for _, _, size, _ in infos])
-        self._set_functions(functions)
+        set_functions(&self.sims.calls, functions)
+        self.sims.functions.sine = <ufunc_loop_t> double_loop(np.sin, &self.sims.functions.sine_data)
+        self.sims.functions.cosine = <ufunc_loop_t> double_loop(np.cos, &self.sims.functions.cosine_data)
         self._make_lanes(n, constants)
         self._set_programs(programs, len(constants))
         self._make_kernel(parameters, observation_size, action_size, infos)
@@ -335,23 +301,6 @@ cdef class Simulations:
         PyMem_RawFree(self.kernel_memory)
         PyMem_RawFree(self.fields)
         PyMem_RawFree(self.defaults)
-
-    cdef _set_functions(self, dict functions):
-        cdef mujoco_t* calls = &self.sims.calls
-        cdef size_t address
-        cdef list found = []
-        for name in FUNCTIONS + HANDLERS[0] + HANDLERS[1]:
-            address = functions.get(name, 0)
-            found.append(address)
-        if not all(found[:4]) or not (found[4] or all(found[5:])):
-            raise ValueError(f"functions: expected {FUNCTIONS} and a row of {HANDLERS}, got {sorted(functions)}")
-        calls.step, calls.forward, calls.reset_data, calls.rne_post_constraint = (
-            <void*> <size_t> found[0], <void*> <size_t> found[1], <void*> <size_t> found[2], <void*> <size_t> found[3])
-        calls.set_log_handler = <void*> <size_t> found[4]
-        calls.get_error_fn, calls.get_warning_fn, calls.set_error_fn, calls.set_warning_fn = (
-            <void*> <size_t> found[5], <void*> <size_t> found[6], <void*> <size_t> found[7], <void*> <size_t> found[8])
-        self.sims.functions.sine = <ufunc_loop_t> double_loop(np.sin, &self.sims.functions.sine_data)
-        self.sims.functions.cosine = <ufunc_loop_t> double_loop(np.cos, &self.sims.functions.cosine_data)
 
     cdef _make_lanes(self, Py_ssize_t n, object constants):
         """Lanes with their registers, and where the spaces that stay are."""

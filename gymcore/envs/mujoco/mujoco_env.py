@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gymcore import error
 from gymcore.core import Env
+from gymcore.envs.mujoco.calls import step_simulation
 from gymcore.envs.mujoco.library import mujoco_module, warnings_of_loading
 from gymcore.envs.mujoco.mujoco_rendering import MujocoRenderer
 from gymcore.spaces import Box, Space
@@ -345,15 +346,13 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
 
     def _step_mujoco_simulation(self, ctrl: ArrayLike, n_frames: int) -> None:
         """Step, then compute forces at the bodies (`cfrc_ext`, ...), which MuJoCo leaves out."""
-        mujoco = mujoco_module()
         if type(n_frames) is not int:
             n_frames = _integer("n_frames", n_frames)
         try:
             self.data.ctrl[:] = ctrl
         except (TypeError, ValueError) as problem:
             self._refuse_controls(ctrl, problem)
-        mujoco.mj_step(self.model, self.data, nstep=n_frames)
-        mujoco.mj_rnePostConstraint(self.model, self.data)
+        step_simulation(self.model, self.data, n_frames)
 
     def _refuse_controls(self, ctrl: ArrayLike, problem: Exception) -> NoReturn:
         """Raise the error for controls that NumPy could not copy."""

@@ -1,60 +1,16 @@
-"""The simulations of a batch, over MuJoCo's library as it is installed."""
+"""The simulations of a batch, and how they are saved."""
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import error, logger
+from gymcore.envs.mujoco.calls import library_functions, report_faults
 from gymcore.envs.mujoco.library import mujoco_module
 from gymcore.envs.mujoco.program import Program, sources_of
-from gymcore_ext.mujoco.simulations import FUNCTIONS, HANDLERS, Simulations
-
-# Names of the library's file on Linux, macOS and Windows.
-_LIBRARY_FILES = ("libmujoco.so*", "libmujoco*.dylib", "mujoco.dll")
-
-
-class SimulationFailed(error.EnvironmentFailed):
-    """MuJoCo gave up on simulations of a batch; `lanes` names them. A reset begins anew."""
-
-
-@cache
-def library_functions() -> dict[str, int]:
-    """Addresses of the functions of MuJoCo's library that compiled code calls, by their names.
-
-    Raises:
-        gymcore.error.DependencyNotInstalled: mujoco is not installed, or has no such functions.
-    """
-    mujoco = mujoco_module()
-    folder = Path(str(mujoco.__file__)).parent
-    files = [file for pattern in _LIBRARY_FILES for file in sorted(folder.glob(pattern))]
-    if not files:
-        raise error.DependencyNotInstalled(f"no library of MuJoCo in {folder}: install it again")
-    library = ctypes.CDLL(str(files[0]))
-    version = mujoco.mj_version()
-    if library.mj_version() != version:
-        raise error.DependencyNotInstalled(
-            f"{files[0]} is version {library.mj_version()}, the Python package {version}: install "
-            "mujoco again"
-        )
-    found = {}
-    for name in (*FUNCTIONS, *(name for row in HANDLERS for name in row)):
-        try:
-            found[name] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
-        except AttributeError:
-            continue
-    if not any(all(name in found for name in row) for row in HANDLERS):
-        raise error.DependencyNotInstalled(
-            f"MuJoCo {mujoco.__version__} has none of the error handlers that gymcore knows "
-            f"({HANDLERS}); install another version"
-        )
-    return found
+from gymcore_ext.mujoco.simulations import Simulations
 
 
 class LaneSimulations(Simulations):
@@ -134,20 +90,3 @@ class LaneSimulations(Simulations):
                 array = getattr(data, name)
                 array.reshape(-1)[:] = row[at : at + array.size]
                 at += array.size
-
-
-def report_faults(lanes: Sequence[int], texts: Sequence[str], failed: bool) -> None:
-    """Warn of what happened to lanes, or raise if simulations failed.
-
-    Raises:
-        SimulationFailed: MuJoCo could not go on.
-    """
-    shown = "; ".join(
-        f"lane {lane}: {text.strip()}" for lane, text in list(zip(lanes, texts, strict=True))[:4]
-    )
-    more = f" (and {len(lanes) - 4} more lanes)" if len(lanes) > 4 else ""
-    if failed:
-        raise SimulationFailed(
-            f"MuJoCo gave up: {shown}{more}. All lanes want a reset.", lanes=lanes
-        )
-    logger.warn(f"MuJoCo: {shown}{more}")

@@ -10,16 +10,18 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 
 from gymcore import error
+from gymcore.envs.mujoco.calls import SimulationFailed, library_functions
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.mujoco_env import BrokenModel
+from gymcore.envs.mujoco.mujoco_env import BrokenModel, MujocoEnv
 from gymcore.envs.mujoco.program import Program
 from gymcore.envs.mujoco.quantities import before, joined, norm, standard_normal, uniform
-from gymcore.envs.mujoco.simulations import LaneSimulations, SimulationFailed, library_functions
+from gymcore.envs.mujoco.simulations import LaneSimulations
 from gymcore_ext.mujoco.simulations import OPERATION
 from tests.envs.mujoco.hanging import MODEL, HangingEnv, PileEnv, PileVectorEnv, hanging
 
@@ -75,7 +77,6 @@ class TestFailures:
                 envs.step(np.zeros((6, 1)))
 
     def test_mujocos_own_errors_are_its_own_again(self) -> None:
-        import mujoco
 
         env, _ = failing_pile(PileEnv)
         with pytest.raises(mujoco.FatalError):
@@ -273,3 +274,37 @@ def test_functions_are_those_of_the_package() -> None:
                 "on_fault": print,
             }
         )
+
+
+class TestOneSimulation:
+    """Environments written in Python, on `MujocoEnv`."""
+
+    def make(self) -> Any:
+        class Sliding(MujocoEnv):
+            metadata: Any = {"render_modes": [], "render_fps": 25}  # noqa: RUF012
+
+            def __init__(self) -> None:
+                super().__init__(MODEL, 4, None)
+
+        return Sliding()
+
+    def test_messages_are_warnings(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        env = self.make()
+        env.data.qpos[0] = np.nan
+        with pytest.warns(UserWarning, match="Nan, Inf or huge value in QPOS"):
+            env.do_simulation(np.zeros(1), 4)
+        assert np.isfinite(env.data.qpos).all()
+        assert os.listdir() == []
+        assert "".join(capfd.readouterr()) == ""
+
+    def test_steps_are_mujocos(self) -> None:
+        env, other = self.make(), self.make()
+        env.do_simulation(np.ones(1), 7)
+        other.data.ctrl[:] = 1.0
+        mujoco.mj_step(other.model, other.data, nstep=7)
+        mujoco.mj_rnePostConstraint(other.model, other.data)
+        assert env.state_vector().tobytes() == other.state_vector().tobytes()
+        assert env.data.cfrc_ext.tobytes() == other.data.cfrc_ext.tobytes()
