@@ -5,20 +5,20 @@ GIL is released, and everything per lane happens in engine.pxd.
 """
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memchr, memcpy, memset
+from libc.string cimport memchr, memset
 
 from gymcore_ext.actions cimport checked_actions
 from gymcore_ext.arrays cimport array_pointer, check_apart
 from gymcore_ext.engine cimport (
-    FLOAT64, INT64, MOST_INFOS, MOST_PARTS, STREAM_BYTES, STREAM_WORDS, advance, flag_t, info_field_t, kernel_t,
-    outputs_t, pool_free, pool_new, pool_run, pool_t,
+    INT64, MOST_PARTS, STREAM_BYTES, STREAM_WORDS, advance, flag_t, kernel_t, outputs_t, pool_run, pool_t,
 )
 from gymcore_ext.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
 from gymcore_ext.jobs cimport reset_job, reset_t, roll_job, rollout_t, step_job, subset_job, subset_t
+from gymcore_ext.lane_infos cimport info_names, infos_of_lane
 from gymcore_ext.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, STEP_LANES, LaneMemory
 from gymcore_ext.step_arrays cimport StepArrays, bind_parts, named_parts, take_extras, take_results
+from gymcore_ext.threads cimport Threads
 
-import os
 import time
 
 import numpy as np
@@ -32,47 +32,8 @@ cdef enum:
     GIL_LANES = 512
     # Lanes that a thread takes at a time: large enough to make the claim free, small enough to balance two cores.
     CHUNK = 2048
-    # Bytes that all infos of a lane may take.
-    INFO_BYTES = 4096
     # Numbers of lanes for which arrays are kept: a program steps subsets of a few different sizes.
     MOST_SUBSETS = 4
-
-# NumPy's types in the order of kernel.h.
-cdef int[4] INFO_TYPES = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_INT64, cnp.NPY_INT8]
-
-# Raised in the child of a fork, where the threads of every pool are gone.
-cdef int fork_generation = 0
-
-
-def _count_fork():
-    global fork_generation
-    fork_generation += 1
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_count_fork)
-
-
-cdef void drop_pool(Batch self) noexcept:
-    """Stop the threads. No method: an object whose LaneMemory could not be made has no methods of a Batch yet."""
-    # In the child of a fork the pool's threads do not exist: its memory is left alone.
-    if self.pool != NULL and self.pool_generation == fork_generation:
-        pool_free(self.pool)
-    self.pool = NULL
-
-
-cdef object info_value(const info_field_t* field, const char* data):
-    """One entry of the infos of a lane: a float, an int, or an array of its own."""
-    cdef cnp.npy_intp size = field.size
-    cdef int typenum = INFO_TYPES[field.type]
-    cdef cnp.ndarray array
-    if size == 1 and field.type == FLOAT64:
-        return (<const double*> data)[0]
-    if size == 1 and field.type == INT64:
-        return (<const int64_t*> data)[0]
-    array = cnp.PyArray_SimpleNew(1, &size, typenum)
-    memcpy(cnp.PyArray_DATA(array), data, cnp.PyArray_NBYTES(array))
-    return array.item() if size == 1 else array
 
 
 cdef class Batch(LaneMemory):
@@ -96,14 +57,12 @@ cdef class Batch(LaneMemory):
     After an error nothing has changed. One thread at a time may use a batch; a second one gets ConcurrentUseError.
     """
 
-    cdef pool_t* pool
-    cdef int pool_generation, num_threads, action_typenum
+    cdef Threads threads
+    cdef int num_threads, action_typenum
     cdef bint reuse
-    cdef tuple action_shape
-    cdef dict facts
-    cdef tuple info_names
+    cdef tuple action_shape, info_names
     cdef readonly StepArrays arrays
-    cdef dict subsets        # arrays for steps of fewer lanes, by their number
+    cdef dict facts, subsets     # subsets: arrays for steps of fewer lanes, by their number
 
     def __cinit__(
         self, object kernel, Py_ssize_t num_envs, *, int64_t limit=0, int mode=0, int num_threads=1, bint reuse=False,
@@ -117,6 +76,7 @@ cdef class Batch(LaneMemory):
         if limit < 0:
             raise errors.InvalidArgument(f"limit: expected 0 for none or a positive number of steps, got {limit}")
         self.num_threads = num_threads
+        self.threads = Threads(num_threads)
         self.facts = kernel_facts(kernel)
         self.action_shape = (num_envs,)
         self.action_typenum = np.dtype(self.facts["action_dtype"]).num
@@ -126,9 +86,7 @@ cdef class Batch(LaneMemory):
         self.lanes.episodes.mode = mode
         if mode == NEXT_STEP:
             self.lanes.columns.dead = self.lanes.episodes.ended
-        self.info_names = tuple([name for name, _, _ in self.facts["infos"]])
-        if sum([(size * np.dtype(dtype).itemsize + 7) & ~7 for _, dtype, size in self.facts["infos"]]) > INFO_BYTES:
-            raise ValueError(f"kernel: expected at most {INFO_BYTES} bytes of infos a lane")
+        self.info_names = info_names(self.facts)
         self.reuse = reuse
         self.arrays = self._arrays(num_envs)
         self.subsets = {}
@@ -136,15 +94,12 @@ cdef class Batch(LaneMemory):
     cdef StepArrays _arrays(self, Py_ssize_t n):
         return StepArrays(n, self.facts, self.lanes.episodes.mode, self.reuse, self.statistics)
 
-    def __dealloc__(self):
-        drop_pool(self)
-
     def close(self):
         """Stop the threads; every later call but `close` raises. Lane memory lives on for views of it."""
         self._enter(ANY_USE)
         self.closed = True
         self.busy = False
-        drop_pool(self)
+        self.threads.stop()
 
     # --- stepping -------------------------------------------------------------------------------------------------
 
@@ -157,10 +112,7 @@ cdef class Batch(LaneMemory):
         """In DISABLED mode a lane that ended must be reset before it is stepped."""
         if self.lanes.episodes.mode != DISABLED or memchr(self.lanes.episodes.ended, 1, self.num_envs) == NULL:
             return 0
-        self._refuse(np.flatnonzero(self._ended_view()))
-
-    cdef cnp.ndarray _ended_view(self):
-        return self._view(self.lanes.episodes.ended, cnp.NPY_BOOL, (self.num_envs,))
+        self._refuse(np.flatnonzero(self.view_lifecycle()[0]))
 
     cdef int _refuse(self, cnp.ndarray ended) except -1:
         """Raise because these lanes have ended."""
@@ -173,6 +125,7 @@ cdef class Batch(LaneMemory):
     cdef int64_t _run(self, const void* actions, outputs_t* out, int64_t steps) noexcept:
         """Step (steps = 0) or roll out every lane, by one thread or the pool."""
         cdef rollout_t job
+        cdef pool_t* pool = self.threads.pool
         cdef int64_t count
         job.lanes = &self.lanes
         out.streamed = (
@@ -181,9 +134,9 @@ cdef class Batch(LaneMemory):
         job.actions = actions
         job.out = out
         job.steps = steps
-        if self.pool != NULL:
+        if pool != NULL:
             with nogil:
-                count = pool_run(self.pool, roll_job if steps else step_job, &job, self.lanes.num_envs, self._chunk())
+                count = pool_run(pool, roll_job if steps else step_job, &job, self.lanes.num_envs, self._chunk())
         elif self.lanes.num_envs < GIL_LANES and steps == 0 and self.lanes.kernel.grain == 0:
             count = step_job(&job, 0, self.lanes.num_envs)
         else:
@@ -211,11 +164,7 @@ cdef class Batch(LaneMemory):
 
     cdef int _prepare(self) except -1:
         """The pool of this process, and the clock."""
-        if self.num_threads > 1 and (self.pool == NULL or self.pool_generation != fork_generation):
-            self.pool = pool_new(self.num_threads)
-            self.pool_generation = fork_generation
-            if self.pool == NULL:
-                raise RuntimeError(f"num_threads: the system gave no {self.num_threads} threads")
+        self.threads.start()
         if self.statistics:
             self.lanes.episodes.clock = time.perf_counter()
         return 0
@@ -264,6 +213,7 @@ cdef class Batch(LaneMemory):
         cdef subset_t job
         cdef cnp.ndarray checked
         cdef StepArrays arrays
+        cdef pool_t* pool
         cdef Py_ssize_t n
         cdef int64_t count
         self._enter(STEP_LANES)
@@ -279,9 +229,10 @@ cdef class Batch(LaneMemory):
             job.action_bytes = self.lanes.action_bytes
             job.out = &out
             job.indices = <const int64_t*> cnp.PyArray_DATA(lanes)
-            if self.pool != NULL and n > self._chunk():
+            pool = self.threads.pool
+            if pool != NULL and n > self._chunk():
                 with nogil:
-                    count = pool_run(self.pool, subset_job, &job, n, self._chunk())
+                    count = pool_run(pool, subset_job, &job, n, self._chunk())
             elif n < GIL_LANES and self.lanes.kernel.grain == 0:
                 count = subset_job(&job, 0, n)
             else:
@@ -321,7 +272,7 @@ cdef class Batch(LaneMemory):
         if self.lanes.episodes.mode == DISABLED:
             for k in range(n):
                 if self.lanes.episodes.ended[indices[k]]:
-                    self._refuse(lanes[self._ended_view()[lanes]])
+                    self._refuse(lanes[self.view_lifecycle()[0][lanes]])
         return n
 
     def step_into(self, actions, observations, rewards, terminated, truncated):
@@ -402,10 +353,6 @@ cdef class Batch(LaneMemory):
         """Step the only lane by a discrete action: observation float32 [size], reward, terminated."""
         return self._single(&action)
 
-    def step_single_continuous(self, cnp.ndarray action):
-        """Step the only lane by a checked float32 [action_size] action; returns as `step_single`."""
-        return self._single(cnp.PyArray_DATA(action))
-
     def step_single_numbers(self, action):
         """Step the only lane by continuous action [action_size] of any numeric type; returns as `step_single`."""
         return self._single(cnp.PyArray_DATA(self._actions(action, self.action_shape[1:])))
@@ -468,6 +415,7 @@ cdef class Batch(LaneMemory):
         cdef outputs_t out
         cdef cnp.ndarray chosen
         cdef reset_t job
+        cdef pool_t* pool
         cdef int64_t count, k
         cdef bint single = self.lanes.episodes.mode == SINGLE
         for k in range(facts.bound_count):
@@ -488,12 +436,13 @@ cdef class Batch(LaneMemory):
             array = self._take_row(&out, numbers) if single else self.arrays.take_observations(out.observations)
             self.arrays.take_infos(out.infos, mask, True)
             self._prepare()
+            pool = self.threads.pool
             job.lanes = &self.lanes
             job.bounds = limits
             job.indices = <const int64_t*> cnp.PyArray_DATA(chosen)
             with nogil:
-                if facts.grain and self.pool != NULL and count:
-                    pool_run(self.pool, reset_job, &job, count, facts.grain)
+                if facts.grain and pool != NULL and count:
+                    pool_run(pool, reset_job, &job, count, facts.grain)
                 else:
                     reset_job(&job, 0, count)
                 self.lanes.loops.observe(&self.lanes.columns, out.observations, 0, self.lanes.num_envs)
@@ -521,28 +470,10 @@ cdef class Batch(LaneMemory):
         return self._row(array, numbers) if single else array
 
     def infos_of(self, Py_ssize_t lane, bint beginning=False):
-        """Infos of one lane as a dict: a float or an int of each field, or an array [size] of its own.
-
-        A lane that has only begun an episode has not all of them.
-        """
-        cdef void* parts[MOST_INFOS]
-        cdef char place[INFO_BYTES]
-        cdef int64_t k = lane, bytes = 0
-        cdef dict infos = {}
-        cdef int part, count = self.lanes.kernel.info_count
-        if count == 0:
-            return infos
+        """Infos of one lane as a dict; of a lane that has only begun an episode, those that it has."""
         if not 0 <= lane < self.num_envs:
             raise IndexError(f"lane {lane} is not in [0, {self.num_envs})")
-        for part in range(count):
-            parts[part] = place + bytes - lane * self.lanes.info_bytes[part]
-            bytes += (self.lanes.info_bytes[part] + 7) & ~<int64_t> 7
-        self.lanes.kernel.inform_lanes(&self.lanes.columns, parts, &k, 1)
-        for part in range(count):
-            if not beginning or not self.lanes.kernel.infos[part].only_steps:
-                infos[self.info_names[part]] = info_value(
-                    &self.lanes.kernel.infos[part], <char*> parts[part] + lane * self.lanes.info_bytes[part])
-        return infos
+        return infos_of_lane(&self.lanes, self.info_names, lane, beginning)
 
     def run_physics(self, actions, observations, rewards):
         """Physics and observations of actions [T, num_envs, ...] alone, into arrays [num_envs, ...].
@@ -550,10 +481,7 @@ cdef class Batch(LaneMemory):
         No resets, limits or statistics: the limit that benchmarks compare the engine against.
         """
         cdef outputs_t out
-        cdef cnp.ndarray checked
-        cdef const char* data
-        cdef cnp.ndarray ends
-        cdef flag_t* terminated
+        cdef cnp.ndarray checked, ends
         cdef int64_t step, steps = np.shape(actions)[0], n = self.num_envs
         cdef int64_t stride = n * self.lanes.action_bytes
         self._enter(STEP)
@@ -562,12 +490,11 @@ cdef class Batch(LaneMemory):
             self._bind(&out, observations, rewards, flags, flags.copy(), (n,))
             ends = np.empty(n, np.int16)
             checked = self._actions(actions, (steps,) + self.action_shape)
-            data = <const char*> cnp.PyArray_DATA(checked)
-            terminated = <flag_t*> cnp.PyArray_DATA(ends)
             with nogil:
                 for step in range(steps):
                     self.lanes.loops.step_shared(
-                        &self.lanes.columns, data + step * stride, out.rewards, terminated, 0, n)
+                        &self.lanes.columns, <const char*> cnp.PyArray_DATA(checked) + step * stride, out.rewards,
+                        <flag_t*> cnp.PyArray_DATA(ends), 0, n)
                     self.lanes.loops.observe(&self.lanes.columns, out.observations, 0, n)
         finally:
             self.busy = False

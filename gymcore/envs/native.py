@@ -408,13 +408,10 @@ class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
             ClosedEnvironmentError: after close.
         """
         try:
-            checked = np.asarray(action, np.float32, order="C")
-        except (TypeError, ValueError):
+            observation, reward, terminated = self._batch.step_single_numbers(action)
+        except error.InvalidAction:
             raise self._invalid(action) from None
-        if checked.shape != self.action_space.shape or np.isnan(checked).any():
-            raise self._invalid(action)
-        observation, reward, terminated = self._batch.step_single_continuous(checked)
-        self._acted(checked)
+        self._acted(action)
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, False, {}
