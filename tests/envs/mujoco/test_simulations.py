@@ -141,6 +141,35 @@ def test_a_process_of_its_own_ends_well(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("wanted", ["", "1"])
+def test_the_profilers_clock(wanted: str) -> None:
+    program = (
+        "from tests.envs.mujoco.hanging import HangingEnv\n"
+        "import mujoco\n"
+        "model = mujoco.MjModel.from_xml_string(open(0).read())\n"
+        "data = mujoco.MjData(model)\n"
+        "mujoco.mj_step(model, data, nstep=100)\n"
+        "print(data.timer[0].duration > 0)\n"
+        "env = HangingEnv()\n"
+        "env.reset(seed=0)\n"
+        "env.step(env.action_space.sample())\n"
+        "print(env.data.timer[0].duration > 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        input=MODEL,
+        cwd=Path(__file__).parents[3],
+        env={**os.environ, "GYMCORE_MUJOCO_TIMERS": wanted},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    # Before MuJoCo 4 its Python package starts no clock.
+    runs, runs_still = done.stdout.split()
+    assert runs_still == (runs if wanted else "False")
+
+
 def test_nothing_is_kept() -> None:
     envs = hanging(3)
     envs.reset(seed=0)
