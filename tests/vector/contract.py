@@ -9,7 +9,7 @@ import gc
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ ENDING_STATES: dict[str, list[float] | None] = {
 IDS = tuple(ENDING_STATES)
 # Environments that draw in their steps and observe integers: one, and a tuple of them.
 ENDING_STATES |= {
-    "FrozenLake-v1": [5.0, 0.0, 1.0],
+    "FrozenLake-v1": [16 * 14 + 15, 0.0, 1.0],  # the hole
     "Blackjack-v1": [0xAAA, 30.0, 0.0, 0x9A, 19.0, 0.0, 9.0, 0.0, 0.0],
 }
 TOY_IDS = ("FrozenLake-v1", "Blackjack-v1")
@@ -52,6 +52,19 @@ IDS_OF = {
     "pipes": ("MountainCarContinuous-v0",),
 }
 
+# Arguments that they are made with. The lake is so wide that an episode ends where a test says it
+# does, and has so many places to start from that lanes differ.
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "FrozenLake-v1": {
+        "desc": [*["S" * 16] * 9, *["F" * 16] * 5, "F" * 15 + "H", "F" * 15 + "G"],
+    },
+}
+# What an environment says in every reset and step.
+USUAL_INFOS = {"FrozenLake-v1": ("prob",)}
+# Hands of Blackjack end when they exceed 21. Lanes that are reset with this seed can draw four
+# cards without an end; lane 1 three if it draws one first and is reset then, as `stagger` does.
+LONG_HANDS = 5_388_172
+
 # A physics parameter of each, with a value that is not the default.
 PARAMETERS = {
     "CartPole-v1": ("length", 0.9),
@@ -59,6 +72,7 @@ PARAMETERS = {
     "MountainCarContinuous-v0": ("power", 0.003),
     "Pendulum-v1": ("g", 4.0),
     "Acrobot-v1": ("LINK_LENGTH_1", 1.5),
+    "FrozenLake-v1": ("nrow", 16),  # which can be read
     "Blackjack-v1": ("natural", True),
 }
 
@@ -90,6 +104,7 @@ def make_envs(
         num_envs=num_envs,
         vectorization_mode="async" if backend == "pipes" else backend,
         vector_kwargs=options,
+        **ARGUMENTS.get(id, {}),
         **kwargs,
     )
 
@@ -102,20 +117,33 @@ def options_of(backend: str) -> dict[str, Any]:
 
 
 def draw_actions(envs: Any, *shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
-    """Random actions [*shape, num_envs, ...] in the dtype of the action space."""
+    """Random actions [*shape, num_envs, ...] in the dtype of the action space.
+
+    In Blackjack a lane always draws a card: the other action ends its episode.
+    """
     rng = np.random.default_rng(seed)
     space = envs.single_action_space
+    if envs.spec.id == "Blackjack-v1":
+        return np.ones((*shape, envs.num_envs), np.int64)
     if isinstance(space, gym.spaces.Discrete):
         return rng.integers(space.n, size=(*shape, envs.num_envs))
     wide = (*shape, envs.num_envs, *space.shape)
     return rng.uniform(space.low, space.high, wide).astype(np.float32)
 
 
+def single_env(envs: Any, **kwargs: Any) -> Any:
+    """One single environment of the same id and arguments."""
+    return gym.make(envs.spec.id, **ARGUMENTS.get(envs.spec.id, {}), **kwargs)
+
+
 def single_envs(envs: Any, **kwargs: Any) -> list[Any]:
-    """As many single environments of the same id, without a time limit unless one is given."""
-    return [
-        gym.make(envs.spec.id, **{"max_episode_steps": -1, **kwargs}) for _ in range(envs.num_envs)
-    ]
+    """As many of them as there are lanes, without a time limit unless one is given."""
+    return [single_env(envs, **{"max_episode_steps": -1, **kwargs}) for _ in range(envs.num_envs)]
+
+
+def calm_seed(envs: Any, seed: int) -> int:
+    """`seed`, or one after which no episode ends for four steps where that takes luck."""
+    return LONG_HANDS if envs.spec.id == "Blackjack-v1" else seed
 
 
 def stagger(envs: Any, seed: int = 5) -> Any:
@@ -123,7 +151,7 @@ def stagger(envs: Any, seed: int = 5) -> Any:
 
     With a time limit of L the lanes but 1 end at step L - 1 after this, and lane 1 at step L.
     """
-    envs.reset(seed=seed)
+    envs.reset(seed=calm_seed(envs, seed))
     envs.step(draw_actions(envs, seed=99))
     mask = np.arange(envs.num_envs) == 1
     return envs.reset(options={"reset_mask": mask})[0]
@@ -140,6 +168,34 @@ def same_bytes(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray):
         return one.dtype == other.dtype and one.shape == other.shape and np.array_equal(one, other)
     return bool(one == other)
+
+
+def batched(envs: Any, elements: Sequence[Any]) -> Any:
+    """A batch of observations of single environments, as it leaves `reset` and `step`."""
+
+    def stack(space: Any, elements: Sequence[Any]) -> Any:
+        if isinstance(space, gym.spaces.Tuple):
+            parts = zip(space, zip(*elements, strict=True), strict=True)
+            return tuple(stack(part, column) for part, column in parts)
+        return np.array(elements, space.dtype)
+
+    return stack(envs.single_observation_space, elements)
+
+
+def rows(batch: Any, index: Any) -> Any:
+    """Rows of a batch of observations: of each of its arrays."""
+    return tuple(one[index] for one in batch) if isinstance(batch, tuple) else batch[index]
+
+
+def arrays_of(batch: Any) -> tuple[np.ndarray[Any, Any], ...]:
+    """The arrays that a batch of observations consists of."""
+    return batch if isinstance(batch, tuple) else (batch,)
+
+
+def engine_infos(envs: Any, infos: dict[str, Any]) -> dict[str, Any]:
+    """Infos without those that the environment returns in every reset and step."""
+    usual = USUAL_INFOS.get(envs.spec.id, ())
+    return {name: one for name, one in infos.items() if name.removeprefix("_") not in usual}
 
 
 def outputs(envs: Any, *lead: int) -> dict[str, Any]:

@@ -15,11 +15,14 @@ from tests.vector.contract import (
     PARAMETERS,
     SAME_STEP,
     ActionsThatTakeTime,
+    batched,
+    calm_seed,
     draw_actions,
     make_envs,
     outputs,
     same_bytes,
     settled_threads,
+    single_env,
     single_envs,
     stagger,
     threads_settle_at,
@@ -31,7 +34,7 @@ from tests.vector.contract import (
 def test_9_1_attributes_and_calls(make, backend):
     envs = make(backend)
     name, _ = PARAMETERS[envs.spec.id]
-    default = getattr(gym.make(envs.spec.id).unwrapped, name)
+    default = getattr(single_env(envs).unwrapped, name)
     assert envs.get_attr(name) == envs.call(name) == (default,) * 3
     assert envs.get_attr("render_mode") == (None,) * 3
     assert envs.call("has_wrapper_attr", name) == (True,) * 3
@@ -41,11 +44,12 @@ def test_9_1_attributes_and_calls(make, backend):
 def test_9_2_set_one_or_all(make, backend):
     envs = make(backend)
     name, value = PARAMETERS[envs.spec.id]
-    for values in ([value, 2 * value, 3 * value], (3 * value, value, value)):
+    other, third = (not value, value) if isinstance(value, bool) else (2 * value, 3 * value)
+    for values in ([value, other, third], (third, value, value)):
         envs.set_attr(name, values)
         assert envs.get_attr(name) == tuple(values)
-    envs.set_attr(name, 5 * value)
-    assert envs.get_attr(name) == (5 * value,) * 3
+    envs.set_attr(name, other)
+    assert envs.get_attr(name) == (other,) * 3
 
 
 def test_9_3_parameters_act(make, backend, mode):
@@ -61,7 +65,7 @@ def test_9_3_parameters_act(make, backend, mode):
     for actions in draw_actions(envs, 5):
         step = envs.step(actions)
         expected = [env.step(action) for env, action in zip(singles, actions, strict=True)]
-        assert same_bytes(step[0], np.array([one[0] for one in expected]))
+        assert same_bytes(step[0], batched(envs, [one[0] for one in expected]))
         assert step[1].tolist() == [one[1] for one in expected]
     default = make(backend, mode)
     default.reset(seed=4)
@@ -72,8 +76,11 @@ def test_9_3_parameters_act(make, backend, mode):
 
 def test_9_4_states_are_read_and_set(make, backend, mode):
     envs, other = make(backend, mode), make(backend, mode)
-    envs.reset(seed=1), other.reset(seed=2)
+    # The same streams, for lanes that draw in their steps, and other states.
+    envs.reset(seed=1), other.reset(seed=1)
     states = envs.get_attr("state")
+    other.set_attr("state", [states[2], states[0], states[1]])
+    assert not same_bytes(other.get_attr("state"), states)
     assert len(states) == 3
     assert all(state.dtype == np.float64 and state.ndim == 1 for state in states)
     other.set_attr("state", list(states))
@@ -135,7 +142,7 @@ def test_10_4_collected_without_close(env_id, backend, mode):
     envs = make_envs(env_id, backend, mode, vector_kwargs={"num_threads": 2})
     envs.reset(seed=1)
     kept = envs.step(draw_actions(envs))
-    observations = kept[0].copy()
+    observations = copy.deepcopy(kept[0])
     gone = weakref.ref(envs)
     del envs
     gc.collect()
@@ -153,7 +160,8 @@ def test_10_5_the_spec_makes_it_again(make, backend, mode):
     assert again.num_envs == 2
     assert again.metadata == envs.metadata
     assert again.spec == envs.spec
-    assert same_bytes(envs.reset(seed=1), again.reset(seed=1))
+    seed = calm_seed(envs, 1)
+    assert same_bytes(envs.reset(seed=seed), again.reset(seed=seed))
     for actions in draw_actions(envs, 3):
         step, other = envs.step(actions), again.step(actions)
         for infos in (step[4], other[4]):
@@ -168,7 +176,7 @@ def test_10_5_the_spec_makes_it_again(make, backend, mode):
 
 def test_10_6_rendering(make, backend, mode):
     envs = make(backend, mode, num_envs=2, render_mode="rgb_array")
-    single = gym.make(envs.spec.id, render_mode="rgb_array")
+    single = single_env(envs, render_mode="rgb_array")
     envs.reset(seed=1), single.reset(seed=2)
     actions = draw_actions(envs)
     envs.step(actions), single.step(actions[1])
