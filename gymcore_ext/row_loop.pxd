@@ -16,6 +16,7 @@ cdef class RowLoop:
     cdef bint ready, busy
     cdef readonly bint statistics
     cdef readonly int mode
+    cdef public bint final_frames        # whether lanes are rendered when their episode ends, with same-step autoreset
     cdef readonly Py_ssize_t count, first, num_envs
     cdef readonly Py_ssize_t failed_lane
     cdef readonly object failed_call

@@ -62,6 +62,9 @@ cdef class RowLoop:
         errors: namespace of exception classes: InvalidArgument, ArgumentTypeError, ResetNeeded, InvalidAction,
             ConcurrentUseError.
 
+    With `final_frames`, an environment is rendered before the reset in the step that ends its episode, and its final
+    info gets the result as `final_frame`.
+
     After an exception in `reset` or `step` of an environment, `failed_lane` and `failed_call` tell where it was, and
     every lane must be reset before the next step (but after InvalidAction, which says that nothing was stepped). One
     thread at a time may use a loop.
@@ -385,12 +388,14 @@ cdef class RowLoop:
         cdef tuple begun
         cdef object extra, final
         # Copies: the environment may use the same objects again in reset.
+        info = dict(info)
+        if self.final_frames:
+            info["final_frame"] = apart(self.env(lane).render())
         if self.slots is None:
-            final = {"final_obs": apart(observation), "final_info": dict(info)}
+            final = {"final_obs": apart(observation), "final_info": info}
             begun = self.begin_lane(lane, None, None, True)
             self.merge(out, row, lane, final)
             return self.deliver(out, row, lane, begun[0], begun[1])
-        info = dict(info)
         final = write_bound(out.final_rows, self.first + lane, observation, True)
         begun = self.begin_lane(lane, None, None, True)
         extra = write_bound(out.rows, self.first + lane, begun[0], False)

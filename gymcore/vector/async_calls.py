@@ -128,6 +128,13 @@ class AsyncCalls(Base):
         self._call_results(None)
         self._ended = self._ended | mask
 
+    def keep_final_frames(self, keep: bool = True) -> None:
+        """Render before resets in SAME_STEP; see `VectorEnv.keep_final_frames`."""
+        self._begin("keep_final_frames")
+        self._final_frames = bool(keep)
+        self._post_calls("keep_final_frames", dict.fromkeys(self._all, (bool(keep),)))
+        self._call_results(None)
+
     def render(self) -> tuple[RenderFrame, ...] | None:
         """Return the frame of each environment."""
         return self.call("render")

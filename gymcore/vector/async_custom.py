@@ -39,6 +39,14 @@ class CustomAsyncVectorEnv(AsyncVectorEnv[Any, Any]):
         """
         raise UnsupportedMode("end_episodes: a `worker` of your own ends its episodes itself")
 
+    def keep_final_frames(self, keep: bool = True) -> None:
+        """Not with a loop of the user's own.
+
+        Raises:
+            UnsupportedMode: Always.
+        """
+        raise UnsupportedMode("keep_final_frames: a `worker` of your own does not render")
+
     def _start(self, options: AsyncOptions, start_timeout: float | None) -> None:
         for name, asked in (
             ("batch_size", self.batch_size != self.num_envs),

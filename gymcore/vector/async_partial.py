@@ -357,7 +357,7 @@ class AsyncPartial(Base):
             if self._ready:
                 last = {lane: self._results.observation(lane) for lane in lanes}
             self._pool.restart(worker)
-            self._post_messages("restart", {worker: ()})
+            self._post_messages("restart", {worker: (self._final_frames,)})
             replies, _ = self._pool.wait(self._request, [worker], "restart", None)
             self._pool.keep_overflow(replies)
             blobs = {

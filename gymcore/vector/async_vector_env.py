@@ -141,7 +141,7 @@ class AsyncVectorEnv(  # type: ignore[misc]
         self.on_worker_death = on_worker_death
         self.episode_statistics = bool(episode_statistics)
         self._restarts = on_worker_death == "restart"
-
+        self._final_frames = False
         self._owner = os.getpid()
         if worker is not None:
             self._run_custom_loop()

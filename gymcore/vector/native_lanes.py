@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gymcore import error
 from gymcore.envs.native_parameters import write_parameter
@@ -18,12 +19,18 @@ if TYPE_CHECKING:
 _FOR_THE_BATCH = ("reset", "step", "close", "set_state")
 
 
+def shown(lanes: npt.NDArray[Any]) -> str:
+    """The first of some lanes, for a message."""
+    return f"[{', '.join(map(str, lanes[:8].tolist()))}{', ...' if len(lanes) > 8 else ''}]"
+
+
 def lane_envs(envs: NativeVectorEnv) -> Iterator[NativeEnv[Any]]:
     """Every lane as an environment to look at, one after another."""
     seeds = envs.np_random_seed
+    elapsed = envs._batch.view_lifecycle()[1]  # of lanes that have just been reset: 0
     for lane in range(envs.num_envs):
         env = envs.env_class.lane_of(envs, lane, seeds[lane])
-        if envs._last_actions is not None:
+        if envs._last_actions is not None and elapsed[lane]:
             env._acted(envs._last_actions[lane])
         yield env
 

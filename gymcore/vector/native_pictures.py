@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import error
+from gymcore import error, logger
 from gymcore.vector.native_lanes import lane_envs
 
 if TYPE_CHECKING:
@@ -25,6 +25,19 @@ class Pictures:
     def __init__(self) -> None:
         """Begin without a window."""
         self._window: Any = None
+
+    def rendered(self, envs: NativeVectorEnv) -> tuple[Any, ...] | None:
+        """What `render` returns in the render mode of the environment."""
+        if envs.render_mode is None:
+            logger.warn(
+                f"render: {envs} was made without a render mode, so there is nothing to show; give "
+                'make_vec a render_mode, e.g. render_mode="rgb_array"'
+            )
+            return None
+        if envs.render_mode == "human":
+            self.show(envs)
+            return None
+        return self.texts(envs) if envs.render_mode == "ansi" else self.frames(envs)
 
     def frames(self, envs: NativeVectorEnv) -> tuple[Frame, ...]:
         """A frame [height, width, 3] uint8 of every lane."""

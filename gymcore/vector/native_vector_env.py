@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import error, logger
+from gymcore import error
 from gymcore.envs.native_state import lane_indices, load_lanes, save_lanes
 from gymcore.utils import seeding
 from gymcore.vector.engine_options import (
@@ -19,8 +19,9 @@ from gymcore.vector.engine_options import (
     thread_count,
 )
 from gymcore.vector.episode_ends import ended_mask
+from gymcore.vector.native_final_frames import NativeFinalFrames
 from gymcore.vector.native_infos import add_reports
-from gymcore.vector.native_lanes import call_lanes, set_lanes
+from gymcore.vector.native_lanes import call_lanes, set_lanes, shown
 from gymcore.vector.native_pictures import Pictures
 from gymcore.vector.native_rollout import Rollout, rollout_arrays
 from gymcore.vector.native_seeds import LaneSeeds
@@ -136,6 +137,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         self._reports = self.episode_statistics or self._same_step
         self._last_actions: npt.NDArray[Any] | None = None
         self._pictures = Pictures()
+        self._ends: NativeFinalFrames | None = None
         # What lanes share: spaces, and what follows from arguments that are no parameters.
         shared = parameters.keys() & set(self.env_class.arguments)
         self._model = self.env_class(**{name: parameters.pop(name) for name in shared})
@@ -210,7 +212,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         if mask is not None and not self._batch.is_ready and not mask.all():
             raise error.ResetNeeded(
                 "options['reset_mask']: the first reset must include every lane, got a mask "
-                f"without lanes {_shown(np.flatnonzero(~mask))}"
+                f"without lanes {shown(np.flatnonzero(~mask))}"
             )
         if seed is None:
             self._seeds.ensure()
@@ -221,10 +223,8 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         observations = self._batch.reset(mask, bounds)
         if self._sent_count or self._received is not None:
             self._forget_sent()
-        if self.render_mode is not None:
-            self._last_actions = None
-            if self.render_mode == "human":
-                self.render()
+        if self.render_mode == "human":
+            self.render()
         return observations, self._batch.arrays.infos or {}
 
     def step(
@@ -252,8 +252,10 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         """
         if env_ids is not None:
             return self._step_some(actions, env_ids)
+        if self._ends is not None:
+            self._ends.before_step(self)
         observations, rewards, terminated, truncated, ended = self._batch.step(actions)
-        infos = self._infos(self._batch.arrays, ended)
+        infos = self._infos(self._batch.arrays, ended, actions)
         if self.render_mode is not None:
             self._acted(actions)
         return observations, rewards, terminated, truncated, infos
@@ -279,8 +281,10 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         Returns:
             The infos that `step` would return.
         """
+        if self._ends is not None:
+            self._ends.before_step(self)
         ended = self._batch.step_into(actions, observations, rewards, terminated, truncated)
-        infos = self._infos(self._batch.arrays, ended)
+        infos = self._infos(self._batch.arrays, ended, actions)
         if self.render_mode is not None:
             self._acted(actions)
         return infos
@@ -327,11 +331,15 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         self._batch.rollout(actions, *arrays)
         return arrays
 
-    def _infos(self, arrays: StepArrays, ended: int) -> dict[str, Any]:
+    def _infos(
+        self, arrays: StepArrays, ended: int, actions: Any, lanes: Lanes | None = None
+    ) -> dict[str, Any]:
         """The infos of a step in which that many episodes ended."""
         infos = arrays.infos or {}
         if ended and self._reports:
             add_reports(infos, arrays, self._same_step, self.episode_statistics)
+            if self._ends is not None:
+                self._ends.after_step(self, infos, actions, lanes)
         return infos
 
     # --- partial batches -----------------------------------------------------------------------
@@ -357,9 +365,11 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         return checked
 
     def _step_lanes(self, actions: npt.NDArray[Any], lanes: Lanes) -> StepResult:
+        if self._ends is not None:
+            self._ends.before_step(self)
         results = self._batch.step_lanes(actions, lanes)
         observations, rewards, terminated, truncated, ended, arrays = results
-        infos = self._infos(arrays, ended)
+        infos = self._infos(arrays, ended, actions, lanes)
         infos["env_id"] = lanes.copy()
         if self.render_mode is not None:
             whole = np.zeros((self.num_envs, *actions.shape[1:]), actions.dtype)
@@ -441,9 +451,9 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
 
     def __getstate__(self) -> dict[str, Any]:
         """Settings, and the lanes as an array: copies and pickles continue bit for bit, apart."""
-        kept = {
-            k: v for k, v in self.__dict__.items() if k not in ("_batch", "_seeds", "_pictures")
-        }
+        apart = ("_batch", "_seeds", "_pictures", "_ends")
+        kept = {name: one for name, one in self.__dict__.items() if name not in apart}
+        kept["_keeps_frames"] = self._ends is not None
         kept["_saved"] = self.get_state(), self._seeds.known
         return kept
 
@@ -451,16 +461,25 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         """Make the batch again and put the lanes back."""
         kept = dict(kept)
         saved, seeds = kept.pop("_saved")
+        keeps_frames = kept.pop("_keeps_frames")
         self.__dict__.update(kept)
-        self._pictures = Pictures()
+        self._pictures, self._ends = Pictures(), None
         self._make_batch()
         load_lanes(self._batch, self._facts, saved, lane_indices(None, self.num_envs))
         self._note_sent(self._sent_count)
         self._seeds.restore(seeds)
         if self.closed:
             self._batch.close()
+        self.keep_final_frames(keeps_frames)
 
     # --- pictures ------------------------------------------------------------------------------
+
+    def keep_final_frames(self, keep: bool = True) -> None:
+        """Draw last states in SAME_STEP; see `VectorEnv.keep_final_frames`."""
+        if not (keep and self._same_step):
+            self._ends = None
+        elif self._ends is None:
+            self._ends = NativeFinalFrames(self)
 
     def _acted(self, actions: npt.NDArray[Any]) -> None:
         self._last_actions = np.array(actions) if self.single_action_space.shape else None
@@ -469,32 +488,13 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
 
     def render(self) -> tuple[Any, ...] | None:
         """A frame [height, width, 3] uint8 of every lane, or a str, or the window for "human"."""
-        if self.render_mode is None:
-            logger.warn(
-                f"render: {self} was made without a render mode, so there is nothing to show; give "
-                'make_vec a render_mode, e.g. render_mode="rgb_array"'
-            )
-            return None
-        if self.render_mode == "human":
-            self._pictures.show(self)
-            return None
-        if self.render_mode == "ansi":
-            return self._pictures.texts(self)
-        return self._pictures.frames(self)
+        return self._pictures.rendered(self)
 
     def render_tiled(self, columns: int | None = None) -> npt.NDArray[np.uint8]:
-        """All lanes in one picture, row by row: [rows * height, columns * width, 3] uint8.
-
-        Args:
-            columns: lanes in a row; None for about as many as rows.
-        """
+        """All lanes in one picture [height, width, 3] uint8, `columns` (None: enough) in a row."""
         return self._pictures.tiled(self, columns)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Stop the threads and close the window."""
         self._batch.close()
         self._pictures.close()
-
-
-def _shown(lanes: npt.NDArray[Any]) -> str:
-    return f"[{', '.join(map(str, lanes[:8].tolist()))}{', ...' if len(lanes) > 8 else ''}]"

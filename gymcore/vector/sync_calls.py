@@ -131,6 +131,10 @@ class SyncCalls(PartialBatches):
         self._check_steppable(None)
         self._loop.mark_ended(lanes)
 
+    def keep_final_frames(self, keep: bool = True) -> None:
+        """Render before resets in SAME_STEP; see `VectorEnv.keep_final_frames`."""
+        self._final_frames = self._loop.final_frames = bool(keep)
+
     # --- states --------------------------------------------------------------------------------
 
     def get_state(self, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> list[LaneState]:

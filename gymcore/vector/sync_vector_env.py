@@ -107,6 +107,7 @@ class SyncVectorEnv(SyncCalls, VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         thread_count(num_threads, self.num_envs)
         check_worker_options(num_workers, on_worker_death)
         self.episode_statistics = bool(episode_statistics)
+        self._final_frames = False
         self._start_partial(received_rows(batch_size, self.num_envs))
 
         self._envs: list[Env[Any, Any]] = []
@@ -142,6 +143,7 @@ class SyncVectorEnv(SyncCalls, VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             add_info=self._merging(),
             errors=error,
         )
+        self._loop.final_frames = self._final_frames
 
     def _merging(self) -> Any:
         """Return how infos are merged, or None where it is the way of `VectorEnv`."""

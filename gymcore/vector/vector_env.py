@@ -206,6 +206,21 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         """
         raise UnsupportedMode(f"end_episodes: {self} does not let a wrapper end episodes")
 
+    def keep_final_frames(self, keep: bool = True) -> None:
+        """In SAME_STEP, render environments whose episode ends before they are reset.
+
+        For wrappers that need the picture of an episode's last state. Steps then return it in
+        `infos["final_info"]["final_frame"]`: what `render` of such an environment returns. In the
+        other modes this does nothing: there `render` shows the last state.
+
+        Args:
+            keep: Whether to do so from now on.
+
+        Raises:
+            UnsupportedMode: This environment cannot do so.
+        """
+        raise UnsupportedMode(f"keep_final_frames: {self} does not render before it resets")
+
     @property
     def np_random(self) -> np.random.Generator:
         """The generator of the batch, made with a random seed at first use.

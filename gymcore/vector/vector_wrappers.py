@@ -132,6 +132,14 @@ class VectorWrapper(
             if isinstance(value, LaneEpisodes):
                 value.end(mask)
 
+    def keep_final_frames(self, keep: bool = True) -> None:
+        """Let the wrapped environment do so; see `VectorEnv.keep_final_frames`.
+
+        Args:
+            keep: Whether to do so from now on.
+        """
+        self.env.keep_final_frames(keep)
+
     def render(self) -> tuple[RenderFrame, ...] | None:
         """Render the wrapped environment; see `VectorEnv.render`."""
         return self.env.render()

@@ -132,6 +132,7 @@ class Worker:
             "set_state": self._set_state,
             "restart": self._restart,
             "end_episode": self._end_episode,
+            "keep_final_frames": self._keep_final_frames,
         }
 
     def run(self) -> None:
@@ -269,13 +270,17 @@ class Worker:
     ) -> None:
         self._loop.reset(lanes, seeds, options)
 
-    def _restart(self) -> None:
+    def _restart(self, final_frames: bool) -> None:
         """Begin in the place of a worker that died, as after the end of its episodes."""
+        self._loop.final_frames = final_frames
         self._loop.reset(None, None, None)
         self._loop.mark_ended()
 
     def _end_episode(self, calls: list[tuple[int]]) -> None:
         self._loop.mark_ended([lane for (lane,) in calls])
+
+    def _keep_final_frames(self, calls: list[tuple[int, bool]]) -> None:
+        self._loop.final_frames = calls[0][1]
 
     def _call(self, calls: list[tuple[int, str, tuple[Any, ...], dict[str, Any]]]) -> list[Any]:
         found = []

@@ -30,9 +30,11 @@ class RecordVideo(
     Episodes are those of the first lane. Everything else is as in `gymcore.wrappers.RecordVideo`:
     frames go to the encoder as they come, and files appear when they are whole.
 
-    With same-step autoreset an environment has been reset by the time it can be filmed: the last
-    frame of its episodes is missing. After a reset of some lanes (`options["reset_mask"]`) a new
-    episode begins if the first lane is one of them; either way the batch is filmed.
+    With same-step autoreset a video of an episode ends with the frame that the engine takes before
+    it resets (`VectorEnv.keep_final_frames`); the other lanes show that frame only if their
+    episodes end in the same step. Where an engine cannot do so, a warning says that the frame is
+    missing, as it always is in Gymnasium. After a reset of some lanes (`options["reset_mask"]`) a
+    new episode begins if the first lane is one of them; either way the batch is filmed.
 
     Attributes:
         frame_cols: Lanes in a row of the picture; -1 before the first frame.
@@ -133,11 +135,15 @@ class RecordVideo(
         )
         self._episodes = LaneEpisodes(env)
         self.autoreset_mode = self._episodes.mode
+        # Whether last frames can be had, are being taken, and are wanted by a wrapper further out.
+        self._can_keep = self._keeps = self._wanted = False
         if self._episodes.same_step:
-            logger.warn(
-                "Vector environment's autoreset mode is same-step. Recorded episodes will not "
-                "contain the last frame of the episode."
-            )
+            self._can_keep = self._try_to_keep()
+            if not self._can_keep:
+                logger.warn(
+                    "Vector environment's autoreset mode is same-step. Recorded episodes will not "
+                    "contain the last frame of the episode."
+                )
         self.record_first_only = record_first_only
         self.video_aspect_ratio = video_aspect_ratio
         self.frame_cols = self.frame_rows = -1
@@ -167,14 +173,17 @@ class RecordVideo(
         self, actions: ActType
     ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
         """Step the environments, and film them if it is time to."""
+        self._keep_while_recording()
         try:
             result = self.env.step(actions)
         except BaseException:
             self._stop_after_error()
             raise
-        _, _, terminations, truncations, _ = result
+        _, _, terminations, truncations, infos = result
         begun, _ = self._episodes.step(np.asarray(terminations), np.asarray(truncations))
         if begun[0]:
+            if self._keeps and self._films_an_episode:
+                self._capture_frame(infos.get("final_info"))
             self._episode_began()
         self._step_made()
         self._film()
@@ -190,16 +199,50 @@ class RecordVideo(
             self.render_history = []
         return frames
 
+    def keep_final_frames(self, keep: bool = True) -> None:
+        """Let the environment do so, also while nothing is filmed; see `VectorEnv`.
+
+        Args:
+            keep: Whether to do so from now on.
+        """
+        if not self._can_keep:
+            self.env.keep_final_frames(keep)
+        self._wanted = keep
+        self._keep_while_recording()
+
+    def _try_to_keep(self) -> bool:
+        """Whether last frames can be had; rendering for them must not take frames from a list."""
+        if str(self.env.render_mode).endswith("_list"):
+            return False
+        try:
+            self.env.keep_final_frames(False)
+        except error.UnsupportedMode:
+            return False
+        return True
+
+    @property
+    def _films_an_episode(self) -> bool:
+        return self.recording and self.video_length == float("inf")
+
+    def _keep_while_recording(self) -> None:
+        keeps = self._can_keep and (self._wanted or self._films_an_episode)
+        if keeps != self._keeps:
+            self.env.keep_final_frames(keeps)
+            self._keeps = keeps
+
     def _film(self) -> None:
         """Add the current picture to the video if there is one."""
         if self.recording:
             self._capture_frame()
             self._stop_if_long_enough()
 
-    def _capture_frame(self) -> None:
-        """Add the lanes' current frames to the video, as one picture."""
+    def _capture_frame(self, final_infos: dict[str, Any] | None = None) -> None:
+        """Add the lanes' current frames to the video, as one picture; last frames where given."""
         rendered: Any = self.env.render()
         frames = list(rendered if rendered is not None else ())
+        if final_infos and "final_frame" in final_infos:
+            for lane in np.flatnonzero(final_infos["_final_frame"]).tolist():
+                frames[lane] = final_infos["final_frame"][lane]
         if frames and all(isinstance(frame, list) for frame in frames):
             if not all(frames):  # somebody has rendered since the step
                 return

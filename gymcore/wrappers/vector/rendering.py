@@ -31,9 +31,10 @@ class RenderCollection(
 ):
     """Collect the frames of every lane at every reset and step, for `render` to return as lists.
 
-    Equals `gymcore.wrappers.RenderCollection` around each lane, with one exception: in SAME_STEP
-    with `reset_clean=False` the last frame of an episode is missing, because the lane has been
-    reset by the time the batch can be rendered. Gymnasium has this for single environments only.
+    Equals `gymcore.wrappers.RenderCollection` around each lane. In SAME_STEP with
+    `reset_clean=False` the engine takes the last frames of episodes before it resets
+    (`VectorEnv.keep_final_frames`), and `infos["final_info"]` has them too. Gymnasium has this for
+    single environments only.
 
     Attributes:
         frame_list: For each lane, its frames since the last `render` (or reset, or ever; see the
@@ -65,6 +66,8 @@ class RenderCollection(
 
         Raises:
             InvalidArgument: if the environment has no render mode, or one that ends in "_list".
+            UnsupportedMode: in SAME_STEP with `reset_clean=False`, an engine that does not render
+                before it resets, as `AsyncVectorEnv` with a `worker` of your own.
         """
         RecordConstructorArgs.__init__(self, pop_frames=pop_frames, reset_clean=reset_clean)
         VectorWrapper.__init__(self, env)
@@ -79,6 +82,9 @@ class RenderCollection(
         self.reset_clean = reset_clean
         self.frame_list: list[list[Any]] = [[] for _ in range(env.num_envs)]
         self._episodes = LaneEpisodes(env)
+        self._keeps = self._episodes.same_step and not reset_clean
+        if self._keeps:
+            env.keep_final_frames()
         modes = list(env.metadata.get("render_modes") or ())
         self.metadata = {**env.metadata, "render_modes": [*modes, f"{mode}_list"]}
 
@@ -105,8 +111,21 @@ class RenderCollection(
         """Step the environments and collect a frame of each."""
         result = self.env.step(actions)
         begun, _ = self._episodes.step(np.asarray(result[2]), np.asarray(result[3]))
+        if self._keeps and begun.any():
+            last = result[4]["final_info"]
+            for i in np.flatnonzero(last.get("_final_frame", ())).tolist():
+                self.frame_list[i].append(last["final_frame"][i])
         self._collect(begun, np.ones(self.num_envs, np.bool_))
         return result
+
+    def keep_final_frames(self, keep: bool = True) -> None:
+        """Let the environment do so, unless this wrapper has it do so always.
+
+        Args:
+            keep: Whether to do so from now on.
+        """
+        if not self._keeps:
+            self.env.keep_final_frames(keep)
 
     def _collect(self, begun: npt.NDArray[np.bool_], lanes: npt.NDArray[np.bool_]) -> None:
         """Empty the lists of lanes that have begun an episode, and add a frame to those in use."""

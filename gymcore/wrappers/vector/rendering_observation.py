@@ -11,6 +11,8 @@ import numpy.typing as npt
 from gymcore import error
 from gymcore.core import ActType, ObsType, WrapperObsType
 from gymcore.utils import RecordConstructorArgs
+from gymcore.vector.final_frames import final_frames
+from gymcore.vector.final_observations import change_final_observations
 from gymcore.vector.utils import batch_space
 from gymcore.vector.vector_env import ArrayType, AutoresetMode, VectorEnv
 from gymcore.vector.vector_wrappers import VectorObservationWrapper
@@ -20,6 +22,7 @@ from gymcore.wrappers.observation_images import (
     frame_space,
     join_frames,
 )
+from gymcore.wrappers.vector.lane_infos import replace_final_obs
 
 __all__ = ["AddRenderObservation"]
 
@@ -29,13 +32,9 @@ class AddRenderObservation(
 ):
     """Observe what `render` returns for each lane, alone or beside the observations.
 
-    The modes NEXT_STEP and DISABLED are served. In SAME_STEP an environment has been reset by the
-    time its batch can be rendered, so there is no frame for the last observation of an episode, and
-    one of another moment in `final_obs` would be wrong without a sign of it. The wrapper refuses
-    that mode; there, wrap the environments before they are batched::
-
-        wrapper = gymcore.wrappers.AddRenderObservation
-        gymcore.make_vec(id, 8, "sync", {"autoreset_mode": "SameStep"}, [wrapper], ...)
+    In SAME_STEP the last observations of episodes have frames of the last states: the engine takes
+    them before it resets (`VectorEnv.keep_final_frames`), and `infos["final_info"]` has them too.
+    Only a lane whose worker process died (`worker_restarted`) has none: its frame is black.
 
     Gymnasium has this for single environments only.
 
@@ -67,19 +66,13 @@ class AddRenderObservation(
 
         Raises:
             ArgumentTypeError: if `env` is no vector environment (a `TypeError`).
-            FailedCheck: if the autoreset mode is SAME_STEP, the render mode None or "human", or
-                there is something under `render_key` already (a `ValueError`).
+            FailedCheck: if the render mode is None or "human", or there is something under
+                `render_key` already (a `ValueError`).
+            UnsupportedMode: in SAME_STEP, an engine that does not render before it resets, as
+                `AsyncVectorEnv` with a `worker` of your own.
             FailedTypeCheck: if `render` returns something else (a `TypeError`).
         """
         VectorObservationWrapper.__init__(self, env)
-        mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
-        if AutoresetMode(mode) is AutoresetMode.SAME_STEP:
-            raise error.FailedCheck(
-                "AddRenderObservation: expected autoreset_mode to be NEXT_STEP or DISABLED, got "
-                "SAME_STEP, where an ended episode cannot be rendered any more. Wrap the "
-                'environments instead: make_vec(..., vectorization_mode="sync", '
-                "wrappers=[gymcore.wrappers.AddRenderObservation])"
-            )
         check_render_mode(env.render_mode)
         space = env.single_observation_space
         if not render_only:
@@ -87,6 +80,9 @@ class AddRenderObservation(
         RecordConstructorArgs.__init__(
             self, render_only=render_only, render_key=render_key, obs_key=obs_key
         )
+        mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
+        if AutoresetMode(mode) is AutoresetMode.SAME_STEP:
+            env.keep_final_frames()
         env.reset()
         frames = frame_space(self._frames()[0])
         keys = render_only, render_key, obs_key
@@ -96,9 +92,49 @@ class AddRenderObservation(
         # Batches have the order of their space.
         self._order = None if render_only else tuple(joined.spaces)
 
+    def keep_final_frames(self, keep: bool = True) -> None:
+        """Do nothing: the infos always have them, as this wrapper needs them itself.
+
+        Args:
+            keep: Not used.
+        """
+
+    def step(
+        self, actions: ActType
+    ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step, and return observations with frames; see `VectorEnv.step`."""
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        frames = self._frames()
+        if "final_obs" in infos:
+            self._add_last(infos, observations, final_frames(infos, frames))
+        joined = self._joined(observations, frames)
+        return joined, rewards, terminations, truncations, infos
+
+    def _add_last(
+        self, infos: dict[str, Any], observations: ObsType, frames: npt.NDArray[Any]
+    ) -> None:
+        """Add last frames to the last observations of episodes in the infos."""
+        last = infos["final_obs"]
+        if last.dtype != object:
+            change_final_observations(
+                infos,
+                observations,
+                self.env,
+                lambda batch: self._join(batch, frames),
+                self.observation_space,
+            )
+            return
+        joined = np.full(len(last), None, object)
+        for row in np.flatnonzero(infos["_final_obs"]).tolist():
+            joined[row] = self._join(last[row], frames[row].copy())
+        replace_final_obs(infos, joined)
+
     def observations(self, observations: ObsType) -> WrapperObsType:
         """Return the observations with the current frames, which are new arrays."""
-        joined: Any = self._join(observations, self._frames())
+        return self._joined(observations, self._frames())
+
+    def _joined(self, observations: ObsType, frames: npt.NDArray[Any]) -> WrapperObsType:
+        joined: Any = self._join(observations, frames)
         if self._order is not None:
             joined = {key: joined[key] for key in self._order}
         return cast("WrapperObsType", joined)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
+from gymcore.vector.final_frames import add_final_frames
 from gymcore.vector.legacy import LegacyVectorEnv
 from gymcore.vector.legacy_infos import with_legacy_names
 from gymcore.vector.native_vector_env import NativeVectorEnv
@@ -85,6 +86,7 @@ class TimeLimit(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordConst
         # One array of last observations, as this engine gives them, or an object array.
         self._dense = isinstance(engine, NativeVectorEnv)
         self._legacy = _has_layer(env, LegacyVectorEnv)
+        self._final_frames = False
 
     @property
     def spec(self) -> EnvSpec | None:  # type: ignore[override]
@@ -97,6 +99,15 @@ class TimeLimit(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordConst
     def steps_some_lanes(self) -> bool:  # type: ignore[override]
         """Whether the wrapped environment does."""
         return self.env.steps_some_lanes
+
+    def keep_final_frames(self, keep: bool = True) -> None:
+        """Also of the episodes that this wrapper ends; see `VectorEnv.keep_final_frames`.
+
+        Args:
+            keep: Whether to do so from now on.
+        """
+        self.env.keep_final_frames(keep)
+        self._final_frames = keep
 
     def reset(
         self,
@@ -151,8 +162,19 @@ class TimeLimit(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordConst
             self.env.end_episodes(mask)
             self._episodes.end(mask)
             return observations, infos
+        frames: Any = self.env.render() if self._final_frames else None
         first, reset_infos = self.env.reset(options={"reset_mask": mask})
         infos = self._with_final(observations, infos, cut, lanes, reset_infos)
+        if frames is not None:
+            rows = np.flatnonzero(cut).tolist()
+            there = infos["final_info"]
+            taken = {row: frames[row if lanes is None else lanes[row]] for row in rows}
+            if "final_frame" in there:
+                taken |= {
+                    row: there["final_frame"][row]
+                    for row in np.flatnonzero(there["_final_frame"]).tolist()
+                }
+            add_final_frames(infos, taken)
         if lanes is not None:
             first = RowsOf(self.env.single_observation_space).take(first, lanes)
         return first, infos

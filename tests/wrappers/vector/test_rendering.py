@@ -106,8 +106,43 @@ def test_the_first_lane_alone_and_a_gif(tmp_path: Path) -> None:
 
 
 def test_same_step_says_what_is_missing(tmp_path: Path) -> None:
+    """Where the engine cannot take it before the reset; rendering would take it from a list."""
     with pytest.warns(UserWarning, match="will not contain the last frame of the episode"):
-        RecordVideo(make_envs(mode="SameStep"), str(tmp_path / "f"))
+        RecordVideo(make_envs(mode="SameStep", kind="rgb_array_list"), str(tmp_path / "f"))
+
+
+@pytest.mark.parametrize("first_only", [False, True])
+def test_same_step_films_the_last_frame(tmp_path: Path, first_only: bool) -> None:
+    env = RecordVideo(
+        make_envs(mode="SameStep", n=2),
+        str(tmp_path / "f"),
+        episode_trigger=lambda i: i == 1,
+        record_first_only=first_only,
+    )
+    env.reset()
+    shown = [env.step(np.zeros(2, np.int64))[4].get("final_info", {}) for _ in range(12)]
+    env.close()
+    # Lane 0 has episodes of 4 steps, lane 1 of 5; only episode 1 of lane 0 is filmed.
+    assert ["final_frame" in one for one in shown] == [k in (4, 7) for k in range(12)]
+    size = (32, 48) if first_only else (64, 48)
+    found = read_video(tmp_path / "f" / "rl-video-episode-1.mp4", size)
+    expected = [0, 10, 20, 30, 40]
+    np.testing.assert_allclose(found[:, 16, 24, 0], expected, atol=2)
+
+
+def test_same_step_films_more_than_an_episode_as_before(tmp_path: Path) -> None:
+    env = RecordVideo(
+        make_envs(mode="SameStep", n=1),
+        str(tmp_path / "f"),
+        episode_trigger=lambda i: i == 0,
+        video_length=6,
+        name_prefix="x",
+    )
+    env.reset()
+    for _ in range(8):
+        assert "final_frame" not in env.step(np.zeros(1, np.int64))[4].get("final_info", {})
+    env.close()
+    assert greys(tmp_path / "f" / "x-episode-0.mp4") == [0, 10, 20, 30, 0, 10, 20]
 
 
 def test_lists_of_frames(tmp_path: Path) -> None:
@@ -173,8 +208,6 @@ def test_tiling() -> None:
         (mode, pop, clean)
         for mode in MODES
         for pop, clean in ((True, True), (False, True), (True, False))
-        # There the last frames of episodes are missing, as documented.
-        if clean or mode is not AutoresetMode.SAME_STEP
     ],
 )
 def test_collection_lane_by_lane(mode: AutoresetMode, pop: bool, clean: bool) -> None:

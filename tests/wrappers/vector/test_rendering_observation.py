@@ -10,18 +10,14 @@ import pytest
 import gymcore as gym
 from gymcore import error, wrappers
 from gymcore.vector import AutoresetMode, SyncVectorEnv
-from gymcore.wrappers.vector import AddRenderObservation
-from tests.wrappers.lane_by_lane import check_lane_by_lane
+from gymcore.wrappers.vector import AddRenderObservation, TimeLimit
+from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane
 from tests.wrappers.walk_env import make_walk_env
 
 WalkEnv = make_walk_env(gym)
 
 
-def make(kind="box", mode="NextStep", **kwargs):
-    return SyncVectorEnv([lambda: WalkEnv(kind, **kwargs)] * 2, autoreset_mode=mode)
-
-
-@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", ["box", "discrete", "dict", "tuple", "text"])
 @pytest.mark.parametrize("render_only", [False, True])
 def test_add_render_lane_by_lane(render_only, kind, mode):
@@ -34,27 +30,73 @@ def test_add_render_lane_by_lane(render_only, kind, mode):
     )
 
 
-def test_add_render_refuses_same_step():
-    with pytest.raises(error.FailedCheck, match=r"expected autoreset_mode to be NEXT_STEP or DIS"):
-        AddRenderObservation(make(mode="SameStep", render_mode="rgb_array"))
-
-
-def test_add_render_in_same_step_as_its_message_says():
-    envs = gym.make_vec(
-        "CartPole-v1",
-        num_envs=1,
-        vectorization_mode="sync",
-        vector_kwargs={"autoreset_mode": "SameStep"},
-        wrappers=[wrappers.AddRenderObservation],
-        max_episode_steps=2,
-        render_mode="rgb_array",
-    )
-    envs.reset(seed=1)
-    envs.step([1])
-    first, *_, infos = envs.step([1])
-    assert infos["final_obs"][0].shape == first[0].shape
-    assert (infos["final_obs"][0] != first[0]).any()
+@pytest.mark.parametrize("wrapped", ["engine", "vector"])
+@pytest.mark.parametrize("engine", ["native", "sync", "async"])
+def test_add_render_in_same_step_in_every_engine(engine, wrapped):
+    """Beside lanes that render their last state themselves, with limits from anywhere."""
+    id, limit = ("Pendulum-v1", 3) if engine == "native" else ("CartPole-v1", 3)
+    options = {"autoreset_mode": "SameStep"}
+    kwargs = {"render_mode": "rgb_array", "max_episode_steps": -1 if wrapped == "vector" else limit}
+    if engine == "async":
+        options["num_workers"] = 2
+    envs = gym.make_vec(id, 3, engine, options, **kwargs)
+    if wrapped == "vector":
+        envs = TimeLimit(envs, limit)
+    envs = AddRenderObservation(envs, False)
+    singles = [gym.make(id, **{**kwargs, "max_episode_steps": limit}) for _ in range(3)]
+    singles = [wrappers.AddRenderObservation(env, False) for env in singles]
+    observations, _ = envs.reset(seed=4)
+    for i, env in enumerate(singles):
+        env.reset(seed=4 + i)
+    envs.action_space.seed(0)
+    ends = 0
+    for _ in range(7):
+        actions = envs.action_space.sample()
+        observations, *_, infos = envs.step(actions)
+        assert observations in envs.observation_space
+        for i, env in enumerate(singles):
+            single, _, *flags, _ = env.step(actions[i])
+            if any(flags):
+                ends += 1
+                for key, part in single.items():
+                    assert (infos["final_obs"][i][key] == part).all()
+                assert (infos["final_info"]["final_frame"][i] == single["pixels"]).all()
+                single = env.reset()[0]
+            for key, part in single.items():
+                assert (observations[key][i] == part).all()
+    assert ends == 6
     envs.close()
+
+
+def test_add_render_of_lanes_that_end_apart():
+    options = {"autoreset_mode": "SameStep"}
+    envs = gym.make_vec(
+        "CartPole-v1", 3, "native", options, render_mode="rgb_array", max_episode_steps=4
+    )
+    envs = AddRenderObservation(envs)
+    envs.reset(seed=4)
+    envs.step([0, 1, 1])
+    envs.reset(options={"reset_mask": np.array([False, True, False])})
+    for _ in range(2):
+        before = envs.step([0, 1, 1])[4]
+    infos = envs.step([0, 1, 1])[4]
+    assert before == {}
+    assert infos["final_info"]["_final_frame"].tolist() == [True, False, True]
+    assert not infos["final_info"]["final_frame"][1].any()
+    assert infos["final_obs"][1] is None or not np.any(infos["final_obs"][1])
+    for i in (0, 2):
+        assert (infos["final_obs"][i] == infos["final_info"]["final_frame"][i]).all()
+    envs.close()
+
+
+def test_add_render_needs_an_engine_that_renders_before_it_resets():
+    class Plain(gym.vector.VectorEnv):
+        metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
+        render_mode = "rgb_array"
+        single_observation_space = gym.spaces.Discrete(2)
+
+    with pytest.raises(error.UnsupportedMode, match="does not render before it resets"):
+        AddRenderObservation(Plain())
 
 
 def test_add_render_of_native_environments():
