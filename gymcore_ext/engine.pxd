@@ -77,6 +77,7 @@ cdef extern from "kernel.h":
     uint64_t rng_next64 "gymcore_rng_next64"(rng_t* rng) noexcept nogil
     uint32_t rng_next32 "gymcore_rng_next32"(rng_t* rng) noexcept nogil
     double rng_double "gymcore_rng_double"(rng_t* rng) noexcept nogil
+    uint32_t rng_below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
 
 
 cdef extern from "platform.h":

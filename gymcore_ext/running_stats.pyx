@@ -204,6 +204,37 @@ cdef int run_typed(
     return run(<const int64_t*> x, n, size, old_mean, old_var, count, epsilon, to_mean, to_var, out)
 
 
+cdef object update_double(cnp.ndarray batch, cnp.ndarray mean, cnp.ndarray var, double count):
+    """A float32 batch added to float64 statistics: its moments are float32, as NumPy's are."""
+    cdef Py_ssize_t j, n = cnp.PyArray_DIM(batch, 0), size = cnp.PyArray_SIZE(mean)
+    cdef const float* x = <const float*> cnp.PyArray_DATA(batch)
+    cdef const double* old_mean = <const double*> cnp.PyArray_DATA(mean)
+    cdef const double* old_var = <const double*> cnp.PyArray_DATA(var)
+    cdef cnp.ndarray new_mean = np.empty_like(mean), new_var = np.empty_like(var)
+    cdef double* to_mean = <double*> cnp.PyArray_DATA(new_mean)
+    cdef double* to_var = <double*> cnp.PyArray_DATA(new_var)
+    cdef double total = count + <double> n, delta, squares
+    cdef bint done = True
+    cdef float* moments_of = <float*> malloc((2 * size + 1) * sizeof(float))
+    if moments_of == NULL:
+        raise MemoryError(f"no memory for {2 * size} numbers")
+    with nogil:
+        if size == 1:
+            done = column_moments(x, n, moments_of, moments_of + 1)
+        else:
+            block_moments(x, n, size, size, moments_of, moments_of + size)
+        for j in range(size):
+            delta = <double> moments_of[j] - old_mean[j]
+            squares = old_var[j] * count + <double> (moments_of[size + j] * <float> n)
+            squares = squares + delta * delta * count * <double> n / total
+            to_mean[j] = old_mean[j] + delta * <double> n / total
+            to_var[j] = squares / total
+        free(moments_of)
+    if not done:
+        raise MemoryError(f"no memory for {n} numbers")
+    return new_mean, new_var
+
+
 cdef class ColumnStats:
     """Adds batches to statistics and normalises them, in one call.
 
@@ -308,7 +339,7 @@ cdef class ColumnStats:
 
         Args:
             x: `[n, *shape]`, n > 0.
-            mean: as for `normalize`.
+            mean: as for `normalize`; also float64 if x is float32.
             var: likewise.
             count: what they count for.
 
@@ -333,6 +364,10 @@ cdef class ColumnStats:
             return None
         if rank == 0:
             mean, var = np.asarray(mean), np.asarray(var)
+        if kind == cnp.NPY_FLOAT and fits(mean, cnp.NPY_DOUBLE, rank, cnp.PyArray_DIMS(batch) + 1) and fits(
+                var, cnp.NPY_DOUBLE, rank, cnp.PyArray_DIMS(batch) + 1):
+            new_mean, new_var = update_double(batch, mean, var, count)
+            return (new_mean, new_var) if rank else (new_mean[()], new_var[()])
         if (not fits(mean, kind, rank, cnp.PyArray_DIMS(batch) + 1)
                 or not fits(var, kind, rank, cnp.PyArray_DIMS(batch) + 1)):
             return None

@@ -64,6 +64,33 @@ class LaneStreams:
             self._streams[lane] = seeding.np_random()[0]
         return self._streams[lane]
 
+    def draw_repeats(
+        self, lanes: npt.NDArray[np.int64], probability: float, fewest: int, most: int
+    ) -> npt.NDArray[np.int64]:
+        """Let chance say in which lanes something is repeated, and how often.
+
+        Args:
+            lanes: Which ones, int64 [n].
+            probability: Of repeating.
+            fewest: Fewest times, at least 1.
+            most: Most times.
+
+        Returns:
+            int64 [n], how often; 0 where nothing is repeated.
+        """
+        choices = most - fewest + 1
+        if self._native and choices < 2**32:  # drawn there as `integers` draws
+            self._engine._seeds.ensure()
+            drawn: npt.NDArray[np.int64]
+            drawn = self._engine._batch.draw_repeats(lanes, probability, fewest, choices)
+            return drawn
+        counts = np.zeros(len(lanes), np.int64)
+        for k, lane in enumerate(lanes.tolist()):
+            stream = self[lane]
+            if stream.random() < probability:  # the number that `uniform` draws, and faster
+                counts[k] = stream.integers(fewest, most + 1)
+        return counts
+
     def seed(self, seeds: Sequence[int | None], lanes: npt.NDArray[np.bool_]) -> None:
         """Note a reset, by which environments have seeded their generators themselves.
 

@@ -198,14 +198,13 @@ class StickyAction(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordCo
     def _draw(self, lanes: npt.NDArray[np.int64]) -> None:
         """Let chance decide in which lanes the last action begins to stick."""
         fewest, most = self.repeat_action_duration_range
-        probability = self.repeat_action_probability
-        streams = self._streams
-        for lane in lanes.tolist():
-            stream = streams[lane]
-            if stream.random() < probability:  # the number that `uniform` draws, and faster
-                self.is_sticky_actions[lane] = True
-                self.num_repeats[lane] = stream.integers(fewest, most + 1)
-                self.repeats_taken[lane] = 0
+        counts = self._streams.draw_repeats(lanes, self.repeat_action_probability, fewest, most)
+        begin = counts > 0
+        if begin.any():
+            chosen = lanes[begin]
+            self.is_sticky_actions[chosen] = True
+            self.num_repeats[chosen] = counts[begin]
+            self.repeats_taken[chosen] = 0
 
     def _remember(
         self, actions: Any, lanes: npt.NDArray[np.int64], acting: npt.NDArray[np.bool_]

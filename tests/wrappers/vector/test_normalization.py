@@ -306,3 +306,25 @@ def test_wrong_rewards_or_a_step_before_reset(wrapper):
     envs = wrapper(gymcore.make_vec("CartPole-v1", 2))
     with pytest.raises(error.ResetNeeded):
         envs.step(np.array([0, 1]))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_truncations_begin_sums_anew_where_the_single_wrapper_goes_on(mode):
+    """Gymnasium's difference: its single wrapper never forgets a sum that was truncated."""
+    make = lambda: gymcore.make("CartPole-v1", max_episode_steps=3)  # noqa: E731
+    ours = NormalizeReward(SyncVectorEnv([make], autoreset_mode=mode))
+    single = wrappers.NormalizeReward(make())
+    ours.reset(seed=1), single.reset(seed=1)
+    for _ in range(3):
+        truncated = ours.step(np.array([0]))[3]
+        single.step(0)
+    assert truncated.all()
+    assert single.discounted_reward == pytest.approx(1 + 0.99 + 0.99**2)
+    if mode is AutoresetMode.NEXT_STEP:
+        ours.step(np.array([0]))  # only resets, and changes nothing
+        assert ours.accumulated_reward[0] == pytest.approx(1 + 0.99 + 0.99**2)
+    else:
+        ours.reset(options={"reset_mask": np.array([True])})
+        assert ours.accumulated_reward[0] == 0
+    single.reset()
+    assert single.discounted_reward == pytest.approx(1 + 0.99 + 0.99**2)
