@@ -9,9 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
+from gymcore.envs.classic_control.acrobot_numerics import bound, rk4, wrap
 from gymcore.envs.native import NativeDiscreteEnv
 from gymcore.envs.native_parameters import Parameter, as_number, as_positive, one_of
 from gymcore.vector.native_vector_env import NativeVectorEnv
+
+__all__ = ["AcrobotEnv", "AcrobotVectorEnv", "bound", "rk4", "wrap"]
 
 EQUATIONS = ("book", "nips")
 
@@ -67,6 +70,8 @@ class AcrobotEnv(NativeDiscreteEnv):
         "nips", encode=one_of(*EQUATIONS), decode=lambda columns: EQUATIONS[int(columns[0])]
     )
     actions_num = 3
+    SCREEN_DIM = 500
+    action_arrow = domain_fig = None  # never anything else in Gymnasium
     torque_noise_max = 0.0
 
     def __init__(self, render_mode: str | None = None) -> None:

@@ -43,6 +43,7 @@ class CartPoleEnv(NativeDiscreteEnv):
 
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 50}  # noqa: RUF012
     kernel_module = "gymcore_ext.physics.cartpole"
+    screen_width, screen_height = 600, 400
 
     gravity = Parameter()
     masscart = Parameter(encode=as_positive)

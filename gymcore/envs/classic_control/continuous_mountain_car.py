@@ -35,6 +35,7 @@ class Continuous_MountainCarEnv(MountainCarPicture, NativeContinuousEnv):
 
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 30}  # noqa: RUF012
     kernel_module = "gymcore_ext.physics.mountain_car_continuous"
+    screen_width, screen_height = 600, 400
 
     min_action = Parameter()
     max_action = Parameter()

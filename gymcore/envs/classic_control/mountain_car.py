@@ -57,6 +57,7 @@ class MountainCarEnv(MountainCarPicture, NativeDiscreteEnv):
 
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 30}  # noqa: RUF012
     kernel_module = "gymcore_ext.physics.mountain_car"
+    screen_width, screen_height = 600, 400
     # Arrow keys of pygame (left 1073741904, right 1073741903) without importing it.
     keys: ClassVar[dict[tuple[int, ...], int]] = {
         (): 1,

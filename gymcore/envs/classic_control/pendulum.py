@@ -46,6 +46,7 @@ class PendulumEnv(NativeContinuousEnv):
 
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 30}  # noqa: RUF012
     kernel_module = "gymcore_ext.physics.pendulum"
+    screen_dim = 500
     picture_size = (500, 500)
 
     max_speed = Parameter(encode=as_positive)

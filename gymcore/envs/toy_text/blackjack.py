@@ -10,7 +10,32 @@ import numpy as np
 from gymcore import error, spaces
 from gymcore.envs.native import NativeDiscreteEnv
 from gymcore.envs.native_parameters import Parameter
+from gymcore.envs.toy_text.blackjack_hands import (
+    cmp,
+    deck,
+    draw_card,
+    draw_hand,
+    is_bust,
+    is_natural,
+    score,
+    sum_hand,
+    usable_ace,
+)
 from gymcore.vector.native_vector_env import NativeVectorEnv
+
+__all__ = [
+    "BlackjackEnv",
+    "BlackjackVectorEnv",
+    "cmp",
+    "deck",
+    "draw_card",
+    "draw_hand",
+    "is_bust",
+    "is_natural",
+    "score",
+    "sum_hand",
+    "usable_ace",
+]
 
 SUITS = ("C", "D", "H", "S")
 FACES = ("J", "Q", "K")

@@ -10,6 +10,7 @@ import numpy as np
 
 from gymcore.envs.toy_text.grid import GridEnv, moved
 from gymcore.envs.toy_text.transitions import Transitions
+from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.vector.native_vector_env import NativeVectorEnv
 
 UP = 0
@@ -17,6 +18,7 @@ RIGHT = 1
 DOWN = 2
 LEFT = 3
 STEPS = ((-1, 0), (0, 1), (1, 0), (0, -1))
+POSITION_MAPPING = {action: list(step) for action, step in enumerate(STEPS)}
 
 SHAPE = (4, 12)
 START = 36

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gymcore.envs.toy_text.grid import GridEnv, moved, probability
 from gymcore.envs.toy_text.transitions import Transitions
+from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.utils import colorize, seeding
 from gymcore.vector.native_vector_env import NativeVectorEnv

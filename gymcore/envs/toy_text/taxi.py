@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gymcore.envs.native_parameters import Parameter, as_number
 from gymcore.envs.toy_text.grid import GridEnv, moved, probability
 from gymcore.envs.toy_text.transitions import Transitions
+from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.error import FailedCheck, InvalidArgument
 from gymcore.utils import colorize
 from gymcore.vector.native_vector_env import NativeVectorEnv
@@ -252,6 +253,18 @@ class TaxiEnv(GridEnv):
         action = self.lastaction
         foot = "" if action is None else f"  ({NAMES[action]})"
         return "\n".join([*map("".join, letters), foot, ""])
+
+    def get_surf_loc(self, map_loc: tuple[int, int]) -> tuple[int, int]:
+        """Where a place of the town is in the picture.
+
+        Args:
+            map_loc: Row and column.
+
+        Returns:
+            x and y of its upper left corner, pixels of this library's picture.
+        """
+        width, height = self.picture_size
+        return int(map_loc[1] * width / SHAPE[1]), int(map_loc[0] * height / SHAPE[0])
 
     @classmethod
     def draw(cls) -> Callable[..., None]:
