@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from bars import CARTPOLE, MILLION, Measured, bars, groups  # noqa: E402
+from box2d_bars import box2d_bars, box2d_groups  # noqa: E402
 from chart import plot  # noqa: E402
 from engine_bars import LIBRARIES, NO_STEPS, engine_bars, engine_groups  # noqa: E402
 from mujoco_bars import MEMORY, MEMORY_LANES, mujoco_bars, mujoco_groups  # noqa: E402
@@ -201,7 +202,7 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
         rounds), `value` (number behind `measured`) and `met` (by the medians; None: unknown).
     """
     rows, best = [], measured.best()
-    everything = (bars, toy_bars, engine_bars, mujoco_bars)
+    everything = (bars, toy_bars, box2d_bars, engine_bars, mujoco_bars)
     for bar in [*(bar for each in everything for bar in each(threads)), *wrapper_bars()]:
         row: dict[str, Any] = {"measure": bar.measure, "bar": bar.target}
         try:
@@ -257,6 +258,7 @@ def main(argv: list[str] | None = None) -> int:
             *engine_groups(),
             *wrapper_groups(),
             *mujoco_groups(threads),
+            *box2d_groups(threads),
         ]
         if arguments.groups is None or group.title in arguments.groups
     ]

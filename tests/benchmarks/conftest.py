@@ -14,7 +14,7 @@ FILES = {
     **{
         name: ROOT / "benchmarks" / f"{name}.py"
         for name in (
-            "bars", "engine_bars", "measures", "ping_pong", "python_envs", "engine_sessions",
+            "bars", "box2d_bars", "toy_bars", "engine_bars", "measures", "ping_pong", "python_envs", "engine_sessions",
             "engine_measures", "wrapper_bars", "wrapper_measures",
         )
     },
