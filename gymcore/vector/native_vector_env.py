@@ -122,10 +122,8 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         )
         known = {*self.env_class.parameters, *self.env_class.arguments}
         if unknown := sorted(parameters.keys() - known):
-            raise error.ArgumentTypeError(
-                f"{type(self).__name__}: got unexpected arguments {unknown}; its parameters are "
-                f"{sorted(known)}"
-            )
+            text = f"got unexpected arguments {unknown}; its parameters are {sorted(known)}"
+            raise error.ArgumentTypeError(f"{type(self).__name__}: {text}")
         if render_mode is not None and render_mode not in self.env_class.metadata["render_modes"]:
             raise error.UnsupportedMode(
                 f"render_mode: expected None or one of {self.env_class.metadata['render_modes']}, "
@@ -491,7 +489,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         return self._pictures.rendered(self)
 
     def render_tiled(self, columns: int | None = None) -> npt.NDArray[np.uint8]:
-        """All lanes in one picture [height, width, 3] uint8, `columns` (None: enough) in a row."""
+        """All lanes in one picture [height, width, 3] uint8, `columns` in a row (None: enough)."""
         return self._pictures.tiled(self, columns)
 
     def close_extras(self, **kwargs: Any) -> None:

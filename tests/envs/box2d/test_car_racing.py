@@ -48,6 +48,7 @@ def test_equals_gymnasium(arguments):
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(6000)
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
 def test_many_episodes_equal_gymnasium(arguments):
     policies = [random_actions, full_gas, no_action]
@@ -56,6 +57,7 @@ def test_many_episodes_equal_gymnasium(arguments):
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(6000)
 @pytest.mark.parametrize("arguments", [{}, {"domain_randomize": True}], ids=str)
 def test_laps_equal_gymnasium(arguments):
     fly_side_by_side(*make_pair("CarRacing-v3", **arguments), [drive], episodes=6, seed=3)

@@ -52,6 +52,7 @@ def test_equals_gymnasium(env_id, arguments):
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(6000)
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
 @pytest.mark.parametrize("env_id", IDS)
 def test_many_episodes_equal_gymnasium(env_id, arguments):
