@@ -1,4 +1,4 @@
-"""Contenders for the MuJoCo bars: batches that never end an episode, and the raw loop in C.
+"""What the MuJoCo bars need: batches that never end an episode beside the raw loop in C.
 
 Loaded by `worker.py` only, after `contenders`.
 """
@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import os
+import statistics
 import subprocess
-import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from contenders import RING, Contender, Session, random_batches
+from contenders import random_batches
 from measures import resident_bytes
 
 SOURCE = Path(__file__).with_name("raw_mujoco.c")
-#: Steps of the raw loop in one call.
-STEPS = 16
+#: Steps of the raw loop in one call, and different blocks of so many.
+STEPS, BLOCKS = 16, 16
 
 
 def _endless(env_id: str) -> Any:
@@ -42,12 +44,19 @@ def _endless(env_id: str) -> Any:
     return EndlessVectorEnv
 
 
-def _endless_session(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """A whole step of the batch: controls, physics, observations, rewards, flags and infos."""
-    envs = _endless(env_id)(num_envs, num_threads=num_threads)
-    envs.reset(seed=0)
-    actions = random_batches(envs.single_action_space, (num_envs,), RING)
-    return Session(envs.step, actions, num_envs, envs.close)
+class Batch:
+    """A whole step of a batch: controls, physics, observations, rewards, flags and infos."""
+
+    def __init__(self, env_id: str, num_envs: int, num_threads: int) -> None:
+        """Begin with seed 0."""
+        self.envs = _endless(env_id)(num_envs, num_threads=num_threads)
+        self.envs.reset(seed=0)
+
+    def run(self, block: Any) -> None:
+        """Take the steps of a block of actions [STEPS, num_envs, nu]."""
+        step = self.envs.step
+        for actions in block:
+            step(actions)
 
 
 @functools.cache
@@ -60,42 +69,100 @@ def _raw_loop() -> Any:
     return ctypes.CDLL(library).raw_mujoco
 
 
-def _raw_session(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """Physics alone, from the same starts, by as many threads."""
-    import mujoco
+class RawLoop:
+    """Physics alone, from the same start, by as many threads."""
 
-    from gymcore.envs.mujoco.calls import library_functions
+    def __init__(self, env_id: str, num_envs: int, num_threads: int) -> None:
+        """Take the start from a batch."""
+        import mujoco
 
-    envs = _endless(env_id)(num_envs, num_threads=1)
-    envs.reset(seed=0)
-    model, frame_skip = envs._model.model, envs._model.frame_skip
-    datas = [mujoco.MjData(model) for _ in range(num_envs)]
-    for data, (qpos, qvel) in zip(
-        datas, [(one.qpos, one.qvel) for one in envs.get_attr("data")], strict=True
-    ):
-        data.qpos[:], data.qvel[:] = qpos, qvel
-        mujoco.mj_forward(model, data)
-    functions = library_functions()
-    addresses = (ctypes.c_void_p * num_envs)(*[one._address for one in datas])
-    controls = (ctypes.c_void_p * num_envs)(*[one.ctrl.ctypes.data for one in datas])
-    blocks = random_batches(envs.single_action_space, (STEPS, num_envs), 16)
-    actions = [np.ascontiguousarray(block, np.float64) for block in blocks]
-    loop = _raw_loop()
+        from gymcore.envs.mujoco.calls import library_functions
 
-    def call(block: Any) -> None:
-        wrong = loop(
-            ctypes.c_void_p(functions["mj_step"]),
-            ctypes.c_void_p(functions["mj_rnePostConstraint"]),
-            ctypes.c_void_p(model._address),
-            addresses,
-            controls,
-            ctypes.c_void_p(block.ctypes.data),
-            *map(ctypes.c_long, (num_envs, model.nu, frame_skip, STEPS, num_threads)),
+        envs = _endless(env_id)(num_envs, num_threads=1)
+        envs.reset(seed=0)
+        model = envs._model.model
+        self.datas = [mujoco.MjData(model) for _ in range(num_envs)]
+        for data, own in zip(self.datas, envs.get_attr("data"), strict=True):
+            data.qpos[:], data.qvel[:] = own.qpos, own.qvel
+            mujoco.mj_forward(model, data)
+        blocks = random_batches(envs.single_action_space, (STEPS, num_envs), BLOCKS)
+        self.blocks = [np.ascontiguousarray(block, np.float64) for block in blocks]
+        functions, pointer = library_functions(), ctypes.c_void_p
+        self._arguments = (
+            pointer(functions["mj_step"]),
+            pointer(functions["mj_rnePostConstraint"]),
+            pointer(model._address),
+            (pointer * num_envs)(*[one._address for one in self.datas]),
+            (pointer * num_envs)(*[one.ctrl.ctypes.data for one in self.datas]),
         )
-        if wrong or len(datas) != num_envs:  # which are kept alive by being here
+        sizes = (num_envs, model.nu, envs._model.frame_skip, STEPS, num_threads)
+        self._sizes = tuple(map(ctypes.c_long, sizes))
+        self._envs = envs  # whose model it is
+        self._loop = _raw_loop()
+
+    def run(self, block: Any) -> None:
+        """Take the steps of a block of actions float64 [STEPS, num_envs, nu]."""
+        wrong = self._loop(*self._arguments, ctypes.c_void_p(block.ctypes.data), *self._sizes)
+        if wrong:
             raise RuntimeError(f"raw_mujoco: {wrong}")
 
-    return Session(call, actions, STEPS * num_envs, envs.close)
+
+def against_raw(env_id: str, num_envs: int, num_threads: int, seconds: float) -> float:
+    """Return how many times the rate of the raw loop a batch has, both on one trajectory.
+
+    Batch and raw loop take the same steps from the same start, in turns of `STEPS` steps, so that
+    contacts cost both the same; the median of the turns counts. At the end both must be in the same
+    states.
+    """
+    batch = Batch(env_id, num_envs, num_threads)
+    raw = RawLoop(env_id, num_envs, num_threads)
+    ratios: list[float] = []
+    began = time.perf_counter()
+    for turn in itertools.count():
+        block = raw.blocks[turn % len(raw.blocks)]
+        # In every other turn the raw loop goes first.
+        times: dict[Any, float] = {}
+        for one in (batch, raw) if turn % 2 else (raw, batch):
+            start = time.perf_counter()
+            one.run(block)
+            times[one] = time.perf_counter() - start
+        ratios.append(times[raw] / times[batch])
+        if turn > 8 and time.perf_counter() - began > seconds:
+            break
+    for own, other in zip(batch.envs.get_attr("data"), raw.datas, strict=True):
+        if not np.array_equal(own.qpos, other.qpos):
+            raise RuntimeError(f"{env_id}: batch and raw loop came to different states")
+    batch.envs.close()
+    return statistics.median(ratios[2:])
+
+
+def step_over_raw(env_id: str, seconds: float) -> float:
+    """Return what a step of `make(env_id)` takes more than one of the raw loop [s].
+
+    Both take the same steps from the same start, in turns; the median of the turns counts.
+    """
+    import gymcore
+
+    raw = RawLoop(env_id, 1, 1)
+    env = gymcore.make(env_id, max_episode_steps=-1)
+    env.reset(seed=0)
+    more: list[float] = []
+    began = time.perf_counter()
+    for turn in itertools.count():
+        block = raw.blocks[turn % len(raw.blocks)]
+        actions = list(block[:, 0].astype(np.float32))
+        start = time.perf_counter()
+        for action in actions:
+            env.step(action)
+        middle = time.perf_counter()
+        raw.run(block)
+        more.append((2 * middle - start - time.perf_counter()) / STEPS)
+        if turn > 8 and time.perf_counter() - began > seconds:
+            break
+    if not np.array_equal(env.unwrapped.data.qpos, raw.datas[0].qpos):
+        raise RuntimeError(f"{env_id}: environment and raw loop came to different states")
+    env.close()
+    return statistics.median(more)
 
 
 def mujoco_bytes_per_lane(env_id: str, num_envs: int) -> float:
@@ -116,15 +183,3 @@ def mujoco_bytes_per_lane(env_id: str, num_envs: int) -> float:
     grown = resident_bytes() - before
     envs.close()
     return grown / num_envs
-
-
-CONTENDERS = {
-    contender.key: contender
-    for contender in (
-        Contender("gymcore-endless", "gymcore, no episode ends", "gymcore", _endless_session),
-        Contender("raw-mujoco", "raw mj_step loop in C", "gymcore", _raw_session),
-    )
-}
-
-if sys.platform == "win32":
-    CONTENDERS.pop("raw-mujoco")

@@ -30,7 +30,15 @@ from bars import CARTPOLE, MILLION, Measured, bars, groups  # noqa: E402
 from box2d_bars import box2d_bars, box2d_groups  # noqa: E402
 from chart import plot  # noqa: E402
 from engine_bars import LIBRARIES, NO_STEPS, engine_bars, engine_groups  # noqa: E402
-from mujoco_bars import MEMORY, MEMORY_LANES, mujoco_bars, mujoco_groups  # noqa: E402
+from mujoco_bars import (  # noqa: E402
+    IDS,
+    MEMORY,
+    MEMORY_LANES,
+    STEP_OVER_RAW,
+    against_raw_name,
+    mujoco_bars,
+    mujoco_groups,
+)
 from toy_bars import toy_bars, toy_groups  # noqa: E402
 from wrapper_bars import LIBRARIES as WRAPPER_LIBRARIES  # noqa: E402
 from wrapper_bars import NO_STEPS as NO_WRAPPER_STEPS  # noqa: E402
@@ -157,6 +165,16 @@ class Run:
         self._value(MEMORY, fresh.ask(call="mujoco_bytes_per_lane", arguments=arguments))
         fresh.close()
 
+    def against_raw(self, threads: int) -> None:
+        """Measure MuJoCo batches against the raw loop."""
+        for env_id in IDS:
+            arguments = [env_id, 64, threads, 3 * self._repeats * self._duration]
+            answer = self.worker("gymcore").ask(call="against_raw", arguments=arguments)
+            self._value(against_raw_name(env_id), answer)
+        arguments = ["HalfCheetah-v5", self._repeats * self._duration]
+        answer = self.worker("gymcore").ask(call="step_over_raw", arguments=arguments)
+        self._value(STEP_OVER_RAW, answer)
+
     def _value(self, name: str, answer: dict[str, Any]) -> None:
         """Keep a number, or why there is none."""
         if "value" in answer:
@@ -274,6 +292,9 @@ def main(argv: list[str] | None = None) -> int:
             run.probes(MILLION)
         if arguments.groups is None or "mujoco-memory" in arguments.groups:
             run.mujoco_memory()
+        if arguments.groups is None or "mujoco-raw" in arguments.groups:
+            print("measuring mujoco-raw ...", file=sys.stderr, flush=True)
+            run.against_raw(threads)
     finally:
         run.close()
     judged = judge(run.measured, threads)

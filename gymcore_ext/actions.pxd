@@ -6,4 +6,5 @@ from gymcore_ext.engine cimport lifecycle_t
 
 
 cdef cnp.ndarray checked_actions(
-    object actions, tuple shape, int64_t discrete, int typenum, const lifecycle_t* loops, object errors)
+    object actions, tuple shape, int64_t discrete, int typenum, cnp.ndarray scratch,
+    const lifecycle_t* loops, object errors)

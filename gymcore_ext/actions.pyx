@@ -19,12 +19,20 @@ cdef bint has_shape(cnp.ndarray array, tuple shape):
     return True
 
 
+cdef void widen(const float* source, double* target, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        target[i] = source[i]
+
+
 cdef cnp.ndarray checked_actions(
-    object actions, tuple shape, int64_t discrete, int typenum, const lifecycle_t* loops, object errors
+    object actions, tuple shape, int64_t discrete, int typenum, cnp.ndarray scratch,
+    const lifecycle_t* loops, object errors
 ):
     """Actions as a C-contiguous array of the shape and type, every value checked.
 
-    The type is int64, and values below `discrete`; or, where that is 0, float32 or float64.
+    The type is int64, and values below `discrete`; or, where that is 0, float32 or float64. Float32 actions that are to
+    be float64 go into `scratch`, if it has their shape: it is what is returned then.
 
     An array that is one already is returned as it is. NumPy's own flags are read instead of the buffer protocol, which
     takes 0.2 us on an array it has not seen before.
@@ -38,6 +46,18 @@ cdef cnp.ndarray checked_actions(
         and has_shape(<cnp.ndarray> actions, shape)
     ):
         array = actions
+    elif (
+        typenum == cnp.NPY_FLOAT64
+        and scratch is not None
+        and cnp.PyArray_CheckExact(actions)
+        and cnp.PyArray_TYPE(<cnp.ndarray> actions) == cnp.NPY_FLOAT32
+        and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> actions)
+        and has_shape(<cnp.ndarray> actions, shape)
+        and has_shape(scratch, shape)
+    ):
+        array = scratch
+        widen(<const float*> cnp.PyArray_DATA(<cnp.ndarray> actions), <double*> cnp.PyArray_DATA(scratch),
+              cnp.PyArray_SIZE(scratch))
     else:
         array = convert(actions, shape, discrete, typenum, errors)
     if discrete:

@@ -61,8 +61,9 @@ cdef class Batch(LaneMemory):
     cdef int num_threads, action_typenum
     cdef bint reuse
     cdef tuple action_shape, info_names
+    cdef cnp.ndarray scratch       # float64 actions that came as float32; or None
     cdef readonly StepArrays arrays
-    cdef dict facts, subsets     # subsets: arrays for steps of fewer lanes, by their number
+    cdef dict facts, subsets       # subsets: arrays for steps of fewer lanes, by their number
 
     def __cinit__(
         self, object kernel, Py_ssize_t num_envs, *, int64_t limit=0, int mode=0, int num_threads=1, bint reuse=False,
@@ -82,6 +83,8 @@ cdef class Batch(LaneMemory):
         self.action_typenum = np.dtype(self.facts["action_dtype"]).num
         if facts.action_size:
             self.action_shape = (num_envs, facts.action_size)
+        if self.action_typenum == cnp.NPY_FLOAT64:
+            self.scratch = np.empty(self.action_shape[1:] if mode == SINGLE else self.action_shape)
         self.lanes.episodes.limit = <int32_t> min(limit, 0x7FFFFFFF) if limit else 0x7FFFFFFF
         self.lanes.episodes.mode = mode
         if mode == NEXT_STEP:
@@ -95,7 +98,7 @@ cdef class Batch(LaneMemory):
         return StepArrays(n, self.facts, self.lanes.episodes.mode, self.reuse, self.statistics)
 
     def close(self):
-        """Stop the threads; every later call but `close` raises. Lane memory lives on for views of it."""
+        """Stop the threads; every later call but `close` raises."""
         self._enter(ANY_USE)
         self.closed = True
         self.busy = False
@@ -103,10 +106,11 @@ cdef class Batch(LaneMemory):
 
     # --- stepping -------------------------------------------------------------------------------------------------
 
-    cdef cnp.ndarray _actions(self, object actions, tuple shape):
-        """Checked actions of the shape, in the layout of the kernel."""
+    cdef cnp.ndarray _actions(self, object actions, tuple shape, bint kept=False):
+        """Checked actions of the shape, in the layout of the kernel; for this call alone, unless to be kept."""
         return checked_actions(
-            actions, shape, self.lanes.choices, self.action_typenum, self.lanes.lifecycle, self.errors)
+            actions, shape, self.lanes.choices, self.action_typenum, None if kept else self.scratch,
+            self.lanes.lifecycle, self.errors)
 
     cdef int _check_ended(self) except -1:
         """In DISABLED mode a lane that ended must be reset before it is stepped."""
@@ -182,7 +186,6 @@ cdef class Batch(LaneMemory):
             ended. What else there is to say of the step is in `arrays`.
         """
         cdef outputs_t out
-        cdef cnp.ndarray checked
         cdef StepArrays arrays = self.arrays
         cdef int64_t count
         self._enter(STEP)
@@ -214,8 +217,7 @@ cdef class Batch(LaneMemory):
         cdef cnp.ndarray checked
         cdef StepArrays arrays
         cdef pool_t* pool
-        cdef Py_ssize_t n
-        cdef int64_t count
+        cdef int64_t count, n
         self._enter(STEP_LANES)
         try:
             n = self._check_lanes(lanes)
@@ -246,7 +248,7 @@ cdef class Batch(LaneMemory):
 
     def checked_actions(self, actions, Py_ssize_t n):
         """Actions of `n` lanes in the layout of the kernel, every value checked; maybe the very array."""
-        return self._actions(actions, (n,) + self.action_shape[1:])
+        return self._actions(actions, (n,) + self.action_shape[1:], True)
 
     def check_lanes(self, cnp.ndarray lanes not None):
         """Raise unless these lanes, int64 [n], may be stepped."""
@@ -262,7 +264,7 @@ cdef class Batch(LaneMemory):
         return self.subsets[n]
 
     cdef Py_ssize_t _check_lanes(self, cnp.ndarray lanes) except -1:
-        """How many lanes these are; an index that is none, and an ended lane in DISABLED mode, are errors."""
+        """How many lanes these are; raises for an index that is none, and an ended lane in DISABLED mode."""
         cdef Py_ssize_t k, n = cnp.PyArray_SIZE(lanes)
         cdef const int64_t* indices = <const int64_t*> array_pointer(
             lanes, "lanes", cnp.NPY_INT64, (n,), False, self.errors)
@@ -297,8 +299,8 @@ cdef class Batch(LaneMemory):
     cdef int _bind(
         self, outputs_t* out, object observations, object rewards, object terminated, object truncated, tuple lead
     ) except -1:
-        cdef object errors = self.errors
-        cdef list taken = bind_parts(out.observations, observations, "observations", lead, self.facts, errors)
+        errors = self.errors
+        taken = bind_parts(out.observations, observations, "observations", lead, self.facts, errors)
         out.rewards = <double*> array_pointer(rewards, "rewards", cnp.NPY_FLOAT64, lead, True, errors)
         out.terminated = <uint8_t*> array_pointer(terminated, "terminated", cnp.NPY_BOOL, lead, True, errors)
         out.truncated = <uint8_t*> array_pointer(truncated, "truncated", cnp.NPY_BOOL, lead, True, errors)
@@ -315,7 +317,6 @@ cdef class Batch(LaneMemory):
         cdef cnp.ndarray checked
         cdef int64_t count, steps
         cdef tuple lead, shape
-        cdef list taken
         self._enter(STEP)
         try:
             if self.lanes.episodes.mode == DISABLED:
@@ -354,7 +355,7 @@ cdef class Batch(LaneMemory):
         return self._single(&action)
 
     def step_single_numbers(self, action):
-        """Step the only lane by continuous action [action_size] of any numeric type; returns as `step_single`."""
+        """Step the only lane by a continuous action [action_size]; returns as `step_single`."""
         return self._single(cnp.PyArray_DATA(self._actions(action, self.action_shape[1:])))
 
     cdef object _single(self, const void* action):
@@ -362,7 +363,6 @@ cdef class Batch(LaneMemory):
         cdef double reward
         cdef uint8_t terminated, truncated
         cdef int64_t numbers[MOST_PARTS]
-        cdef object observation
         self._enter(STEP)
         try:
             memset(&out, 0, sizeof(out))

@@ -1,6 +1,6 @@
 """StepArrays: the arrays that steps of a compiled batch, or of some of its lanes, return."""
 cimport numpy as cnp
-from libc.string cimport memcpy, memset
+from libc.string cimport memchr, memcpy, memset
 
 from gymcore_ext.arrays cimport ArrayRing, array_pointer
 from gymcore_ext.engine cimport outputs_t
@@ -115,7 +115,7 @@ cdef class StepArrays:
     cdef int leave_out_infos(self) except -1:
         """Take back what lanes that began an episode in this step do not have."""
         cdef Py_ssize_t k
-        if self.begun is None or not self.begun.any():
+        if self.begun is None or memchr(cnp.PyArray_DATA(<cnp.ndarray> self.begun), 1, self.n) == NULL:
             return 0
         others = ~self.begun
         some = others.any()

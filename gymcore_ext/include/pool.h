@@ -66,6 +66,9 @@ typedef struct gymcore_pool {
 } gymcore_pool;
 
 #define GYMCORE_SPINS 4000
+/* While others still work on the batch, waiting is worth more: a lane of heavy physics takes up to half a millisecond, and
+ * who sleeps meanwhile is late for the next batch. */
+#define GYMCORE_BUSY_SPINS 64000
 
 /* Begin and finish one chunk; 0 when none is left. Fields of the job are read only after a chunk was claimed: the asker
  * cannot change them before that chunk is finished. */
@@ -92,9 +95,13 @@ static void gymcore_pool_worker(void *argument)
         int spins = 0;
         while (gymcore_pool_chunk(pool))
             ;
+        int busy = 0;
         while (spins < GYMCORE_SPINS && gymcore_load(&pool->chunks_left) <= 0 && !gymcore_load(&pool->stop)) {
             gymcore_pause();
-            spins++;
+            if (busy < GYMCORE_BUSY_SPINS && gymcore_load(&pool->chunks_open) > 0)
+                busy++;
+            else
+                spins++;
         }
         if (spins < GYMCORE_SPINS)
             continue;
@@ -129,7 +136,7 @@ static int64_t gymcore_pool_run(gymcore_pool *pool, gymcore_job *job, void *cont
     gymcore_pool_wake(pool);
     while (gymcore_pool_chunk(pool))
         ;
-    for (int spins = 0; spins < GYMCORE_SPINS && gymcore_load(&pool->chunks_open) > 0; spins++)
+    for (int spins = 0; spins < GYMCORE_BUSY_SPINS && gymcore_load(&pool->chunks_open) > 0; spins++)
         gymcore_pause();
     while (gymcore_load(&pool->chunks_open) > 0) {
         gymcore_store(&pool->asker_asleep, 1);
