@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +62,31 @@ ENGINE_WORDS = {
 }
 
 
+# And of the others, whose measures are called alike.
+FAMILIES = (
+    (r"([\w-]+-v\d) n=64 / EnvPool sync(?:, \d+ threads)?", "{}, 64 lanes: EnvPool, sync"),
+    (r"([\w-]+-v\d) n=64 / SyncVectorEnv", "{}, 64 lanes: Gymnasium's SyncVectorEnv"),
+    (r"([\w-]+-v\d) n=64 / raw C loop, \d+ threads", "{}, 64 lanes: `mj_step` alone, in C"),
+    (r"make\(([\w-]+-v\d)\)(?:\.step)? / Gymnasium", '`make("{}").step`: Gymnasium\'s'),
+)
+
+
+def in_words(measure: str) -> str | None:
+    """What a measure says, or None if it is no ratio against a peer."""
+    if measure in WORDS or measure in ENGINE_WORDS:
+        return (WORDS | ENGINE_WORDS)[measure]
+    for pattern, words in FAMILIES:
+        if found := re.fullmatch(pattern, measure):
+            return words.format(found[1])
+    return None
+
+
 def table(run: dict[str, Any]) -> str:
     """The table and a line about the machine, from the JSON of benchmarks/peers.py."""
-    words = WORDS | ENGINE_WORDS
     rows = [
-        f"| {words[bar['measure']]} | {bar['measured']} |"
+        f"| {words} | {bar['measured']} |"
         for bar in run["bars"]
-        if bar["measure"] in words and bar["value"] is not None
+        if (words := in_words(bar["measure"])) and bar["value"] is not None
     ]
     versions = ", ".join(f"{name} {version}" for name, version in sorted(run["versions"].items()))
     machine = run["machine"]
