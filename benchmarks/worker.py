@@ -68,9 +68,10 @@ def main() -> None:
             else:
                 answer = {"value": probes[request["call"]](*request["arguments"])}
         except LookupError as error:
-            answer = {"missing": str(error)}
+            answer = {"missing": str(error).split("\n", 1)[0]}
         except Exception as error:
-            answer = {"failed": f"{type(error).__name__}: {error}"}
+            reason = str(error).split("\n", 1)[0]
+            answer = {"failed": f"{type(error).__name__}: {reason}"}
         answers.write(json.dumps(answer) + "\n")
 
 
