@@ -49,14 +49,14 @@ def mujoco_module() -> ModuleType:
 
 
 @contextlib.contextmanager
-def warnings_of_loading(file: str) -> Iterator[None]:
+def warnings_while(doing: str) -> Iterator[None]:
     """Pass MuJoCo's warnings on as Python's: it would print them, and write them into a file here.
 
     That the total mass of a model is set by its compiler is left out: HalfCheetah's figures want
     that, and MuJoCo announces that it may be gone one day.
 
     Args:
-        file: what is loaded, for the message.
+        doing: what is done, for the message, such as "loading ant.xml".
     """
     mujoco = mujoco_module()
     said: list[str] = []
@@ -68,7 +68,7 @@ def warnings_of_loading(file: str) -> Iterator[None]:
         mujoco.set_mju_user_warning(before)
         for text in said:
             if "settotalmass" not in text:
-                logger.warn(f"MuJoCo, loading {file}: {text.strip()}")
+                logger.warn(f"MuJoCo, {doing}: {text.strip()}")
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from gymcore import error
 from gymcore.core import Env
 from gymcore.envs.mujoco.calls import step_simulation
-from gymcore.envs.mujoco.library import mujoco_module, warnings_of_loading
+from gymcore.envs.mujoco.library import mujoco_module, warnings_while
 from gymcore.envs.mujoco.mujoco_rendering import MujocoRenderer
 from gymcore.spaces import Box, Space
 
@@ -208,7 +208,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         mujoco = mujoco_module()
         if self._xml:
             try:
-                with warnings_of_loading("the model"):
+                with warnings_while("loading a model"):
                     return mujoco.MjModel.from_xml_string(self._xml)
             except (ValueError, mujoco.FatalError) as problem:
                 raise BrokenModel(
@@ -219,7 +219,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         if path.isdir(self.fullpath):
             raise BrokenModel(f"model_path: expected a file, got the folder {self.fullpath}")
         try:
-            with warnings_of_loading(self.fullpath):
+            with warnings_while(f"loading {self.fullpath}"):
                 return load(self.fullpath)
         except (ValueError, mujoco.FatalError) as problem:
             raise BrokenModel(

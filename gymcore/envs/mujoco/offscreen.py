@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gymcore import error
 from gymcore.envs.mujoco.gl_backend import check_process, current, free_contexts, open_context
-from gymcore.envs.mujoco.library import mujoco_module
+from gymcore.envs.mujoco.library import mujoco_module, warnings_while
 from gymcore.envs.mujoco.release import release_once
 from gymcore.envs.mujoco.scene import (
     add_marker_to_scene,
@@ -224,7 +224,8 @@ class OffScreenViewer(BaseRender):
         if render_mode != "rgb_array":
             depth = np.empty((height, width), dtype=np.float32)
         with current(self.backend, self.make_context_current):
-            self._draw(segmentation)
+            with warnings_while("drawing"):
+                self._draw(segmentation)
             mujoco.mjr_readPixels(rgb, depth, self.viewport, self.con)
         # OpenGL's rows go from the bottom to the top.
         if rgb is not None:

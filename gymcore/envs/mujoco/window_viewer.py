@@ -13,7 +13,7 @@ from typing import Any
 
 from gymcore import error
 from gymcore.envs.mujoco.gl_backend import PACKAGES, current, find_display
-from gymcore.envs.mujoco.library import mujoco_module
+from gymcore.envs.mujoco.library import mujoco_module, warnings_while
 from gymcore.envs.mujoco.offscreen import BaseRender
 from gymcore.envs.mujoco.release import release_once
 from gymcore.envs.mujoco.scene import apply_visual_options, init_free_camera, look_through
@@ -136,15 +136,16 @@ class WindowViewer(BaseRender):
         mujoco, glfw = mujoco_module(), self._glfw
         width, height = glfw.get_framebuffer_size(self.window)
         self.viewport.width, self.viewport.height = width, height
-        mujoco.mjv_updateScene(
-            self.model,
-            self.data,
-            self.vopt,
-            self.pert,
-            self.cam,
-            int(mujoco.mjtCatBit.mjCAT_ALL),
-            self.scn,
-        )
+        with warnings_while("drawing"):
+            mujoco.mjv_updateScene(
+                self.model,
+                self.data,
+                self.vopt,
+                self.pert,
+                self.cam,
+                int(mujoco.mjtCatBit.mjCAT_ALL),
+                self.scn,
+            )
         for marker in markers:
             self._add_marker_to_scene(marker)
         overlays = {place: list(texts) for place, texts in self._overlays.items()}

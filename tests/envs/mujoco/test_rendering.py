@@ -9,6 +9,7 @@ import os
 import pickle
 import threading
 import warnings
+from pathlib import Path
 
 import gymnasium
 import gymnasium.envs.mujoco.mujoco_rendering as theirs
@@ -104,6 +105,7 @@ def test_same_arrays_as_gymnasium(make, their_frame, mode):
     assert np.array_equal(frame, expected)
 
 
+@pytest.mark.filterwarnings("ignore:.*Increase maxgeom")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -484,3 +486,15 @@ def test_a_viewers_base_cannot_draw(model, data):
     for method in (base.close, base.make_context_current):
         with pytest.raises(NotImplementedError):
             method()
+
+
+def test_what_mujoco_says_of_a_frame_is_a_warning(
+    drawing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    env = gymcore.make("Hopper-v5", render_mode="rgb_array", max_geom=1, width=32, height=32)
+    env.reset(seed=0)
+    with pytest.warns(UserWarning, match="MuJoCo, drawing: .*maxgeom"):
+        env.render()
+    env.close()
+    assert not list(tmp_path.iterdir())
