@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from typing import TYPE_CHECKING
 
 from gymcore.envs.box2d.drawing.car_racing import WINDOW_H, WINDOW_W, Color, Point
 from gymcore.envs.window import load_pygame
+from gymcore.envs.writing import written
 
 if TYPE_CHECKING:
     import pygame
@@ -33,14 +33,11 @@ _GROUND = (
 
 
 class Dashboard:
-    """Draws the instruments, and keeps the picture of the score while it stays the same."""
+    """Draws the instruments."""
 
     def __init__(self) -> None:
         """Draw nothing yet."""
         self._polygon = load_pygame().draw.polygon
-        self._font: pygame.font.Font | None = None
-        self._text = ""
-        self._score: pygame.Surface | None = None
 
     def draw(self, surface: pygame.Surface, car: Car, score: float) -> bool:
         """Draw the instruments into the lowest eighth of a picture of 1000 x 800 pixels.
@@ -67,26 +64,11 @@ class Dashboard:
         if abs(turning) > _LEAST:
             polygon(surface, _TURNING, _lying(30, -0.8 * turning))
 
-        text = f"{score:04.0f}"
-        if self._score is None or text != self._text:
-            self._score, self._text = self._written(text), text
-        place = self._score.get_rect()
+        picture = written(f"{score:04.0f}", _FONT_SIZE, _WHITE, _BLACK, scaled=False)
+        place = picture.get_rect()
         place.center = _SCORE_AT
-        surface.blit(self._score, place)
+        surface.blit(picture, place)
         return max(heights) < _DASH_ROWS - 1.0
-
-    def _written(self, text: str) -> pygame.Surface:
-        """The picture of a text. Fonts die with `pygame.quit()`, and are loaded again then."""
-        library = load_pygame()
-        if self._font is not None:
-            try:
-                return self._font.render(text, True, _WHITE, _BLACK)
-            except library.error:
-                self._font = None
-        fonts = importlib.import_module("pygame.font")
-        fonts.init()
-        self._font = fonts.Font(fonts.get_default_font(), _FONT_SIZE)
-        return self._font.render(text, True, _WHITE, _BLACK)
 
 
 def _upright(place: int, value: float) -> list[Point]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gymcore.envs.classic_control.drawing.shapes import Color, Point, blank
 from gymcore.envs.toy_text.drawing.figures import Pen
+from gymcore.envs.writing import written
 
 if TYPE_CHECKING:
     import pygame
@@ -38,19 +39,11 @@ def _background(size: tuple[int, int]) -> pygame.Surface:
     return surface
 
 
-@lru_cache(maxsize=8)
-def _font(pixels: int) -> pygame.font.Font:
-    import pygame
-
-    pygame.font.init()
-    return pygame.font.Font(None, pixels)
-
-
 def _write(pen: Pen, text: str, color: Color, center: Point, height: float) -> None:
     """Write with the middle at a point; `height` is that of a line."""
-    written = _font(max(8, round(height * pen.tile))).render(text, True, color)
+    picture = written(text, max(8, round(height * pen.tile)), color)
     x, y = pen.at(center)
-    pen.surface.blit(written, written.get_rect(center=(round(x), round(y))))
+    pen.surface.blit(picture, picture.get_rect(center=(round(x), round(y))))
 
 
 def _draw_suit(pen: Pen, suit: str, center: Point, size: float) -> None:
