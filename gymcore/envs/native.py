@@ -395,6 +395,16 @@ class NativeDiscreteEnv(NativeEnv[int]):
 class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
     """A compiled environment with float32 actions, clipped by its physics."""
 
+    def _as_numbers(self, action: Any) -> npt.NDArray[np.float32]:
+        """An unusual action, such as truths, as float32 numbers."""
+        try:
+            numbers = np.array(action, np.float32, order="C")
+        except (TypeError, ValueError):
+            raise self._invalid(action) from None
+        if numbers.shape != self.action_space.shape or np.isnan(numbers).any():
+            raise self._invalid(action)
+        return numbers
+
     def step(
         self, action: npt.NDArray[np.float32]
     ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
@@ -410,7 +420,8 @@ class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
         try:
             observation, reward, terminated = self._batch.step_single_numbers(action)
         except error.InvalidAction:
-            raise self._invalid(action) from None
+            numbers = self._as_numbers(action)
+            observation, reward, terminated = self._batch.step_single_numbers(numbers)
         self._acted(action)
         if self.render_mode == "human":
             self.render()

@@ -34,7 +34,7 @@ def test_every_registered_id_is_listed_once(run):
     assert sorted(ids) == sorted(gymcore.registry)
     text = run("list").out
     for env_id in ids:
-        assert f"  {env_id} " in text
+        assert f"  {env_id} " in text or f"  {env_id}\n" in text
     assert f"{len(ids)} ids" in text
 
 

@@ -88,7 +88,7 @@ class PendulumEnv(NativeContinuousEnv):
         return bounds
 
     def _acted(self, action: npt.NDArray[np.float32]) -> None:
-        self.last_u = action[0]
+        self.last_u = np.asarray(action, np.float32)[0]
 
     @classmethod
     def draw(cls) -> Callable[..., None]:
