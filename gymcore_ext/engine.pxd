@@ -42,8 +42,8 @@ cdef extern from "kernel.h":
 
     ctypedef void (*step_loop_t)(
         const columns_t*, const void*, double*, flag_t*, int64_t, int64_t) noexcept nogil
-    ctypedef void (*observe_loop_t)(const columns_t*, void**, int64_t, int64_t) noexcept nogil
-    ctypedef void (*observe_lanes_t)(const columns_t*, void**, const int64_t*, int64_t) noexcept nogil
+    ctypedef void (*observe_loop_t)(const columns_t*, void* const*, int64_t, int64_t) noexcept nogil
+    ctypedef void (*observe_lanes_t)(const columns_t*, void* const*, const int64_t*, int64_t) noexcept nogil
     ctypedef void (*reset_loop_t)(
         const columns_t*, rng_t*, const double*, const int64_t*, int64_t) noexcept nogil
 

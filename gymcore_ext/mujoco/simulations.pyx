@@ -33,6 +33,15 @@ cdef extern from "numpy/random/distributions.h":
     double random_standard_normal(bitgen_t* bitgen) noexcept nogil
 
 
+# NumPy's own declaration of it differs from version to version.
+cdef extern from "numpy/ufuncobject.h":
+    ctypedef struct ufunc_t "PyUFuncObject":
+        int ntypes
+        void** functions
+        void** data
+        const char* types
+
+
 cdef const char* CAPSULE = "gymcore_ext.mujoco.simulations"
 
 # As `operation_t` in program.pxd.
@@ -176,21 +185,21 @@ cdef inline void observe_lane(const columns_t* columns, simulations_t* self, int
     run_phase(self, lane, OBSERVE, NULL, NULL)
 
 
-cdef void observe_range(const columns_t* columns, void** parts, int64_t lo, int64_t hi) noexcept nogil:
+cdef void observe_range(const columns_t* columns, void* const* parts, int64_t lo, int64_t hi) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> columns.constants
     cdef int64_t i
     for i in range(lo, hi):
         observe_lane(columns, self, i, <double*> parts[0] + i * self.row_size)
 
 
-cdef void observe_some(const columns_t* columns, void** parts, const int64_t* lanes, int64_t count) noexcept nogil:
+cdef void observe_some(const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t count) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> columns.constants
     cdef int64_t k
     for k in range(count):
         observe_lane(columns, self, lanes[k], <double*> parts[0] + lanes[k] * self.row_size)
 
 
-cdef inline void inform_lane(simulations_t* self, void** parts, int64_t i) noexcept nogil:
+cdef inline void inform_lane(simulations_t* self, void* const* parts, int64_t i) noexcept nogil:
     cdef const double* values = self.lanes[i].bases[REGISTERS] + self.infos
     cdef const info_field_t* field
     cdef int k, j
@@ -204,13 +213,13 @@ cdef inline void inform_lane(simulations_t* self, void** parts, int64_t i) noexc
         values += field.size
 
 
-cdef void inform_range(const columns_t* columns, void** parts, int64_t lo, int64_t hi) noexcept nogil:
+cdef void inform_range(const columns_t* columns, void* const* parts, int64_t lo, int64_t hi) noexcept nogil:
     cdef int64_t i
     for i in range(lo, hi):
         inform_lane(<simulations_t*> columns.constants, parts, i)
 
 
-cdef void inform_some(const columns_t* columns, void** parts, const int64_t* lanes, int64_t count) noexcept nogil:
+cdef void inform_some(const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t count) noexcept nogil:
     cdef int64_t k
     for k in range(count):
         inform_lane(<simulations_t*> columns.constants, parts, lanes[k])
@@ -467,11 +476,14 @@ cdef class Simulations:
         return view
 
 
-cdef void* double_loop(cnp.ufunc function, void** data) except NULL:
+cdef void* double_loop(object function, void** data) except NULL:
     """NumPy's loop over float64 of a function of one argument."""
+    cdef ufunc_t* loops = <ufunc_t*> function
     cdef int k
-    for k in range(function.ntypes):
-        if function.types[2 * k] == cnp.NPY_DOUBLE and function.types[2 * k + 1] == cnp.NPY_DOUBLE:
-            data[0] = function.data[k]
-            return <void*> function.functions[k]
+    if not isinstance(function, np.ufunc):
+        raise TypeError(f"function: expected a ufunc, got {function!r}")
+    for k in range(loops.ntypes):
+        if loops.types[2 * k] == cnp.NPY_DOUBLE and loops.types[2 * k + 1] == cnp.NPY_DOUBLE:
+            data[0] = <void*> loops.data[k]
+            return <void*> loops.functions[k]
     raise ValueError(f"{function}: no loop over float64")
