@@ -192,7 +192,9 @@ cdef void observe_range(const columns_t* columns, void* const* parts, int64_t lo
         observe_lane(columns, self, i, <double*> parts[0] + i * self.row_size)
 
 
-cdef void observe_some(const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t count) noexcept nogil:
+cdef void observe_some(
+    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t count
+) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> columns.constants
     cdef int64_t k
     for k in range(count):
