@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pygame
+import pytest
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,6 +55,13 @@ def test_save_and_restore_continues_bit_for_bit():
     lines = run("examples/save_and_restore.py")
     assert lines[0] == "continues bit for bit: True"
     assert re.fullmatch(r"best constant torque of the next 20 steps: [+-]\d\.\d\d N m", lines[1])
+
+
+def test_mujoco_swing_up_gets_poles_up():
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    rate, share = run("examples/mujoco_swing_up.py", "--num-envs", "8", "--steps", "400")
+    assert re.fullmatch(r"[\d,]+ steps a second with \d+ threads", rate)
+    assert int(share.partition("%")[0]) >= 75
 
 
 def pixels(path: Path) -> np.ndarray:
