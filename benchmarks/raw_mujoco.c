@@ -6,6 +6,15 @@
 #include <stdatomic.h>
 #include <string.h>
 
+static void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 typedef void simulate(const void *model, void *data);
 
 typedef struct {
@@ -28,7 +37,7 @@ static void meet(batch *self)
         return;
     }
     while (atomic_load(&self->round) == round)
-        __builtin_ia32_pause();
+        relax();
 }
 
 static void *work(void *argument)
