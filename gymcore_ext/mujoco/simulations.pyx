@@ -468,15 +468,6 @@ cdef class Simulations:
         self.models[lane] = model
         self._bind_lane(lane)
 
-    def registers_of(self, Py_ssize_t lane):
-        """float64 [registers], a view: what the programs of a lane remember."""
-        if not 0 <= lane < self.sims.num_lanes:
-            raise IndexError(f"lane {lane} is not in [0, {self.sims.num_lanes})")
-        cdef cnp.npy_intp size = self.registers
-        view = cnp.PyArray_SimpleNewFromData(1, &size, cnp.NPY_FLOAT64, self.sims.lanes[lane].bases[REGISTERS])
-        cnp.set_array_base(view, self)
-        return view
-
 
 cdef void* double_loop(object function, void** data) except NULL:
     """NumPy's loop over float64 of a function of one argument."""
