@@ -1,43 +1,10 @@
-"""The arithmetic around a step of LunarLander: two random numbers before it, observation and shaping after it."""
-from cpython.pycapsule cimport PyCapsule_GetPointer
+"""The arithmetic after a step of LunarLander: observation and shaping."""
 from libc.math cimport fabs, sqrt
 
 cimport cython
 cimport numpy as cnp
 
 cnp.import_array()
-
-cdef extern from "numpy/random/bitgen.h":
-    ctypedef struct bitgen_t:
-        void* state
-        double (*next_double)(void* state) noexcept nogil
-
-
-@cython.final
-cdef class Scatter:
-    """Pairs of random numbers of a NumPy generator, as two calls of `uniform(-1, 1)` draw them.
-
-    0.1 us instead of 5 for the two. NumPy's lock is not taken: draw from a generator in one thread at a time.
-
-    Attributes:
-        generator: The generator, which is moved on by each pair.
-    """
-
-    cdef bitgen_t* bitgen
-    cdef readonly object generator
-    cdef double scale
-
-    def __cinit__(self, generator, double scale):
-        """Take the generator, and the number that the pairs are divided by."""
-        self.bitgen = <bitgen_t*> PyCapsule_GetPointer(generator.bit_generator.capsule, b"BitGenerator")
-        self.generator = generator
-        self.scale = scale
-
-    def pair(self):
-        """Draw two numbers in [-1, 1), divided by the scale."""
-        cdef double first = -1.0 + 2.0 * self.bitgen.next_double(self.bitgen.state)
-        cdef double second = -1.0 + 2.0 * self.bitgen.next_double(self.bitgen.state)
-        return first / self.scale, second / self.scale
 
 
 @cython.final

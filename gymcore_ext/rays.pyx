@@ -42,29 +42,45 @@ cdef class Rays:
             boxes: float32 [m, 4, 2]: convex shapes on it, corners counter-clockwise.
             ends: float64 [k, 2]: from the origin to the end of each ray.
         """
-        cdef Py_ssize_t i, j
         self.corners = np.array(corners, np.float32, order="C")
         self.boxes = np.array(boxes, np.float32, order="C").reshape(-1, 4, 2)
         self.ends = np.array(ends, np.float64, order="C")
-        if self.corners.shape[0] < 2 or self.corners.shape[1] != 2 or self.ends.shape[1] != 2:
-            raise ValueError("expected corners [n, 2] with n >= 2 and ends [k, 2]")
-        if (np.diff(np.asarray(self.corners)[:, 0]) < 0).any():
-            raise ValueError("corners: expected x in ascending order")
-        self.left, self.right = np.min(ends, axis=0)[0], np.max(ends, axis=0)[0]
+        if self.corners.shape[0] < 2 or self.corners.shape[1] != 2 or self.ends.shape[0] < 1 or self.ends.shape[1] != 2:
+            raise ValueError("expected corners [n, 2] with n >= 2 and ends [k, 2] with k >= 1")
         self.normals = np.empty((self.corners.shape[0] - 1, 2), np.float32)
-        for i in range(self.normals.shape[0]):
-            self.normals[i, 0] = self.corners[i + 1, 1] - self.corners[i, 1]
-            self.normals[i, 1] = -(self.corners[i + 1, 0] - self.corners[i, 0])
-            normalize(&self.normals[i, 0], &self.normals[i, 1])
         self.planes = np.empty((self.boxes.shape[0], 4, 2), np.float32)
         self.spans = np.empty((self.boxes.shape[0], 2), np.float32)
+        if not self.lay():
+            raise ValueError("corners: expected x in ascending order")
+
+    @cython.boundscheck(False)
+    @cython.wraparound(False)
+    cdef bint lay(self) noexcept nogil:
+        # Compute what the rays need of ground and ends; false where x descends.
+        cdef Py_ssize_t i, j, following
+        cdef float x
+        self.left = self.right = self.ends[0, 0]
+        for i in range(self.ends.shape[0]):
+            self.left = min(self.left, self.ends[i, 0])
+            self.right = max(self.right, self.ends[i, 0])
+        for i in range(self.normals.shape[0]):
+            x = self.corners[i + 1, 0] - self.corners[i, 0]
+            if x < 0:
+                return False
+            self.normals[i, 0] = self.corners[i + 1, 1] - self.corners[i, 1]
+            self.normals[i, 1] = -x
+            normalize(&self.normals[i, 0], &self.normals[i, 1])
         for i in range(self.boxes.shape[0]):
-            self.spans[i, 0] = min([self.boxes[i, j, 0] for j in range(4)])
-            self.spans[i, 1] = max([self.boxes[i, j, 0] for j in range(4)])
+            self.spans[i, 0] = self.spans[i, 1] = self.boxes[i, 0, 0]
             for j in range(4):
-                self.planes[i, j, 0] = self.boxes[i, (j + 1) % 4, 1] - self.boxes[i, j, 1]
-                self.planes[i, j, 1] = -(self.boxes[i, (j + 1) % 4, 0] - self.boxes[i, j, 0])
+                following = (j + 1) % 4
+                x = self.boxes[i, j, 0]
+                self.spans[i, 0] = min(self.spans[i, 0], x)
+                self.spans[i, 1] = max(self.spans[i, 1], x)
+                self.planes[i, j, 0] = self.boxes[i, following, 1] - self.boxes[i, j, 1]
+                self.planes[i, j, 1] = -(self.boxes[i, following, 0] - x)
                 normalize(&self.planes[i, j, 0], &self.planes[i, j, 1])
+        return True
 
     @cython.boundscheck(False)
     @cython.wraparound(False)

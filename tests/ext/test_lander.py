@@ -1,26 +1,11 @@
-"""The arithmetic of LunarLander: random pairs and observations, against NumPy and by hand."""
+"""The arithmetic of LunarLander: observations by hand."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from gymcore_ext.lander import Observer, Scatter
-
-
-@pytest.mark.parametrize("kind", [np.random.PCG64, np.random.MT19937, np.random.Philox])
-def test_pairs_are_those_of_uniform(kind):
-    ours, numpys = (np.random.Generator(kind(5)) for _ in range(2))
-    scatter = Scatter(ours, 30.0)
-    for _ in range(100):
-        assert scatter.pair() == tuple(float(numpys.uniform(-1, 1)) / 30.0 for _ in range(2))
-        assert ours.integers(9) == numpys.integers(9)  # the generator itself has moved on
-    assert scatter.generator is ours
-
-
-def test_no_generator():
-    with pytest.raises(AttributeError):
-        Scatter(3, 1.0)
+from gymcore_ext.lander import Observer
 
 
 def test_observation_by_hand():

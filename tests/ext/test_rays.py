@@ -33,7 +33,12 @@ def test_off_the_ground_there_is_nothing():
 
 @pytest.mark.parametrize(
     ("corners", "ends"),
-    [([(0.0, 1.0)], [(0.0, 1.0)]), ([(1.0, 1.0), (0.0, 1.0)], [(0.0, 1.0)]), (FLAT, [(1.0,)])],
+    [
+        ([(0.0, 1.0)], [(0.0, 1.0)]),
+        ([(1.0, 1.0), (0.0, 1.0)], [(0.0, 1.0)]),
+        (FLAT, [(1.0,)]),
+        (FLAT, np.empty((0, 2))),
+    ],
 )
 def test_bad_shapes(corners, ends):
     with pytest.raises(ValueError, match="expected"):

@@ -37,14 +37,15 @@ from gymcore.envs.box2d.walker_world import (
     Box2D,
     ContactDetector,
     Terrain,
+    WalkerParts,
     build_terrain,
-    build_walker,
     counter_clockwise,
     draw_terrain,
     ray_ends,
     terrain_x,
 )
 from gymcore_ext.rays import Rays
+from gymcore_ext.walker import Observer, after_costs, effort
 
 __all__ = [
     "FPS",
@@ -81,6 +82,14 @@ _GOAL = (TERRAIN_LENGTH - TERRAIN_GRASS) * TERRAIN_STEP
 _TORQUE_COST = 0.00035 * MOTORS_TORQUE
 _SPEEDS = (float(SPEED_HIP), float(SPEED_KNEE), float(SPEED_HIP), float(SPEED_KNEE))
 _RAY_ENDS = ray_ends()
+_GROUND_X = np.array(terrain_x())
+_RAYS = np.array(_RAY_ENDS)
+_OBSERVER = Observer(_WIDTH, _HEIGHT, FPS, SPEED_HIP, SPEED_KNEE)
+_CLOUDS = TERRAIN_LENGTH // 20
+_CLOUD_CORNERS = 5
+
+
+Clouds = tuple[tuple[tuple[float, float], ...], ...]
 
 
 class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
@@ -129,6 +138,7 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
             "_contacts",
             "_rays",
             "_live",
+            "_parts",
         )
     )
 
@@ -148,7 +158,7 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         self.observation_space = spaces.Box(low, high)
         self.action_space = spaces.Box(-1, 1, (4,), np.float32)
         self.prev_shaping: float | None = None
-        self.clouds: tuple[tuple[tuple[float, float], ...], ...] = ()
+        self._clouds: Clouds | npt.NDArray[np.float64] = ()
         self.terrain_x = terrain_x()
         self.terrain_y: list[float] = []
         self.scroll = 0.0
@@ -156,6 +166,7 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         self._moves = []
 
     def _no_world(self) -> None:
+        self._parts = WalkerParts()
         self.world: Any = Box2D.b2World()
         self.hull: Any = None
         self.terrain: list[Any] = []
@@ -173,6 +184,17 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
     def game_over(self, value: bool) -> None:
         self._contacts.fell = bool(value)
 
+    @property
+    def clouds(self) -> Clouds:
+        """The corners of the clouds, metres; computed when somebody asks for them."""
+        if isinstance(self._clouds, np.ndarray):
+            self._clouds = _clouds_of(self._clouds)
+        return self._clouds
+
+    @clouds.setter
+    def clouds(self, value: Clouds) -> None:
+        self._clouds = value
+
     # --- an episode ----------------------------------------------------------------------------
 
     def reset(
@@ -187,7 +209,7 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         super().reset(seed=seed)
         random = self.np_random
         terrain = draw_terrain(random, self.hardcore)
-        self.clouds = _draw_clouds(random)
+        self._clouds = random.random((_CLOUDS, 1 + 2 * _CLOUD_CORNERS))
         push = float(random.uniform(-INITIAL_RANDOM, INITIAL_RANDOM))
         self._start = (terrain.heights, terrain.boxes, push)
         self._moves = []
@@ -211,13 +233,13 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         terrain = Terrain(heights, boxes)
         self.terrain_y = list(heights)
         self.terrain = build_terrain(world, terrain)
-        self.hull, self.legs, self.joints = build_walker(world, push)
+        self.hull, self.legs, self.joints = self._parts.build(world, push)
         self.drawlist = [*self.terrain, *self.legs, self.hull]
         self._contacts = ContactDetector(self.hull, [self.legs[1], self.legs[3]])
         world.contactListener = self._contacts
-        corners = list(zip(self.terrain_x, heights, strict=True))
-        solid = np.array([counter_clockwise(box) for box in boxes], np.float32).reshape(-1, 4, 2)
-        self._rays = Rays(corners, solid, _RAY_ENDS)
+        self._rays = Rays(
+            np.column_stack((_GROUND_X, heights)), [counter_clockwise(box) for box in boxes], _RAYS
+        )
         # The first two look into the body's own memory: they are read anew each time, for a tenth
         # of what `hull.position` costs. They live as long as the body.
         self._live = (self.hull.position, self.hull.linearVelocity, world.Step)
@@ -236,7 +258,7 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         hull = self.hull
         if hull is None:
             raise error.ResetNeeded("step: call reset() first")
-        move, costs = self._checked(action)
+        move, costs = effort(action, _TORQUE_COST) or self._checked(action)
         self._moves.append(move)
         self._move(move)
 
@@ -246,34 +268,29 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         angle = hull.angle
         hip_1, knee_1, hip_2, knee_2 = self.joints
         _, foot_1, _, foot_2 = self.legs
-        observation = np.array(
-            (
-                angle,
-                2.0 * hull.angularVelocity / FPS,
-                0.3 * velocity.x * _WIDTH / FPS,
-                0.3 * velocity.y * _HEIGHT / FPS,
-                hip_1.angle,
-                hip_1.speed / SPEED_HIP,
-                knee_1.angle + 1.0,
-                knee_1.speed / SPEED_KNEE,
-                1.0 if foot_1.ground_contact else 0.0,
-                hip_2.angle,
-                hip_2.speed / SPEED_HIP,
-                knee_2.angle + 1.0,
-                knee_2.speed / SPEED_KNEE,
-                1.0 if foot_2.ground_contact else 0.0,
-                *fractions,
-            ),
-            np.float32,
+        observation = _OBSERVER.observe(
+            angle,
+            hull.angularVelocity,
+            velocity.x,
+            velocity.y,
+            hip_1.angle,
+            hip_1.speed,
+            knee_1.angle,
+            knee_1.speed,
+            foot_1.ground_contact,
+            hip_2.angle,
+            hip_2.speed,
+            knee_2.angle,
+            knee_2.speed,
+            foot_2.ground_contact,
+            fractions,
         )
         self.scroll = x - _WIDTH / 5
         shaping = 130 * x / SCALE - 5.0 * abs(angle)
         previous = self.prev_shaping
         self.prev_shaping = shaping
         # In the precision of the action, one motor after the other, as Gymnasium rounds.
-        reward = costs.dtype.type(0.0 if previous is None else shaping - previous)
-        for cost in costs:
-            reward = reward - cost
+        reward = after_costs(0.0 if previous is None else shaping - previous, costs)
         terminated = False
         if self._contacts.fell or x < 0:
             terminated, reward = True, -100.0
@@ -281,7 +298,7 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
             terminated = True
         if self.render_mode == "human":
             self.render()
-        return observation, float(reward), terminated, False, {}
+        return observation, reward, terminated, False, {}
 
     def _checked(self, action: npt.ArrayLike) -> tuple[tuple[float, ...], npt.NDArray[Any]]:
         """The action as four floats, and what each costs, in the precision of the action."""
@@ -292,7 +309,7 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         except (TypeError, ValueError):
             move = ()
         # NaN would go on into every body, and stay.
-        if len(move) != 4 or sum(move) != sum(move):
+        if len(move) != 4 or any(math.isnan(number) for number in move):
             raise error.InvalidAction(
                 f"action: {action!r} ({type(action)}) invalid, expected four numbers, none of "
                 "them NaN"
@@ -338,21 +355,21 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         )
 
 
-def _draw_clouds(random: np.random.Generator) -> tuple[tuple[tuple[float, float], ...], ...]:
-    """Draw the corners of the clouds, metres; they are only seen, but they take their numbers."""
+def _clouds_of(draws: npt.NDArray[np.float64]) -> Clouds:
+    """Return the clouds of numbers in [0, 1): for each its place, then right and up of corners."""
+    turns = [3.14 * 2 * corner / 5 for corner in range(_CLOUD_CORNERS)]
+    y = _HEIGHT * 3 / 4
     clouds = []
-    for _ in range(TERRAIN_LENGTH // 20):
-        x = float(random.uniform(0, TERRAIN_LENGTH)) * TERRAIN_STEP
-        y = _HEIGHT * 3 / 4
-        turns = [3.14 * 2 * corner / 5 for corner in range(5)]
-        offsets = random.uniform(0, 5 * TERRAIN_STEP, (5, 2)).tolist()
+    for place, *offsets in draws.tolist():
+        x = TERRAIN_LENGTH * place * TERRAIN_STEP
+        corners = zip(turns, offsets[::2], offsets[1::2], strict=True)
         clouds.append(
             tuple(
                 (
-                    x + 15 * TERRAIN_STEP * math.sin(turn) + right,
-                    y + 5 * TERRAIN_STEP * math.cos(turn) + up,
+                    x + 15 * TERRAIN_STEP * math.sin(turn) + 5 * TERRAIN_STEP * right,
+                    y + 5 * TERRAIN_STEP * math.cos(turn) + 5 * TERRAIN_STEP * up,
                 )
-                for turn, (right, up) in zip(turns, offsets, strict=True)
+                for turn, right, up in corners
             )
         )
     return tuple(clouds)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
+from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 from gymcore import error
 
@@ -28,3 +30,17 @@ def load_box2d() -> ModuleType:
         raise error.DependencyNotInstalled(
             'Box2D is not installed, run `pip install "gymcore[box2d]"`'
         ) from problem
+
+
+def makers(box2d: Any) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    """Return what makes a body, `(world, definition)`, and a fixture, `(body, definition)`.
+
+    They take definitions alone, and no fixtures inside that of a body. What the methods for users
+    call is taken where it is there: it is half of their price, and a world of 200 bodies is made in
+    each reset.
+    """
+    world, body = box2d.b2World, box2d.b2Body
+    return (
+        getattr(world, "_b2World__CreateBody", world.CreateBody),
+        getattr(body, "_b2Body__CreateFixture", body.CreateFixture),
+    )

@@ -37,7 +37,8 @@ from gymcore.envs.box2d.lander_world import (
     make_world,
 )
 from gymcore.envs.box2d.replayed import ReplayedEnv
-from gymcore_ext.lander import Observer, Scatter
+from gymcore_ext.draws import Draws
+from gymcore_ext.lander import Observer
 
 __all__ = [
     "FPS",
@@ -111,7 +112,7 @@ class LunarLander(ReplayedEnv[Any]):
             "drawlist",
             "particles",
             "_leg_definitions",
-            "_scatter",
+            "_draws",
             "_contacts",
             "_live",
         )
@@ -181,7 +182,7 @@ class LunarLander(ReplayedEnv[Any]):
 
     def _no_world(self) -> None:
         self._leg_definitions = leg_definitions()
-        self._scatter: Scatter | None = None
+        self._draws: Draws | None = None
         self.world: Any = None
         self.moon: Any = None
         self.lander: Any = None
@@ -293,10 +294,10 @@ class LunarLander(ReplayedEnv[Any]):
         wind = None
         if self.enable_wind and not (leg_1.ground_contact or leg_2.ground_contact):
             wind = self._blow()
-        scatter = self._scatter
-        if scatter is None or scatter.generator is not self._np_random:
-            self._scatter = scatter = Scatter(self.np_random, SCALE)
-        scatter_along, scatter_across = scatter.pair()
+        draws = self._draws
+        if draws is None or draws.generator is not self._np_random:
+            self._draws = draws = Draws(self.np_random)
+        scatter_along, scatter_across = draws.pair(SCALE)
         move = (main, side, direction, scatter_along, scatter_across, wind)
         self._moves.append(move)
         if self.render_mode is not None:

@@ -78,7 +78,13 @@ def test_hardcore_class_is_for_make():
 
 @pytest.mark.parametrize(
     "action",
-    [[5, 5, 5, 5], (0, 1, 1, 1), [0.1, -0.2, 0.3, 0.4], np.array([1, -1, 0, 0]), [np.inf, 0, 0, 0]],
+    [
+        [5, 5, 5, 5],
+        (0, 1, 1, 1),
+        [0.1, -0.2, 0.3, 0.4],
+        np.array([1, -1, 0, 0]),
+        [np.inf, -np.inf, 0, 0],
+    ],
     ids=str,
 )
 def test_actions_of_other_kinds(action):
@@ -209,6 +215,17 @@ def test_attributes_that_programs_read():
     assert tuple(ours.hull.position) == tuple(theirs.hull.position)
     ours.game_over = True
     assert ours.step(np.zeros(4))[1:3] == (-100.0, True)
+
+
+def test_clouds_equal_gymnasium():
+    """They are computed when they are asked for, of what the reset drew; copies have them too."""
+    ours, theirs = make_pair("BipedalWalker-v3")
+    for seed in (4, None):
+        ours.reset(seed=seed)
+        theirs.reset(seed=seed)
+        expected = tuple(tuple(map(tuple, corners)) for corners, *_ in theirs.cloud_poly)
+        assert copy.deepcopy(ours).clouds == ours.get_state()["counters"]["clouds"] == expected
+        assert pickle.loads(pickle.dumps(ours)).clouds == ours.clouds == expected
 
 
 @pytest.mark.parametrize("hardcore", [False, True])
