@@ -33,6 +33,25 @@ def test_uniform_is_that_of_numpy(kind, low, high):
         assert ours.integers(9) == numpys.integers(9)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(0, 1), (3, 5), (1, 4), (5, 10), (-9999, 9999), (0, 2**31 - 2), (0, 3 * 2**29)],
+)
+def test_integers_are_those_of_numpy(kind, low, high):
+    ours, numpys = (np.random.Generator(kind(5)) for _ in range(2))
+    draws = Draws(ours)
+    for _ in range(300):
+        assert draws.integers(low, high) == numpys.integers(low, high)
+        assert ours.random() == numpys.random()
+
+
+@pytest.mark.parametrize(("low", "high"), [(3, 3), (3, 2), (0, 2**31 - 1), (-(2**30), 2**30)])
+def test_no_such_integers(low, high):
+    with pytest.raises(ValueError, match="expected low < high"):
+        Draws(np.random.default_rng(1)).integers(low, high)
+
+
 def test_no_generator():
     with pytest.raises(AttributeError):
         Draws(3)

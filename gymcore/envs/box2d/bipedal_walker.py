@@ -82,6 +82,9 @@ _GOAL = (TERRAIN_LENGTH - TERRAIN_GRASS) * TERRAIN_STEP
 _TORQUE_COST = 0.00035 * MOTORS_TORQUE
 _SPEEDS = (float(SPEED_HIP), float(SPEED_KNEE), float(SPEED_HIP), float(SPEED_KNEE))
 _RAY_ENDS = ray_ends()
+# The setters themselves: an assignment asks SWIG's types first, for twice the price.
+_set_speed = Box2D.b2RevoluteJoint.motorSpeed.fset
+_set_torque = Box2D.b2RevoluteJoint.maxMotorTorque.fset
 _GROUND_X = np.array(terrain_x())
 _RAYS = np.array(_RAY_ENDS)
 _OBSERVER = Observer(_WIDTH, _HEIGHT, FPS, SPEED_HIP, SPEED_KNEE)
@@ -319,8 +322,8 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
     def _move(self, move: tuple[Any, ...]) -> None:
         """Set the motors, and let Box2D go one step on."""
         for joint, speed, number in zip(self.joints, _SPEEDS, move, strict=True):
-            joint.motorSpeed = speed if number > 0 else -speed if number < 0 else 0.0
-            joint.maxMotorTorque = MOTORS_TORQUE * min(abs(number), 1.0)
+            _set_speed(joint, speed if number > 0 else -speed if number < 0 else 0.0)
+            _set_torque(joint, MOTORS_TORQUE * min(abs(number), 1.0))
         self._live[2](1.0 / FPS, 180, 60)
 
     # --- pictures ------------------------------------------------------------------------------

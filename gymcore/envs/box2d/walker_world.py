@@ -80,7 +80,8 @@ def draw_terrain(random: np.random.Generator, hardcore: bool) -> Terrain:
         random: The environment's generator.
         hardcore: Whether there are stumps, stairs and pits.
     """
-    uniform = Draws(random).uniform
+    draws = Draws(random)
+    uniform, integers = draws.uniform, draws.integers
     heights: list[float] = []
     boxes: list[tuple[Point, ...]] = []
     kind, begins, left = GRASS, False, TERRAIN_STARTPAD
@@ -96,7 +97,7 @@ def draw_terrain(random: np.random.Generator, hardcore: bool) -> Terrain:
                 slope += uniform(-1.0, 1.0) / SCALE
             y += slope
         elif kind == PIT and begins:
-            left = int(random.integers(3, 5))
+            left = integers(3, 5)
             wall = ((x, y), (x + step, y), (x + step, y - 4 * step), (x, y - 4 * step))
             boxes.append(wall)
             boxes.append(tuple((at + step * left, height) for at, height in wall))
@@ -107,13 +108,13 @@ def draw_terrain(random: np.random.Generator, hardcore: bool) -> Terrain:
             if left > 1:
                 y -= 4 * step
         elif kind == STUMP and begins:
-            left = int(random.integers(1, 3))
+            left = integers(1, 3)
             side = left * step
             boxes.append(((x, y), (x + side, y), (x + side, y + side), (x, y + side)))
         elif kind == STAIRS and begins:
-            rise = 1 if random.random() > 0.5 else -1
-            stair_width = int(random.integers(4, 5))
-            stairs = int(random.integers(3, 5))
+            rise = 1 if uniform(0.0, 1.0) > 0.5 else -1
+            stair_width = integers(4, 5)
+            stairs = integers(3, 5)
             base = y
             for s in range(stairs):
                 near, far = x + (s * stair_width) * step, x + ((1 + s) * stair_width) * step
@@ -127,8 +128,8 @@ def draw_terrain(random: np.random.Generator, hardcore: bool) -> Terrain:
         heights.append(y)
         left -= 1
         if left == 0:
-            left = int(random.integers(TERRAIN_GRASS // 2, TERRAIN_GRASS))
-            kind = int(random.integers(1, 4)) if kind == GRASS and hardcore else GRASS
+            left = integers(TERRAIN_GRASS // 2, TERRAIN_GRASS)
+            kind = integers(1, 4) if kind == GRASS and hardcore else GRASS
             begins = True
     return Terrain(tuple(heights), tuple(boxes))
 
@@ -136,6 +137,9 @@ def draw_terrain(random: np.random.Generator, hardcore: bool) -> Terrain:
 def terrain_x() -> list[float]:
     """The x of each point of the ground, metres."""
     return [i * TERRAIN_STEP for i in range(TERRAIN_LENGTH)]
+
+
+_X = terrain_x()
 
 
 def counter_clockwise(box: tuple[Point, ...]) -> tuple[Point, ...]:
@@ -157,7 +161,7 @@ def build_terrain(world: Any, terrain: Terrain) -> list[Any]:
     # Three hundred microseconds of a reset are here: the setters themselves cost half of what
     # assignments do, and a quarter of a list of vertices.
     begin, end = Box2D.b2EdgeShape.vertex1.fset, Box2D.b2EdgeShape.vertex2.fset
-    points = list(zip(terrain_x(), terrain.heights, strict=True))
+    points = list(zip(_X, terrain.heights, strict=True))
     left = points[0]
     for right in points[1:]:
         begin(edge_shape, left)
