@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
-from gymcore.envs.box2d.library import load_box2d
+from gymcore.envs.box2d.library import load_box2d, makers
 
 Box2D: Any = load_box2d()
+_create_body, _create_fixture = makers(Box2D)
 
 FPS = 50
 SCALE = 30.0  # pixels a metre
@@ -48,7 +48,8 @@ LEG = Box2D.b2FixtureDef(
     categoryBits=0x0020,
     maskBits=0x001,
 )
-BEDROCK = Box2D.b2EdgeShape(vertices=[(0, 0), (WIDTH, 0)])
+BEDROCK = Box2D.b2FixtureDef(shape=Box2D.b2EdgeShape(vertices=[(0, 0), (WIDTH, 0)]))
+GROUND_BODY = Box2D.b2BodyDef()
 HULL_BODY = Box2D.b2BodyDef(type=Box2D.b2_dynamicBody, position=(WIDTH / 2, HEIGHT), angle=0.0)
 
 
@@ -97,19 +98,25 @@ def make_world(
         The world, the ground, the hull and the legs.
     """
     world = Box2D.b2World(gravity=(0, gravity))
-    moon = world.CreateStaticBody(shapes=BEDROCK)
+    moon = _create_body(world, GROUND_BODY)
+    _create_fixture(moon, BEDROCK)
     edge = Box2D.b2EdgeShape()
     ground = Box2D.b2FixtureDef(shape=edge, density=0, friction=0.1)
-    corners = zip(ground_x, ground_y, strict=True)
-    for left, right in itertools.pairwise(corners):
-        edge.vertices = [left, right]
-        moon.CreateFixture(ground)
-    lander = world.CreateBody(HULL_BODY)
-    lander.CreateFixture(HULL)
+    # The setters themselves: a list of vertices costs three times as much.
+    begin, end = Box2D.b2EdgeShape.vertex1.fset, Box2D.b2EdgeShape.vertex2.fset
+    corners = list(zip(ground_x, ground_y, strict=True))
+    left = corners[0]
+    for right in corners[1:]:
+        begin(edge, left)
+        end(edge, right)
+        left = right
+        _create_fixture(moon, ground)
+    lander = _create_body(world, HULL_BODY)
+    _create_fixture(lander, HULL)
     made = []
     for body, joint in legs:
-        leg = world.CreateBody(body)
-        leg.CreateFixture(LEG)
+        leg = _create_body(world, body)
+        _create_fixture(leg, LEG)
         leg.ground_contact = False
         joint.bodyA, joint.bodyB = lander, leg
         leg.joint = world.CreateJoint(joint)
