@@ -1,0 +1,96 @@
+"""Frames beside those of `mujoco.Renderer`: the same colours and segments, and what depths are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mujoco", reason="mujoco is not installed")
+
+HERE = Path(__file__).parent
+VIEWS = [
+    f"{name}/{camera}/{options}"
+    for name, cameras in {"walker": 2, "Hopper-v5": 1, "Humanoid-v5": 2, "Pusher-v5": 0}.items()
+    for camera in range(-1, cameras)
+    for options in ("plain", "transparent")
+]
+
+each_view = pytest.mark.parametrize("view", VIEWS)
+
+
+@pytest.fixture(scope="module")
+def frames(drawing, tmp_path_factory):
+    """All frames, by their names."""
+    path = tmp_path_factory.mktemp("frames") / "frames.npz"
+    # Drawing in this process has set PyOpenGL's variable.
+    environment = {key: value for key, value in os.environ.items() if key != "PYOPENGL_PLATFORM"}
+    done = subprocess.run(
+        [sys.executable, str(HERE / "frames_of_both.py"), str(path)],
+        env={**environment, "MUJOCO_GL": drawing, "PYTHONPATH": str(HERE.parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    with np.load(path) as arrays:
+        return dict(arrays)
+
+
+def metres(depth, planes):
+    """What the documentation says of a depth: how far away in metres it is."""
+    near, far = planes
+    return near / (1 - depth.astype(np.float64) * (1 - near / far))
+
+
+def assert_same_distances(depth, distances, planes):
+    """As near as a float32 tells: a unit in the last place of depths, and one of distances.
+
+    A depth of a half to 1 has 2**-24 as its last place; it has been rounded by OpenGL and once more
+    by MuJoCo, which counts from the other end.
+    """
+    found, near = metres(depth, planes), planes[0]
+    assert distances.dtype == depth.dtype == np.float32
+    assert np.all(np.abs(found - distances) <= found**2 / near * 2.0**-23 + found * 2.0**-23)
+
+
+def test_all_views_were_drawn(frames):
+    drawn = {key.rsplit("/", 2)[0] for key in frames if not key.endswith("/range")}
+    assert drawn == set(VIEWS)
+
+
+@each_view
+def test_colours(frames, view):
+    frame = frames[f"{view}/rgb/ours"]
+    assert frame.std() > 5
+    np.testing.assert_array_equal(frame, frames[f"{view}/rgb/theirs"])
+
+
+@each_view
+def test_segments(frames, view):
+    """Ours are type and number as Gymnasium's, theirs number and type."""
+    segments = frames[f"{view}/segments/ours"]
+    assert len(np.unique(segments[..., 1])) > 1
+    assert segments.dtype == frames[f"{view}/segments/theirs"].dtype
+    np.testing.assert_array_equal(segments, frames[f"{view}/segments/theirs"][..., ::-1])
+
+
+@each_view
+def test_depth(frames, view):
+    """`mujoco.Renderer` measures as segments are drawn: pixels' centres, no sky, all opaque."""
+    depth, planes = frames[f"{view}/segments-depth/ours"], frames[f"{view.split('/')[0]}/range"]
+    assert depth.std() > 0
+    assert_same_distances(depth, frames[f"{view}/depth/theirs"], planes)
+
+
+@pytest.mark.parametrize("camera", [-1, 0, 1])
+def test_depth_of_coloured_frames(frames, camera):
+    """With no sky, one sample a pixel and nothing transparent, a coloured frame's is the same."""
+    view = f"walker/{camera}/plain"
+    depth, planes = frames[f"{view}/depth/ours"], frames["walker/range"]
+    np.testing.assert_array_equal(depth, frames[f"{view}/segments-depth/ours"])
+    assert_same_distances(depth, frames[f"{view}/depth/theirs"], planes)
