@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 Policy = Callable[[Any, Any, np.random.Generator], Any]
+Look = Callable[[Any, Any, int], None]
 
 
 def make_pair(env_id: str, **arguments: Any) -> tuple[Any, Any]:
@@ -62,6 +63,7 @@ def fly_side_by_side(
     seed: int,
     steps: int = 2000,
     beyond: int = 5,
+    look: Look | None = None,
 ) -> None:
     """Step both through episodes and assert that everything they return is equal to the bit.
 
@@ -73,9 +75,12 @@ def fly_side_by_side(
         seed: Seeds the actions and the seeds of the episodes.
         steps: Longest episode.
         beyond: Steps after the end, which must agree too.
+        look: Is called with both and a number before each reset (0) and step (1, 2, ...).
     """
     random = np.random.default_rng(seed)
     for episode in range(episodes):
+        if look is not None:
+            look(ours, theirs, 0)
         given = None if episode % 3 == 2 else int(random.integers(2**31))
         seen, info = ours.reset(seed=given)
         expected, their_info = theirs.reset(seed=given)
@@ -83,6 +88,8 @@ def fly_side_by_side(
         assert info == their_info
         policy, left = policies[episode % len(policies)], beyond
         for step in range(steps):
+            if look is not None:
+                look(ours, theirs, step + 1)
             action = policy(theirs, expected, random)
             seen, reward, *flags = ours.step(action)
             expected, their_reward, *their_flags = theirs.step(action)

@@ -25,6 +25,7 @@ from tests.envs.box2d.pairs import (  # isort: skip
     random_actions,
 )
 from tests.envs.box2d.racing_driver import drive  # isort: skip
+from tests.envs.box2d.racing_pictures import SomePictures  # isort: skip
 from gymcore.envs.box2d import car_dynamics, car_racing  # isort: skip
 from gymcore.envs.box2d.car_racing import CarRacing  # isort: skip
 
@@ -42,25 +43,42 @@ def full_gas(env: Any, observation: Any, random: np.random.Generator) -> Any:
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
 def test_equals_gymnasium(arguments):
     policies = [full_gas, random_actions]
+    look = SomePictures(every=2)
     fly_side_by_side(
-        *make_pair("CarRacing-v3", **arguments), policies, episodes=2, seed=1, steps=10, beyond=1
+        *make_pair("CarRacing-v3", **arguments),
+        policies,
+        episodes=2,
+        seed=1,
+        steps=12,
+        beyond=1,
+        look=look,
     )
+    assert look.drawn == 2 * (1 + 3) + 9
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(6000)
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("part", range(6))
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
-def test_many_episodes_equal_gymnasium(arguments):
+def test_many_episodes_equal_gymnasium(arguments, part):
+    """210 episodes of each kind; parts, so that each of them is a matter of a minute or two."""
     policies = [random_actions, full_gas, no_action]
     pair = make_pair("CarRacing-v3", **arguments)
-    fly_side_by_side(*pair, policies, episodes=210, seed=2, steps=400)
+    look = SomePictures(every=16)
+    fly_side_by_side(*pair, policies, episodes=35, seed=20 + part, steps=400, look=look)
+    assert look.drawn > 35 * (4 + 5)
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(6000)
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("lap", range(6))
 @pytest.mark.parametrize("arguments", [{}, {"domain_randomize": True}], ids=str)
-def test_laps_equal_gymnasium(arguments):
-    fly_side_by_side(*make_pair("CarRacing-v3", **arguments), [drive], episodes=6, seed=3)
+def test_laps_equal_gymnasium(arguments, lap):
+    """The first with every picture."""
+    look = SomePictures(every=8 if lap else 1)
+    pair = make_pair("CarRacing-v3", **arguments)
+    fly_side_by_side(*pair, [drive], episodes=1, seed=30 + lap, look=look)
+    assert look.drawn > (100 if lap else 800)
 
 
 def test_tracks_equal_gymnasium():

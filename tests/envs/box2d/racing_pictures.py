@@ -1,0 +1,57 @@
+"""Two racing cars side by side: compared in every step, and seen in some of them.
+
+A picture is all but a hundredth of what a step costs, and does not touch the car.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+NOTHING_SEEN = np.zeros((96, 96, 3), np.uint8)
+
+
+def car_of(env: Any) -> list[Any]:
+    """All that decides how the race goes on."""
+    car = env.car
+    numbers: list[Any] = [env.reward, env.prev_reward, env.tile_visited_count, env.t]
+    for body in (car.hull, *car.wheels):
+        numbers += [*body.position, body.angle, *body.linearVelocity, body.angularVelocity]
+    for wheel in car.wheels:
+        numbers += [wheel.gas, wheel.brake, wheel.steer, wheel.phase, wheel.omega]
+        numbers.append(sorted(tile.idx for tile in wheel.tiles))
+    return [*numbers, car.fuel_spent]
+
+
+class SomePictures:
+    """What `fly_side_by_side` does before each reset and step: compare tracks and cars to the bit.
+
+    Args:
+        every: Pictures are drawn in a reset, in the first three steps, and from then on in every
+            so manieth step, by turns from one episode to the next.
+
+    Attributes:
+        drawn: Number of steps with a picture.
+    """
+
+    def __init__(self, every: int) -> None:
+        self.every = every
+        self.episode = 0
+        self.drawn = 0
+
+    def __call__(self, ours: Any, theirs: Any, step: int) -> None:
+        """Look at both before the step of this number; 0 is the reset."""
+        if step == 0:
+            self.episode += 1
+        else:
+            assert car_of(ours) == car_of(theirs), f"step {step}"
+        if step == 1:
+            assert ours.track == theirs.track
+            assert len(ours.road_poly) == len(theirs.road_poly)
+        if step <= 3 or (step + self.episode) % self.every == 0:
+            self.drawn += 1
+            vars(ours).pop("_observe", None)
+            vars(theirs).pop("_render", None)
+        else:
+            ours._observe = theirs._render = lambda *_: NOTHING_SEEN
