@@ -1,4 +1,7 @@
-"""Frames in memory: the scene, what is added to it, and the pixels read back."""
+"""Frames in memory: the scene, what is added to it, and the pixels read back.
+
+Not by `mujoco.Renderer`: `docs/environments/mujoco_rendering.md` says what it lacks, with versions.
+"""
 
 from __future__ import annotations
 
@@ -201,7 +204,8 @@ class OffScreenViewer(BaseRender):
             New arrays that the caller owns. `"rgb_array"`: [height, width, 3] uint8, or with
             `segmentation` [height, width, 2] int32, type (`mujoco.mjtObj`) and number of the
             object, -1 and -1 for none. `"depth_array"`: [height, width] float32, OpenGL's depth
-            buffer, from 0 (the near plane) to 1 (the far plane); it is not a distance.
+            buffer, from 0 (the near plane) to 1 (the far plane); it is not a distance, which
+            `docs/environments/mujoco_rendering.md` has the formula for.
             `"rgbd_tuple"`: both.
 
         Raises:
