@@ -24,6 +24,7 @@ NAMES = (
     "Swimmer",
     "Walker2d",
 )
+BY_TURNS = (np.float64, np.float32)
 IDS = tuple(f"{name}-v{version}" for name in NAMES for version in (4, 5))
 
 
@@ -54,11 +55,17 @@ def assert_same_info(ours: dict[str, Any], other: dict[str, Any], effort: float 
         np.testing.assert_allclose(value, other[key], rtol=1e-12, atol=atol, err_msg=key)
 
 
-def assert_same_steps(ours: Any, other: Any, steps: int, seed: int = 5) -> int:
+def assert_same_steps(
+    ours: Any, other: Any, steps: int, seed: int = 5, dtypes: tuple[type, ...] = BY_TURNS
+) -> int:
     """Both do the same from the same seed, under the same actions.
 
-    Actions are float64 and float32 by turns: with float32, Gymnasium computes costs of actions in
-    float32.
+    Args:
+        ours: this package's environment.
+        other: Gymnasium's.
+        steps: how many.
+        seed: of the environments and the actions.
+        dtypes: what actions are, by turns: with float32, Gymnasium computes their costs in float32.
 
     Returns:
         How many episodes ended.
@@ -71,8 +78,8 @@ def assert_same_steps(ours: Any, other: Any, steps: int, seed: int = 5) -> int:
     assert_same_info(info, other_info)
     episodes = 0
     for step, action in enumerate(actions):
-        given = action.astype((np.float64, np.float32)[step % 2])
-        effort = float(np.square(action).sum()) * (step % 2)
+        given = action.astype(dtypes[step % len(dtypes)])
+        effort = float(np.square(action).sum()) * (given.dtype == np.float32)
         observation, reward, *flags, info = ours.step(given)
         expected, other_reward, *other_flags, other_info = other.step(given)
         assert observation.dtype == expected.dtype == np.float64

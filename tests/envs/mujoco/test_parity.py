@@ -124,6 +124,13 @@ def test_steps_are_the_same(env_id):
 
 @pytest.mark.soak
 @each_id
+def test_a_thousand_steps_are_the_same(env_id):
+    """Whole episodes with the limits of their ids, under the float64 actions of `np.random`."""
+    assert assert_same_steps(*pair(env_id), steps=1000, seed=7, dtypes=(np.float64,)) > 0
+
+
+@pytest.mark.soak
+@each_id
 def test_many_steps_are_the_same(env_id):
     assert assert_same_steps(*pair(env_id), steps=20000, seed=6) > 0
 
