@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gymcore.envs.box2d.library import load_box2d, makers
+from gymcore.envs.box2d.library import load_box2d, makers, nothing_to_solve
 
 Box2D: Any = load_box2d()
 _create_body, _create_fixture = makers(Box2D)
@@ -130,6 +130,8 @@ class ContactDetector(Box2D.b2ContactListener):
     As in Gymnasium, a leg that leaves one piece of ground counts as in the air, even if it still
     touches the next piece: this is the last thing that happened to it.
     """
+
+    PreSolve = PostSolve = nothing_to_solve
 
     def __init__(self, lander: Any, legs: list[Any]) -> None:
         super().__init__()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gymcore.envs.box2d.library import load_box2d, makers
+from gymcore.envs.box2d.library import load_box2d, makers, nothing_to_solve
 from gymcore_ext.draws import Draws
 
 Box2D: Any = load_box2d()
@@ -237,6 +237,8 @@ class ContactDetector(Box2D.b2ContactListener):
     As in Gymnasium, a foot that leaves one piece of ground counts as in the air, even if it still
     touches the next piece: this is the last thing that happened to it.
     """
+
+    PreSolve = PostSolve = nothing_to_solve
 
     def __init__(self, hull: Any, feet: list[Any]) -> None:
         super().__init__()
