@@ -24,6 +24,7 @@ from gymcore.envs.box2d.car_racing_track import (
     TRACK_RAD,
     TRACK_TURN_RATE,
     TRACK_WIDTH,
+    Closed,
     TrackPoint,
     border_corners,
     draw_checkpoints,
@@ -42,13 +43,15 @@ from gymcore.envs.box2d.drawing.car_racing import (
     Scenery,
 )
 from gymcore.envs.box2d.drawing.car_racing_painter import painter
-from gymcore.envs.box2d.library import load_box2d
+from gymcore.envs.box2d.library import load_box2d, makers
 from gymcore.envs.box2d.replayed import ReplayedEnv
 
 if TYPE_CHECKING:
     import pygame
 
 Box2D = load_box2d()
+_create_body, _create_fixture = makers(Box2D)
+_TILE_BODY = Box2D.b2BodyDef()
 
 __all__ = [
     "BORDER",
@@ -271,7 +274,7 @@ class CarRacing(ReplayedEnv[Any]):
             print(f"Track generation: {closed.first}..{closed.last} -> {length}-tiles track")
         colors = (self.road_color, self.bg_color, self.grass_color)
         start = draws, tuple((str(color.dtype), tuple(color.tolist())) for color in colors)
-        self._begin(start)
+        self._begin(start, closed)
         self._start = start
         self._moves = []
         self.state = observation = self._observe(self._score_seen)
@@ -279,13 +282,13 @@ class CarRacing(ReplayedEnv[Any]):
             self.render()
         return observation, {}
 
-    def _begin(self, start: tuple[Any, ...]) -> None:
+    def _begin(self, start: tuple[Any, ...], closed: Closed | None = None) -> None:
         """Build track and car, and let the first step without a driver pass."""
         draws, colors = start
         self.road_color, self.bg_color, self.grass_color = (
             np.array(color, dtype) for dtype, color in colors
         )
-        closed = lay_out(draws)
+        closed = closed or lay_out(draws)
         if closed is None:
             raise error.InvalidArgument(f"state: there is no track through {draws}")
         self._destroy()
@@ -320,13 +323,14 @@ class CarRacing(ReplayedEnv[Any]):
         self.track = points
         self.road = []
         self.road_poly = []
-        create, shape = self.world.CreateStaticBody, self.fd_tile.shape
+        shape = self.fd_tile.shape
         borders = find_borders(points)
         for index, here in enumerate(points):
             before = points[index - 1]
             corners = tile_corners(here, before)
             shape.vertices = corners
-            tile = create(fixtures=self.fd_tile)
+            tile = _create_body(self.world, _TILE_BODY)
+            _create_fixture(tile, self.fd_tile)
             tile.userData = tile
             tile.color = self.road_color + 0.01 * (index % 3) * 255
             tile.road_visited = False
