@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -169,7 +170,6 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         self._moves = []
 
     def _no_world(self) -> None:
-        self._parts = WalkerParts()
         self.world: Any = Box2D.b2World()
         self.hull: Any = None
         self.terrain: list[Any] = []
@@ -177,6 +177,10 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         self.joints: list[Any] = []
         self.drawlist: list[Any] = []
         self.lidar_fractions: list[float] = []
+
+    @functools.cached_property
+    def _parts(self) -> WalkerParts:
+        return WalkerParts()
 
     @property
     def game_over(self) -> bool:
