@@ -1,8 +1,8 @@
 """The engine's core: lane memory, and how one step of a range of lanes runs. Knows no environment and no Python.
 
-Order of a step: physics of every lane, counting and time limit, then the lanes that need a reset, then observations.
-Lanes that ended in the step before (NEXT_STEP) go through the physics with the others and are overwritten by their
-reset: cheaper than leaving them out of the vector loop.
+Order of a step: physics and observation of every lane, counting and time limit, then the lanes that need a reset, which
+are observed again. Lanes that ended in the step before (NEXT_STEP) go through the physics with the others and are
+overwritten by their reset: cheaper than leaving them out of the vector loop.
 """
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -41,7 +41,7 @@ cdef extern from "kernel.h":
     ctypedef int16_t flag_t "gymcore_flag"
 
     ctypedef void (*step_loop_t)(
-        const columns_t*, const void*, double*, flag_t*, int64_t, int64_t) noexcept nogil
+        const columns_t*, const void*, void* const*, double*, flag_t*, int64_t, int64_t) noexcept nogil
     ctypedef void (*observe_loop_t)(const columns_t*, void* const*, int64_t, int64_t) noexcept nogil
     ctypedef void (*observe_lanes_t)(const columns_t*, void* const*, const int64_t*, int64_t) noexcept nogil
     ctypedef void (*reset_loop_t)(
@@ -103,6 +103,8 @@ cdef extern from "lifecycle.h":
 
     const lifecycle_t* lifecycles "gymcore_lifecycles"
     int best_isa "gymcore_best_isa"() noexcept nogil
+    enum:
+        LIST_MARGIN "GYMCORE_LIST_MARGIN"
     int64_t flagged "gymcore_flagged"(
         const uint8_t* flags, int64_t lo, int64_t hi, int64_t* lanes) noexcept nogil
 
@@ -233,9 +235,10 @@ cdef inline int64_t take_back(
 cdef inline void begin_lanes(
     const lanes_t* self, const outputs_t* out, const int64_t* lanes, int64_t count
 ) noexcept nogil:
-    """Begin new episodes within a step."""
+    """Begin new episodes within a step, and observe them in place of what the step has observed."""
     cdef int64_t k
     reset_lanes(self, self.kernel.bound_defaults, lanes, count)
+    self.kernel.observe_lanes(&self.columns, <void**> out.observations, lanes, count)
     if out.begun != NULL:
         for k in range(count):
             out.begun[lanes[k]] = 1
@@ -266,7 +269,7 @@ cdef inline int64_t advance_block(
     const lanes_t* self, const void* actions, const outputs_t* out, int64_t lo, int64_t hi
 ) noexcept nogil:
     """Step lanes [lo, hi), at most BLOCK of them; return how many episodes ended."""
-    cdef int64_t lanes[BLOCK]
+    cdef int64_t lanes[BLOCK + LIST_MARGIN]
     cdef flag_t ends[BLOCK]
     cdef rng_t streams[BLOCK]
     cdef int64_t pending = 0, count, k
@@ -281,9 +284,9 @@ cdef inline int64_t advance_block(
             for k in range(pending):
                 streams[k] = self.rngs[lanes[k]]
     if self.columns.parameter_stride == 0:
-        self.loops.step_shared(&self.columns, actions, out.rewards, ends - lo, lo, hi)
+        self.loops.step_shared(&self.columns, actions, <void**> out.observations, out.rewards, ends - lo, lo, hi)
     else:
-        self.loops.step_varied(&self.columns, actions, out.rewards, ends - lo, lo, hi)
+        self.loops.step_varied(&self.columns, actions, <void**> out.observations, out.rewards, ends - lo, lo, hi)
     count = self.lifecycle.count_step(
         out.rewards, ends, out.terminated, out.truncated, episodes.ended, episodes.elapsed, episodes.returns,
         episodes.limit, lo, hi)
@@ -309,7 +312,6 @@ cdef inline int64_t advance_block(
             observe_ended(self, out, lanes, count)
             begin_lanes(self, out, lanes, count)
 
-    self.loops.observe(&self.columns, <void**> out.observations, lo, hi)
     if out.infos[0] != NULL:
         self.kernel.inform(&self.columns, <void**> out.infos, lo, hi)
     return count

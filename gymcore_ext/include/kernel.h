@@ -14,7 +14,7 @@
 #include "rng.h"
 
 #define GYMCORE_KERNEL_CAPSULE "gymcore_ext.kernel"
-#define GYMCORE_KERNEL_ABI 3
+#define GYMCORE_KERNEL_ABI 4
 
 /* Arrays that observations, or infos, may consist of. */
 #define GYMCORE_MOST_PARTS 8
@@ -56,9 +56,11 @@ typedef struct {
  * 4.44 ns with int16, 4.68 with int32, 4.74 with uint8, 5.11 with float64. */
 typedef int16_t gymcore_flag;
 
-/* Actions are int64 [lanes] (discrete), or float32 or float64 [lanes, action_size] (continuous). */
-typedef void gymcore_step_loop(const gymcore_columns *columns, const void *actions, double *rewards,
-                               gymcore_flag *terminated, int64_t lo, int64_t hi);
+/* Actions are int64 [lanes] (discrete), or float32 or float64 [lanes, action_size] (continuous). Every lane is observed
+ * as well: a loop of its own had to load what the step has just stored, and could not hide behind the step's latency
+ * (CartPole, 4096 lanes, a whole step: 5.0 ns instead of 5.3). */
+typedef void gymcore_step_loop(const gymcore_columns *columns, const void *actions, void *const *parts,
+                               double *rewards, gymcore_flag *terminated, int64_t lo, int64_t hi);
 /* Observations are one array float32 or float64 [lanes, observation_size], or observation_size arrays int64 [lanes]:
  * `parts` points to the first row of each. Infos are an array for each field. */
 typedef void gymcore_observe_loop(const gymcore_columns *columns, void *const *parts, int64_t lo, int64_t hi);

@@ -1,17 +1,21 @@
 /* The batch loops of one environment for one instruction set; lanes.h includes this once per set. */
 #define LANE_LOOP(name) GYMCORE_JOIN(LANE(name), LANE_ISA)
 
-/* `small_angles` is a constant where this is called, so the compiler writes the loop once for each value. */
-GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_where)(const gymcore_columns *columns, const void *actions, double *rewards,
-                                                gymcore_flag *terminated, int64_t lo, int64_t hi, int small_angles,
-                                                const double *draws, const int64_t *found)
+/* `usual` and `small_angles` are constants where this is called, so the compiler writes the loop once for each value. */
+GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_where)(const gymcore_columns *columns, const void *actions, void *const *parts,
+                                                double *rewards, gymcore_flag *terminated, int64_t lo, int64_t hi, int usual,
+                                                int small_angles, const double *draws, const int64_t *found)
 {
     LANE_STATE(LANE_COLUMN)
     LANE(_parameters) parameters;
     LANE_PARAMETERS(LANE_LOAD_SHARED)
+    if (usual) {
+        LANE_USUALLY(LANE_SET_USUAL)
+    }
     LANE_LOAD_CONSTANTS
     parameters.small_angles = small_angles;
     LANE_STREAMS
+    LANE_OBSERVATION_PARTS
     GYMCORE_INDEPENDENT_LANES
     for (int64_t i = lo; i < hi; i++) { /* loop: step, shared parameters */
         LANE(_state) state;
@@ -19,18 +23,20 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_where)(const gymcore_columns *co
         LANE_STATE(LANE_LOAD)
         LANE_STEP(LANE_ACTION_AT(i));
         LANE_STATE(LANE_STORE)
+        LANE_OBSERVE_ROW(i)
         rewards[i] = outcome.reward;
         terminated[i] = (gymcore_flag)outcome.terminated;
     }
 }
 
-GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_varied_where)(const gymcore_columns *columns, const void *actions, double *rewards,
-                                                gymcore_flag *terminated, int64_t lo, int64_t hi,
+GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_varied_where)(const gymcore_columns *columns, const void *actions, void *const *parts,
+                                                double *rewards, gymcore_flag *terminated, int64_t lo, int64_t hi,
                                                 const double *draws, const int64_t *found)
 {
     LANE_STATE(LANE_COLUMN)
     LANE_PARAMETERS(LANE_PARAMETER_COLUMN)
     LANE_STREAMS
+    LANE_OBSERVATION_PARTS
     LANE(_parameters) parameters;
     LANE_LOAD_CONSTANTS
     parameters.small_angles = 0;
@@ -42,6 +48,7 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_varied_where)(const gymcore_colu
         LANE_PARAMETERS(LANE_LOAD_PARAMETER)
         LANE_STEP(LANE_ACTION_AT(i));
         LANE_STATE(LANE_STORE)
+        LANE_OBSERVE_ROW(i)
         rewards[i] = outcome.reward;
         terminated[i] = (gymcore_flag)outcome.terminated;
     }
@@ -72,8 +79,8 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_find_all)(const gymcore_columns *colu
 }
 #endif
 
-static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_columns *columns, const void *actions, double *rewards,
-                                                gymcore_flag *terminated, int64_t lo, int64_t hi)
+static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_columns *columns, const void *actions, void *const *parts,
+                                                double *rewards, gymcore_flag *terminated, int64_t lo, int64_t hi)
 {
 #ifdef LANE_UNIFORM
     double draws[GYMCORE_DRAW_BLOCK];
@@ -81,7 +88,7 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_co
     for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK) {
         int64_t end = first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi;
         LANE_LOOP(_find_all)(columns, actions, draws, found, first, end);
-        LANE_LOOP(_step_where)(columns, actions, rewards, terminated, first, end, 0, draws - first, found - first);
+        LANE_LOOP(_step_where)(columns, actions, parts, rewards, terminated, first, end, 0, 0, draws - first, found - first);
     }
     return;
 #endif
@@ -96,15 +103,18 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_co
         margins |= gymcore_small_angle_margin(angles[i]);
     }
     if (margins >= 0) {
-        LANE_LOOP(_step_where)(columns, actions, rewards, terminated, lo, hi, 1, NULL, NULL);
+        if (1 LANE_USUALLY(LANE_IS_USUAL))
+            LANE_LOOP(_step_where)(columns, actions, parts, rewards, terminated, lo, hi, 1, 1, NULL, NULL);
+        else
+            LANE_LOOP(_step_where)(columns, actions, parts, rewards, terminated, lo, hi, 0, 1, NULL, NULL);
         return;
     }
 #endif
-    LANE_LOOP(_step_where)(columns, actions, rewards, terminated, lo, hi, 0, NULL, NULL);
+    LANE_LOOP(_step_where)(columns, actions, parts, rewards, terminated, lo, hi, 0, 0, NULL, NULL);
 }
 
-static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_varied)(const gymcore_columns *columns, const void *actions, double *rewards,
-                                                gymcore_flag *terminated, int64_t lo, int64_t hi)
+static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_varied)(const gymcore_columns *columns, const void *actions, void *const *parts,
+                                                double *rewards, gymcore_flag *terminated, int64_t lo, int64_t hi)
 {
 #ifdef LANE_UNIFORM
     double draws[GYMCORE_DRAW_BLOCK];
@@ -112,14 +122,14 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_varied)(const gymcore_co
     for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK) {
         int64_t end = first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi;
         LANE_LOOP(_find_all)(columns, actions, draws, found, first, end);
-        LANE_LOOP(_step_varied_where)(columns, actions, rewards, terminated, first, end, draws - first, found - first);
+        LANE_LOOP(_step_varied_where)(columns, actions, parts, rewards, terminated, first, end, draws - first, found - first);
     }
 #else
 #ifdef LANE_ROUNDS
     for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK)
         LANE(_rounds)(columns, actions, first, first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi);
 #endif
-    LANE_LOOP(_step_varied_where)(columns, actions, rewards, terminated, lo, hi, NULL, NULL);
+    LANE_LOOP(_step_varied_where)(columns, actions, parts, rewards, terminated, lo, hi, NULL, NULL);
 #endif
 }
 

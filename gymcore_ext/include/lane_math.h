@@ -51,6 +51,12 @@ GYMCORE_INLINE double gymcore_select(int condition, double a, double b)
     return gymcore_from_bits((gymcore_bits(a) & mask) | (gymcore_bits(b) & ~mask));
 }
 
+/* -x where the condition is 1, x where it is 0. */
+GYMCORE_INLINE double gymcore_negated(int64_t condition, double x)
+{
+    return gymcore_from_bits(gymcore_bits(x) ^ ((uint64_t)condition << 63));
+}
+
 /* A whole number 0 <= x < 2^52 as an integer, without a conversion instruction (AVX2 has none for vectors). Any other x
  * gives some integer of this range. */
 #define GYMCORE_WHOLE 4503599627370496.0
@@ -108,11 +114,28 @@ GYMCORE_INLINE void gymcore_sincos(double x, double *sine, double *cosine)
     gymcore_sincos_reduced(y, tail, gymcore_bits(shifted), sine, cosine);
 }
 
-/* The same bits, without the reduction where the caller knows that |x| <= GYMCORE_SMALL_ANGLE: there n is 0. */
+/* The same bits where |x| <= GYMCORE_SMALL_ANGLE: there quadrant and tail are 0. The polynomial has the other sign, which
+ * saves the subtraction from a tail of 0 and keeps the sign of a sine of 0. */
 #define GYMCORE_SMALL_ANGLE 0.75
+GYMCORE_INLINE void gymcore_sincos_small(double x, double *sine, double *cosine)
+{
+    double z = x * x;
+    double cube = z * x;
+    double s = -GYMCORE_SINE_1 -
+               z * (GYMCORE_SINE_2 + z * (GYMCORE_SINE_3 + z * (GYMCORE_SINE_4 + z * GYMCORE_SINE_5)));
+    double c = z * (GYMCORE_COSINE_0 +
+                    z * (GYMCORE_COSINE_1 +
+                         z * (GYMCORE_COSINE_2 +
+                              z * (GYMCORE_COSINE_3 + z * (GYMCORE_COSINE_4 + z * GYMCORE_COSINE_5)))));
+    double half = 0.5 * z;
+    double head = 1.0 - half;
+    *sine = x - (z * (cube * s) - cube * GYMCORE_SINE_0);
+    *cosine = head + (((1.0 - head) - half) + z * c);
+}
+
 GYMCORE_INLINE void gymcore_sincos_within(int small, double x, double *sine, double *cosine)
 {
-    if (small) gymcore_sincos_reduced(x, 0.0, 0, sine, cosine);
+    if (small) gymcore_sincos_small(x, sine, cosine);
     else gymcore_sincos(x, sine, cosine);
 }
 

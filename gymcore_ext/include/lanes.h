@@ -9,6 +9,8 @@
  *   LANE_OBSERVATION_INTEGERS    int64 values of one observation
  *   LANE_SMALL_ANGLE             optional: a field of the state, an angle that is nearly always small; `small_angles` of the
  *                                parameters then says whether it is in all lanes of a loop (see gymcore_sincos_within)
+ *   LANE_USUALLY(F)              optional: F(field, value) for switches among the parameters; lanes that have these values, and
+ *                                small angles, are stepped by a loop in which they are constants
  *   LANE_DISCRETE_ACTIONS        how many actions (-1: the constants say it), or LANE_CONTINUOUS_ACTIONS: float32 values
  *                                of one action
  *   LANE_DRAWS                   optional: a step draws random numbers; the function then takes a gymcore_rng * at the end
@@ -118,6 +120,11 @@ enum { LANE_PARAMETERS(LANE_PARAMETER_INDEX) LANE(_parameters_end) };
 #define LANE_LOAD(field, ...) state.field = column_##field[i];
 #define LANE_STORE(field, ...) column_##field[i] = state.field;
 #define LANE_LOAD_PARAMETER(field, ...) parameters.field = parameter_##field[i];
+#ifndef LANE_USUALLY
+#define LANE_USUALLY(F)
+#endif
+#define LANE_IS_USUAL(field, value) &&columns->parameters[LANE(_with_##field)][0] == (value)
+#define LANE_SET_USUAL(field, value) parameters.field = value;
 #define LANE_LOAD_SHARED(field, ...) parameters.field = columns->parameters[LANE(_with_##field)][0];
 
 #ifdef LANE_CONSTANTS
@@ -167,7 +174,7 @@ GYMCORE_INLINE int LANE(_round)(double *const *, int64_t, LANE(_action), int64_t
 static void LANE(_rounds)(const gymcore_columns *columns, const void *actions, int64_t lo, int64_t hi)
 {
     LANE_STATE(LANE_COLUMN)
-    int64_t waiting[GYMCORE_DRAW_BLOCK], draws[GYMCORE_DRAW_BLOCK];
+    int64_t waiting[GYMCORE_DRAW_BLOCK + GYMCORE_LIST_MARGIN], draws[GYMCORE_DRAW_BLOCK];
     uint8_t waits[GYMCORE_DRAW_BLOCK];
     for (int64_t i = lo; i < hi; i++) {
         LANE(_state) state;

@@ -118,7 +118,8 @@ cdef inline void note(lane_t* lane, int outcome, const char* text) noexcept nogi
 
 
 cdef void step_lanes(
-    const columns_t* columns, const void* actions, double* rewards, flag_t* terminated, int64_t lo, int64_t hi
+    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* terminated, int64_t lo,
+    int64_t hi
 ) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> columns.constants
     cdef trap_t trap
@@ -139,11 +140,12 @@ cdef void step_lanes(
         outcome = mujoco_step(&self.calls, &trap, lane.model, lane.data, self.frame_skip)
         if outcome:
             note(lane, outcome, trap.text)
-            if outcome == FAILED:
-                continue
-        run_phase(self, lane, AFTER, NULL, NULL)
-        rewards[i] = lane.bases[REGISTERS][self.reward]
-        terminated[i] = lane.bases[REGISTERS][self.terminated] != 0.0 or outcome == DIVERGED
+        if outcome != FAILED:
+            run_phase(self, lane, AFTER, NULL, NULL)
+            rewards[i] = lane.bases[REGISTERS][self.reward]
+            terminated[i] = lane.bases[REGISTERS][self.terminated] != 0.0 or outcome == DIVERGED
+        lane.bases[ROW] = <double*> parts[0] + i * self.row_size
+        run_phase(self, lane, OBSERVE, NULL, NULL)
     trap_close(&trap, &self.calls)
 
 

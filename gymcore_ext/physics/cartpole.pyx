@@ -6,9 +6,10 @@ cart-pole system" (2007), eqs. 23-24. Reference environment: CartPole-v1.
 State: x (m), x_dot (m/s), theta (rad, 0 is upright), theta_dot (rad/s). Observation: the state.
 """
 from cpython.pycapsule cimport PyCapsule_New
+from libc.math cimport fabs
 from libc.stdint cimport int64_t
 
-from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, kernel_t, outcome_t, rng_t, select, sincos_within, uniform
+from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, kernel_t, negated, outcome_t, rng_t, select, sincos_within, uniform
 
 
 cdef extern from *:
@@ -19,6 +20,7 @@ cdef extern from *:
         F(gravity, 9.8) F(masscart, 1.0) F(masspole, 0.1) F(length, 0.5) F(force_mag, 10.0) F(tau, 0.02) \
         F(semi_implicit, 0.0) \
         F(theta_threshold_radians, 0x1.acee9f37bebd5p-3) F(x_threshold, 2.4) F(sutton_barto_reward, 0.0)
+    #define LANE_USUALLY(F) F(semi_implicit, 0.0) F(sutton_barto_reward, 0.0)
     #define LANE_SMALL_ANGLE theta
     #define LANE_BOUNDS(F) F(low, -0.05) F(high, 0.05)
     #define LANE_OBSERVATION_SIZE 4
@@ -48,14 +50,13 @@ cdef inline void cartpole_reset "cartpole_reset"(
 cdef inline void cartpole_step "cartpole_step"(
     cartpole_state* s, const cartpole_parameters* p, int64_t action, outcome_t* out
 ) noexcept nogil:
-    cdef double sin_theta, cos_theta, force, pull, theta_acc, x_acc, x_dot, theta_dot
+    cdef double sin_theta, cos_theta, pull, theta_acc, x_acc, x_dot, theta_dot
     cdef bint failed
     # Of the four divisions by the total mass in the paper one is left, and with shared parameters none per lane.
     cdef double per_mass = 1.0 / (p.masspole + p.masscart)
     cdef double pole_share = p.masspole * p.length * per_mass
     sincos_within(p.small_angles, s.theta, &sin_theta, &cos_theta)
-    force = select(action == 1, p.force_mag, -p.force_mag)
-    pull = force * per_mass + pole_share * (s.theta_dot * s.theta_dot) * sin_theta
+    pull = negated(action, -p.force_mag * per_mass) + pole_share * (s.theta_dot * s.theta_dot) * sin_theta
     theta_acc = (p.gravity * sin_theta - cos_theta * pull) / (
         p.length * (4.0 / 3.0 - p.masspole * per_mass * (cos_theta * cos_theta))
     )
@@ -69,10 +70,7 @@ cdef inline void cartpole_step "cartpole_step"(
     s.x_dot = x_dot
     s.theta_dot = theta_dot
 
-    failed = (
-        (s.x < -p.x_threshold) | (s.x > p.x_threshold)
-        | (s.theta < -p.theta_threshold_radians) | (s.theta > p.theta_threshold_radians)
-    )
+    failed = (fabs(s.x) > p.x_threshold) | (fabs(s.theta) > p.theta_threshold_radians)
     out.terminated = failed
     # Sutton and Barto give 0 a step and -1 for a failure; otherwise every step is worth 1.
     out.reward = select(p.sutton_barto_reward == 0.0, 1.0, select(failed, -1.0, 0.0))

@@ -1,5 +1,5 @@
 """What the physics of one lane may use: random draws, deterministic mathematics, and the kernel's type."""
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 
 cdef extern from "kernel.h":
@@ -37,4 +37,5 @@ cdef extern from "lane_math.h":
     uint64_t to_whole "gymcore_to_whole"(double x) noexcept nogil
     double mod_two_pi "gymcore_mod_two_pi"(double x) noexcept nogil
     double clip "gymcore_clip"(double x, double low, double high) noexcept nogil
+    double negated "gymcore_negated"(int64_t condition, double x) noexcept nogil
     double select "gymcore_select"(bint condition, double yes, double no) noexcept nogil
