@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gymcore.envs.mujoco import hopper_v5
-from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
-from gymcore.envs.mujoco.costs import EarlyHealth
-from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.planar_walker import EarlyPlanarWalker, PlanarWalker
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 DEFAULT_CAMERA_CONFIG = {
@@ -21,7 +18,7 @@ DEFAULT_CAMERA_CONFIG = {
 }
 
 
-class HopperEnv(EarlyHealth, hopper_v5.HopperEnv):
+class HopperEnv(EarlyPlanarWalker, hopper_v5.HopperEnv):
     """The hopper of Hopper-v5 whose bonus is paid whenever unhealth ends the episode.
 
     Example:
@@ -61,13 +58,11 @@ class HopperEnv(EarlyHealth, hopper_v5.HopperEnv):
             exclude_current_positions_from_observation: whether x is left out.
             **kwargs: see `CompiledMujocoEnv`.
         """
-        self._exclude_current_positions_from_observation = (
-            exclude_current_positions_from_observation
-        )
-        CompiledMujocoEnv.__init__(
+        PlanarWalker.__init__(
             self,
             "hopper.xml",
             4,
+            exclude_current_positions_from_observation,
             default_camera_config=DEFAULT_CAMERA_CONFIG,
             forward_reward_weight=forward_reward_weight,
             ctrl_cost_weight=ctrl_cost_weight,
@@ -79,12 +74,6 @@ class HopperEnv(EarlyHealth, hopper_v5.HopperEnv):
             reset_noise_scale=reset_noise_scale,
             **kwargs,
         )
-
-    def describe(self, simulation: Simulation) -> Description:
-        """As Hopper-v5, with fewer infos."""
-        described = super().describe(simulation)
-        infos = {name: described.infos[name] for name in ("x_position", "x_velocity")}
-        return replace(described, infos=infos, reset_infos={})
 
 
 class HopperVectorEnv(MujocoVectorEnv):

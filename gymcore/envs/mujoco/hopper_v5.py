@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gymcore.envs.mujoco.costs import ActionCost, Health, within
-from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.quantities import Quantity, clip, every, joined
-from gymcore.envs.mujoco.starts import uniform_start
+from gymcore.envs.mujoco.costs import within
+from gymcore.envs.mujoco.description import Simulation
+from gymcore.envs.mujoco.planar_walker import PlanarWalker
+from gymcore.envs.mujoco.quantities import Quantity, every, joined
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
+from gymcore.envs.mujoco.weights import Range
 
 DEFAULT_CAMERA_CONFIG = {
     "trackbodyid": 2,
@@ -21,7 +21,7 @@ DEFAULT_CAMERA_CONFIG = {
 }
 
 
-class HopperEnv(ActionCost, Health):
+class HopperEnv(PlanarWalker):
     """A torso on one leg of three joints, in a plane, is rewarded for hopping to the right.
 
     Erez, Tassa and Todorov (2011). See docs/environments/mujoco.md for the figures.
@@ -33,14 +33,7 @@ class HopperEnv(ActionCost, Health):
         ((11,), True, 1.0)
     """
 
-    forward_reward_weight = Weight()
-    ctrl_cost_weight = Weight()
-    healthy_reward = Bonus()
-    terminate_when_unhealthy = Switch()
     healthy_state_range = Range()
-    healthy_z_range = Range()
-    healthy_angle_range = Range()
-    reset_noise_scale = Scale()
 
     def __init__(
         self,
@@ -75,12 +68,10 @@ class HopperEnv(ActionCost, Health):
             exclude_current_positions_from_observation: whether x is left out.
             **kwargs: see `CompiledMujocoEnv`.
         """
-        self._exclude_current_positions_from_observation = (
-            exclude_current_positions_from_observation
-        )
         super().__init__(
             xml_file,
             frame_skip,
+            exclude_current_positions_from_observation,
             default_camera_config=default_camera_config,
             forward_reward_weight=forward_reward_weight,
             ctrl_cost_weight=ctrl_cost_weight,
@@ -92,51 +83,13 @@ class HopperEnv(ActionCost, Health):
             reset_noise_scale=reset_noise_scale,
             **kwargs,
         )
-        skipped = 1 * exclude_current_positions_from_observation
-        self.observation_structure = {
-            "skipped_qpos": skipped,
-            "qpos": self.model.nq - skipped,
-            "qvel": self.model.nv,
-        }
-
-    def describe(self, simulation: Simulation) -> Description:
-        """Velocity and health less effort, on joints as seen in the plane."""
-        s = simulation
-        skipped = 1 * self._exclude_current_positions_from_observation
-        x = s.qpos[0]
-        velocity = s.rate(x)
-        forward = s.parameter("forward_reward_weight") * velocity
-        healthy = self.health(s)
-        survival = self.survival(s, healthy)
-        effort = self.effort(s)
-        positions = {"x_position": x, "z_distance_from_origin": s.qpos[1] - s.init_qpos[1]}
-        return Description(
-            observation=[s.qpos[skipped:], clip(s.qvel, -10.0, 10.0)],
-            reward=(forward + survival) - effort,
-            terminated=self.ending(s, healthy),
-            infos={
-                **positions,
-                "x_velocity": velocity,
-                "reward_forward": forward,
-                "reward_ctrl": -effort,
-                "reward_survive": survival,
-            },
-            reset_infos=positions,
-            **uniform_start(s),
-        )
+        self.observation_structure = self._structure()
 
     def health(self, simulation: Simulation) -> Quantity:
         """Whether the torso is high and upright, and everything else within bounds."""
         s = simulation
-        state = joined(s.qpos[2:], s.qvel)
         least, most = s.bounds("healthy_state_range")
-        low, high = s.bounds("healthy_z_range")
-        left, right = s.bounds("healthy_angle_range")
-        return (
-            every(within(least, state, most))
-            & within(low, s.qpos[1], high)
-            & within(left, s.qpos[2], right)
-        )
+        return every(within(least, joined(s.qpos[2:], s.qvel), most)) & super().health(s)
 
 
 class HopperVectorEnv(MujocoVectorEnv):

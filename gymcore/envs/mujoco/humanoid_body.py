@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Simulation
-from gymcore.envs.mujoco.quantities import Quantity
+from gymcore.envs.mujoco.quantities import Quantity, clip, square, total
 
 
 class HumanoidBody(CompiledMujocoEnv):
@@ -38,6 +38,11 @@ class HumanoidBody(CompiledMujocoEnv):
         data = s.data
         parts = [data.cinert, data.cvel, data.qfrc_actuator, data.cfrc_ext]
         return [s.qpos[skipped:], s.qvel, *parts]
+
+    def cost_of_contacts(self, simulation: Simulation, name: str) -> Quantity:
+        """The squared contact forces with the weight `{name}_weight`, within `{name}_range`."""
+        cost = simulation.parameter(f"{name}_weight") * total(square(simulation.data.cfrc_ext))
+        return clip(cost, *simulation.bounds(f"{name}_range"))
 
     def _structure(self) -> dict[str, int]:
         """How many numbers of each kind an observation has."""

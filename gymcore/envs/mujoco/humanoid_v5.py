@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gymcore.envs.mujoco.costs import ControlCost, Health, within
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.humanoid_body import HumanoidBody
-from gymcore.envs.mujoco.quantities import Quantity, clip, norm, square, total, weighted_rows
+from gymcore.envs.mujoco.quantities import Quantity, norm, total, weighted_rows
 from gymcore.envs.mujoco.starts import uniform_start
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
@@ -169,9 +169,7 @@ class HumanoidEnv(ControlCost, HumanoidBody, Health):
 
     def pressure(self, simulation: Simulation) -> Quantity:
         """The cost of contacts."""
-        forces = simulation.data.cfrc_ext
-        cost = simulation.parameter("contact_cost_weight") * total(square(forces))
-        return clip(cost, *simulation.bounds("contact_cost_range"))
+        return self.cost_of_contacts(simulation, "contact_cost")
 
     @property
     def contact_cost(self) -> float:

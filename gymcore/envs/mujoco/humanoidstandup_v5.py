@@ -9,7 +9,7 @@ import numpy as np
 from gymcore.envs.mujoco.costs import ControlCost
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.humanoid_body import HumanoidBody
-from gymcore.envs.mujoco.quantities import Quantity, clip, square, total
+from gymcore.envs.mujoco.quantities import Quantity
 from gymcore.envs.mujoco.starts import uniform_start
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Range, Scale, Weight
@@ -124,9 +124,7 @@ class HumanoidStandupEnv(ControlCost, HumanoidBody):
 
     def impact(self, simulation: Simulation) -> Quantity:
         """The cost of contacts."""
-        forces = simulation.data.cfrc_ext
-        cost = simulation.parameter("impact_cost_weight") * total(square(forces))
-        return clip(cost, *simulation.bounds("impact_cost_range"))
+        return self.cost_of_contacts(simulation, "impact_cost")
 
 
 class HumanoidStandupVectorEnv(MujocoVectorEnv):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gymcore.envs.mujoco import walker2d_v5
-from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
-from gymcore.envs.mujoco.costs import EarlyHealth
-from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.planar_walker import EarlyPlanarWalker, PlanarWalker
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 DEFAULT_CAMERA_CONFIG = {
@@ -21,7 +18,7 @@ DEFAULT_CAMERA_CONFIG = {
 }
 
 
-class Walker2dEnv(EarlyHealth, walker2d_v5.Walker2dEnv):
+class Walker2dEnv(EarlyPlanarWalker, walker2d_v5.Walker2dEnv):
     """The walker of Walker2d-v5 whose bonus is paid whenever unhealth ends the episode.
 
     Example:
@@ -59,13 +56,11 @@ class Walker2dEnv(EarlyHealth, walker2d_v5.Walker2dEnv):
             exclude_current_positions_from_observation: whether x is left out.
             **kwargs: see `CompiledMujocoEnv`.
         """
-        self._exclude_current_positions_from_observation = (
-            exclude_current_positions_from_observation
-        )
-        CompiledMujocoEnv.__init__(
+        PlanarWalker.__init__(
             self,
             "walker2d.xml",
             4,
+            exclude_current_positions_from_observation,
             default_camera_config=DEFAULT_CAMERA_CONFIG,
             forward_reward_weight=forward_reward_weight,
             ctrl_cost_weight=ctrl_cost_weight,
@@ -76,12 +71,6 @@ class Walker2dEnv(EarlyHealth, walker2d_v5.Walker2dEnv):
             reset_noise_scale=reset_noise_scale,
             **kwargs,
         )
-
-    def describe(self, simulation: Simulation) -> Description:
-        """As Walker2d-v5, with fewer infos."""
-        described = super().describe(simulation)
-        infos = {name: described.infos[name] for name in ("x_position", "x_velocity")}
-        return replace(described, infos=infos, reset_infos={})
 
 
 class Walker2dVectorEnv(MujocoVectorEnv):

@@ -6,12 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gymcore.envs.mujoco.costs import ActionCost, Health, within
-from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.quantities import Quantity, clip
-from gymcore.envs.mujoco.starts import uniform_start
+from gymcore.envs.mujoco.planar_walker import PlanarWalker
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
 
 DEFAULT_CAMERA_CONFIG = {
     "trackbodyid": 2,
@@ -21,7 +17,7 @@ DEFAULT_CAMERA_CONFIG = {
 }
 
 
-class Walker2dEnv(ActionCost, Health):
+class Walker2dEnv(PlanarWalker):
     """A torso on two legs of three joints each, in a plane, is rewarded for walking to the right.
 
     Erez, Tassa and Todorov (2011). See docs/environments/mujoco.md for the figures.
@@ -32,14 +28,6 @@ class Walker2dEnv(ActionCost, Health):
         >>> observation.shape, env.is_healthy, env.healthy_reward
         ((17,), True, 1.0)
     """
-
-    forward_reward_weight = Weight()
-    ctrl_cost_weight = Weight()
-    healthy_reward = Bonus()
-    terminate_when_unhealthy = Switch()
-    healthy_z_range = Range()
-    healthy_angle_range = Range()
-    reset_noise_scale = Scale()
 
     def __init__(
         self,
@@ -72,12 +60,10 @@ class Walker2dEnv(ActionCost, Health):
             exclude_current_positions_from_observation: whether x is left out.
             **kwargs: see `CompiledMujocoEnv`.
         """
-        self._exclude_current_positions_from_observation = (
-            exclude_current_positions_from_observation
-        )
         super().__init__(
             xml_file,
             frame_skip,
+            exclude_current_positions_from_observation,
             default_camera_config=default_camera_config,
             forward_reward_weight=forward_reward_weight,
             ctrl_cost_weight=ctrl_cost_weight,
@@ -88,45 +74,7 @@ class Walker2dEnv(ActionCost, Health):
             reset_noise_scale=reset_noise_scale,
             **kwargs,
         )
-        skipped = 1 * exclude_current_positions_from_observation
-        self.observation_structure = {
-            "skipped_qpos": skipped,
-            "qpos": self.model.nq - skipped,
-            "qvel": self.model.nv,
-        }
-
-    def describe(self, simulation: Simulation) -> Description:
-        """Velocity and health less effort, on joints as seen in the plane."""
-        s = simulation
-        skipped = 1 * self._exclude_current_positions_from_observation
-        x = s.qpos[0]
-        velocity = s.rate(x)
-        forward = s.parameter("forward_reward_weight") * velocity
-        healthy = self.health(s)
-        survival = self.survival(s, healthy)
-        effort = self.effort(s)
-        positions = {"x_position": x, "z_distance_from_origin": s.qpos[1] - s.init_qpos[1]}
-        return Description(
-            observation=[s.qpos[skipped:], clip(s.qvel, -10.0, 10.0)],
-            reward=(forward + survival) - effort,
-            terminated=self.ending(s, healthy),
-            infos={
-                **positions,
-                "x_velocity": velocity,
-                "reward_forward": forward,
-                "reward_ctrl": -effort,
-                "reward_survive": survival,
-            },
-            reset_infos=positions,
-            **uniform_start(s),
-        )
-
-    def health(self, simulation: Simulation) -> Quantity:
-        """Whether the torso is high and upright."""
-        s = simulation
-        low, high = s.bounds("healthy_z_range")
-        least, most = s.bounds("healthy_angle_range")
-        return within(low, s.qpos[1], high) & within(least, s.qpos[2], most)
+        self.observation_structure = self._structure()
 
 
 class Walker2dVectorEnv(MujocoVectorEnv):
