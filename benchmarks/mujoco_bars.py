@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bars import Bar, Group, at_most, name, ratio
-from mujoco_ids import CHEAP, IDS, WALKING
+from mujoco_ids import CHEAP, CLOCK_RUNNING, CLOCK_STOPPED, IDS, WALKING
 
 from gymcore.cli.common import times
 
+#: The processes of both, which `peers.py` tells apart by their libraries.
+LIBRARIES = {key: f"gymcore ({key})" for key in (CLOCK_RUNNING, CLOCK_STOPPED)}
 #: Lanes for which memory is measured.
 MEMORY_LANES = 64
 MEMORY = f"bytes/Humanoid-v5/{MEMORY_LANES}"
@@ -41,6 +43,12 @@ def mujoco_bars(threads: int) -> list[Bar]:
         least = 2.6 if env_id == "HalfCheetah-v5" else 2.4
         others = [name("gymnasium-sync", 64, env_id)]
         found.append(ratio(f"{env_id} n=64 / SyncVectorEnv", own, others, least))
+    for env_id in IDS:
+        stopped, running = (
+            name(key, 64, env_id, threads) for key in (CLOCK_STOPPED, CLOCK_RUNNING)
+        )
+        measure = f"{env_id} n=64 / the same with MuJoCo's profiler, {threads} threads"
+        found.append(ratio(measure, stopped, [running], 0.97))
     single, other = (name(key, 1, "HalfCheetah-v5") for key in ("gymcore-make", "gymnasium-make"))
     found += [
         ratio("make(HalfCheetah-v5).step / Gymnasium", single, [other], 1.25),
@@ -68,11 +76,16 @@ def mujoco_groups(threads: int) -> list[Group]:
         found.append(Group(f"mujoco-{env_id}", tuple(members)))
     single = [(key, "HalfCheetah-v5", 1, 1) for key in ("gymcore-make", "gymnasium-make")]
     found.append(Group("mujoco-make", tuple(single)))
+    clocks = [
+        (key, env_id, 64, threads) for env_id in IDS for key in (CLOCK_RUNNING, CLOCK_STOPPED)
+    ]
+    found.append(Group("mujoco-timers", tuple(clocks)))
     return found
 
 
 __all__ = [
     "IDS",
+    "LIBRARIES",
     "MEMORY",
     "MEMORY_LANES",
     "STEP_OVER_RAW",

@@ -12,3 +12,8 @@ IDS = (
     "HumanoidStandup-v5",
     "Pusher-v5",
 )
+#: Those whose steps take microseconds.
+SHORT = (*CHEAP, "InvertedDoublePendulum-v5")
+
+#: Batches with MuJoCo's profiler and without, each in a process of its own.
+CLOCK_RUNNING, CLOCK_STOPPED = "mujoco-clock-running", "mujoco-clock-stopped"

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from contenders import random_batches
+from contenders import Contender, Session, random_batches
 from measures import resident_bytes
+from mujoco_ids import CLOCK_RUNNING, CLOCK_STOPPED, SHORT
 
 SOURCE = Path(__file__).with_name("raw_mujoco.c")
 #: Steps of the raw loop in one call, and different blocks of so many.
@@ -163,6 +164,50 @@ def step_over_raw(env_id: str, seconds: float) -> float:
         raise RuntimeError(f"{env_id}: environment and raw loop came to different states")
     env.close()
     return statistics.median(more)
+
+
+class SameSteps(Session):
+    """As many calls in every stretch, whatever the time: two processes see the same contacts."""
+
+    def __init__(self, envs: Any, calls: int) -> None:
+        """Keep the batch, with a ring of actions for it."""
+        actions = random_batches(envs.single_action_space, (envs.num_envs,), 64)
+        super().__init__(envs.step, actions, envs.num_envs, envs.close)
+        self._calls = calls
+
+    def measure(self, seconds: float) -> float:
+        """Return seconds a call; the duration is the number of calls."""
+        return self._time(self._calls) / self._calls
+
+
+def _with_clock(asked: str) -> Any:
+    """Return what builds batches with MuJoCo's profiler, "1", or without it, "".
+
+    The clock belongs to the process and is looked at once, so each wants a process of its own.
+    """
+
+    def build(env_id: str, num_envs: int, num_threads: int) -> Session:
+        os.environ["GYMCORE_MUJOCO_TIMERS"] = asked
+        import gymcore
+
+        options = {"num_threads": num_threads}
+        envs = gymcore.make_vec(env_id, num_envs=num_envs, vector_kwargs=options)
+        envs.reset(seed=0)
+        session = SameSteps(envs, 128 if env_id in SHORT else 16)
+        envs.step(session._actions[0])
+        if (envs.get_attr("data")[0].timer[0].duration > 0) != bool(asked):
+            envs.close()
+            what = "starts no clock" if asked else "has a clock that runs still"
+            raise LookupError(f"the installed MuJoCo {what}")
+        return session
+
+    return build
+
+
+CONTENDERS = {
+    key: Contender(key, f"gymcore, MuJoCo's clock {key.split('-')[-1]}", "gymcore", build)
+    for key, build in ((CLOCK_RUNNING, _with_clock("1")), (CLOCK_STOPPED, _with_clock("")))
+}
 
 
 def mujoco_bytes_per_lane(env_id: str, num_envs: int) -> float:

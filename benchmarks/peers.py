@@ -39,6 +39,7 @@ from mujoco_bars import (  # noqa: E402
     mujoco_bars,
     mujoco_groups,
 )
+from mujoco_bars import LIBRARIES as MUJOCO_LIBRARIES  # noqa: E402
 from toy_bars import toy_bars, toy_groups  # noqa: E402
 from wrapper_bars import LIBRARIES as WRAPPER_LIBRARIES  # noqa: E402
 from wrapper_bars import NO_STEPS as NO_WRAPPER_STEPS  # noqa: E402
@@ -51,6 +52,7 @@ from gymcore.cli.machine import facts  # noqa: E402
 NOT_MEASURED = "not measured in this run"
 LIBRARY = {key: contender.module for key, contender in CONTENDERS.items()}
 LIBRARY |= {"gymnasium-make": "gymnasium", **LIBRARIES, **WRAPPER_LIBRARIES}
+LIBRARY |= MUJOCO_LIBRARIES
 
 
 class Worker:
@@ -128,7 +130,8 @@ class Run:
                 self.measured.missing[name] = answer.get("missing") or answer["failed"]
                 continue
             opened[name] = (library, answer["steps_per_call"])
-            self.versions[library] = answer["version"]
+            # "gymcore (something)" is another process of gymcore's.
+            self.versions[library.partition(" ")[0]] = answer["version"]
         rounds: dict[str, list[float]] = {name: [] for name in opened}
         # The first round finds the number of calls and warms caches up; it does not count.
         for turn in range(self._repeats + 1):
