@@ -15,7 +15,8 @@ FILES = {
         name: ROOT / "benchmarks" / f"{name}.py"
         for name in (
             "bars", "box2d_bars", "toy_bars", "mujoco_ids", "mujoco_bars", "engine_bars",
-            "measures", "ping_pong", "python_envs", "engine_sessions", "engine_measures", "wrapper_bars", "wrapper_measures",
+            "measures", "ping_pong", "python_envs", "engine_sessions", "engine_measures",
+            "wrapper_bars", "wrapper_measures",
         )
     },
 }  # fmt: skip
