@@ -493,7 +493,7 @@ cdef class Batch(LaneMemory):
             with nogil:
                 for step in range(steps):
                     self.lanes.loops.step_shared(
-                        &self.lanes.columns, <const char*> cnp.PyArray_DATA(checked) + step * stride, <void**> out.observations, out.rewards,
-                        <flag_t*> cnp.PyArray_DATA(ends), 0, n)
+                        &self.lanes.columns, <const char*> cnp.PyArray_DATA(checked) + step * stride,
+                        <void**> out.observations, out.rewards, <flag_t*> cnp.PyArray_DATA(ends), 0, n)
         finally:
             self.busy = False

@@ -50,6 +50,7 @@ cdef extern from "kernel.h":
     ctypedef struct loops_t "gymcore_loops":
         step_loop_t step_shared, step_varied
         observe_loop_t observe
+        reset_loop_t reset
 
     ctypedef struct kernel_t "gymcore_kernel":
         int32_t abi, isa_count
@@ -61,7 +62,6 @@ cdef extern from "kernel.h":
         int32_t observation_type, observation_size, discrete_actions, action_size, action_type
         const double* parameter_defaults
         const double* bound_defaults
-        reset_loop_t reset
         observe_lanes_t observe_lanes
         int32_t draws, info_count
         const info_field_t* infos
@@ -205,7 +205,7 @@ cdef inline void reset_lanes(
     """Begin a new episode in each of the lanes."""
     cdef episodes_t episodes = self.episodes  # a copy: the compiler knows that nothing below writes to it
     cdef int64_t k
-    self.kernel.reset(&self.columns, self.rngs, bounds, lanes, count)
+    self.loops.reset(&self.columns, self.rngs, bounds, lanes, count)
     for k in range(count):
         begin_episode(&episodes, lanes[k])
 

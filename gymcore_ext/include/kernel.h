@@ -73,6 +73,7 @@ typedef struct {
     gymcore_step_loop *step_shared; /* parameters shared by all lanes */
     gymcore_step_loop *step_varied; /* parameters per lane */
     gymcore_observe_loop *observe;
+    gymcore_reset_loop *reset;
 } gymcore_loops;
 
 typedef struct {
@@ -89,7 +90,6 @@ typedef struct {
     int32_t action_type;      /* of continuous actions: GYMCORE_FLOAT32 or GYMCORE_FLOAT64 */
     const double *parameter_defaults;
     const double *bound_defaults;
-    gymcore_reset_loop *reset;
     gymcore_observe_lanes *observe_lanes; /* rows of a few lanes, anywhere in the batch */
     int32_t draws;                        /* whether a step draws random numbers, also in dead lanes */
     int32_t info_count;

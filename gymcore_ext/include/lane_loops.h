@@ -2,17 +2,19 @@
 #define LANE_LOOP(name) GYMCORE_JOIN(LANE(name), LANE_ISA)
 
 /* `usual` and `small_angles` are constants where this is called, so the compiler writes the loop once for each value. */
-GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_where)(const gymcore_columns *columns, const void *actions, void *const *parts,
-                                                double *rewards, gymcore_flag *terminated, int64_t lo, int64_t hi, int usual,
-                                                int small_angles, const double *draws, const int64_t *found)
+GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_where)(const gymcore_columns *columns, const void *actions,
+                                                       void *const *parts, double *rewards, gymcore_flag *terminated,
+                                                       int64_t lo, int64_t hi, const int64_t *draws,
+                                                       const int64_t *found, int usual, int small_angles)
 {
     LANE_STATE(LANE_COLUMN)
     LANE(_parameters) parameters;
     LANE_PARAMETERS(LANE_LOAD_SHARED)
+    LANE_LOAD_CONSTANTS
     if (usual) {
         LANE_USUALLY(LANE_SET_USUAL)
+        LANE_TABLE_USUALLY(LANE_TABLE_SET_USUAL)
     }
-    LANE_LOAD_CONSTANTS
     parameters.small_angles = small_angles;
     LANE_STREAMS
     LANE_OBSERVATION_PARTS
@@ -29,9 +31,22 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_where)(const gymcore_columns *co
     }
 }
 
+#define LANE_STEPS(name, usual, small_angles)                                                                          \
+    static GYMCORE_OUTLINED GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(name)(                                          \
+        const gymcore_columns *columns, const void *actions, void *const *parts, double *rewards,                      \
+        gymcore_flag *terminated, int64_t lo, int64_t hi, const int64_t *draws, const int64_t *found)                   \
+    {                                                                                                                  \
+        LANE_LOOP(_step_where)                                                                                         \
+        (columns, actions, parts, rewards, terminated, lo, hi, draws, found, usual, small_angles);                     \
+    }
+LANE_STEPS(_step_usual, 1, 1)
+LANE_STEPS(_step_small, 0, 1)
+LANE_STEPS(_step_any, 0, 0)
+#undef LANE_STEPS
+
 GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_varied_where)(const gymcore_columns *columns, const void *actions, void *const *parts,
                                                 double *rewards, gymcore_flag *terminated, int64_t lo, int64_t hi,
-                                                const double *draws, const int64_t *found)
+                                                const int64_t *draws, const int64_t *found)
 {
     LANE_STATE(LANE_COLUMN)
     LANE_PARAMETERS(LANE_PARAMETER_COLUMN)
@@ -57,7 +72,7 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_varied_where)(const gymcore_colu
 #ifdef LANE_UNIFORM
 /* Draw a number for each of at most GYMCORE_DRAW_BLOCK lanes, and find what their steps begin with. */
 GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_find_all)(const gymcore_columns *columns, const void *actions,
-                                                     double *GYMCORE_RESTRICT draws, int64_t *GYMCORE_RESTRICT found,
+                                                     int64_t *GYMCORE_RESTRICT draws, int64_t *GYMCORE_RESTRICT found,
                                                      int64_t lo, int64_t hi)
 {
     LANE_STATE(LANE_COLUMN)
@@ -65,7 +80,7 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_find_all)(const gymcore_columns *colu
     const LANE_CONSTANTS_TYPE *table = &parameters.table;
     LANE_LOAD_CONSTANTS
     if (LANE_UNIFORM) {
-        gymcore_rng_doubles(columns->rngs + lo, draws, hi - lo);
+        gymcore_rng_draws(columns->rngs + lo, draws, hi - lo);
     } else {
         gymcore_rng_advance_all(columns->rngs + lo, hi - lo);
         memset(draws, 0, (size_t)(hi - lo) * sizeof *draws);
@@ -79,46 +94,40 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_find_all)(const gymcore_columns *colu
 }
 #endif
 
-static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_columns *columns, const void *actions, void *const *parts,
+static LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_columns *columns, const void *actions, void *const *parts,
                                                 double *rewards, gymcore_flag *terminated, int64_t lo, int64_t hi)
 {
-#ifdef LANE_UNIFORM
-    double draws[GYMCORE_DRAW_BLOCK];
-    int64_t found[GYMCORE_DRAW_BLOCK];
+    int usual = 1 LANE_USUALLY(LANE_IS_USUAL) LANE_TABLE_USUALLY(LANE_TABLE_IS_USUAL);
+#if defined(LANE_UNIFORM)
+    int64_t draws[GYMCORE_DRAW_BLOCK], found[GYMCORE_DRAW_BLOCK];
     for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK) {
         int64_t end = first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi;
         LANE_LOOP(_find_all)(columns, actions, draws, found, first, end);
-        LANE_LOOP(_step_where)(columns, actions, parts, rewards, terminated, first, end, 0, 0, draws - first, found - first);
+        (usual ? LANE_LOOP(_step_usual) : LANE_LOOP(_step_any))(columns, actions, parts, rewards, terminated, first, end,
+                                                                draws - first, found - first);
     }
-    return;
-#endif
+#else
+    int64_t margins = 0;
 #ifdef LANE_ROUNDS
     for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK)
         LANE(_rounds)(columns, actions, first, first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi);
 #endif
 #ifdef LANE_SMALL_ANGLE
     const double *angles = columns->state[LANE(GYMCORE_JOIN(_at_, LANE_SMALL_ANGLE))];
-    int64_t margins = 0;
     for (int64_t i = lo; i < hi; i++) { /* loop: look for large angles */
         margins |= gymcore_small_angle_margin(angles[i]);
     }
-    if (margins >= 0) {
-        if (1 LANE_USUALLY(LANE_IS_USUAL))
-            LANE_LOOP(_step_where)(columns, actions, parts, rewards, terminated, lo, hi, 1, 1, NULL, NULL);
-        else
-            LANE_LOOP(_step_where)(columns, actions, parts, rewards, terminated, lo, hi, 0, 1, NULL, NULL);
-        return;
-    }
 #endif
-    LANE_LOOP(_step_where)(columns, actions, parts, rewards, terminated, lo, hi, 0, 0, NULL, NULL);
+    (margins < 0 ? LANE_LOOP(_step_any) : usual ? LANE_LOOP(_step_usual) : LANE_LOOP(_step_small))(
+        columns, actions, parts, rewards, terminated, lo, hi, NULL, NULL);
+#endif
 }
 
 static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_varied)(const gymcore_columns *columns, const void *actions, void *const *parts,
                                                 double *rewards, gymcore_flag *terminated, int64_t lo, int64_t hi)
 {
 #ifdef LANE_UNIFORM
-    double draws[GYMCORE_DRAW_BLOCK];
-    int64_t found[GYMCORE_DRAW_BLOCK];
+    int64_t draws[GYMCORE_DRAW_BLOCK], found[GYMCORE_DRAW_BLOCK];
     for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK) {
         int64_t end = first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi;
         LANE_LOOP(_find_all)(columns, actions, draws, found, first, end);
@@ -143,6 +152,72 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_observe)(const gymcore_column
         LANE_STATE(LANE_LOAD)
         LANE_OBSERVE_ROW(i)
     }
+}
+
+#ifdef LANE_DEALS
+/* What resets of `count` lanes come to, at most GYMCORE_DEAL_BLOCK; returns how many were refused. */
+static GYMCORE_OUTLINED GYMCORE_FLATTEN LANE_TARGET uint64_t LANE_LOOP(_deal_all)(const gymcore_preview *preview,
+                                                                                  double (*columns)[GYMCORE_DEAL_BLOCK],
+                                                                                  uint64_t (*dealt)[GYMCORE_DEAL_BLOCK],
+                                                                                  int64_t count)
+{
+    uint64_t refused = 0;
+    GYMCORE_INDEPENDENT_LANES
+    for (int64_t k = 0; k < count; k++) { /* loop: deal */
+        LANE(_state) state;
+        gymcore_dealt here;
+        LANE(_deal)(&state, preview->words[0][k], preview->words[1][k], preview->words[2][k], preview->held[k],
+                    preview->half[k], &here);
+        LANE_STATE(LANE_STORE_DEALT)
+        dealt[0][k] = here.refused;
+        dealt[1][k] = here.third;
+        dealt[2][k] = here.held;
+        dealt[3][k] = here.half;
+        refused += here.refused;
+    }
+    return refused;
+}
+#endif
+
+static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_reset)(const gymcore_columns *columns, gymcore_rng *rngs,
+                                                          const double *bounds, const int64_t *lanes, int64_t count)
+{
+    LANE_STATE(LANE_COLUMN)
+    LANE(_bounds) limits;
+    LANE(_state) state;
+    LANE(_parameters) parameters;
+    memcpy(&limits, bounds, sizeof limits);
+    LANE_LOAD_CONSTANTS
+    parameters.small_angles = 0;
+#ifdef LANE_DEALS
+    gymcore_preview preview;
+    double dealt_columns[LANE(_state_end)][GYMCORE_DEAL_BLOCK];
+    uint64_t dealt[4][GYMCORE_DEAL_BLOCK];
+    for (int64_t first = 0; first < count; first += GYMCORE_DEAL_BLOCK) {
+        int64_t some = count - first < GYMCORE_DEAL_BLOCK ? count - first : GYMCORE_DEAL_BLOCK;
+        gymcore_rng_preview(rngs, lanes + first, &preview, some);
+        uint64_t refused = LANE_LOOP(_deal_all)(&preview, dealt_columns, dealt, some);
+        for (int64_t k = 0; k < some; k++) {
+            int64_t i = lanes[first + k];
+            gymcore_dealt here = { dealt[0][k], dealt[1][k], dealt[2][k], dealt[3][k] };
+            if (refused && here.refused) {
+                LANE_PARAMETERS(LANE_LOAD_STRIDED)
+                LANE(_reset)(&state, &parameters, &limits, rngs + i);
+            } else {
+                LANE_STATE(LANE_LOAD_DEALT)
+                gymcore_rng_follow(rngs + i, &preview, &here, k);
+            }
+            LANE_STATE(LANE_STORE)
+        }
+    }
+#else
+    for (int64_t k = 0; k < count; k++) {
+        int64_t i = lanes[k];
+        LANE_PARAMETERS(LANE_LOAD_STRIDED)
+        LANE(_reset)(&state, &parameters, &limits, rngs + i);
+        LANE_STATE(LANE_STORE)
+    }
+#endif
 }
 
 #undef LANE_LOOP

@@ -63,6 +63,16 @@ GYMCORE_INLINE double gymcore_negated(int64_t condition, double x)
 #define GYMCORE_WHOLE_BITS (((uint64_t)1 << 52) - 1)
 GYMCORE_INLINE uint64_t gymcore_to_whole(double x) { return gymcore_bits(x + GYMCORE_WHOLE) & GYMCORE_WHOLE_BITS; }
 
+/* The other way round, for an integer 0 <= x < 2^52. */
+GYMCORE_INLINE double gymcore_from_whole(uint64_t x)
+{
+    return gymcore_from_bits(x | ((uint64_t)0x433 << 52)) - GYMCORE_WHOLE;
+}
+
+/* 1 where a < b, else 0; the difference must fit. Of integers as wide as float64, so that a loop over both needs not change
+ * widths in between. */
+GYMCORE_INLINE int64_t gymcore_less(int64_t a, int64_t b) { return (int64_t)((uint64_t)(a - b) >> 63); }
+
 /* Nearest integer, ties to even, for |x| < 2^51. */
 GYMCORE_INLINE double gymcore_round(double x) { return (x + GYMCORE_ROUND_SHIFT) - GYMCORE_ROUND_SHIFT; }
 

@@ -11,15 +11,19 @@
  *                                parameters then says whether it is in all lanes of a loop (see gymcore_sincos_within)
  *   LANE_USUALLY(F)              optional: F(field, value) for switches among the parameters; lanes that have these values, and
  *                                small angles, are stepped by a loop in which they are constants
+ *   LANE_TABLE_USUALLY(F)        optional, with LANE_CONSTANTS: the same of the `table`
  *   LANE_DISCRETE_ACTIONS        how many actions (-1: the constants say it), or LANE_CONTINUOUS_ACTIONS: float32 values
  *                                of one action
  *   LANE_DRAWS                   optional: a step draws random numbers; the function then takes a gymcore_rng * at the end
- *   LANE_UNIFORM                 optional, with LANE_DRAWS and LANE_CONSTANTS: every step draws a uniform number first; the
+ *   LANE_UNIFORM                 optional, with LANE_DRAWS and LANE_CONSTANTS: every step draws a uniform number first, 53 bits; the
  *                                function takes it before the gymcore_rng *, where this expression of the `table` says
  *                                that it matters (else it gets 0). Before that comes what `find` returned, which is called
  *                                for many lanes first, in a loop that can be vector code. Drawing for many lanes and then looking at what it means is
  *                                faster than both in one loop, whose body is too long for the processor to overlap
  *   LANE_ROUNDS                  optional: before its step a lane draws numbers below this one, not known how many
+ *   LANE_DEALS                   optional: a reset that is not refused takes two or three words of the stream and half a word
+ *                                that may have been left over. What it comes to is found for many lanes first, in a loop
+ *                                that can be vector code
  *   LANE_CONSTANTS               optional: name of the capsules with a table that all lanes share, which the functions
  *                                find at `table` of the parameters, a copy of this struct: what a local copy holds need
  *                                not be read again after every store
@@ -28,12 +32,14 @@
  * and define afterwards, in Cython, with these C names:
  *   void pole_reset(pole_state *, const pole_parameters *, const pole_bounds *, gymcore_rng *)
  *   void pole_step(pole_state *, const pole_parameters *, int64_t action | const float *action, gymcore_outcome *)
- *   int64_t pole_find(const pole_state *, const pole_parameters *, int64_t action, double draw), with LANE_UNIFORM
+ *   int64_t pole_find(const pole_state *, const pole_parameters *, int64_t action, int64_t draw), with LANE_UNIFORM
  *   int pole_waits(const pole_state *, int64_t action) and
  *   int pole_round(double *const *state, int64_t lane, int64_t action, int64_t draw), with LANE_ROUNDS: whether a lane
  *       draws, and what a draw means, which says whether the lane draws again; `state` are the columns in the order of
  *       LANE_STATE. Lanes that wait are listed and go through a round together, so that no branch depends on a random
  *       number
+ *   void pole_deal(pole_state *, uint64_t first, uint64_t second, uint64_t third, uint64_t held, uint64_t half,
+ *       gymcore_dealt *), with LANE_DEALS: three words, whether a half was left over, and that half (see rng.h)
  *   void pole_observe(const pole_state *, float | int64_t *observation)
  *   void pole_inform(const pole_state *, const pole_parameters *, pole_infos *), if there are infos: where to write each
  * The compiler inlines them into every loop below and vectorises over lanes.
@@ -92,9 +98,9 @@ typedef float LANE(_number);
 #if defined(LANE_UNIFORM)
 #define LANE_STREAMS gymcore_rng *GYMCORE_RESTRICT streams = columns->rngs;
 #define LANE_STEP(action) LANE(_step)(&state, &parameters, action, &outcome, found[i], draws[i], streams + i)
-GYMCORE_INLINE int64_t LANE(_find)(const LANE(_state) *, const LANE(_parameters) *, LANE(_action), double);
+GYMCORE_INLINE int64_t LANE(_find)(const LANE(_state) *, const LANE(_parameters) *, LANE(_action), int64_t);
 GYMCORE_INLINE void LANE(_step)(LANE(_state) *, const LANE(_parameters) *, LANE(_action), gymcore_outcome *, int64_t,
-                                double, gymcore_rng *);
+                                int64_t, gymcore_rng *);
 #elif defined(LANE_DRAWS)
 #define LANE_STREAMS gymcore_rng *GYMCORE_RESTRICT streams = columns->rngs;
 #define LANE_STEP(action) LANE(_step)(&state, &parameters, action, &outcome, streams + i)
@@ -123,9 +129,17 @@ enum { LANE_PARAMETERS(LANE_PARAMETER_INDEX) LANE(_parameters_end) };
 #ifndef LANE_USUALLY
 #define LANE_USUALLY(F)
 #endif
+#ifndef LANE_TABLE_USUALLY
+#define LANE_TABLE_USUALLY(F)
+#endif
+#define LANE_TABLE_IS_USUAL(field, value) &&((const LANE_CONSTANTS_TYPE *)columns->constants)->field == (value)
+#define LANE_TABLE_SET_USUAL(field, value) parameters.table.field = value;
 #define LANE_IS_USUAL(field, value) &&columns->parameters[LANE(_with_##field)][0] == (value)
 #define LANE_SET_USUAL(field, value) parameters.field = value;
 #define LANE_LOAD_SHARED(field, ...) parameters.field = columns->parameters[LANE(_with_##field)][0];
+
+#define LANE_STORE_DEALT(field, ...) columns[LANE(_at_##field)][k] = state.field;
+#define LANE_LOAD_DEALT(field, ...) state.field = dealt_columns[LANE(_at_##field)][k];
 
 #ifdef LANE_CONSTANTS
 #define LANE_LOAD_CONSTANTS parameters.table = *(const LANE_CONSTANTS_TYPE *)columns->constants;
@@ -136,23 +150,9 @@ enum { LANE_PARAMETERS(LANE_PARAMETER_INDEX) LANE(_parameters_end) };
 #define LANE_LOAD_STRIDED(field, ...) \
     parameters.field = columns->parameters[LANE(_with_##field)][i * columns->parameter_stride];
 
-static void LANE(_reset_lanes)(const gymcore_columns *columns, gymcore_rng *rngs, const double *bounds,
-                               const int64_t *lanes, int64_t count)
-{
-    LANE_STATE(LANE_COLUMN)
-    LANE(_bounds) limits;
-    LANE(_state) state;
-    LANE(_parameters) parameters;
-    memcpy(&limits, bounds, sizeof limits);
-    LANE_LOAD_CONSTANTS
-    parameters.small_angles = 0;
-    for (int64_t k = 0; k < count; k++) {
-        int64_t i = lanes[k];
-        LANE_PARAMETERS(LANE_LOAD_STRIDED)
-        LANE(_reset)(&state, &parameters, &limits, rngs + i);
-        LANE_STATE(LANE_STORE)
-    }
-}
+#ifdef LANE_DEALS
+GYMCORE_INLINE void LANE(_deal)(LANE(_state) *, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, gymcore_dealt *);
+#endif
 
 static void LANE(_observe_lanes)(const gymcore_columns *columns, void *const *parts, const int64_t *lanes, int64_t count)
 {
@@ -171,7 +171,7 @@ GYMCORE_INLINE int LANE(_waits)(const LANE(_state) *, LANE(_action));
 GYMCORE_INLINE int LANE(_round)(double *const *, int64_t, LANE(_action), int64_t);
 
 /* Take lanes [lo, hi), at most GYMCORE_DRAW_BLOCK, through their rounds. */
-static void LANE(_rounds)(const gymcore_columns *columns, const void *actions, int64_t lo, int64_t hi)
+static GYMCORE_OUTLINED void LANE(_rounds)(const gymcore_columns *columns, const void *actions, int64_t lo, int64_t hi)
 {
     LANE_STATE(LANE_COLUMN)
     int64_t waiting[GYMCORE_DRAW_BLOCK + GYMCORE_LIST_MARGIN], draws[GYMCORE_DRAW_BLOCK];
@@ -281,7 +281,6 @@ static const gymcore_kernel LANE(_kernel) = {
     GYMCORE_FLOAT32, /* actions */
     LANE(_parameter_defaults),
     LANE(_bound_defaults),
-    LANE(_reset_lanes),
     LANE(_observe_lanes),
 #ifdef LANE_DRAWS
     1,
@@ -307,10 +306,10 @@ static const gymcore_kernel LANE(_kernel) = {
     0,    /* grain */
     NULL, /* faulted */
     {
-        { LANE(_step_shared_baseline), LANE(_step_varied_baseline), LANE(_observe_baseline) },
+        { LANE(_step_shared_baseline), LANE(_step_varied_baseline), LANE(_observe_baseline), LANE(_reset_baseline) },
 #if GYMCORE_ISA_COUNT > 1
-        { LANE(_step_shared_v3), LANE(_step_varied_v3), LANE(_observe_v3) },
-        { LANE(_step_shared_v4), LANE(_step_varied_v4), LANE(_observe_v4) },
+        { LANE(_step_shared_v3), LANE(_step_varied_v3), LANE(_observe_v3), LANE(_reset_v3) },
+        { LANE(_step_shared_v4), LANE(_step_varied_v4), LANE(_observe_v4), LANE(_reset_v4) },
 #endif
     },
 };

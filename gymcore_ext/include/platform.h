@@ -54,13 +54,17 @@
 #define GYMCORE_FLATTEN
 #endif
 
-/* A function for what nearly never happens: out of the way of the loop that calls it. */
+/* APART is a function for what nearly never happens: out of the way of the loop that calls it. OUTLINED is a loop with all
+ * registers to itself: inlined among other loops it finds them taken, and keeps its pointers in memory. */
 #if defined(__GNUC__) || defined(__clang__)
 #define GYMCORE_APART __attribute__((noinline, cold))
+#define GYMCORE_OUTLINED __attribute__((noinline, unused))
 #elif defined(_MSC_VER)
 #define GYMCORE_APART __declspec(noinline)
+#define GYMCORE_OUTLINED __declspec(noinline)
 #else
 #define GYMCORE_APART
+#define GYMCORE_OUTLINED
 #endif
 
 static inline void gymcore_prefetch(const void *address)

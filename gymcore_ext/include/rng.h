@@ -85,21 +85,23 @@ GYMCORE_INLINE uint32_t gymcore_rng_next32_level(gymcore_rng *rng)
 }
 
 /* Uniform on [0, 1), 53 bits: Generator.random(). */
+#define GYMCORE_DRAWS 9007199254740992.0 /* 2^53, how many there are */
 GYMCORE_INLINE double gymcore_rng_double(gymcore_rng *rng)
 {
-    return (double)(gymcore_rng_next64(rng) >> 11) * (1.0 / 9007199254740992.0);
+    return (double)(gymcore_rng_next64(rng) >> 11) * (1.0 / GYMCORE_DRAWS);
 }
 
-/* One uniform draw of each of some streams; how many a kernel asks for at a time. */
-#define GYMCORE_DRAW_BLOCK 256
-GYMCORE_INLINE void gymcore_rng_doubles(gymcore_rng *GYMCORE_RESTRICT rngs, double *GYMCORE_RESTRICT draws, int64_t count)
+/* Uniform on 0 to 2^53 - 1 of each of some streams: gymcore_rng_double times 2^53, without what it takes to convert it. */
+#define GYMCORE_DRAW_BLOCK 256 /* lanes that a kernel draws for at a time */
+static GYMCORE_OUTLINED void gymcore_rng_draws(gymcore_rng *GYMCORE_RESTRICT rngs, int64_t *GYMCORE_RESTRICT draws,
+                                               int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
-        draws[i] = gymcore_rng_double(rngs + i);
+        draws[i] = (int64_t)(gymcore_rng_next64(rngs + i) >> 11);
 }
 
 /* The same where nobody looks at the draws. */
-GYMCORE_INLINE void gymcore_rng_advance_all(gymcore_rng *rngs, int64_t count)
+static GYMCORE_OUTLINED void gymcore_rng_advance_all(gymcore_rng *rngs, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
         gymcore_rng_advance(rngs + i);
@@ -128,7 +130,7 @@ GYMCORE_INLINE uint32_t gymcore_rng_below(gymcore_rng *rng, uint32_t choices)
 
 /* The same for some lanes, at most GYMCORE_DRAW_BLOCK, of more than one choice: lanes with a half left over take it, and
  * only the others are advanced. */
-GYMCORE_INLINE void gymcore_rng_below_lanes(gymcore_rng *GYMCORE_RESTRICT rngs, uint32_t choices,
+static GYMCORE_OUTLINED void gymcore_rng_below_lanes(gymcore_rng *GYMCORE_RESTRICT rngs, uint32_t choices,
                                             const int64_t *GYMCORE_RESTRICT lanes, int64_t *GYMCORE_RESTRICT draws,
                                             int64_t count)
 {
@@ -159,6 +161,49 @@ GYMCORE_INLINE void gymcore_rng_below_lanes(gymcore_rng *GYMCORE_RESTRICT rngs, 
             product = (uint64_t)gymcore_rng_next32(rngs + lanes[k]) * choices;
         draws[k] = (int64_t)(product >> 32);
     }
+}
+
+/* Three words of each of some streams, which stay where they are. */
+#define GYMCORE_DEAL_BLOCK 128
+typedef struct {
+    uint64_t words[3][GYMCORE_DEAL_BLOCK];
+    uint64_t held[GYMCORE_DEAL_BLOCK], half[GYMCORE_DEAL_BLOCK]; /* whether half a word was left over, and what */
+    uint64_t two_high[GYMCORE_DEAL_BLOCK], two_low[GYMCORE_DEAL_BLOCK]; /* the state after two words, and after three */
+    uint64_t three_high[GYMCORE_DEAL_BLOCK], three_low[GYMCORE_DEAL_BLOCK];
+} gymcore_preview;
+
+static GYMCORE_OUTLINED void gymcore_rng_preview(const gymcore_rng *GYMCORE_RESTRICT rngs,
+                                                 const int64_t *GYMCORE_RESTRICT lanes,
+                                                 gymcore_preview *GYMCORE_RESTRICT preview, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++) {
+        gymcore_rng rng = rngs[lanes[k]];
+        preview->held[k] = rng.has_uint32 != 0;
+        preview->half[k] = rng.uinteger;
+        preview->words[0][k] = gymcore_rng_next64(&rng);
+        preview->words[1][k] = gymcore_rng_next64(&rng);
+        preview->two_high[k] = rng.state_high;
+        preview->two_low[k] = rng.state_low;
+        preview->words[2][k] = gymcore_rng_next64(&rng);
+        preview->three_high[k] = rng.state_high;
+        preview->three_low[k] = rng.state_low;
+    }
+}
+
+/* What the draws of a lane came to: `refused`, some have to be drawn again, one by one; or how far the stream moves on,
+ * by three words or by two, and whether half a word is left over. All but `half` are 0 or 1. */
+typedef struct {
+    uint64_t refused, third, held, half;
+} gymcore_dealt;
+
+/* Move the stream of lane k of a preview on. */
+GYMCORE_INLINE void gymcore_rng_follow(gymcore_rng *rng, const gymcore_preview *preview, const gymcore_dealt *dealt, int64_t k)
+{
+    uint64_t third = 0 - dealt->third;
+    rng->state_high = (preview->three_high[k] & third) | (preview->two_high[k] & ~third);
+    rng->state_low = (preview->three_low[k] & third) | (preview->two_low[k] & ~third);
+    rng->has_uint32 = (uint32_t)dealt->held;
+    rng->uinteger = (uint32_t)dealt->half;
 }
 
 GYMCORE_INLINE uint32_t gymcore_hash_word(uint32_t value, uint32_t *constant, uint32_t multiplier)

@@ -19,9 +19,10 @@ typedef struct {
     int64_t stride;                         /* outcomes of a state: actions * width */
     const gymcore_transition *outcomes;     /* [states, actions, width] */
     const gymcore_transition_value *values; /* [as many as there are different ones] */
-    /* Probabilities of the first outcome, and of the first two, of every action that has several, if they are the same
-     * for all and there are no more than three, as there mostly are; else, and if there is no such outcome, infinity. */
-    double first, second;
+    /* Draws of 53 bits that have the second outcome or a later one, and the third one, begin here, for every action that
+     * has several outcomes, if it is the same for all and there are no more than three, as there mostly are; else, and if
+     * there is no such outcome, no draw is as large. */
+    int64_t first, second;
     const double *cumulative;               /* otherwise [states, actions, width - 1], for all outcomes; or NULL */
     const double *starts;                   /* [states]: cumulative probability of the first state */
     int64_t first_start, start_count;       /* no draw begins outside these */

@@ -413,7 +413,6 @@ cdef class Simulations:
         kernel.action_size = action_size
         kernel.action_type = FLOAT64
         kernel.parameter_defaults = kernel.bound_defaults = self.defaults
-        kernel.reset = reset_lanes
         kernel.observe_lanes = observe_some
         kernel.info_count = len(infos)
         if infos:
@@ -425,6 +424,7 @@ cdef class Simulations:
         kernel.faulted = faulted
         kernel.loops[0].step_shared = kernel.loops[0].step_varied = step_lanes
         kernel.loops[0].observe = observe_range
+        kernel.loops[0].reset = reset_lanes
 
     cdef const char* _text(self, str text):
         """The text for C, as long as this object lives."""

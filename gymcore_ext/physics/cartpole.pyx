@@ -9,7 +9,9 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.math cimport fabs
 from libc.stdint cimport int64_t
 
-from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, kernel_t, negated, outcome_t, rng_t, select, sincos_within, uniform
+from gymcore_ext.physics.lane cimport (
+    KERNEL_CAPSULE, kernel_t, negated, outcome_t, rng_t, select, sincos_within, uniform,
+)
 
 
 cdef extern from *:

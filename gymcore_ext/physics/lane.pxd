@@ -13,6 +13,10 @@ cdef extern from "kernel.h":
         double reward
         int terminated
 
+    # What the draws of a reset came to (rng.h).
+    ctypedef struct dealt_t "gymcore_dealt":
+        uint64_t refused, third, held, half
+
     ctypedef struct kernel_t "gymcore_kernel":
         int32_t abi
 
@@ -35,6 +39,8 @@ cdef extern from "lane_math.h":
     double cos "gymcore_cos"(double x) noexcept nogil
     double floor "gymcore_floor"(double x) noexcept nogil
     uint64_t to_whole "gymcore_to_whole"(double x) noexcept nogil
+    double from_whole "gymcore_from_whole"(uint64_t x) noexcept nogil
+    int64_t less "gymcore_less"(int64_t a, int64_t b) noexcept nogil
     double mod_two_pi "gymcore_mod_two_pi"(double x) noexcept nogil
     double clip "gymcore_clip"(double x, double low, double high) noexcept nogil
     double negated "gymcore_negated"(int64_t condition, double x) noexcept nogil

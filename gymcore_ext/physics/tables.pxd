@@ -8,6 +8,9 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from gymcore_ext.physics.lane cimport random, rng_t, to_whole
 
 
+cdef extern from "rng.h":
+    const double DRAWS "GYMCORE_DRAWS"
+
 cdef extern from "table.h":
     ctypedef struct transition_t "gymcore_transition":
         uint32_t next, value
@@ -20,7 +23,7 @@ cdef extern from "table.h":
         const transition_t* outcomes
         const value_t* values
         const double* cumulative
-        double first, second
+        int64_t first, second
         const double* starts
         int64_t first_start, start_count
         const uint64_t* masks
@@ -38,7 +41,7 @@ cdef inline int64_t state_index(const table_t* table, double s) noexcept nogil:
     return index & -<int64_t> (index < table.states)
 
 
-cdef inline int64_t find_outcome(const table_t* table, double s, int64_t action, double draw) noexcept nogil:
+cdef inline int64_t find_outcome(const table_t* table, double s, int64_t action, int64_t draw) noexcept nogil:
     """Where in the table an action leads; `outcome_at` finishes it where the table is not of the usual kind."""
     # Factors of 32 bits: vectors have no other multiplication.
     cdef uint64_t row = <uint64_t> <uint32_t> state_index(table, s) * <uint32_t> table.stride
@@ -46,7 +49,7 @@ cdef inline int64_t find_outcome(const table_t* table, double s, int64_t action,
 
 
 cdef inline drawn_t outcome_at(
-    const table_t* table, int64_t place, double s, int64_t action, double draw
+    const table_t* table, int64_t place, double s, int64_t action, int64_t draw
 ) noexcept nogil:
     """What an action leads to, as a uniform draw has it; `place` is what `find_outcome` returned."""
     cdef const double* cumulative
@@ -57,7 +60,7 @@ cdef inline drawn_t outcome_at(
     if table.cumulative != NULL:
         cumulative = table.cumulative + (state_index(table, s) * table.actions + action) * (table.width - 1)
         for k in range(table.width - 1):
-            place += cumulative[k] <= draw
+            place += cumulative[k] <= <double> draw / DRAWS
     outcome = table.outcomes + place
     value = table.values + outcome.value
     drawn.probability = value.probability

@@ -1,8 +1,8 @@
 """Packs tables of transitions into the memory that tabular kernels read."""
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
-from libc.math cimport INFINITY
-from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint64_t
+from libc.math cimport ceil
+from libc.stdint cimport INT64_MAX as NO_DRAW, int8_t, int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 import numpy as np
@@ -21,6 +21,11 @@ ctypedef struct outcome_of_t:
 
 cdef void free_table(object capsule) noexcept:
     PyMem_RawFree(PyCapsule_GetPointer(capsule, TABLE_CAPSULE))
+
+
+cdef int64_t least_draw(double probability):
+    """The least draw that stands for a number that is not below the probability."""
+    return <int64_t> ceil(probability * DRAWS) if probability < 1.0 else NO_DRAW
 
 
 cdef tuple distinct_values(object outcomes):
@@ -121,7 +126,7 @@ def pack(const outcome_of_t[:, :, ::1] outcomes, const double[::1] starts, const
         for k in range(states):
             memcpy(place + 8 * k, &masks[k, 0], actions)
     place += 8 * states
-    table.first = table.second = INFINITY
+    table.first = table.second = NO_DRAW
     if width > 1:
         shared = common_cumulative(outcomes, packed)
         if shared is None:
@@ -129,7 +134,7 @@ def pack(const outcome_of_t[:, :, ::1] outcomes, const double[::1] starts, const
             memcpy(place, &cumulative[0], 8 * cumulative.shape[0])
             table.cumulative = <const double*> place
         else:
-            table.first = shared[0]
+            table.first = least_draw(shared[0])
             if width > 2:
-                table.second = shared[1]
+                table.second = least_draw(shared[1])
     return capsule

@@ -22,6 +22,7 @@ cdef extern from *:
     #define LANE_UNIFORM (table->width > 1)
     #define LANE_CONSTANTS "gymcore_ext.table"
     #define LANE_CONSTANTS_TYPE gymcore_table
+    #define LANE_TABLE_USUALLY(F) F(cumulative, NULL)
     #define LANE_INFOS(F) F(prob, float64, 1)
     #include "table.h"
     #include "lanes.h"
@@ -46,13 +47,13 @@ cdef inline void tabular_reset "tabular_reset"(
 
 
 cdef inline int64_t tabular_find "tabular_find"(
-    const tabular_state* s, const tabular_parameters* p, int64_t action, double draw
+    const tabular_state* s, const tabular_parameters* p, int64_t action, int64_t draw
 ) noexcept nogil:
     return find_outcome(&p.table, s.s, action, draw)
 
 
 cdef inline void tabular_step "tabular_step"(
-    tabular_state* s, const tabular_parameters* p, int64_t action, outcome_t* out, int64_t place, double draw,
+    tabular_state* s, const tabular_parameters* p, int64_t action, outcome_t* out, int64_t place, int64_t draw,
     rng_t* rng
 ) noexcept nogil:
     cdef drawn_t drawn = outcome_at(&p.table, place, s.s, action, draw)

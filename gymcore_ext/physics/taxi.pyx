@@ -5,8 +5,8 @@ and whether the passenger is still to change destination. Observation: s, which 
 ((row * 5 + column) * 5 + passenger) * 4 + destination, where passenger 4 is in the taxi.
 """
 from cpython.pycapsule cimport PyCapsule_New
-from libc.stdint cimport int8_t, int64_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int8_t, int64_t
+from libc.string cimport memcpy, memset
 
 from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, below, kernel_t, outcome_t, random, rng_t, to_whole
 from gymcore_ext.physics.tables cimport draw_start, drawn_t, find_outcome, outcome_at, state_index, table_t
@@ -24,6 +24,8 @@ cdef extern from *:
     #define LANE_UNIFORM (table->width > 1)
     #define LANE_CONSTANTS "gymcore_ext.table"
     #define LANE_CONSTANTS_TYPE gymcore_table
+    #define LANE_TABLE_USUALLY(F) F(cumulative, NULL)
+    #define LANE_USUALLY(F) F(fickle_passenger, 0.0)
     #define LANE_INFOS(F) F(prob, float64, 1) F(action_mask, int8, 6)
     #include "table.h"
     #include "lanes.h"
@@ -53,13 +55,13 @@ cdef inline void taxi_reset "taxi_reset"(
 
 
 cdef inline int64_t taxi_find "taxi_find"(
-    const taxi_state* s, const taxi_parameters* p, int64_t action, double draw
+    const taxi_state* s, const taxi_parameters* p, int64_t action, int64_t draw
 ) noexcept nogil:
     return find_outcome(&p.table, s.s, action, draw)
 
 
 cdef inline void taxi_step "taxi_step"(
-    taxi_state* s, const taxi_parameters* p, int64_t action, outcome_t* out, int64_t place, double draw, rng_t* rng
+    taxi_state* s, const taxi_parameters* p, int64_t action, outcome_t* out, int64_t place, int64_t draw, rng_t* rng
 ) noexcept nogil:
     cdef drawn_t drawn = outcome_at(&p.table, place, s.s, action, draw)
     cdef int64_t there = drawn.next, here, destination
@@ -85,11 +87,11 @@ cdef inline void taxi_observe "taxi_observe"(const taxi_state* s, int64_t* obser
 cdef inline void taxi_inform "taxi_inform"(
     const taxi_state* s, const taxi_parameters* p, taxi_infos* infos
 ) noexcept nogil:
-    cdef uint64_t mask = 0
-    if (p.table.masks != NULL) & (p.table.actions == 6):
-        mask = p.table.masks[state_index(&p.table, s.s)]
     infos.prob[0] = s.prob
-    memcpy(infos.action_mask, &mask, 6)
+    if (p.table.masks != NULL) & (p.table.actions == 6):
+        memcpy(infos.action_mask, &p.table.masks[state_index(&p.table, s.s)], 6)
+    else:
+        memset(infos.action_mask, 0, 6)
 
 
 kernel = PyCapsule_New(<void*> &taxi_kernel, KERNEL_CAPSULE, NULL)

@@ -31,7 +31,7 @@ INCLUDE = PACKAGE / "include"
 WIDTHS = {"v3": 32, "v4": 64}
 # Functions of every kernel, and the comment on the loop of each.
 LANE_LOOPS = {
-    "step_shared": "step, shared parameters",
+    "step_usual": "step, shared parameters",
     "step_varied": "step, parameters per lane",
     "observe": "observe",
 }
@@ -52,8 +52,7 @@ const void *tables[] = { gymcore_lifecycles, gymcore_array_maths };
 # What comes after vectorisation takes most of the time and changes nothing in the report.
 SHORTCUTS = ("-fdisable-rtl-combine", "-fno-schedule-insns2", "-fno-gcse-after-reload", "-g0")
 
-# Kernels whose shared loop is written three times: with angles that are all small and switches as
-# usual, with small angles, and with any.
+# Kernels with a loop for angles that are all small.
 SMALL_ANGLES = ("cartpole",)
 
 # (function, header, line) -> widths in bytes of the vectors of each loop that this line became
@@ -119,7 +118,7 @@ def parse(text: str) -> Report:
     function = ""
     for line in text.splitlines():
         if line.startswith(";; Function "):
-            function = line.split()[2]
+            function = line.split()[2].partition(".")[0]  # what follows says how it was cloned
         elif match := re.match(
             r"(?:.*/)?([^/:]+):(\d+):\d+: optimized: loop vectorized using (\d+) byte", line
         ):
@@ -142,7 +141,7 @@ def reports(
         folder = tmp_path_factory.mktemp("vectorised")
         engine = folder / "engine.c"
         engine.write_text(ENGINE_SOURCE)
-        names = ("acrobot", "engine", *(name for name in KERNELS if name != "acrobot"))
+        names = ("acrobot", "engine", "blackjack", *(set(KERNELS) - {"acrobot"}))
         with ThreadPoolExecutor(2) as pool:
             told = pool.map(
                 lambda name: ask(compiler, engine if name == "engine" else translate(name, folder)),
@@ -168,8 +167,24 @@ def line_of(header: str, comment: str) -> int:
 def test_kernels(reports: dict[str, Report], name: str, loop: str, isa: str) -> None:
     where = (f"{name}_{loop}_{isa}", "lane_loops.h", line_of("lane_loops.h", LANE_LOOPS[loop]))
     widths = reports[name].get(where, [])
-    expected = 3 if loop == "step_shared" and name in SMALL_ANGLES else 1
-    assert widths.count(WIDTHS[isa]) >= expected, f"{where} is no vector code: {reports[name]}"
+    assert WIDTHS[isa] in widths, f"{where} is no vector code: {reports[name]}"
+
+
+@pytest.mark.parametrize("isa", WIDTHS)
+@pytest.mark.parametrize("loop", ["step_small", "step_any"])
+@pytest.mark.parametrize("name", SMALL_ANGLES)
+def test_unusual_lanes(reports: dict[str, Report], name: str, loop: str, isa: str) -> None:
+    line = line_of("lane_loops.h", "step, shared parameters")
+    widths = reports[name].get((f"{name}_{loop}_{isa}", "lane_loops.h", line), [])
+    assert WIDTHS[isa] in widths, reports[name]
+
+
+@pytest.mark.parametrize("isa", WIDTHS)
+@pytest.mark.parametrize("loop", ["step_usual", "step_small", "deal_all"])
+def test_blackjack(reports: dict[str, Report], loop: str, isa: str) -> None:
+    comment = "deal" if loop == "deal_all" else "step, shared parameters"
+    where = (f"blackjack_{loop}_{isa}", "lane_loops.h", line_of("lane_loops.h", comment))
+    assert WIDTHS[isa] in reports["blackjack"].get(where, []), reports["blackjack"]
 
 
 @pytest.mark.parametrize("isa", WIDTHS)
