@@ -5,7 +5,7 @@ lane has its own place in its ring: lanes begin episodes, and may be stepped, in
 """
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from gymcore_ext.arrays cimport ArrayRing, array_pointer
 
@@ -15,6 +15,9 @@ from types import ModuleType
 import numpy as np
 
 cnp.import_array()
+
+cdef extern from "copy.h":
+    void copy_bytes "gymcore_copy"(void* target, const void* source, size_t size) noexcept nogil
 
 cdef enum:
     # Bytes of a result below which a call is shorter than giving the GIL away and taking it back.
@@ -41,9 +44,9 @@ cdef void begin(const frames_t* self, int64_t lane, const char* frame) noexcept 
     cdef char* slot = self.frames + lane * self.depth * self.row
     cdef Py_ssize_t _k
     for _k in range(self.depth - 1):
-        memcpy(slot, frame if self.padding == NULL else self.padding, self.row)
+        copy_bytes(slot, frame if self.padding == NULL else self.padding, self.row)
         slot += self.row
-    memcpy(slot, frame, self.row)
+    copy_bytes(slot, frame, self.row)
     self.newest[lane] = <int32_t> self.depth - 1
 
 
@@ -53,15 +56,15 @@ cdef void add(const frames_t* self, int64_t lane, const char* frame) noexcept no
     if slot == self.depth:
         slot = 0
     self.newest[lane] = slot
-    memcpy(self.frames + (lane * self.depth + slot) * self.row, frame, self.row)
+    copy_bytes(self.frames + (lane * self.depth + slot) * self.row, frame, self.row)
 
 
 cdef void put_stack(const frames_t* self, int64_t lane, char* out) noexcept nogil:
     """Write the frames of a lane, the oldest first."""
     cdef const char* ring = self.frames + lane * self.depth * self.row
     cdef Py_ssize_t old = self.depth - 1 - self.newest[lane]
-    memcpy(out, ring + (self.depth - old) * self.row, old * self.row)
-    memcpy(out + old * self.row, ring, (self.depth - old) * self.row)
+    copy_bytes(out, ring + (self.depth - old) * self.row, old * self.row)
+    copy_bytes(out + old * self.row, ring, (self.depth - old) * self.row)
 
 
 cdef void put_oldest(const frames_t* self, int64_t lane, char* out) noexcept nogil:
@@ -69,7 +72,7 @@ cdef void put_oldest(const frames_t* self, int64_t lane, char* out) noexcept nog
     cdef Py_ssize_t slot = self.newest[lane] + 1
     if slot == self.depth:
         slot = 0
-    memcpy(out, self.frames + (lane * self.depth + slot) * self.row, self.row)
+    copy_bytes(out, self.frames + (lane * self.depth + slot) * self.row, self.row)
 
 
 cdef class FrameMemory:
@@ -278,19 +281,19 @@ cdef void peek_stack(const frames_t* self, int64_t lane, const char* frame, char
     cdef const char* ring = self.frames + lane * self.depth * self.row
     cdef Py_ssize_t old = self.depth - 1 - self.newest[lane]
     if old > 0:
-        memcpy(out, ring + (self.newest[lane] + 2) * self.row, (old - 1) * self.row)
-        memcpy(out + (old - 1) * self.row, ring, (self.depth - old) * self.row)
+        copy_bytes(out, ring + (self.newest[lane] + 2) * self.row, (old - 1) * self.row)
+        copy_bytes(out + (old - 1) * self.row, ring, (self.depth - old) * self.row)
     else:
-        memcpy(out, ring + self.row, (self.depth - 1) * self.row)
-    memcpy(out + (self.depth - 1) * self.row, frame, self.row)
+        copy_bytes(out, ring + self.row, (self.depth - 1) * self.row)
+    copy_bytes(out + (self.depth - 1) * self.row, frame, self.row)
 
 
 cdef void peek_oldest(const frames_t* self, int64_t lane, const char* frame, char* out) noexcept nogil:
     """Write what would be the oldest frame of a lane if it got one more."""
     if self.depth == 1:
-        memcpy(out, frame, self.row)
+        copy_bytes(out, frame, self.row)
     else:
-        memcpy(out, self.frames + (lane * self.depth + (self.newest[lane] + 2) % self.depth) * self.row, self.row)
+        copy_bytes(out, self.frames + (lane * self.depth + (self.newest[lane] + 2) % self.depth) * self.row, self.row)
 
 
 cdef void turn(

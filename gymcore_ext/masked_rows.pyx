@@ -4,11 +4,14 @@ Arrays of objects, of other layouts than C's or of dtypes that differ take NumPy
 """
 cimport numpy as cnp
 from libc.stdint cimport uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 import numpy as np
 
 cnp.import_array()
+
+cdef extern from "copy.h":
+    void copy_bytes "gymcore_copy"(void* target, const void* source, size_t size) noexcept nogil
 
 
 cdef bint plain(object value) noexcept:
@@ -80,12 +83,12 @@ def choose(mask, yes, no):
         other = <const char*> cnp.PyArray_DATA(<cnp.ndarray> no)
     with nogil:
         if other != NULL:
-            memcpy(out, other, n * size)
+            copy_bytes(out, other, n * size)
         else:
             memset(out, 0, n * size)
         for i in range(n):
             if flags[i]:
-                memcpy(out + i * size, chosen + i * size, size)
+                copy_bytes(out + i * size, chosen + i * size, size)
     return batch
 
 
@@ -112,7 +115,7 @@ def take(batch, mask):
     with nogil:
         for i in range(n):
             if flags[i]:
-                memcpy(out, rows + i * size, size)
+                copy_bytes(out, rows + i * size, size)
                 out += size
     return taken
 
@@ -143,9 +146,9 @@ def put(batch, mask, rows):
     copied = empty_like(batch, n)
     source, out = <const char*> cnp.PyArray_DATA(<cnp.ndarray> rows), <char*> cnp.PyArray_DATA(copied)
     with nogil:
-        memcpy(out, cnp.PyArray_DATA(<cnp.ndarray> batch), n * size)
+        copy_bytes(out, cnp.PyArray_DATA(<cnp.ndarray> batch), n * size)
         for i in range(n):
             if flags[i]:
-                memcpy(out + i * size, source, size)
+                copy_bytes(out + i * size, source, size)
                 source += size
     return copied

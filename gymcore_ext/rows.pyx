@@ -13,13 +13,15 @@ from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_CheckExact
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy
 
 from gymcore_ext.arrays cimport MOST_AXES, ArrayRing
 
 import numpy as np
 
 cnp.import_array()
+
+cdef extern from "copy.h":
+    void copy_bytes "gymcore_copy"(void* target, const void* source, size_t size) noexcept nogil
 
 
 cdef extern from "Python.h":
@@ -239,7 +241,7 @@ cdef class Rows:
                         if cnp.PyArray_DIM(array, axis) != self.sizes[axis]:
                             break
                     else:
-                        memcpy(place, cnp.PyArray_DATA(array), self.row_bytes)
+                        copy_bytes(place, cnp.PyArray_DATA(array), self.row_bytes)
                         return 0
             elif self.rank == 0:
                 if self.typenum == cnp.NPY_INT64 and PyLong_CheckExact(value):
@@ -286,7 +288,7 @@ cdef class Rows:
         if self.kind == ARRAY:
             if self.array is None or source.array is None:
                 raise RuntimeError("copy: expected begin() of both first")
-            memcpy(
+            copy_bytes(
                 self.data + row * self.row_bytes, source.data + source_row * source.row_bytes, count * self.row_bytes)
         elif self.kind == OBJECTS:
             if self.objects is None or source.objects is None:

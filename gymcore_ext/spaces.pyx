@@ -7,11 +7,14 @@ the caller goes the general way.
 cimport numpy as cnp
 from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcmp, memset
 
 import numpy as np
 
 cnp.import_array()
+
+cdef extern from "copy.h":
+    void copy_bytes "gymcore_copy"(void* target, const void* source, size_t size) noexcept nogil
 
 cdef extern from "rng.h":
     ctypedef struct rng_t "gymcore_rng":
@@ -74,14 +77,14 @@ cdef void fill(char* to, Py_ssize_t total, const char* row, Py_ssize_t size, bin
         if uniform:
             memset(to, row[0], total)
         else:
-            memcpy(to, row, size)
+            copy_bytes(to, row, size)
             while done < total and done < BLOCK:
                 block = min(done, total - done)
-                memcpy(to + done, to, block)
+                copy_bytes(to + done, to, block)
                 done += block
             block = done
             while done < total:
-                memcpy(to + done, to, min(block, total - done))
+                copy_bytes(to + done, to, min(block, total - done))
                 done += block
 
 
@@ -115,7 +118,7 @@ def stack(arrays):
                 f"arrays[{i}]: expected {first.dtype} array of shape {rows[0].shape}, "
                 f"got {source.dtype} {rows[i].shape}"
             )
-        memcpy(to + i * size, cnp.PyArray_DATA(source), size)
+        copy_bytes(to + i * size, cnp.PyArray_DATA(source), size)
     return result
 
 
