@@ -14,7 +14,7 @@
 #include "rng.h"
 
 #define GYMCORE_KERNEL_CAPSULE "gymcore_ext.kernel"
-#define GYMCORE_KERNEL_ABI 4
+#define GYMCORE_KERNEL_ABI 5
 
 /* Arrays that observations, or infos, may consist of. */
 #define GYMCORE_MOST_PARTS 8
@@ -92,6 +92,7 @@ typedef struct {
     const double *bound_defaults;
     gymcore_observe_lanes *observe_lanes; /* rows of a few lanes, anywhere in the batch */
     int32_t draws;                        /* whether a step draws random numbers, also in dead lanes */
+    int32_t spares;                       /* whether a step only observes lanes that are dead */
     int32_t info_count;
     const gymcore_info_field *infos;
     gymcore_observe_loop *inform; /* NULL without infos, as the next one */

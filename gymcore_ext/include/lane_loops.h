@@ -24,7 +24,7 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_where)(const gymcore_columns *co
         gymcore_outcome outcome;
         LANE_STATE(LANE_LOAD)
         LANE_STEP(LANE_ACTION_AT(i));
-        LANE_STATE(LANE_STORE)
+        LANE_STEPPED
         LANE_OBSERVE_ROW(i)
         rewards[i] = outcome.reward;
         terminated[i] = (gymcore_flag)outcome.terminated;
@@ -62,7 +62,7 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_varied_where)(const gymcore_colu
         LANE_STATE(LANE_LOAD)
         LANE_PARAMETERS(LANE_LOAD_PARAMETER)
         LANE_STEP(LANE_ACTION_AT(i));
-        LANE_STATE(LANE_STORE)
+        LANE_STEPPED
         LANE_OBSERVE_ROW(i)
         rewards[i] = outcome.reward;
         terminated[i] = (gymcore_flag)outcome.terminated;
@@ -94,6 +94,58 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_find_all)(const gymcore_columns *colu
 }
 #endif
 
+#ifdef LANE_ROUNDS
+/* One round of `count` lanes, in two loops with all registers to themselves: their draws, and what they mean; returns how
+ * many lanes wait for another, which are listed in the place of these. */
+static GYMCORE_OUTLINED GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_draw_all)(gymcore_rng *rngs, const int64_t *lanes,
+                                                                              uint32_t *GYMCORE_RESTRICT halves,
+                                                                              int64_t count)
+{
+    gymcore_rng_halves(rngs, lanes, halves, count);
+}
+
+static GYMCORE_OUTLINED GYMCORE_FLATTEN LANE_TARGET int64_t LANE_LOOP(_round_all)(const gymcore_columns *columns,
+                                                                                  const void *actions,
+                                                                                  int64_t *GYMCORE_RESTRICT lanes,
+                                                                                  const uint32_t *GYMCORE_RESTRICT halves,
+                                                                                  int64_t count)
+{
+    LANE_STATE(LANE_COLUMN)
+    double *const state_columns[] = { LANE_STATE(LANE_COLUMN_OF) };
+    int64_t left = 0;
+    for (int64_t k = 0; k < count; k++) {
+        int64_t i = lanes[k], draw = gymcore_rng_choose(columns->rngs + i, LANE_ROUNDS, halves[k]);
+        lanes[left] = i;
+        left += LANE(_round)(state_columns, i, LANE_ACTION_AT(i), draw);
+    }
+    return left;
+}
+
+/* Take lanes [lo, hi), at most GYMCORE_ROUND_BLOCK, through their rounds. */
+static GYMCORE_OUTLINED GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_rounds)(const gymcore_columns *columns,
+                                                                            const void *actions, int64_t lo, int64_t hi)
+{
+    LANE_STATE(LANE_COLUMN)
+    int64_t waiting[GYMCORE_ROUND_BLOCK + GYMCORE_LIST_MARGIN];
+    uint32_t halves[GYMCORE_ROUND_BLOCK];
+    uint8_t waits[GYMCORE_ROUND_BLOCK];
+    GYMCORE_INDEPENDENT_LANES
+    for (int64_t i = lo; i < hi; i++) { /* loop: wait */
+        LANE(_state) state;
+        LANE_STATE(LANE_LOAD)
+        waits[i - lo] = (uint8_t)LANE(_waits)(&state, LANE_ACTION_AT(i));
+    }
+    if (columns->dead)
+        for (int64_t i = lo; i < hi; i++)
+            waits[i - lo] &= columns->dead[i] == 0;
+    int64_t count = gymcore_flagged(waits - lo, lo, hi, waiting);
+    while (count > 0) {
+        LANE_LOOP(_draw_all)(columns->rngs, waiting, halves, count);
+        count = LANE_LOOP(_round_all)(columns, actions, waiting, halves, count);
+    }
+}
+#endif
+
 static LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_columns *columns, const void *actions, void *const *parts,
                                                 double *rewards, gymcore_flag *terminated, int64_t lo, int64_t hi)
 {
@@ -109,8 +161,8 @@ static LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_columns *columns, 
 #else
     int64_t margins = 0;
 #ifdef LANE_ROUNDS
-    for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK)
-        LANE(_rounds)(columns, actions, first, first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi);
+    for (int64_t first = lo; first < hi; first += GYMCORE_ROUND_BLOCK)
+        LANE_LOOP(_rounds)(columns, actions, first, first + GYMCORE_ROUND_BLOCK < hi ? first + GYMCORE_ROUND_BLOCK : hi);
 #endif
 #ifdef LANE_SMALL_ANGLE
     const double *angles = columns->state[LANE(GYMCORE_JOIN(_at_, LANE_SMALL_ANGLE))];
@@ -135,8 +187,8 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_varied)(const gymcore_co
     }
 #else
 #ifdef LANE_ROUNDS
-    for (int64_t first = lo; first < hi; first += GYMCORE_DRAW_BLOCK)
-        LANE(_rounds)(columns, actions, first, first + GYMCORE_DRAW_BLOCK < hi ? first + GYMCORE_DRAW_BLOCK : hi);
+    for (int64_t first = lo; first < hi; first += GYMCORE_ROUND_BLOCK)
+        LANE_LOOP(_rounds)(columns, actions, first, first + GYMCORE_ROUND_BLOCK < hi ? first + GYMCORE_ROUND_BLOCK : hi);
 #endif
     LANE_LOOP(_step_varied_where)(columns, actions, parts, rewards, terminated, lo, hi, NULL, NULL);
 #endif
@@ -154,33 +206,9 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_observe)(const gymcore_column
     }
 }
 
-#ifdef LANE_DEALS
-/* What resets of `count` lanes come to, at most GYMCORE_DEAL_BLOCK; returns how many were refused. */
-static GYMCORE_OUTLINED GYMCORE_FLATTEN LANE_TARGET uint64_t LANE_LOOP(_deal_all)(const gymcore_preview *preview,
-                                                                                  double (*columns)[GYMCORE_DEAL_BLOCK],
-                                                                                  uint64_t (*dealt)[GYMCORE_DEAL_BLOCK],
-                                                                                  int64_t count)
-{
-    uint64_t refused = 0;
-    GYMCORE_INDEPENDENT_LANES
-    for (int64_t k = 0; k < count; k++) { /* loop: deal */
-        LANE(_state) state;
-        gymcore_dealt here;
-        LANE(_deal)(&state, preview->words[0][k], preview->words[1][k], preview->words[2][k], preview->held[k],
-                    preview->half[k], &here);
-        LANE_STATE(LANE_STORE_DEALT)
-        dealt[0][k] = here.refused;
-        dealt[1][k] = here.third;
-        dealt[2][k] = here.held;
-        dealt[3][k] = here.half;
-        refused += here.refused;
-    }
-    return refused;
-}
-#endif
-
-static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_reset)(const gymcore_columns *columns, gymcore_rng *rngs,
-                                                          const double *bounds, const int64_t *lanes, int64_t count)
+static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_reset_each)(const gymcore_columns *columns, gymcore_rng *rngs,
+                                                               const double *bounds, const int64_t *lanes,
+                                                               int64_t count)
 {
     LANE_STATE(LANE_COLUMN)
     LANE(_bounds) limits;
@@ -189,36 +217,51 @@ static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_reset)(const gymcore_columns 
     memcpy(&limits, bounds, sizeof limits);
     LANE_LOAD_CONSTANTS
     parameters.small_angles = 0;
-#ifdef LANE_DEALS
-    gymcore_preview preview;
-    double dealt_columns[LANE(_state_end)][GYMCORE_DEAL_BLOCK];
-    uint64_t dealt[4][GYMCORE_DEAL_BLOCK];
-    for (int64_t first = 0; first < count; first += GYMCORE_DEAL_BLOCK) {
-        int64_t some = count - first < GYMCORE_DEAL_BLOCK ? count - first : GYMCORE_DEAL_BLOCK;
-        gymcore_rng_preview(rngs, lanes + first, &preview, some);
-        uint64_t refused = LANE_LOOP(_deal_all)(&preview, dealt_columns, dealt, some);
-        for (int64_t k = 0; k < some; k++) {
-            int64_t i = lanes[first + k];
-            gymcore_dealt here = { dealt[0][k], dealt[1][k], dealt[2][k], dealt[3][k] };
-            if (refused && here.refused) {
-                LANE_PARAMETERS(LANE_LOAD_STRIDED)
-                LANE(_reset)(&state, &parameters, &limits, rngs + i);
-            } else {
-                LANE_STATE(LANE_LOAD_DEALT)
-                gymcore_rng_follow(rngs + i, &preview, &here, k);
-            }
-            LANE_STATE(LANE_STORE)
-        }
-    }
-#else
     for (int64_t k = 0; k < count; k++) {
         int64_t i = lanes[k];
         LANE_PARAMETERS(LANE_LOAD_STRIDED)
         LANE(_reset)(&state, &parameters, &limits, rngs + i);
         LANE_STATE(LANE_STORE)
     }
-#endif
 }
+
+#ifdef LANE_DEALS
+/* The streams of at most GYMCORE_AHEAD_BLOCK lanes in a loop of their own: it is a chain of multiplications, of which the
+ * processor overlaps more the shorter the loop is. */
+static GYMCORE_OUTLINED GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_look)(const gymcore_rng *rngs, const int64_t *lanes,
+                                                                          gymcore_ahead *aheads, int64_t count)
+{
+    gymcore_rng_look(rngs, lanes, aheads, count);
+}
+
+static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_reset_dealt)(const gymcore_columns *columns, gymcore_rng *rngs,
+                                                                const double *bounds, const int64_t *lanes,
+                                                                int64_t count)
+{
+    LANE_STATE(LANE_COLUMN)
+    LANE(_state) state;
+    gymcore_ahead aheads[GYMCORE_AHEAD_BLOCK];
+    int64_t refused[GYMCORE_AHEAD_BLOCK + 1];
+    while (count > 0) {
+        int64_t some = count < GYMCORE_AHEAD_BLOCK ? count : GYMCORE_AHEAD_BLOCK, refusals = 0;
+        LANE_LOOP(_look)(rngs, lanes, aheads, some);
+        for (int64_t k = 0; k < some; k++) {
+            int64_t i = lanes[k];
+            int64_t taken = LANE(_deal)(&state, gymcore_next_halves(aheads + k));
+            if (taken == 0) { /* nearly never */
+                refused[refusals++] = i;
+                continue;
+            }
+            gymcore_rng_take(rngs + i, aheads + k, taken);
+            LANE_STATE(LANE_STORE)
+        }
+        if (refusals)
+            LANE_LOOP(_reset_each)(columns, rngs, bounds, refused, refusals);
+        lanes += some;
+        count -= some;
+    }
+}
+#endif
 
 #undef LANE_LOOP
 #undef LANE_ISA

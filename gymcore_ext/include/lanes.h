@@ -20,10 +20,10 @@
  *                                that it matters (else it gets 0). Before that comes what `find` returned, which is called
  *                                for many lanes first, in a loop that can be vector code. Drawing for many lanes and then looking at what it means is
  *                                faster than both in one loop, whose body is too long for the processor to overlap
- *   LANE_ROUNDS                  optional: before its step a lane draws numbers below this one, not known how many
- *   LANE_DEALS                   optional: a reset that is not refused takes two or three words of the stream and half a word
- *                                that may have been left over. What it comes to is found for many lanes first, in a loop
- *                                that can be vector code
+ *   LANE_ROUNDS                  optional: before its step a lane draws numbers below this one, not known how many. All that
+ *                                changes its state happens then; the step itself says what came of it, and lanes that are
+ *                                dead (kernel.h) are not changed at all
+ *   LANE_DEALS                   optional: a reset nearly always takes five or six halves of words of the stream
  *   LANE_CONSTANTS               optional: name of the capsules with a table that all lanes share, which the functions
  *                                find at `table` of the parameters, a copy of this struct: what a local copy holds need
  *                                not be read again after every store
@@ -34,12 +34,12 @@
  *   void pole_step(pole_state *, const pole_parameters *, int64_t action | const float *action, gymcore_outcome *)
  *   int64_t pole_find(const pole_state *, const pole_parameters *, int64_t action, int64_t draw), with LANE_UNIFORM
  *   int pole_waits(const pole_state *, int64_t action) and
- *   int pole_round(double *const *state, int64_t lane, int64_t action, int64_t draw), with LANE_ROUNDS: whether a lane
+ *   int64_t pole_round(double *const *state, int64_t lane, int64_t action, int64_t draw), with LANE_ROUNDS: whether a lane
  *       draws, and what a draw means, which says whether the lane draws again; `state` are the columns in the order of
  *       LANE_STATE. Lanes that wait are listed and go through a round together, so that no branch depends on a random
  *       number
- *   void pole_deal(pole_state *, uint64_t first, uint64_t second, uint64_t third, uint64_t held, uint64_t half,
- *       gymcore_dealt *), with LANE_DEALS: three words, whether a half was left over, and that half (see rng.h)
+ *   int pole_deal(pole_state *, const uint32_t *halves), with LANE_DEALS: a reset by the next six halves of words of the
+ *       stream, of which it takes five or six, and returns how many; or 0 to have pole_reset do it, draw by draw
  *   void pole_observe(const pole_state *, float | int64_t *observation)
  *   void pole_inform(const pole_state *, const pole_parameters *, pole_infos *), if there are infos: where to write each
  * The compiler inlines them into every loop below and vectorises over lanes.
@@ -121,6 +121,7 @@ enum { LANE_STATE(LANE_STATE_INDEX) LANE(_state_end) };
 enum { LANE_PARAMETERS(LANE_PARAMETER_INDEX) LANE(_parameters_end) };
 
 #define LANE_COLUMN(field, ...) double *GYMCORE_RESTRICT column_##field = columns->state[LANE(_at_##field)];
+#define LANE_COLUMN_OF(field, ...) column_##field,
 #define LANE_PARAMETER_COLUMN(field, ...) \
     const double *GYMCORE_RESTRICT parameter_##field = columns->parameters[LANE(_with_##field)];
 #define LANE_LOAD(field, ...) state.field = column_##field[i];
@@ -138,8 +139,11 @@ enum { LANE_PARAMETERS(LANE_PARAMETER_INDEX) LANE(_parameters_end) };
 #define LANE_SET_USUAL(field, value) parameters.field = value;
 #define LANE_LOAD_SHARED(field, ...) parameters.field = columns->parameters[LANE(_with_##field)][0];
 
-#define LANE_STORE_DEALT(field, ...) columns[LANE(_at_##field)][k] = state.field;
-#define LANE_LOAD_DEALT(field, ...) state.field = dealt_columns[LANE(_at_##field)][k];
+#ifdef LANE_ROUNDS
+#define LANE_STEPPED
+#else
+#define LANE_STEPPED LANE_STATE(LANE_STORE)
+#endif
 
 #ifdef LANE_CONSTANTS
 #define LANE_LOAD_CONSTANTS parameters.table = *(const LANE_CONSTANTS_TYPE *)columns->constants;
@@ -151,7 +155,10 @@ enum { LANE_PARAMETERS(LANE_PARAMETER_INDEX) LANE(_parameters_end) };
     parameters.field = columns->parameters[LANE(_with_##field)][i * columns->parameter_stride];
 
 #ifdef LANE_DEALS
-GYMCORE_INLINE void LANE(_deal)(LANE(_state) *, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, gymcore_dealt *);
+#define LANE_RESET_LOOP(isa) _reset_dealt_##isa
+GYMCORE_INLINE int LANE(_deal)(LANE(_state) *, const uint32_t *);
+#else
+#define LANE_RESET_LOOP(isa) _reset_each_##isa
 #endif
 
 static void LANE(_observe_lanes)(const gymcore_columns *columns, void *const *parts, const int64_t *lanes, int64_t count)
@@ -168,35 +175,7 @@ static void LANE(_observe_lanes)(const gymcore_columns *columns, void *const *pa
 
 #ifdef LANE_ROUNDS
 GYMCORE_INLINE int LANE(_waits)(const LANE(_state) *, LANE(_action));
-GYMCORE_INLINE int LANE(_round)(double *const *, int64_t, LANE(_action), int64_t);
-
-/* Take lanes [lo, hi), at most GYMCORE_DRAW_BLOCK, through their rounds. */
-static GYMCORE_OUTLINED void LANE(_rounds)(const gymcore_columns *columns, const void *actions, int64_t lo, int64_t hi)
-{
-    LANE_STATE(LANE_COLUMN)
-    int64_t waiting[GYMCORE_DRAW_BLOCK + GYMCORE_LIST_MARGIN], draws[GYMCORE_DRAW_BLOCK];
-    uint8_t waits[GYMCORE_DRAW_BLOCK];
-    for (int64_t i = lo; i < hi; i++) {
-        LANE(_state) state;
-        LANE_STATE(LANE_LOAD)
-        waits[i - lo] = (uint8_t)LANE(_waits)(&state, LANE_ACTION_AT(i));
-    }
-    if (columns->dead)
-        for (int64_t i = lo; i < hi; i++)
-            waits[i - lo] &= columns->dead[i] == 0;
-    int64_t count = gymcore_flagged(waits - lo, lo, hi, waiting);
-    while (count > 0) {
-        int64_t left = 0;
-        gymcore_rng_below_lanes(columns->rngs, LANE_ROUNDS, waiting, draws, count);
-        for (int64_t k = 0; k < count; k++) {
-            int64_t i = waiting[k];
-            int again = LANE(_round)(columns->state, i, LANE_ACTION_AT(i), draws[k]);
-            waiting[left] = i;
-            left += again;
-        }
-        count = left;
-    }
-}
+GYMCORE_INLINE int64_t LANE(_round)(double *const *, int64_t, LANE(_action), int64_t);
 #endif
 
 #ifdef LANE_INFOS
@@ -287,6 +266,11 @@ static const gymcore_kernel LANE(_kernel) = {
 #else
     0,
 #endif
+#ifdef LANE_ROUNDS
+    1,
+#else
+    0,
+#endif
 #ifdef LANE_INFOS
     LANE(_infos_end),
     LANE(_info_fields),
@@ -306,10 +290,10 @@ static const gymcore_kernel LANE(_kernel) = {
     0,    /* grain */
     NULL, /* faulted */
     {
-        { LANE(_step_shared_baseline), LANE(_step_varied_baseline), LANE(_observe_baseline), LANE(_reset_baseline) },
+        { LANE(_step_shared_baseline), LANE(_step_varied_baseline), LANE(_observe_baseline), LANE(LANE_RESET_LOOP(baseline)) },
 #if GYMCORE_ISA_COUNT > 1
-        { LANE(_step_shared_v3), LANE(_step_varied_v3), LANE(_observe_v3), LANE(_reset_v3) },
-        { LANE(_step_shared_v4), LANE(_step_varied_v4), LANE(_observe_v4), LANE(_reset_v4) },
+        { LANE(_step_shared_v3), LANE(_step_varied_v3), LANE(_observe_v3), LANE(LANE_RESET_LOOP(v3)) },
+        { LANE(_step_shared_v4), LANE(_step_varied_v4), LANE(_observe_v4), LANE(LANE_RESET_LOOP(v4)) },
 #endif
     },
 };

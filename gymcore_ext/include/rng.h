@@ -70,11 +70,21 @@ GYMCORE_INLINE uint32_t gymcore_rng_next32(gymcore_rng *rng)
     return (uint32_t)draw;
 }
 
+/* A word as the two draws of 32 bits that it is, the first one first. */
+GYMCORE_INLINE void gymcore_split(uint64_t word, uint32_t *halves)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = word >> 32 | word << 32;
+#endif
+    memcpy(halves, &word, sizeof word); /* one store: the compiler would make a vector of four halves */
+}
+
 /* The same without a branch: whether a half is left over is as good as random where lanes differ. */
 GYMCORE_INLINE uint32_t gymcore_rng_next32_level(gymcore_rng *rng)
 {
     gymcore_rng next = *rng;
-    uint64_t draw = gymcore_rng_next64(&next), kept = 0 - (uint64_t)rng->has_uint32;
+    uint64_t draw = gymcore_rng_next64(&next);
+    uint64_t kept = 0 - (uint64_t)rng->has_uint32;
     uint32_t low = (uint32_t)draw, high = (uint32_t)(draw >> 32), held = (uint32_t)kept;
     uint32_t value = (rng->uinteger & held) | (low & ~held);
     rng->state_high = (rng->state_high & kept) | (next.state_high & ~kept);
@@ -113,33 +123,44 @@ GYMCORE_INLINE double gymcore_rng_uniform(gymcore_rng *rng, double low, double h
     return low + (high - low) * gymcore_rng_double(rng);
 }
 
+/* Draw again until a draw is not refused; `product` is that of the first one. */
+static GYMCORE_APART uint32_t gymcore_rng_refuse(gymcore_rng *rng, uint32_t choices, uint64_t product)
+{
+    uint32_t threshold = (0u - choices) % choices;
+    while ((uint32_t)product < threshold)
+        product = (uint64_t)gymcore_rng_next32(rng) * choices;
+    return (uint32_t)(product >> 32);
+}
+
+/* Which of the choices, more than one, the next 32 bits of a stream mean, or what it gives after them. */
+GYMCORE_INLINE uint32_t gymcore_rng_choose(gymcore_rng *rng, uint32_t choices, uint32_t half)
+{
+    uint64_t product = (uint64_t)half * choices;
+    if ((uint32_t)product < choices)
+        return gymcore_rng_refuse(rng, choices, product);
+    return (uint32_t)(product >> 32);
+}
+
 /* Uniform on 0 to choices - 1, 32 bits of choices: Generator.integers(choices), and the index that Generator.choice of
  * a sequence draws. D. Lemire, "Fast Random Integer Generation in an Interval" (2019); one choice draws nothing. */
 GYMCORE_INLINE uint32_t gymcore_rng_below(gymcore_rng *rng, uint32_t choices)
 {
     if (choices <= 1)
         return 0;
-    uint64_t product = (uint64_t)gymcore_rng_next32_level(rng) * choices;
-    if ((uint32_t)product < choices) {
-        uint32_t threshold = (0u - choices) % choices;
-        while ((uint32_t)product < threshold)
-            product = (uint64_t)gymcore_rng_next32(rng) * choices;
-    }
-    return (uint32_t)(product >> 32);
+    return gymcore_rng_choose(rng, choices, gymcore_rng_next32_level(rng));
 }
 
-/* The same for some lanes, at most GYMCORE_DRAW_BLOCK, of more than one choice: lanes with a half left over take it, and
- * only the others are advanced. */
-static GYMCORE_OUTLINED void gymcore_rng_below_lanes(gymcore_rng *GYMCORE_RESTRICT rngs, uint32_t choices,
-                                            const int64_t *GYMCORE_RESTRICT lanes, int64_t *GYMCORE_RESTRICT draws,
-                                            int64_t count)
+/* The next 32 bits of each of some streams, at most GYMCORE_ROUND_BLOCK: those with a half left over give it, and only the
+ * others are advanced. */
+#define GYMCORE_ROUND_BLOCK 512
+GYMCORE_INLINE void gymcore_rng_halves(gymcore_rng *GYMCORE_RESTRICT rngs, const int64_t *GYMCORE_RESTRICT lanes,
+                                       uint32_t *GYMCORE_RESTRICT halves, int64_t count)
 {
-    int64_t words[GYMCORE_DRAW_BLOCK], fresh[GYMCORE_DRAW_BLOCK], fresh_count = 0, refused = 0;
-    uint32_t threshold = (0u - choices) % choices;
+    int64_t fresh[GYMCORE_ROUND_BLOCK], fresh_count = 0;
     for (int64_t k = 0; k < count; k++) {
         gymcore_rng *rng = rngs + lanes[k];
-        uint32_t none = rng->has_uint32 == 0;
-        words[k] = rng->uinteger;
+        uint32_t none = rng->has_uint32 == 0; /* a caller may have written any number there */
+        halves[k] = rng->uinteger;
         rng->has_uint32 = none;
         fresh[fresh_count] = k;
         fresh_count += none;
@@ -148,62 +169,52 @@ static GYMCORE_OUTLINED void gymcore_rng_below_lanes(gymcore_rng *GYMCORE_RESTRI
         gymcore_rng *rng = rngs + lanes[fresh[f]];
         uint64_t draw = gymcore_rng_next64(rng);
         rng->uinteger = (uint32_t)(draw >> 32);
-        words[fresh[f]] = (uint32_t)draw;
-    }
-    for (int64_t k = 0; k < count; k++) {
-        uint64_t product = (uint64_t)(uint32_t)words[k] * choices;
-        refused += (uint32_t)product < threshold;
-        draws[k] = (int64_t)(product >> 32);
-    }
-    for (int64_t k = 0; refused && k < count; k++) { /* nearly never */
-        uint64_t product = (uint64_t)words[k] * choices;
-        while ((uint32_t)product < threshold)
-            product = (uint64_t)gymcore_rng_next32(rngs + lanes[k]) * choices;
-        draws[k] = (int64_t)(product >> 32);
+        halves[fresh[f]] = (uint32_t)draw;
     }
 }
 
-/* Three words of each of some streams, which stay where they are. */
-#define GYMCORE_DEAL_BLOCK 128
+/* What a stream gives next: the half that may be left over and those of three words. A draw from them needs no branch on
+ * whether there is one left over, nor on how many it takes. */
+#define GYMCORE_AHEAD_BLOCK 64 /* streams to look ahead in at a time: 64 bytes each */
 typedef struct {
-    uint64_t words[3][GYMCORE_DEAL_BLOCK];
-    uint64_t held[GYMCORE_DEAL_BLOCK], half[GYMCORE_DEAL_BLOCK]; /* whether half a word was left over, and what */
-    uint64_t two_high[GYMCORE_DEAL_BLOCK], two_low[GYMCORE_DEAL_BLOCK]; /* the state after two words, and after three */
-    uint64_t three_high[GYMCORE_DEAL_BLOCK], three_low[GYMCORE_DEAL_BLOCK];
-} gymcore_preview;
+    uint32_t held, halves[7];   /* whether the first half is there */
+    uint64_t after[2][2];       /* the state after two words, and after three: high and low, as in the stream */
+} gymcore_ahead;
 
-static GYMCORE_OUTLINED void gymcore_rng_preview(const gymcore_rng *GYMCORE_RESTRICT rngs,
-                                                 const int64_t *GYMCORE_RESTRICT lanes,
-                                                 gymcore_preview *GYMCORE_RESTRICT preview, int64_t count)
+/* Look ahead in some streams, which stay where they are. */
+GYMCORE_INLINE void gymcore_rng_look(const gymcore_rng *GYMCORE_RESTRICT rngs, const int64_t *GYMCORE_RESTRICT lanes,
+                                     gymcore_ahead *GYMCORE_RESTRICT aheads, int64_t count)
 {
     for (int64_t k = 0; k < count; k++) {
         gymcore_rng rng = rngs[lanes[k]];
-        preview->held[k] = rng.has_uint32 != 0;
-        preview->half[k] = rng.uinteger;
-        preview->words[0][k] = gymcore_rng_next64(&rng);
-        preview->words[1][k] = gymcore_rng_next64(&rng);
-        preview->two_high[k] = rng.state_high;
-        preview->two_low[k] = rng.state_low;
-        preview->words[2][k] = gymcore_rng_next64(&rng);
-        preview->three_high[k] = rng.state_high;
-        preview->three_low[k] = rng.state_low;
+        gymcore_ahead *ahead = aheads + k;
+        ahead->held = rng.has_uint32 != 0;
+        ahead->halves[0] = rng.uinteger;
+        gymcore_split(gymcore_rng_next64(&rng), ahead->halves + 1);
+        gymcore_split(gymcore_rng_next64(&rng), ahead->halves + 3);
+        ahead->after[0][0] = rng.state_high;
+        ahead->after[0][1] = rng.state_low;
+        gymcore_split(gymcore_rng_next64(&rng), ahead->halves + 5);
+        ahead->after[1][0] = rng.state_high;
+        ahead->after[1][1] = rng.state_low;
     }
 }
 
-/* What the draws of a lane came to: `refused`, some have to be drawn again, one by one; or how far the stream moves on,
- * by three words or by two, and whether half a word is left over. All but `half` are 0 or 1. */
-typedef struct {
-    uint64_t refused, third, held, half;
-} gymcore_dealt;
-
-/* Move the stream of lane k of a preview on. */
-GYMCORE_INLINE void gymcore_rng_follow(gymcore_rng *rng, const gymcore_preview *preview, const gymcore_dealt *dealt, int64_t k)
+/* The halves that are there: six, or seven if one was left over. */
+GYMCORE_INLINE const uint32_t *gymcore_next_halves(const gymcore_ahead *ahead)
 {
-    uint64_t third = 0 - dealt->third;
-    rng->state_high = (preview->three_high[k] & third) | (preview->two_high[k] & ~third);
-    rng->state_low = (preview->three_low[k] & third) | (preview->two_low[k] & ~third);
-    rng->has_uint32 = (uint32_t)dealt->held;
-    rng->uinteger = (uint32_t)dealt->half;
+    return ahead->halves + 1 - ahead->held;
+}
+
+/* Move the stream on by five or six of these halves. */
+GYMCORE_INLINE void gymcore_rng_take(gymcore_rng *rng, const gymcore_ahead *ahead, int64_t count)
+{
+    int64_t end = count - (int64_t)ahead->held; /* 4: two words and no half, 5: half of the third word, 6: all of it */
+    int64_t third = end > 4;
+    rng->state_high = ahead->after[third][0];
+    rng->state_low = ahead->after[third][1];
+    rng->has_uint32 = end & 1;
+    rng->uinteger = ahead->halves[4 + 2 * third];
 }
 
 GYMCORE_INLINE uint32_t gymcore_hash_word(uint32_t value, uint32_t *constant, uint32_t multiplier)

@@ -10,7 +10,7 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from gymcore_ext.physics.lane cimport (
-    KERNEL_CAPSULE, below, dealt_t, from_whole, kernel_t, less, outcome_t, rng_t, to_whole,
+    KERNEL_CAPSULE, below, bits, from_whole, kernel_t, less, outcome_t, rng_t, to_whole,
 )
 
 
@@ -42,8 +42,10 @@ cdef extern from *:
     """
     #define BLACKJACK_FULL 281474976710656.0 /* 16 ** 12 */
     typedef struct { int64_t ace, kept, added; double card; } blackjack_one;
+    typedef struct { double cards; uint64_t dealer, player; uint32_t face, draws; } blackjack_pair;
     static blackjack_one blackjack_ones[32];
     static uint8_t blackjack_waiting[1024];
+    static blackjack_pair blackjack_pairs[256];
     """
     const double FULL "BLACKJACK_FULL"
     ctypedef struct one_t "blackjack_one":
@@ -51,8 +53,15 @@ cdef extern from *:
         int64_t kept         # bits to keep, as in TABLE
         int64_t added
         double card
-    one_t* ONES "blackjack_ones"     # [draw], and [16 + draw] for the dealer: what one more card changes
-    uint8_t* WAITS "blackjack_waiting"   # [hand]: whether a dealer with it takes a card
+    ctypedef struct pair_t "blackjack_pair":
+        double cards         # four bits each
+        uint64_t dealer      # what they are in TABLE, the first one open
+        uint64_t player
+        uint32_t face        # bits of TABLE for the open card's picture
+        uint32_t draws       # how many numbers a reset draws if this is the dealer's hand
+    one_t* ONES "blackjack_ones"     # [16 * hits + draw], for dealer or player: what one more card changes
+    uint8_t* WAITS "blackjack_waiting"   # [hand]: whether a dealer with it takes another card
+    pair_t* PAIRS "blackjack_pairs"      # [16 * draw + draw]: hands of two cards
 
 
 # TABLE: where in its 52 bits things are; a game in eight bytes a lane instead of eighty. Suit (two bits), picture (two)
@@ -95,11 +104,18 @@ cdef inline uint64_t is_natural(uint64_t hand) noexcept nogil:
     return hand >> 1 & 1
 
 
+cdef inline uint64_t hand_of(uint64_t one, uint64_t other) noexcept nogil:
+    """A hand of two cards, as in TABLE."""
+    cdef uint64_t ace = less(one, 2) | less(other, 2)
+    return ace | (ace & less((one + other) ^ 11, 1)) << 1 | (one + other) << 2
+
+
 cdef void fill_tables():
     """Cards by their draws, hands by what they are."""
-    cdef int64_t first, one, place
+    cdef int64_t first, other, one, place
+    cdef pair_t* pair
     for first in range(32):
-        place = DEALER if first >= 16 else PLAYER
+        place = DEALER if first < 16 else PLAYER
         one = card_of(min(first % 16, 12))
         ONES[first].card = <double> one
         ONES[first].ace = <int64_t> (one == 1) << place
@@ -107,63 +123,41 @@ cdef void fill_tables():
         ONES[first].kept = ~(<int64_t> 2 << place)
     for first in range(1024):
         WAITS[first] = value(first) < 17
+    for first in range(13):
+        for other in range(13):
+            pair = &PAIRS[16 * first + other]
+            pair.cards = from_whole(card_of(first) << 4 | card_of(other))
+            pair.player = hand_of(card_of(first), card_of(other)) << PLAYER
+            pair.dealer = card_of(first) << TOP | pair.player >> PLAYER << DEALER
+            pair.face = 3 << FACE if first >= TEN else 0
+            pair.draws = 6 if first >= TEN else 5
 
 
 fill_tables()
 
 
-cdef inline uint64_t times_13(uint64_t word) noexcept nogil:
-    """32 bits of a word times 13: vectors have no multiplication of 64 bits."""
-    cdef uint64_t half = <uint32_t> word
-    return half + (half << 2) + (half << 3)
-
-
-cdef inline uint64_t is_refused(uint64_t product, uint64_t least) noexcept nogil:
-    """Whether a draw is drawn again: once in hundreds of millions (see gymcore_rng_below)."""
-    return less(<uint32_t> product, least)
-
-
-cdef inline uint64_t hand_of(uint64_t one, uint64_t other) noexcept nogil:
-    """A hand of two cards, as in TABLE."""
-    cdef uint64_t ace = less(one, 2) | less(other, 2)
-    return ace | (ace & less((one + other) ^ 11, 1)) << 1 | (one + other) << 2
-
-
 cdef inline void deal(
-    blackjack_state* s, uint64_t top, uint64_t hidden, uint64_t one, uint64_t other, uint64_t suit, uint64_t face
+    blackjack_state* s, const pair_t* dealer, const pair_t* player, uint64_t suit, uint64_t face
 ) noexcept nogil:
-    """Two draws for the dealer, then two for the player."""
-    top, hidden, one, other = card_of(top), card_of(hidden), card_of(one), card_of(other)
-    s.dealer_cards = from_whole(top << 4 | hidden)
-    s.player_cards = from_whole(one << 4 | other)
-    s.table = from_whole(
-        suit | face << FACE | top << TOP | hand_of(top, hidden) << DEALER | hand_of(one, other) << PLAYER)
+    """Two cards for the dealer, two for the player."""
+    s.dealer_cards = dealer.cards
+    s.player_cards = player.cards
+    s.table = from_whole(dealer.dealer | player.player | suit | (face << FACE & dealer.face))
 
 
-cdef inline void blackjack_deal "blackjack_deal"(
-    blackjack_state* s, uint64_t one, uint64_t two, uint64_t three, uint64_t held, uint64_t half, dealt_t* dealt
-) noexcept nogil:
-    # Five draws of 32 bits, or six: the half that may be left over, and then three times two halves. With a half left
-    # over everything moves by one, which is a matter of shifting, not of branching.
-    cdef uint64_t shift = held << 5, back = 32 - shift, third
-    cdef uint64_t dealers = one << shift | (half & (0 - held))
-    cdef uint64_t players = two << shift | one >> 32 >> back
-    cdef uint64_t others = three << shift | two >> 32 >> back
-    cdef uint64_t first = times_13(dealers), second = times_13(dealers >> 32)
-    cdef uint64_t third_card = times_13(players), fourth = times_13(players >> 32)
-    cdef uint64_t fifth = (others >> 32) + (others >> 32 << 1)
+cdef inline int blackjack_deal "blackjack_deal"(blackjack_state* s, const uint32_t* halves) noexcept nogil:
+    # As in gymcore_rng_below: a half times the choices is the number drawn and a rest, and a rest of less than 2 ** 32
+    # modulo the choices is drawn again, once in hundreds of millions.
+    cdef uint64_t top = 13 * <uint64_t> halves[0], hidden = 13 * <uint64_t> halves[1]
+    cdef uint64_t one = 13 * <uint64_t> halves[2], other = 13 * <uint64_t> halves[3]
+    cdef uint64_t face = 3 * <uint64_t> halves[5]
+    cdef const pair_t* dealer = &PAIRS[16 * (top >> 32) + (hidden >> 32)]
+    if (<uint32_t> top < 9 or <uint32_t> hidden < 9 or <uint32_t> one < 9 or <uint32_t> other < 9
+            or <uint32_t> face < 1):
+        return 0
     # Only pictures show suit and face, but they are drawn from the same stream.
-    cdef uint64_t pictured = less(TEN - 1, first >> 32)
-    dealt.refused = (
-        is_refused(first, 9) | is_refused(second, 9) | is_refused(third_card, 9) | is_refused(fourth, 9)
-        | is_refused(fifth, 1))
-    deal(
-        s, first >> 32, second >> 32, third_card >> 32, fourth >> 32, <uint64_t> <uint32_t> others >> 30,
-        fifth >> 32 & (0 - pictured))
-    third = pictured | (held ^ 1)  # whether the third pair of halves was begun
-    dealt.third = third
-    dealt.half = (three & (0 - third) | two & (third - 1)) >> 32
-    dealt.held = (held ^ pictured) ^ 1
+    deal(s, dealer, &PAIRS[16 * (one >> 32) + (other >> 32)], halves[4] >> 30, face >> 32)
+    return dealer.draws
 
 
 cdef inline void blackjack_reset "blackjack_reset"(
@@ -175,27 +169,27 @@ cdef inline void blackjack_reset "blackjack_reset"(
     cdef uint64_t one = below(rng, 13)
     cdef uint64_t other = below(rng, 13)
     cdef uint64_t suit = below(rng, 4)
-    deal(s, top, hidden, one, other, suit, below(rng, 3) if top >= TEN else 0)
+    deal(s, &PAIRS[16 * top + hidden], &PAIRS[16 * one + other], suit, below(rng, 3) if top >= TEN else 0)
 
 
 cdef inline int blackjack_waits "blackjack_waits"(const blackjack_state* s, int64_t action) noexcept nogil:
     """Whether a card is drawn: always for a player who hits, and for the dealer below 17."""
-    return <int> action | WAITS[dealers(to_whole(s.table))]
+    return <int> (action | less(value(dealers(to_whole(s.table))), 17))
 
 
-cdef inline int blackjack_round "blackjack_round"(
+cdef inline int64_t blackjack_round "blackjack_round"(
     columns_t state, int64_t lane, int64_t action, int64_t draw
 ) noexcept nogil:
     """One card for the player or for the dealer; whether the dealer takes another."""
-    cdef int64_t sticks = action == 0
-    cdef double* hands = state[sticks]
-    cdef const one_t* card = &ONES[16 * sticks + draw]
+    cdef int64_t hits = action & 1  # a bit, whatever the action: it is an index
+    cdef double* hand = &state[hits ^ 1][lane]
+    cdef const one_t* card = &ONES[16 * hits + draw]
     cdef int64_t table = ((<int64_t> to_whole(state[2][lane]) | card.ace) & card.kept) + card.added
     state[2][lane] = <double> table
-    if (hands[lane] >= 0.0) & (hands[lane] < FULL / 16.0):
-        hands[lane] = 16.0 * hands[lane] + card.card
-    # The sum grows with every card: a state that a caller has written does not keep the game for ever.
-    return <int> sticks & WAITS[dealers(table)]
+    if bits(hand[0]) < bits(FULL / 16.0):  # and not negative, in a state that a caller has written
+        hand[0] = 16.0 * hand[0] + card.card
+    # The sum grows with every card: such a state does not keep the game for ever either.
+    return (hits ^ 1) & WAITS[dealers(table)]
 
 
 cdef inline uint64_t chosen(uint64_t condition, uint64_t yes, uint64_t no) noexcept nogil:
@@ -208,15 +202,15 @@ cdef inline void blackjack_step "blackjack_step"(
 ) noexcept nogil:
     cdef uint64_t table = to_whole(s.table), hits = action
     cdef uint64_t player = table >> PLAYER, dealer = dealers(table)
-    cdef uint64_t mine = value(player), theirs = value(dealer), bust = less(21, player >> 2)
+    cdef uint64_t bust = less(21, player >> 2)
     cdef uint64_t natural = is_natural(player), sab = p.sab != 0.0, natural_pays = p.natural != 0.0, won, halves
-    mine &= <uint64_t> less(21, mine) - 1
-    theirs &= <uint64_t> less(21, theirs) - 1
+    # An ace that counts 11 does not make too much of a hand, and what is too much is worth nothing.
+    cdef uint64_t mine = value(player) & (bust - 1)
+    cdef uint64_t theirs = value(dealer) & (<uint64_t> less(21, dealer >> 2) - 1)
+    mine += natural & sab & (is_natural(dealer) ^ 1)  # beats any 21
     won = less(theirs, mine)
     # Rewards in halves, and two more: none is negative.
-    halves = 2 + 2 * won - 2 * less(mine, theirs)
-    halves = chosen(
-        natural & sab, chosen(is_natural(dealer), halves, 4), chosen(natural & natural_pays & won, 5, halves))
+    halves = 2 + 2 * (won - less(mine, theirs)) + (natural & natural_pays & (sab ^ 1) & won)
     halves = chosen(hits, 2 - 2 * bust, halves)
     out.reward = 0.5 * from_whole(halves) - 1.0
     out.terminated = <int> ((hits ^ 1) | bust)

@@ -13,10 +13,6 @@ cdef extern from "kernel.h":
         double reward
         int terminated
 
-    # What the draws of a reset came to (rng.h).
-    ctypedef struct dealt_t "gymcore_dealt":
-        uint64_t refused, third, held, half
-
     ctypedef struct kernel_t "gymcore_kernel":
         int32_t abi
 
@@ -44,4 +40,5 @@ cdef extern from "lane_math.h":
     double mod_two_pi "gymcore_mod_two_pi"(double x) noexcept nogil
     double clip "gymcore_clip"(double x, double low, double high) noexcept nogil
     double negated "gymcore_negated"(int64_t condition, double x) noexcept nogil
+    uint64_t bits "gymcore_bits"(double x) noexcept nogil
     double select "gymcore_select"(bint condition, double yes, double no) noexcept nogil

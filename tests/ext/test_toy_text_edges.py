@@ -101,3 +101,17 @@ def test_any_state_ends_in_a_step(name: str, isa: str) -> None:
 
 def test_tables_are_there_for_every_kernel() -> None:
     assert [bool(tables(name)) for name in TOY_TEXT] == [True] * 5 + [False]
+
+
+@pytest.mark.parametrize("isa", available())
+def test_any_mark_of_a_left_over_half_is_one(isa: str) -> None:
+    """Callers may write a stream's words too; NumPy takes any number but 0 for a mark."""
+    batch, judge = started(isa), started(isa)
+    for each, mark in ((batch, 0xFFFFFFFE), (judge, 1)):
+        words = each.view_random()
+        words[::2, 4] = words[::2, 4] & np.uint64(0xFFFFFFFF00000000) | np.uint64(mark)
+    for each in (batch, judge):
+        each.step(np.ones(LANES, np.int64))
+        each.reset()
+    np.testing.assert_array_equal(batch.view_state(), judge.view_state())
+    np.testing.assert_array_equal(batch.view_random()[:, :4], judge.view_random()[:, :4])

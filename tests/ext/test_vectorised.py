@@ -180,9 +180,9 @@ def test_unusual_lanes(reports: dict[str, Report], name: str, loop: str, isa: st
 
 
 @pytest.mark.parametrize("isa", WIDTHS)
-@pytest.mark.parametrize("loop", ["step_usual", "step_small", "deal_all"])
+@pytest.mark.parametrize("loop", ["step_usual", "step_small", "rounds"])
 def test_blackjack(reports: dict[str, Report], loop: str, isa: str) -> None:
-    comment = "deal" if loop == "deal_all" else "step, shared parameters"
+    comment = "wait" if loop == "rounds" else "step, shared parameters"
     where = (f"blackjack_{loop}_{isa}", "lane_loops.h", line_of("lane_loops.h", comment))
     assert WIDTHS[isa] in reports["blackjack"].get(where, []), reports["blackjack"]
 
