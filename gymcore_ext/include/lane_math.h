@@ -83,6 +83,15 @@ GYMCORE_INLINE double gymcore_floor(double x)
     return nearest - gymcore_select(nearest > x, 1.0, 0.0);
 }
 
+/* cos(y) - 1 + y^2 / 2, divided by z = y^2. */
+GYMCORE_INLINE double gymcore_cosine_rest(double z)
+{
+    return z * (GYMCORE_COSINE_0 +
+                z * (GYMCORE_COSINE_1 +
+                     z * (GYMCORE_COSINE_2 +
+                          z * (GYMCORE_COSINE_3 + z * (GYMCORE_COSINE_4 + z * GYMCORE_COSINE_5)))));
+}
+
 /* sin(x) and cos(x) of x = n * pi/2 + (y + tail), |y| <= pi/4; bits 0 and 1 of `quadrant` are those of n. */
 GYMCORE_INLINE void gymcore_sincos_reduced(double y, double tail, uint64_t quadrant, double *sine, double *cosine)
 {
@@ -92,10 +101,7 @@ GYMCORE_INLINE void gymcore_sincos_reduced(double y, double tail, uint64_t quadr
                z * (GYMCORE_SINE_2 + z * (GYMCORE_SINE_3 + z * (GYMCORE_SINE_4 + z * GYMCORE_SINE_5)));
     double sine_y = y - ((z * (0.5 * tail - cube * s) - tail) - cube * GYMCORE_SINE_0);
 
-    double c = z * (GYMCORE_COSINE_0 +
-                    z * (GYMCORE_COSINE_1 +
-                         z * (GYMCORE_COSINE_2 +
-                              z * (GYMCORE_COSINE_3 + z * (GYMCORE_COSINE_4 + z * GYMCORE_COSINE_5)))));
+    double c = gymcore_cosine_rest(z);
     double half = 0.5 * z;
     double head = 1.0 - half;
     double cosine_y = head + (((1.0 - head) - half) + (z * c - y * tail));
@@ -133,10 +139,7 @@ GYMCORE_INLINE void gymcore_sincos_small(double x, double *sine, double *cosine)
     double cube = z * x;
     double s = -GYMCORE_SINE_1 -
                z * (GYMCORE_SINE_2 + z * (GYMCORE_SINE_3 + z * (GYMCORE_SINE_4 + z * GYMCORE_SINE_5)));
-    double c = z * (GYMCORE_COSINE_0 +
-                    z * (GYMCORE_COSINE_1 +
-                         z * (GYMCORE_COSINE_2 +
-                              z * (GYMCORE_COSINE_3 + z * (GYMCORE_COSINE_4 + z * GYMCORE_COSINE_5)))));
+    double c = gymcore_cosine_rest(z);
     double half = 0.5 * z;
     double head = 1.0 - half;
     *sine = x - (z * (cube * s) - cube * GYMCORE_SINE_0);
