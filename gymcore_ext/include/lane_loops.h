@@ -18,6 +18,9 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_where)(const gymcore_columns *co
     parameters.small_angles = small_angles;
     LANE_STREAMS
     LANE_OBSERVATION_PARTS
+#ifdef LANE_UNIFORM
+    GYMCORE_UNROLLED
+#endif
     GYMCORE_INDEPENDENT_LANES
     for (int64_t i = lo; i < hi; i++) { /* loop: step, shared parameters */
         LANE(_state) state;

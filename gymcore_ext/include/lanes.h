@@ -203,6 +203,7 @@ static void LANE(_inform_range)(const gymcore_columns *columns, void *const *par
     parameters.small_angles = 0;
     LANE_STATE(LANE_COLUMN)
     LANE_INFOS(LANE_INFO_COLUMN)
+    GYMCORE_UNROLLED
     for (int64_t i = lo; i < hi; i++) {
         LANE_INFORM_ROW
     }

@@ -39,6 +39,15 @@
 #define GYMCORE_INDEPENDENT_LANES
 #endif
 
+/* For short loops that do not become vector code. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define GYMCORE_UNROLLED _Pragma("GCC unroll 4")
+#elif defined(__clang__)
+#define GYMCORE_UNROLLED _Pragma("clang loop unroll_count(4)")
+#else
+#define GYMCORE_UNROLLED
+#endif
+
 #if defined(_MSC_VER)
 #define GYMCORE_RESTRICT __restrict
 #define GYMCORE_INLINE static __forceinline

@@ -106,6 +106,7 @@ GYMCORE_INLINE double gymcore_rng_double(gymcore_rng *rng)
 static GYMCORE_OUTLINED void gymcore_rng_draws(gymcore_rng *GYMCORE_RESTRICT rngs, int64_t *GYMCORE_RESTRICT draws,
                                                int64_t count)
 {
+    GYMCORE_UNROLLED
     for (int64_t i = 0; i < count; i++)
         draws[i] = (int64_t)(gymcore_rng_next64(rngs + i) >> 11);
 }
@@ -113,6 +114,7 @@ static GYMCORE_OUTLINED void gymcore_rng_draws(gymcore_rng *GYMCORE_RESTRICT rng
 /* The same where nobody looks at the draws. */
 static GYMCORE_OUTLINED void gymcore_rng_advance_all(gymcore_rng *rngs, int64_t count)
 {
+    GYMCORE_UNROLLED
     for (int64_t i = 0; i < count; i++)
         gymcore_rng_advance(rngs + i);
 }
@@ -157,6 +159,7 @@ GYMCORE_INLINE void gymcore_rng_halves(gymcore_rng *GYMCORE_RESTRICT rngs, const
                                        uint32_t *GYMCORE_RESTRICT halves, int64_t count)
 {
     int64_t fresh[GYMCORE_ROUND_BLOCK], fresh_count = 0;
+    GYMCORE_UNROLLED
     for (int64_t k = 0; k < count; k++) {
         gymcore_rng *rng = rngs + lanes[k];
         uint32_t none = rng->has_uint32 == 0; /* a caller may have written any number there */
@@ -165,6 +168,7 @@ GYMCORE_INLINE void gymcore_rng_halves(gymcore_rng *GYMCORE_RESTRICT rngs, const
         fresh[fresh_count] = k;
         fresh_count += none;
     }
+    GYMCORE_UNROLLED
     for (int64_t f = 0; f < fresh_count; f++) {
         gymcore_rng *rng = rngs + lanes[fresh[f]];
         uint64_t draw = gymcore_rng_next64(rng);
