@@ -1,12 +1,15 @@
 """StepArrays: the arrays that steps of a compiled batch, or of some of its lanes, return."""
 cimport numpy as cnp
-from libc.string cimport memchr, memcpy, memset
+from libc.string cimport memchr, memset
 
 from gymcore_ext.arrays cimport ArrayRing, array_pointer
 from gymcore_ext.engine cimport outputs_t
 from gymcore_ext.episodes cimport SAME_STEP, SINGLE
 
 import numpy as np
+
+cdef extern from "copy.h":
+    void copy_bytes "gymcore_copy"(void* target, const void* source, size_t size) noexcept nogil
 
 cnp.import_array()
 
@@ -107,7 +110,7 @@ cdef class StepArrays:
             if mask is None:
                 memset(flags, 1, self.n)
             else:
-                memcpy(flags, cnp.PyArray_DATA(<cnp.ndarray> mask), self.n)
+                copy_bytes(flags, cnp.PyArray_DATA(<cnp.ndarray> mask), self.n)
                 memset(parts[k], 0, cnp.PyArray_NBYTES(<cnp.ndarray> array))
         self.infos = infos
         return 0
@@ -161,7 +164,7 @@ cdef class StepArrays:
         """
         cdef void* flags
         mask = self.reported.take(&flags)
-        memcpy(flags, cnp.PyArray_DATA(<cnp.ndarray> self.ended), self.n)  # the caller owns the other one
+        copy_bytes(flags, cnp.PyArray_DATA(<cnp.ndarray> self.ended), self.n)  # the caller owns the other one
         return self.records, mask
 
 
