@@ -3,8 +3,9 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t
 
 from gymcore_ext.engine cimport lifecycle_t
+from gymcore_ext.threads cimport Threads
 
 
 cdef cnp.ndarray checked_actions(
     object actions, tuple shape, int64_t discrete, int typenum, cnp.ndarray scratch,
-    const lifecycle_t* loops, object errors)
+    const lifecycle_t* loops, Threads threads, object errors)

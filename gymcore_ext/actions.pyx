@@ -2,11 +2,50 @@
 cimport numpy as cnp
 from libc.stdint cimport int64_t
 
-from gymcore_ext.engine cimport lifecycle_t
+from gymcore_ext.engine cimport lifecycle_t, pool_run
+from gymcore_ext.threads cimport Threads
 
 import numpy as np
 
 cnp.import_array()
+
+cdef enum:
+    # Values from which on threads share the check, with the GIL free: one alone takes a tenth of the time that two need
+    # for a step of 65536 lanes of CartPole.
+    SHARED_VALUES = 16384
+    # Values that a thread looks at before it asks for more.
+    CHECK_CHUNK = 8192
+
+
+ctypedef struct check_t:
+    const lifecycle_t* loops
+    const void* values
+    int64_t discrete
+    int typenum
+
+
+cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
+    """How many of the values [lo, hi) are no actions."""
+    cdef const check_t* check = <const check_t*> context
+    if check.discrete:
+        return check.loops.outside(<const int64_t*> check.values + lo, check.discrete, hi - lo)
+    if check.typenum == cnp.NPY_FLOAT64:
+        return check.loops.wide_nans(<const double*> check.values + lo, hi - lo)
+    return check.loops.nans(<const float*> check.values + lo, hi - lo)
+
+
+cdef int64_t count_bad(check_t* check, int64_t size, Threads threads) except -1:
+    """How many of all values are no actions."""
+    cdef int64_t bad
+    if size < SHARED_VALUES:
+        return check_job(check, 0, size)
+    threads.start()
+    with nogil:
+        if threads.pool != NULL:
+            bad = pool_run(threads.pool, check_job, check, size, CHECK_CHUNK)
+        else:
+            bad = check_job(check, 0, size)
+    return bad
 
 
 cdef bint has_shape(cnp.ndarray array, tuple shape):
@@ -27,7 +66,7 @@ cdef void widen(const float* source, double* target, Py_ssize_t count) noexcept 
 
 cdef cnp.ndarray checked_actions(
     object actions, tuple shape, int64_t discrete, int typenum, cnp.ndarray scratch,
-    const lifecycle_t* loops, object errors
+    const lifecycle_t* loops, Threads threads, object errors
 ):
     """Actions as a C-contiguous array of the shape and type, every value checked.
 
@@ -38,7 +77,7 @@ cdef cnp.ndarray checked_actions(
     takes 0.2 us on an array it has not seen before.
     """
     cdef cnp.ndarray array
-    cdef int64_t bad
+    cdef check_t check
     if (
         cnp.PyArray_CheckExact(actions)
         and cnp.PyArray_TYPE(<cnp.ndarray> actions) == typenum
@@ -60,13 +99,11 @@ cdef cnp.ndarray checked_actions(
               cnp.PyArray_SIZE(scratch))
     else:
         array = convert(actions, shape, discrete, typenum, errors)
-    if discrete:
-        bad = loops.outside(<const int64_t*> cnp.PyArray_DATA(array), discrete, cnp.PyArray_SIZE(array))
-    elif typenum == cnp.NPY_FLOAT64:
-        bad = loops.wide_nans(<const double*> cnp.PyArray_DATA(array), cnp.PyArray_SIZE(array))
-    else:
-        bad = loops.nans(<const float*> cnp.PyArray_DATA(array), cnp.PyArray_SIZE(array))
-    if bad:
+    check.loops = loops
+    check.values = cnp.PyArray_DATA(array)
+    check.discrete = discrete
+    check.typenum = typenum
+    if count_bad(&check, cnp.PyArray_SIZE(array), threads):
         refuse(array, discrete, errors)
     return array
 

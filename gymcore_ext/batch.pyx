@@ -110,7 +110,7 @@ cdef class Batch(LaneMemory):
         """Checked actions of the shape, in the layout of the kernel; for this call alone, unless to be kept."""
         return checked_actions(
             actions, shape, self.lanes.choices, self.action_typenum, None if kept else self.scratch,
-            self.lanes.lifecycle, self.errors)
+            self.lanes.lifecycle, self.threads, self.errors)
 
     cdef int _check_ended(self) except -1:
         """In DISABLED mode a lane that ended must be reset before it is stepped."""

@@ -135,6 +135,29 @@ def test_any_split_gives_the_same_bytes(env_id, num_envs):
 # Several callers
 
 
+@pytest.mark.parametrize("num_threads", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("env_id", "bad", "message"),
+    [
+        ("CartPole-v1", 2, r"actions\[19999\] = 2 is outside Discrete\(2\)"),
+        ("CartPole-v1", -1, r"actions\[19999\] = -1 is outside Discrete\(2\)"),
+        ("Pendulum-v1", np.nan, r"actions\[19999, 0\] = nan"),
+    ],
+)
+def test_one_bad_action_of_many_changes_nothing(num_threads, env_id, bad, message):
+    options = {"num_threads": num_threads}
+    with make_envs(env_id, num_envs=20_000, vector_kwargs=options) as envs:
+        envs.reset(seed=1)
+        actions = draw_actions(envs, 1)[0]
+        actions[-1] = bad
+        before = envs.get_state()
+        with pytest.raises(error.InvalidAction, match=message):
+            envs.step(actions)
+        assert np.array_equal(before, envs.get_state())
+        actions[-1] = 0
+        envs.step(actions)
+
+
 def test_one_environment_for_each_thread():
     """Batches do not know of each other."""
     actions = draw_actions(threaded(1), 30)
