@@ -229,11 +229,11 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
         indices = self._cut.indices(np.asarray(observation).reshape(1, -1))
         return indices[0] if self.multidiscrete else int(self._cut.flat(indices)[0])
 
-    def revert_observation(self, discrete_obs: Any) -> tuple[Array, Array]:
+    def revert_observation(self, obs: Any) -> tuple[Array, Array]:
         """Return the bounds of the bins that a discrete observation stands for.
 
         Args:
-            discrete_obs: An element of the observation space.
+            obs: An element of the observation space.
 
         Returns:
             The lower and the upper edges, each `[size]` in the dtype of the wrapped environment's
@@ -243,7 +243,7 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
             FailedTypeCheck: if it is no integer (a `TypeError`).
             IndexError: if there is no such bin. Also an `InvalidArgument`.
         """
-        lower, upper = self._cut.edges(self._cut.checked(discrete_obs, self.multidiscrete, ()))
+        lower, upper = self._cut.edges(self._cut.checked(obs, self.multidiscrete, ()))
         return lower[0], upper[0]
 
     def _batch_function(self, num_envs: int) -> BatchFunction | None:

@@ -249,26 +249,26 @@ class DiscretizeAction(TransformAction[ObsType, Any, npt.NDArray[Any]]):
         if not multidiscrete and total * self.n_dims <= _LARGEST_TABLE:
             self._table = self._pick(np.unravel_index(np.arange(total), counts))
 
-    def action(self, action: Any) -> npt.NDArray[Any]:
+    def action(self, act: Any) -> npt.NDArray[Any]:
         """Return the action that `env` gets, a new array.
 
         Args:
-            action: A number; with `multidiscrete` a number for each component, of which those
+            act: A number; with `multidiscrete` a number for each component, of which those
                 outside the space are moved to the nearest bin.
 
         Raises:
             InvalidAction: if the number is outside the space, or there are too many or too few.
         """
-        if self._table is not None and type(action) in _INTEGERS and 0 <= action < self._total:
-            return self._table[action].copy()  # Nearly always so; the rest takes thrice as long.
-        number = np.asarray(action)
+        if self._table is not None and type(act) in _INTEGERS and 0 <= act < self._total:
+            return self._table[act].copy()  # Nearly always so; the rest takes thrice as long.
+        number = np.asarray(act)
         if self.multidiscrete:
             if number.shape != (self.n_dims,):
                 raise InvalidAction(
-                    f"Expected {self.n_dims} numbers of bins as action, got {action!r}"
+                    f"Expected {self.n_dims} numbers of bins as action, got {act!r}"
                 )
         elif number.size != 1:
-            raise InvalidAction(f"Expected the number of a bin as action, got {action!r}")
+            raise InvalidAction(f"Expected the number of a bin as action, got {act!r}")
         return self.batch_of_actions(number[None] if self.multidiscrete else number.reshape(1))[0]
 
     def revert_action(self, action: npt.NDArray[Any]) -> Any:

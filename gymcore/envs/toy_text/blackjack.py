@@ -101,6 +101,12 @@ class BlackjackEnv(NativeDiscreteEnv):
         )
         self.action_space = spaces.Discrete(2)
 
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Deal; see `Env.reset`. By position too, as in Gymnasium's Blackjack."""
+        return super().reset(seed=seed, options=options)
+
     def _columns(self, name: str) -> dict[str, int]:
         """The lane's state by the names of its columns, and the dealer's open card."""
         state = self.state

@@ -282,11 +282,11 @@ class DiscretizeObservation(
             multidiscrete=multidiscrete,
         )
 
-    def revert_observation(self, discrete_obs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    def revert_observation(self, obs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Return the bounds of the bins that a batch of discrete observations stands for.
 
         Args:
-            discrete_obs: `[num_envs]`, or `[num_envs, size]` if `multidiscrete`, integers.
+            obs: `[num_envs]`, or `[num_envs, size]` if `multidiscrete`, integers.
 
         Returns:
             The lower and the upper edges, each `[num_envs, size]` in the dtype of the wrapped
@@ -297,4 +297,4 @@ class DiscretizeObservation(
             IndexError: if there is no such bin. Also an `InvalidArgument`.
         """
         cut, multidiscrete = self.wrapper._cut, bool(self.wrapper.multidiscrete)
-        return cut.edges(cut.checked(discrete_obs, multidiscrete, (self.num_envs,)))
+        return cut.edges(cut.checked(obs, multidiscrete, (self.num_envs,)))
