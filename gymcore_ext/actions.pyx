@@ -2,7 +2,7 @@
 cimport numpy as cnp
 from libc.stdint cimport int64_t
 
-from gymcore_ext.engine cimport lifecycle_t, pool_run
+from gymcore_ext.engine cimport lifecycle_t, pool_run, pool_t
 from gymcore_ext.threads cimport Threads
 
 import numpy as np
@@ -35,14 +35,17 @@ cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
 
 
 cdef int64_t count_bad(check_t* check, int64_t size, Threads threads) except -1:
-    """How many of all values are no actions."""
+    """How many of all values are no actions; the caller must own the threads, or give None."""
     cdef int64_t bad
+    cdef pool_t* pool = NULL
     if size < SHARED_VALUES:
         return check_job(check, 0, size)
-    threads.start()
+    if threads is not None:
+        threads.start()
+        pool = threads.pool
     with nogil:
-        if threads.pool != NULL:
-            bad = pool_run(threads.pool, check_job, check, size, CHECK_CHUNK)
+        if pool != NULL:
+            bad = pool_run(pool, check_job, check, size, CHECK_CHUNK)
         else:
             bad = check_job(check, 0, size)
     return bad

@@ -108,9 +108,10 @@ cdef class Batch(LaneMemory):
 
     cdef cnp.ndarray _actions(self, object actions, tuple shape, bint kept=False):
         """Checked actions of the shape, in the layout of the kernel; for this call alone, unless to be kept."""
+        # What is kept may be checked while another thread steps: neither scratch nor pool are free then.
         return checked_actions(
             actions, shape, self.lanes.choices, self.action_typenum, None if kept else self.scratch,
-            self.lanes.lifecycle, self.threads, self.errors)
+            self.lanes.lifecycle, None if kept else self.threads, self.errors)
 
     cdef int _check_ended(self) except -1:
         """In DISABLED mode a lane that ended must be reset before it is stepped."""

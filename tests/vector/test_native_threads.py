@@ -158,6 +158,36 @@ def test_one_bad_action_of_many_changes_nothing(num_threads, env_id, bad, messag
         envs.step(actions)
 
 
+def test_actions_are_checked_for_later_while_another_thread_steps():
+    """Only the thread that steps has the pool: two at once left each other's chunks undone."""
+    script(
+        """
+        import threading
+
+        import gymcore
+
+        options = {"num_threads": 2}
+        envs = gymcore.make_vec("CartPole-v1", num_envs=40_000, vector_kwargs=options)
+        envs.reset(seed=1)
+        actions = envs.action_space.sample()
+        done = threading.Event()
+
+        def check():
+            while not done.is_set():
+                envs.unwrapped._batch.checked_actions(actions, 40_000)
+
+        checker = threading.Thread(target=check)
+        checker.start()
+        for _ in range(300):
+            _, rewards, _, _, _ = envs.step(actions)
+            assert set(rewards.tolist()) <= {0.0, 1.0}
+        done.set()
+        checker.join()
+        envs.close()
+        """
+    )
+
+
 def test_one_environment_for_each_thread():
     """Batches do not know of each other."""
     actions = draw_actions(threaded(1), 30)
