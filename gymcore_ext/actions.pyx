@@ -14,7 +14,8 @@ cdef enum:
     # for a step of 65536 lanes of CartPole.
     SHARED_VALUES = 16384
     # Values that a thread looks at before it asks for more.
-    CHECK_CHUNK = 8192
+    CHECK_LEAST = 4096
+    CHECK_MOST = 8192
 
 
 ctypedef struct check_t:
@@ -45,7 +46,7 @@ cdef int64_t count_bad(check_t* check, int64_t size, Threads threads) except -1:
         pool = threads.pool
     with nogil:
         if pool != NULL:
-            bad = pool_run(pool, check_job, check, size, CHECK_CHUNK)
+            bad = pool_run(pool, check_job, check, size, CHECK_LEAST, CHECK_MOST, threads.helpers)
         else:
             bad = check_job(check, 0, size)
     return bad

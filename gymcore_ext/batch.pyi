@@ -24,6 +24,7 @@ class Batch(LaneMemory):
         isa: str | None = None,
         constants: object = None,
         choices: int = 0,
+        helpers: int = -1,
     ) -> None: ...
     @property
     def arrays(self) -> StepArrays: ...

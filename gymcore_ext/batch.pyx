@@ -10,7 +10,7 @@ from libc.string cimport memchr, memset
 from gymcore_ext.actions cimport checked_actions
 from gymcore_ext.arrays cimport array_pointer, check_apart
 from gymcore_ext.engine cimport (
-    INT64, MOST_PARTS, STREAM_BYTES, STREAM_WORDS, advance, flag_t, kernel_t, outputs_t, pool_run, pool_t,
+    INT64, MOST_PARTS, STREAM_BYTES, STREAM_WORDS, advance, flag_t, job_t, kernel_t, outputs_t, pool_run, pool_t,
 )
 from gymcore_ext.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
 from gymcore_ext.jobs cimport reset_job, reset_t, roll_job, rollout_t, step_job, subset_job, subset_t
@@ -30,8 +30,12 @@ cnp.import_array()
 # Below this many lanes a step is shorter than giving the GIL away and taking it back.
 cdef enum:
     GIL_LANES = 512
-    # Lanes that a thread takes at a time: large enough to make the claim free, small enough to balance two cores.
-    CHUNK = 2048
+    # Lanes that a thread takes at a time, and nanoseconds of work: enough to make the claim free, small enough to balance
+    # cores of which one is slower.
+    MOST_TAKEN = 2048
+    LEAST_WORK = 5000
+    # Steps in one call that are worth waking every thread.
+    LONG_ROLLOUT = 4
     # Numbers of lanes for which arrays are kept: a program steps subsets of a few different sizes.
     MOST_SUBSETS = 4
 
@@ -45,7 +49,7 @@ cdef class Batch(LaneMemory):
         limit: steps after which an episode is truncated, or 0 for none.
         mode: 0 next-step autoreset, 1 same-step autoreset, 2 none (stepping an ended lane is an error), 3 none and
             unchecked (the batch of one behind `make`).
-        num_threads: threads that share a step.
+        num_threads: threads that share a step; `helpers` of them are woken for it if they sleep (default: all).
         reuse: hand out the same output arrays at every step, instead of arrays that the caller may keep.
         statistics: report return, length and duration of ended episodes.
         errors: namespace of exception classes: InvalidAction, InvalidArgument, ArgumentTypeError, ResetNeeded,
@@ -58,7 +62,7 @@ cdef class Batch(LaneMemory):
     """
 
     cdef Threads threads
-    cdef int num_threads, action_typenum
+    cdef int action_typenum
     cdef bint reuse
     cdef tuple action_shape, info_names
     cdef cnp.ndarray scratch       # float64 actions that came as float32; or None
@@ -67,7 +71,7 @@ cdef class Batch(LaneMemory):
 
     def __cinit__(
         self, object kernel, Py_ssize_t num_envs, *, int64_t limit=0, int mode=0, int num_threads=1, bint reuse=False,
-        bint statistics=False, object errors, object isa=None, object constants=None, int64_t choices=0,
+        bint statistics=False, object errors, object isa=None, object constants=None, int64_t choices=0, int helpers=-1,
     ):
         cdef const kernel_t* facts = self.lanes.kernel
         if num_threads < 1:
@@ -76,8 +80,7 @@ cdef class Batch(LaneMemory):
             raise errors.InvalidArgument(f"mode: expected 0, 1, 2, or 3 with one lane, got {mode} with {num_envs}")
         if limit < 0:
             raise errors.InvalidArgument(f"limit: expected 0 for none or a positive number of steps, got {limit}")
-        self.num_threads = num_threads
-        self.threads = Threads(num_threads)
+        self.threads = Threads(num_threads, helpers)
         self.facts = kernel_facts(kernel)
         self.action_shape = (num_envs,)
         self.action_typenum = np.dtype(self.facts["action_dtype"]).num
@@ -130,8 +133,6 @@ cdef class Batch(LaneMemory):
     cdef int64_t _run(self, const void* actions, outputs_t* out, int64_t steps) noexcept:
         """Step (steps = 0) or roll out every lane, by one thread or the pool."""
         cdef rollout_t job
-        cdef pool_t* pool = self.threads.pool
-        cdef int64_t count
         job.lanes = &self.lanes
         out.streamed = (
             self.lanes.parts == 1 and self.lanes.row_bytes <= 8 * STREAM_WORDS
@@ -139,14 +140,23 @@ cdef class Batch(LaneMemory):
         job.actions = actions
         job.out = out
         job.steps = steps
-        if pool != NULL:
+        return self._share(roll_job if steps else step_job, &job, self.lanes.num_envs, steps)
+
+    cdef int64_t _share(self, job_t job, void* context, int64_t n, int64_t steps) noexcept:
+        """Do a job on [0, n), one step (steps = 0) or many of each lane, by one thread or the pool."""
+        cdef pool_t* pool = self.threads.pool
+        cdef int helpers = self.threads.count - 1 if steps >= LONG_ROLLOUT else self.threads.helpers
+        cdef int64_t grain = self.lanes.kernel.grain, count
+        cdef int64_t share = (n + self.threads.count - 1) // self.threads.count
+        cdef int64_t least = grain or (min(share, LEAST_WORK // self.lanes.kernel.nanoseconds) + 64) & ~<int64_t> 63
+        if pool != NULL and n > least:
             with nogil:
-                count = pool_run(pool, roll_job if steps else step_job, &job, self.lanes.num_envs, self._chunk())
-        elif self.lanes.num_envs < GIL_LANES and steps == 0 and self.lanes.kernel.grain == 0:
-            count = step_job(&job, 0, self.lanes.num_envs)
+                count = pool_run(pool, job, context, n, least, grain or MOST_TAKEN, helpers)
+        elif n < GIL_LANES and steps == 0 and grain == 0:
+            count = job(context, 0, n)
         else:
             with nogil:
-                count = (roll_job if steps else step_job)(&job, 0, self.lanes.num_envs)
+                count = job(context, 0, n)
         return count
 
     cdef int _hear_faults(self) except -1:
@@ -159,13 +169,6 @@ cdef class Batch(LaneMemory):
             self.ready = False
             raise
         return 0
-
-    cdef int64_t _chunk(self) noexcept nogil:
-        """Lanes a thread takes at a time: CHUNK, or less so that every thread has some."""
-        if self.lanes.kernel.grain:
-            return self.lanes.kernel.grain
-        cdef int64_t share = (self.lanes.num_envs + self.num_threads - 1) // self.num_threads
-        return min(<int64_t> CHUNK, (share + 63) & ~<int64_t> 63)
 
     cdef int _prepare(self) except -1:
         """The pool of this process, and the clock."""
@@ -217,7 +220,6 @@ cdef class Batch(LaneMemory):
         cdef subset_t job
         cdef cnp.ndarray checked
         cdef StepArrays arrays
-        cdef pool_t* pool
         cdef int64_t count, n
         self._enter(STEP_LANES)
         try:
@@ -232,15 +234,7 @@ cdef class Batch(LaneMemory):
             job.action_bytes = self.lanes.action_bytes
             job.out = &out
             job.indices = <const int64_t*> cnp.PyArray_DATA(lanes)
-            pool = self.threads.pool
-            if pool != NULL and n > self._chunk():
-                with nogil:
-                    count = pool_run(pool, subset_job, &job, n, self._chunk())
-            elif n < GIL_LANES and self.lanes.kernel.grain == 0:
-                count = subset_job(&job, 0, n)
-            else:
-                with nogil:
-                    count = subset_job(&job, 0, n)
+            count = self._share(subset_job, &job, n, 0)
             arrays.leave_out_infos()
             self._hear_faults()
         finally:
@@ -443,7 +437,7 @@ cdef class Batch(LaneMemory):
             job.indices = <const int64_t*> cnp.PyArray_DATA(chosen)
             with nogil:
                 if facts.grain and pool != NULL and count:
-                    pool_run(pool, reset_job, &job, count, facts.grain)
+                    pool_run(pool, reset_job, &job, count, facts.grain, facts.grain, pool.workers)
                 else:
                     reset_job(&job, 0, count)
                 self.lanes.loops.observe(&self.lanes.columns, out.observations, 0, self.lanes.num_envs)

@@ -69,7 +69,7 @@ cdef extern from "kernel.h":
         observe_loop_t inform
         observe_lanes_t inform_lanes
         const char* constants_name
-        int32_t grain
+        int32_t grain, nanoseconds
         int (*faulted)(const void* constants) noexcept nogil
         loops_t* loops
 
@@ -110,14 +110,16 @@ cdef extern from "lifecycle.h":
         const uint8_t* flags, int64_t lo, int64_t hi, int64_t* lanes) noexcept nogil
 
 
+# Work on lanes [lo, hi); results are added up.
+ctypedef int64_t (*job_t)(void* context, int64_t lo, int64_t hi) noexcept nogil
+
 cdef extern from "pool.h":
-    ctypedef int64_t (*job_t)(void* context, int64_t lo, int64_t hi) noexcept nogil
     ctypedef struct pool_t "gymcore_pool":
         int workers
     pool_t* pool_new "gymcore_pool_new"(int threads)
     void pool_free "gymcore_pool_free"(pool_t* pool) noexcept nogil
     int64_t pool_run "gymcore_pool_run"(
-        pool_t* pool, job_t job, void* context, int64_t lanes, int64_t chunk) noexcept nogil
+        pool_t* pool, job_t job, void* context, int64_t lanes, int64_t least, int64_t most, int helpers) noexcept nogil
 
 
 # Lanes that one pass takes through a whole step, so that what it touches stays in the first-level cache; measured on

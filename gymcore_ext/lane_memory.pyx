@@ -52,6 +52,7 @@ def kernel_facts(object capsule):
         "action_dtype": TYPES[kernel.action_type] if kernel.action_size else np.int64,
         "infos": tuple((kernel.infos[k].name.decode(), TYPES[kernel.infos[k].type], kernel.infos[k].size)
                        for k in range(kernel.info_count)),
+        "nanoseconds": kernel.nanoseconds,
         # Infos that a lane which begins an episode does not have.
         "step_infos": frozenset(kernel.infos[k].name.decode() for k in range(kernel.info_count)
                                 if kernel.infos[k].only_steps),
@@ -68,6 +69,8 @@ cdef const kernel_t* _kernel(object capsule) except NULL:
         raise ValueError(f"kernel: expected at most {MAX_NUMBERS} parameters and bounds")
     if kernel.observation_type == INT64 and kernel.observation_size > MOST_PARTS:
         raise ValueError(f"kernel: expected at most {MOST_PARTS} integers of an observation")
+    if kernel.grain < 1 and kernel.nanoseconds < 1:
+        raise ValueError(f"kernel: expected a step of at least 1 ns, got LANE_NANOSECONDS {kernel.nanoseconds}")
     if kernel.info_count > MOST_INFOS:
         raise ValueError(f"kernel: expected at most {MOST_INFOS} fields of the infos")
     return kernel

@@ -17,10 +17,11 @@ if hasattr(os, "register_at_fork"):
 
 
 cdef class Threads:
-    """As many threads as `count`, the asking one among them."""
+    """As many threads as `count`, the asking one among them; `helpers` of them are worth waking for a step."""
 
-    def __cinit__(self, int count):
+    def __cinit__(self, int count, int helpers):
         self.count = count
+        self.helpers = count - 1 if helpers < 0 else helpers
 
     def __dealloc__(self):
         self.stop()

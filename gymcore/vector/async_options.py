@@ -11,7 +11,7 @@ import numpy as np
 from gymcore.core import Env
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.utils.cpus import usable_cpus
-from gymcore.vector.engine_options import positive, thread_count
+from gymcore.vector.engine_options import check_threads, positive
 from gymcore.vector.vector_env import AutoresetMode
 from gymcore.vector.workers.plan import Bounds, split_lanes
 
@@ -66,7 +66,7 @@ class AsyncOptions(NamedTuple):
         if max_concurrency is not None:
             workers = min(workers, _checked_concurrency(max_concurrency))
         size = n if batch_size is None else positive("batch_size", batch_size, n)
-        thread_count(num_threads, n)  # only to refuse what other engines refuse
+        check_threads(num_threads)  # only to refuse what other engines refuse
         return cls(functions, mode, split_lanes(n, min(workers, n)), size)
 
 

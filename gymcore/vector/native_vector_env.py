@@ -13,6 +13,7 @@ from gymcore import error
 from gymcore.envs.native_state import lane_indices, load_lanes, save_lanes
 from gymcore.utils import seeding
 from gymcore.vector.engine_options import (
+    check_threads,
     check_worker_options,
     positive,
     received_rows,
@@ -96,7 +97,8 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
                 with all lanes).
             autoreset_mode: when an ended lane begins a new episode.
             num_threads: threads that share a step. None is one, and as many as the process may
-                use for batches large enough to gain from them.
+                use for batches large enough to gain from them; of those, only as many as a step is
+                worth are woken if they sleep, as they do soon after a step.
             copy: whether returned arrays are the caller's to keep.
             episode_statistics: report ended episodes in `info["episode"]`, as
                 `wrappers.vector.RecordEpisodeStatistics` does: "r", "l" and "t" (s).
@@ -112,7 +114,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         self.num_envs = positive("num_envs", num_envs, _MOST_LANES)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.copy = copy
-        self.num_threads = self._thread_count(num_threads)
+        asked_threads = check_threads(num_threads)
         check_worker_options(num_workers, on_worker_death)
         rows = received_rows(batch_size, self.num_envs)
         self.max_episode_steps = (
@@ -143,14 +145,15 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         self._facts = self._model.kernel_facts()
         self.single_observation_space = self._model.observation_space
         self.single_action_space = self._model.action_space
+        self.num_threads, self._helpers = self._thread_count(asked_threads)
         self._make_batch()
         self._start_partial(rows)
         for name, value in parameters.items():
             self.set_attr(name, value)
 
-    def _thread_count(self, num_threads: int | None) -> int:
-        """How many threads step the batch: those asked for, or what its size calls for."""
-        return thread_count(num_threads, self.num_envs)
+    def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
+        """How many threads step the batch, and how many of the others are woken for a step."""
+        return thread_count(num_threads, self.num_envs * self._facts["nanoseconds"])
 
     def _make_batch(self) -> None:
         self._batch = self._model.make_batch(
@@ -158,6 +161,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
             limit=min(self.max_episode_steps or 0, _MOST_STEPS),
             mode=_MODES[self.autoreset_mode],
             num_threads=self.num_threads,
+            helpers=self._helpers,
             reuse=not self.copy,
             statistics=self.episode_statistics,
             **self._model.batch_options(),

@@ -20,7 +20,7 @@ from gymcore.error import (
     ResetNeeded,
 )
 from gymcore.spaces import Space
-from gymcore.vector.engine_options import check_worker_options, received_rows, thread_count
+from gymcore.vector.engine_options import check_threads, check_worker_options, received_rows
 from gymcore.vector.layouts import action_layout, layout_of
 from gymcore.vector.partial_batches import Lanes, StepResult
 from gymcore.vector.sub_envs import adopt_spaces
@@ -104,7 +104,7 @@ class SyncVectorEnv(SyncCalls, VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             if not callable(env_fn):
                 raise ArgumentTypeError(f"env_fns[{i}]: expected a function, got {type(env_fn)}")
         self.num_envs = len(self.env_fns)
-        thread_count(num_threads, self.num_envs)
+        check_threads(num_threads)
         check_worker_options(num_workers, on_worker_death)
         self.episode_statistics = bool(episode_statistics)
         self._final_frames = False

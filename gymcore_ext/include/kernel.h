@@ -14,7 +14,7 @@
 #include "rng.h"
 
 #define GYMCORE_KERNEL_CAPSULE "gymcore_ext.kernel"
-#define GYMCORE_KERNEL_ABI 5
+#define GYMCORE_KERNEL_ABI 6
 
 /* Arrays that observations, or infos, may consist of. */
 #define GYMCORE_MOST_PARTS 8
@@ -100,6 +100,7 @@ typedef struct {
     const char *constants_name; /* of the capsule that `constants` come from, or NULL */
     /* For physics that takes microseconds: how many lanes a thread takes at a time. 0: as many as keep a vector loop busy. */
     int32_t grain;
+    int32_t nanoseconds; /* about what a lane's step takes: how many threads a batch is worth */
     /* Whether something happened to lanes that Python must hear of, as a simulation that failed; NULL: nothing can. */
     int (*faulted)(const void *constants);
     gymcore_loops loops[GYMCORE_ISA_COUNT]; /* baseline first, then x86-64-v3, x86-64-v4 */

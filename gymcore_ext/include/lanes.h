@@ -28,6 +28,8 @@
  *                                find at `table` of the parameters, a copy of this struct: what a local copy holds need
  *                                not be read again after every store
  *   LANE_CONSTANTS_TYPE          with LANE_CONSTANTS: the struct
+ *   LANE_NANOSECONDS             optional: about what a step of a lane takes when the loop is vector code of four float64, 5
+ *                                if not defined; how many threads share the steps of a batch follows from it
  *   LANE_INFOS(F)                optional: F(field, type, size) for every entry of the infos; type is float64, int64, int8
  * and define afterwards, in Cython, with these C names:
  *   void pole_reset(pole_state *, const pole_parameters *, const pole_bounds *, gymcore_rng *)
@@ -127,6 +129,9 @@ enum { LANE_PARAMETERS(LANE_PARAMETER_INDEX) LANE(_parameters_end) };
 #define LANE_LOAD(field, ...) state.field = column_##field[i];
 #define LANE_STORE(field, ...) column_##field[i] = state.field;
 #define LANE_LOAD_PARAMETER(field, ...) parameters.field = parameter_##field[i];
+#ifndef LANE_NANOSECONDS
+#define LANE_NANOSECONDS 5
+#endif
 #ifndef LANE_USUALLY
 #define LANE_USUALLY(F)
 #endif
@@ -288,7 +293,8 @@ static const gymcore_kernel LANE(_kernel) = {
 #else
     NULL,
 #endif
-    0,    /* grain */
+    0, /* grain */
+    LANE_NANOSECONDS,
     NULL, /* faulted */
     {
         { LANE(_step_shared_baseline), LANE(_step_varied_baseline), LANE(_observe_baseline), LANE(LANE_RESET_LOOP(baseline)) },

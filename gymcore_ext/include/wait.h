@@ -10,13 +10,9 @@
 #define GYMCORE_WAIT_H
 
 #include <errno.h>
+#include "clock.h"
 #include "platform.h"
 
-#if defined(_WIN32)
-#include <windows.h>
-#else
-#include <time.h>
-#endif
 #if defined(__linux__) && !defined(GYMCORE_NO_FUTEX)
 #include <limits.h>
 #include <linux/futex.h>
@@ -80,21 +76,6 @@ GYMCORE_INLINE void gymcore_relax(void)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
-#endif
-}
-
-/* Nanoseconds of a clock that nobody sets. */
-GYMCORE_INLINE int64_t gymcore_clock(void)
-{
-#if defined(_WIN32)
-    LARGE_INTEGER now, rate;
-    QueryPerformanceCounter(&now);
-    QueryPerformanceFrequency(&rate);
-    return (int64_t)((double)now.QuadPart * 1e9 / (double)rate.QuadPart);
-#else
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 #endif
 }
 

@@ -25,6 +25,7 @@ cdef extern from *:
     #define LANE_BOUNDS(F) F(low, -0.1) F(high, 0.1)
     #define LANE_OBSERVATION_SIZE 6
     #define LANE_DISCRETE_ACTIONS 3
+    #define LANE_NANOSECONDS 50
     #include "lanes.h"
     """
     ctypedef struct acrobot_state:

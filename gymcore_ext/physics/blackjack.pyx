@@ -25,6 +25,7 @@ cdef extern from *:
     #define LANE_ROUNDS 13
     #define LANE_DEALS
     #define LANE_USUALLY(F) F(natural, 0.0) F(sab, 1.0)
+    #define LANE_NANOSECONDS 15
     #include "lanes.h"
     typedef double *const *blackjack_columns;
     """

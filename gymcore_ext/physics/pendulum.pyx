@@ -20,6 +20,7 @@ cdef extern from *:
     #define LANE_BOUNDS(F) F(x_init, GYMCORE_PI) F(y_init, 1.0)
     #define LANE_OBSERVATION_SIZE 3
     #define LANE_CONTINUOUS_ACTIONS 1
+    #define LANE_NANOSECONDS 8
     #include "lanes.h"
     """
     ctypedef struct pendulum_state:

@@ -24,6 +24,7 @@ cdef extern from *:
     #define LANE_CONSTANTS_TYPE gymcore_table
     #define LANE_TABLE_USUALLY(F) F(cumulative, NULL)
     #define LANE_INFOS(F) F(prob, float64, 1)
+    #define LANE_NANOSECONDS 7
     #include "table.h"
     #include "lanes.h"
     """

@@ -28,6 +28,7 @@ cdef extern from *:
     #define LANE_USUALLY(F) F(fickle_passenger, 0.0)
     #define LANE_INFOS(F) F(prob, float64, 1) F(action_mask, int8, 6)
     #include "table.h"
+    #define LANE_NANOSECONDS 7
     #include "lanes.h"
     """
     ctypedef struct taxi_state:

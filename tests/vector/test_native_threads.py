@@ -102,14 +102,62 @@ def test_two_hundred_environments_come_and_go():
 
 
 def test_how_many_threads_there_are_by_default(monkeypatch):
+    """As many as have 10 us of work each, by what the physics says that a step takes."""
     monkeypatch.setattr(gymcore.utils.cpus, "usable_cpus", lambda: 4)
-    sizes = {1: 1, 64: 1, 16_383: 1, 16_384: 2, 24_576: 3, 1_000_000: 4}
-    for num_envs, threads in sizes.items():
-        envs = make_envs("CartPole-v1", num_envs=num_envs)
-        assert envs.num_threads == threads
-        envs.close()
+    cartpoles = {1: 1, 64: 1, 3_999: 1, 4_000: 2, 6_000: 3, 1_000_000: 4}
+    acrobots = {1: 1, 64: 1, 399: 1, 400: 2, 600: 3, 100_000: 4}
+    for env_id, sizes in {"CartPole-v1": cartpoles, "Acrobot-v1": acrobots}.items():
+        for num_envs, threads in sizes.items():
+            envs = make_envs(env_id, num_envs=num_envs)
+            assert envs.num_threads == threads
+            envs.close()
     monkeypatch.setattr(gymcore.utils.cpus, "usable_cpus", lambda: 1)
     assert make_envs("CartPole-v1", num_envs=100_000).num_threads == 1
+
+
+def busy_threads(num_envs, num_threads, pause):
+    """Threads of a process that used the processor for steps with pauses between them."""
+    out = script(
+        f"""
+        import os, time
+        import gymcore.utils.cpus
+        gymcore.utils.cpus.usable_cpus = lambda: 2
+
+        def used():
+            tasks = "/proc/self/task"
+            return [open(f"{{tasks}}/{{task}}/schedstat").read() for task in os.listdir(tasks)]
+
+        options = {{"num_threads": {num_threads}}}
+        envs = gymcore.make_vec("CartPole-v1", num_envs={num_envs}, vector_kwargs=options)
+        envs.reset(seed=1)
+        actions = envs.action_space.sample()
+        envs.step(actions)
+        time.sleep(0.1)
+        before = used()
+        assert len(before) == envs.num_threads == 2
+        for _ in range(50):
+            envs.step(actions)
+            if {pause}:
+                time.sleep({pause})
+        time.sleep(0.01)  # until it sleeps, its time may not have been added up
+        print(sum(a != b for a, b in zip(before, used())))
+        """
+    )
+    return int(out)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/schedstat"), reason="needs Linux's schedstat")
+@pytest.mark.parametrize(
+    ("num_envs", "num_threads", "pause", "busy"),
+    [
+        (4_000, None, 0.002, 1),  # not worth waking a thread
+        (4_000, None, 0, 2),  # it stays awake from step to step
+        (40_000, None, 0.002, 2),  # worth it
+        (1_000, 2, 0.002, 2),  # asked for
+    ],
+)
+def test_who_is_woken(num_envs, num_threads, pause, busy):
+    assert busy_threads(num_envs, num_threads, pause) == busy
 
 
 @pytest.mark.parametrize("num_envs", [1, 63, 64, 65, 2047, 2048, 2049, 10_000])

@@ -14,7 +14,6 @@ from gymcore.envs.mujoco.library import mujoco_module
 from gymcore.envs.mujoco.weights import Bonus
 from gymcore.error import InvalidArgument
 from gymcore.utils.cpus import usable_cpus
-from gymcore.vector.engine_options import thread_count
 from gymcore.vector.native_lanes import lane_envs
 from gymcore.vector.native_vector_env import NativeVectorEnv
 
@@ -45,11 +44,10 @@ class MujocoVectorEnv(NativeVectorEnv):
     env_class: ClassVar[type[CompiledMujocoEnv]]
     _model: CompiledMujocoEnv
 
-    def _thread_count(self, num_threads: int | None) -> int:
+    def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
         """As many threads as there are processors, without a number."""
-        if num_threads is None:
-            return min(usable_cpus(), self.num_envs)
-        return min(thread_count(num_threads, self.num_envs), self.num_envs)
+        threads = min(usable_cpus() if num_threads is None else num_threads, self.num_envs)
+        return threads, threads - 1
 
     @property
     def _simulations(self) -> LaneSimulations:
