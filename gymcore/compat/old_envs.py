@@ -12,7 +12,7 @@ from gymcore.core import Env
 from gymcore.envs.env_spec import EnvSpec
 from gymcore.utils.step_api_compatibility import convert_to_terminated_truncated_step_api
 
-__all__ = ["EnvCompatibility", "modern_metadata"]
+__all__ = ["EnvCompatibility", "ForeignEnv", "modern_metadata"]
 
 
 def modern_metadata(metadata: dict[str, Any] | None) -> dict[str, Any]:
@@ -32,7 +32,65 @@ def modern_metadata(metadata: dict[str, Any] | None) -> dict[str, Any]:
     return result
 
 
-class EnvCompatibility(Env[Any, Any]):
+class ForeignEnv(Env[Any, Any]):
+    """An environment of another package inside one of gymcore's; how it is stepped is left open.
+
+    Attributes that are not found here are the inner environment's.
+
+    Attributes:
+        env: The inner environment.
+    """
+
+    def __init__(self, env: Any, render_mode: str | None = None) -> None:
+        """Take an environment.
+
+        Args:
+            env: The environment.
+            render_mode: What `render` returns.
+        """
+        self.env = env
+        self.metadata = modern_metadata(getattr(env, "metadata", None))
+        self.render_mode = render_mode
+        self.reward_range = getattr(env, "reward_range", None) or (-math.inf, math.inf)
+        spec = getattr(env, "spec", None)
+        self.spec = spec if isinstance(spec, EnvSpec) else None
+        self.observation_space = getattr(env, "observation_space", None)  # type: ignore[assignment]
+        self.action_space = getattr(env, "action_space", None)  # type: ignore[assignment]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return an attribute of the inner environment."""
+            if name.startswith("_") or name == "env":
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return getattr(self.env, name)
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """The inner environment's random generator, of whatever kind it is."""
+        generator: np.random.Generator = self.env.np_random
+        return generator
+
+    @np_random.setter
+    def np_random(self, value: np.random.Generator) -> None:
+        self.env.np_random = value
+
+    def close(self) -> None:
+        """Close the inner environment, if it can be closed."""
+        close = getattr(self.__dict__.get("env"), "close", None)
+        if close is not None:
+            close()
+
+    def __str__(self) -> str:
+        """Return the wrapped environment's text."""
+        return f"<{type(self).__name__}{self.env}>"
+
+    def __repr__(self) -> str:
+        """Return the same as `str`."""
+        return str(self)
+
+
+class EnvCompatibility(ForeignEnv):
     """An environment of Gym 0.21 as one of today: `make(..., apply_api_compatibility=True)`.
 
     The old environment need not derive from anything. It has `reset() -> observation`,
@@ -69,32 +127,7 @@ class EnvCompatibility(Env[Any, Any]):
             render_mode: What `render` asks it for. With "human" it is also shown at every reset and
                 step, as environments of today do it.
         """
-        self.env = old_env
-        self.metadata = modern_metadata(getattr(old_env, "metadata", None))
-        self.render_mode = render_mode
-        self.reward_range = getattr(old_env, "reward_range", None) or (-math.inf, math.inf)
-        spec = getattr(old_env, "spec", None)
-        self.spec = spec if isinstance(spec, EnvSpec) else None
-        self.observation_space = getattr(old_env, "observation_space", None)  # type: ignore[assignment]
-        self.action_space = getattr(old_env, "action_space", None)  # type: ignore[assignment]
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Return an attribute of the old environment."""
-            if name.startswith("_") or name == "env":
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            return getattr(self.env, name)
-
-    @property
-    def np_random(self) -> np.random.Generator:
-        """The old environment's random generator, of whatever kind it is."""
-        generator: np.random.Generator = self.env.np_random
-        return generator
-
-    @np_random.setter
-    def np_random(self, value: np.random.Generator) -> None:
-        self.env.np_random = value
+        super().__init__(old_env, render_mode)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -133,17 +166,3 @@ class EnvCompatibility(Env[Any, Any]):
             )
             return None
         return self.env.render(mode=self.render_mode)
-
-    def close(self) -> None:
-        """Close the old environment, if it can be closed."""
-        close = getattr(self.__dict__.get("env"), "close", None)
-        if close is not None:
-            close()
-
-    def __str__(self) -> str:
-        """Return the wrapped environment's text."""
-        return f"<{type(self).__name__}{self.env}>"
-
-    def __repr__(self) -> str:
-        """Return the same as `str`."""
-        return str(self)

@@ -120,3 +120,10 @@ for _name, _module, _steps, _best, _gone in _MUJOCO_IDS:
             reward_threshold=_best,
             max_episode_steps=_steps,
         )
+
+# Environments of the package `gym`, under the ids by which they can be had in Gymnasium.
+for _version in (21, 26):
+    register(
+        id=f"GymV{_version}Environment-v0",
+        entry_point=f"gymcore.compat.gym_envs:GymV{_version}Environment",
+    )

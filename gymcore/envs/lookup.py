@@ -217,6 +217,17 @@ def _import_prefix(env_id: str) -> str:
     return rest
 
 
+def _warn_of_newer(env_id: str) -> None:
+    """Warn if there is a newer version, whether this one is still there or not."""
+    ns, name, version = parse_env_id(env_id)
+    newest = None if version is None else find_highest_version(ns, name)
+    if newest is not None and version is not None and newest > version:
+        logger.deprecation(
+            f"The environment {env_id} is out of date. "
+            f"You should consider upgrading to version `v{newest}`."
+        )
+
+
 def find_spec(env_id: str) -> EnvSpec:
     """Return the spec that `make(env_id)` uses.
 
@@ -232,6 +243,8 @@ def find_spec(env_id: str) -> EnvSpec:
     """
     env_id = _import_prefix(env_id)
     found = registry.get(env_id)
+    if found is not None or env_id not in aliases:
+        _warn_of_newer(env_id)
     if found is None:
         if (aliased := follow_alias(env_id)) is not None:
             return aliased
@@ -250,11 +263,4 @@ def find_spec(env_id: str) -> EnvSpec:
             "registers it? Use `gymcore.pprint_registry()` to see all of the registered "
             "environments."
         )
-    if found.version is not None:
-        newest = find_highest_version(found.namespace, found.name)
-        if newest is not None and newest > found.version:
-            logger.deprecation(
-                f"The environment {env_id} is out of date. "
-                f"You should consider upgrading to version `v{newest}`."
-            )
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from types import ModuleType
 from typing import Any
 
@@ -132,11 +133,20 @@ def test_make_like_gymnasium(function: str, env_id: str) -> None:
     compare(scenario, warns=not gone)
 
 
-def test_gone_versions_name_their_successor_without_a_warning() -> None:
+@pytest.mark.parametrize("function", ["make", "make_vec", "spec"])
+def test_gone_versions_name_their_successor(function: str) -> None:
+    def scenario(gym: ModuleType) -> Any:
+        fill(gym, *IDS)
+        return getattr(gym, function)("Hopper-v2")
+
+    compare(scenario)
     fill(gymcore, *IDS)
-    with pytest.raises(
-        gymcore.error.DeprecatedEnv,
-        match=r"^Environment version v2 for `Hopper` is deprecated. Please use `Hopper-v5` ins",
+    with (
+        pytest.raises(
+            gymcore.error.DeprecatedEnv,
+            match=r"^Environment version v2 for `Hopper` is deprecated. Please use `Hopper-v5` ins",
+        ),
+        pytest.warns(DeprecationWarning, match=r"The environment Hopper-v2 is out of date"),
     ):
         gymcore.make("Hopper-v2")
 
@@ -176,7 +186,8 @@ def test_error_types() -> None:
         "Tower-v1": gymcore.error.DeprecatedEnv,
         "Maze!": gymcore.error.Error,
     }.items():
-        with pytest.raises(gymcore.error.Error) as caught:
+        with warnings.catch_warnings(), pytest.raises(gymcore.error.Error) as caught:
+            warnings.simplefilter("ignore", DeprecationWarning)
             gymcore.make(env_id)
         assert type(caught.value) is kind
 
@@ -213,7 +224,10 @@ def test_alias_of_an_old_version() -> None:
     gymcore.envs.registration.register_alias("Maze-v2", "Maze-v3")
     with pytest.warns(DeprecationWarning, match="Maze-v2 is out of date"):
         assert gymcore.make("Maze-v2").spec.id == "Maze-v3"
-    with pytest.raises(gymcore.error.DeprecatedEnv, match="v1 for `Maze` is deprecated"):
+    with (
+        pytest.raises(gymcore.error.DeprecatedEnv, match="v1 for `Maze` is deprecated"),
+        pytest.warns(DeprecationWarning, match="Maze-v1 is out of date"),
+    ):
         gymcore.make("Maze-v1")
 
 

@@ -1,0 +1,132 @@
+"""Environments of the package `gym`, under the ids by which Gymnasium's users know them.
+
+`gymcore.make("GymV26Environment-v0", env_id="Name-v0")` makes one that is registered with `gym`;
+with `env=...` it takes one that is there already. `GymV21Environment-v0` is for `gym` 0.21 and
+older, whose `step` returns four values.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, SupportsFloat
+
+from gymcore import error
+from gymcore.compat.foreign_spaces import as_own_space
+from gymcore.compat.old_envs import EnvCompatibility, ForeignEnv
+
+__all__ = ["GymV21Environment", "GymV26Environment"]
+
+# Modes that `make` passes on; which of them there are is known when the environment is.
+_MODES = ("human", "rgb_array", "ansi")
+
+
+def _old_env(env_id: str | None, make_kwargs: dict[str, Any] | None, env: Any) -> Any:
+    """The environment that was given, or the one that `gym` makes."""
+    if env is not None:
+        if env_id is not None or make_kwargs is not None:
+            raise error.InvalidArgument(
+                f"env_id: expected either env_id (and make_kwargs) or env, got {env_id!r} and {env}"
+            )
+        return env
+    try:
+        gym = importlib.import_module("gym")
+    except ImportError as missing:
+        raise error.DependencyNotInstalled(
+            "To use the gym compatibility environments, run `pip install gym==0.21` or "
+            "`pip install gym==0.26.2`, or give an environment as `env`"
+        ) from missing
+    if env_id is None:
+        raise error.ArgumentTypeError("env_id: expected an id that `gym` knows, or env, got None")
+    return gym.make(env_id, **(make_kwargs or {}))
+
+
+class GymV21Environment(EnvCompatibility):
+    """An environment of `gym` 0.21 as one of today; see `EnvCompatibility`.
+
+    Spaces of `gym` become gymcore's.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": list(_MODES)}  # noqa: RUF012
+
+    def __init__(
+        self,
+        env_id: str | None = None,
+        make_kwargs: dict[str, Any] | None = None,
+        env: Any = None,
+        render_mode: str | None = None,
+    ) -> None:
+        """Make the environment, or take it.
+
+        Args:
+            env_id: What `gym.make` makes; or None.
+            make_kwargs: For `gym.make`, with `env_id`.
+            env: The environment; or None.
+            render_mode: What `render` asks it for.
+
+        Raises:
+            DependencyNotInstalled: without `gym`, for an `env_id`.
+            InvalidArgument: if both are given.
+            ArgumentTypeError: if none is given, or gymcore has no space of a space's class.
+        """
+        super().__init__(_old_env(env_id, make_kwargs, env), render_mode)
+        self.observation_space = as_own_space(self.env.observation_space)
+        self.action_space = as_own_space(self.env.action_space)
+
+
+class GymV26Environment(ForeignEnv):
+    """An environment of `gym` 0.26 as one of gymcore's: other classes, the same interface.
+
+    Spaces of `gym` become gymcore's.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": list(_MODES)}  # noqa: RUF012
+
+    def __init__(
+        self,
+        env_id: str | None = None,
+        make_kwargs: dict[str, Any] | None = None,
+        env: Any = None,
+        render_mode: str | None = None,
+    ) -> None:
+        """Make the environment, or take it.
+
+        Args:
+            env_id: What `gym.make` makes; or None.
+            make_kwargs: For `gym.make`, with `env_id`.
+            env: The environment; or None.
+            render_mode: For `gym.make`, as in `make_kwargs`; a given `env` has its own.
+
+        Raises:
+            DependencyNotInstalled: without `gym`, for an `env_id`.
+            InvalidArgument: if both are given, or `env` renders in another mode.
+            ArgumentTypeError: if none is given, or gymcore has no space of a space's class.
+        """
+        if env is None and render_mode is not None:
+            make_kwargs = {**(make_kwargs or {}), "render_mode": render_mode}
+        env = _old_env(env_id, make_kwargs, env)
+        own_mode = getattr(env, "render_mode", None)
+        if render_mode not in (None, own_mode):
+            raise error.InvalidArgument(
+                f"render_mode: expected that of env, {own_mode!r}, got {render_mode!r}"
+            )
+        super().__init__(env, own_mode)
+        self.observation_space = as_own_space(self.env.observation_space)
+        self.action_space = as_own_space(self.env.action_space)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; `Env.reset` says how."""
+        if seed is not None:
+            self._np_random_seed = seed
+        observation, info = self.env.reset(seed=seed, options=options)
+        return observation, info
+
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Step the environment; `Env.step` says how."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, reward, terminated, truncated, info
+
+    def render(self) -> Any:
+        """Return what the inner environment renders."""
+        return self.env.render()
