@@ -159,7 +159,7 @@ def bars(threads: int) -> list[Bar]:
         ("MountainCarContinuous-v0", 50),
         ("Acrobot-v1", 30),
     ):
-        own = name("gymcore", 1024, env_id)
+        own = name("gymcore-default", 1024, env_id)
         found.append(
             ratio(f"{env_id} n=1024 / EnvPool sync", own, pools(1024, threads, env_id), least)
         )
@@ -208,14 +208,16 @@ def groups(threads: int) -> list[Group]:
         return Group(title, tuple(members))
 
     puffer = ("pufferlib", "pufferlib-128")
-    native = ("gymcore", "gymcore-statistics", "gymcore-rollout", "raw-physics")
+    native = (
+        "gymcore", "gymcore-statistics", "gymcore-same-step", "gymcore-rollout", "raw-physics",
+    )  # fmt: skip
     found = [
         group("cartpole-64", CARTPOLE, 64, *native, "gymnasium-vector", "gymnasium-sync", "sb3",
               *puffer),
         group("cartpole-4096", CARTPOLE, 4096, *native, "gymnasium-vector", *puffer),
     ]  # fmt: skip
     for env_id in ("Pendulum-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Acrobot-v1"):
-        found.append(group(env_id, env_id, 1024, "gymcore"))
+        found.append(group(env_id, env_id, 1024, "gymcore-default", "gymcore"))
     found.append(group("make", CARTPOLE, 1, "gymcore-make", "gymnasium-make", pool=False))
     curve = [("gymcore", CARTPOLE, n, 1) for n in CURVE]
     curve.insert(CURVE.index(65536) + 1, ("gymcore", CARTPOLE, 65536, 2))

@@ -23,15 +23,29 @@ OPTIONAL = (
 )  # fmt: skip
 
 
-def _statistics_step(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """The native step with everything on: resets, time limit, episode statistics."""
+def _native_step(env_id: str, num_envs: int, **options: Any) -> Session:
     import gymcore
 
-    options = {"num_threads": num_threads, "autoreset_mode": "SameStep", "episode_statistics": True}
     envs = gymcore.make_vec(env_id, num_envs=num_envs, vector_kwargs=options)
     envs.reset(seed=0)
     actions = random_batches(envs.single_action_space, (num_envs,), RING)
     return Session(envs.step, actions, num_envs, envs.close)
+
+
+def _default_step(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """The native step as `make_vec` sets it up, which chooses how many threads share it."""
+    return _native_step(env_id, num_envs)
+
+
+def _statistics_step(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """The native step with resets, time limit and episode statistics."""
+    return _native_step(env_id, num_envs, num_threads=num_threads, episode_statistics=True)
+
+
+def _same_step(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """The same with same-step autoreset, which also keeps final observations."""
+    options = {"num_threads": num_threads, "episode_statistics": True}
+    return _native_step(env_id, num_envs, autoreset_mode="SameStep", **options)
 
 
 def _raw_physics(env_id: str, num_envs: int, num_threads: int) -> Session:
@@ -104,9 +118,11 @@ def _seeding(env_id: str, num_envs: int, num_threads: int) -> Session:
 CONTENDERS = {
     contender.key: contender
     for contender in (
+        Contender("gymcore-default", "gymcore make_vec, its threads", "gymcore", _default_step),
         Contender(
             "gymcore-statistics", "gymcore make_vec, statistics on", "gymcore", _statistics_step
         ),
+        Contender("gymcore-same-step", "the same, same-step autoreset", "gymcore", _same_step),
         Contender("raw-physics", "raw physics loop", "gymcore", _raw_physics),
         Contender("gymcore-make", "gymcore make", "gymcore", _gymcore_make),
         Contender("gymnasium-make", "Gymnasium make", "gymnasium", _gymnasium_make),

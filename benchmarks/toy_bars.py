@@ -17,7 +17,7 @@ def toy_bars(threads: int) -> list[Bar]:
     """Return the bars, for a machine with so many usable threads."""
     found = []
     for env_id, pool_id, other_id, most in IDS:
-        own, large = name("gymcore", 64, env_id), name("gymcore", 4096, env_id)
+        own, large = name("gymcore", 64, env_id), name("gymcore-default", 4096, env_id)
         others = [name("gymnasium-sync", 64, other_id)]
         found += [
             ratio(f"{env_id} n=64 / EnvPool sync", own, pools(64, threads, pool_id), 40),
@@ -35,6 +35,6 @@ def toy_groups(threads: int) -> list[Group]:
     for env_id, pool_id, other_id, _ in IDS:
         members = [("gymcore", env_id, 64, 1), ("gymnasium-sync", other_id, 64, 1)]
         members += [("envpool", pool_id, 64, each) for each in dict.fromkeys((1, threads))]
-        members.append(("gymcore", env_id, 4096, 1))
+        members += [(key, env_id, 4096, 1) for key in ("gymcore-default", "gymcore")]
         found.append(Group(env_id, tuple(members)))
     return found
