@@ -59,6 +59,7 @@ typedef struct {
 typedef struct gymcore_pool {
     gymcore_job *job;
     void *context;
+    int64_t first;               /* the lane that is counted from */
     gymcore_atomic left;         /* lanes that nobody has begun: [lower half, upper half) of the word */
     gymcore_atomic lanes_open;   /* how many are not finished */
     gymcore_atomic least, most;  /* lanes to take at a time */
@@ -82,6 +83,10 @@ typedef struct gymcore_pool {
 /* Who takes as many lanes or more takes whole cache lines of their flags. */
 #define GYMCORE_LINE 64
 
+/* Lanes that are shared at a time: they are counted in halves of a word. */
+#ifndef GYMCORE_MOST_LANES
+#define GYMCORE_MOST_LANES ((int64_t)1 << 31)
+#endif
 #define GYMCORE_LANES(lo, hi) ((int64_t)((uint64_t)(hi) << 32 | (uint64_t)(lo)))
 #define GYMCORE_LOWEST(left) ((int64_t)((uint64_t)(left) & 0xffffffff))
 #define GYMCORE_HIGHEST(left) ((int64_t)((uint64_t)(left) >> 32))
@@ -118,7 +123,7 @@ GYMCORE_INLINE int gymcore_pool_take(gymcore_pool *pool, int asker)
             rest = GYMCORE_LANES(hi, GYMCORE_HIGHEST(left));
         }
     } while (!gymcore_swap_if(&pool->left, left, rest));
-    gymcore_add(&pool->sum, pool->job(pool->context, lo, hi));
+    gymcore_add(&pool->sum, pool->job(pool->context, pool->first + lo, pool->first + hi));
     if (gymcore_add(&pool->lanes_open, lo - hi) == 0 && gymcore_swap_if(&pool->asker_asleep, 1, 0))
         PyThread_release_lock(pool->finished);
     return 1;
@@ -169,20 +174,13 @@ GYMCORE_INLINE void gymcore_pool_wake(gymcore_pool *pool, int most)
             PyThread_release_lock(pool->worker[i].wake);
 }
 
-/* Run the job over all lanes, at most 2^31, and return the sum of its results. A thread takes `least` to `most` of them at a
- * time; `helpers`: how many workers the job is worth waking. */
-static int64_t gymcore_pool_run(
-    gymcore_pool *pool, gymcore_job *job, void *context, int64_t lanes, int64_t least, int64_t most, int helpers)
+/* Run the job that is set over lanes [first, first + lanes), at most GYMCORE_MOST_LANES. */
+static void gymcore_pool_share(gymcore_pool *pool, int64_t first, int64_t lanes, int helpers)
 {
-    int soon = gymcore_clock() - pool->ended < GYMCORE_SOON_NS;
-    pool->job = job;
-    pool->context = context;
-    gymcore_store(&pool->least, least);
-    gymcore_store(&pool->most, most);
-    gymcore_store(&pool->sum, 0);
+    pool->first = first;
     gymcore_store(&pool->lanes_open, lanes);
     gymcore_store(&pool->left, GYMCORE_LANES(0, lanes));
-    gymcore_pool_wake(pool, soon ? pool->workers : helpers);
+    gymcore_pool_wake(pool, helpers);
     while (gymcore_pool_take(pool, 1))
         ;
     for (int spins = 0; spins < GYMCORE_BUSY_SPINS && gymcore_load(&pool->lanes_open) > 0; spins++)
@@ -193,6 +191,23 @@ static int64_t gymcore_pool_run(
             break;
         PyThread_acquire_lock(pool->finished, WAIT_LOCK);
     }
+}
+
+/* Run the job over all lanes and return the sum of its results. A thread takes `least` to `most` of them at a time;
+ * `helpers`: how many workers the job is worth waking. */
+static int64_t gymcore_pool_run(
+    gymcore_pool *pool, gymcore_job *job, void *context, int64_t lanes, int64_t least, int64_t most, int helpers)
+{
+    if (gymcore_clock() - pool->ended < GYMCORE_SOON_NS)
+        helpers = pool->workers;
+    pool->job = job;
+    pool->context = context;
+    gymcore_store(&pool->least, least);
+    gymcore_store(&pool->most, most);
+    gymcore_store(&pool->sum, 0);
+    for (int64_t first = 0; first < lanes; first += GYMCORE_MOST_LANES)
+        gymcore_pool_share(
+            pool, first, lanes - first < GYMCORE_MOST_LANES ? lanes - first : GYMCORE_MOST_LANES, helpers);
     pool->ended = gymcore_clock();
     return gymcore_load(&pool->sum);
 }

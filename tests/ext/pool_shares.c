@@ -1,0 +1,57 @@
+/* The pool of pool.h: every lane is worked on once, whoever takes it, for ThreadSanitizer too.
+ *
+ *     pool_shares WORKERS ROUNDS
+ *
+ * Jobs of many sizes follow each other, some at once and some when the workers sleep; lanes are plain memory, so that a job
+ * that began before the last one ended, or went on after it, is a data race. Exits with 0 if every sum was right.
+ */
+#define GYMCORE_MOST_LANES ((int64_t)1000) /* larger jobs go in several parts */
+#include <stdio.h>
+#include "pool.h"
+
+enum { LANES = 4000 };
+
+static int64_t seen[LANES];
+
+typedef struct {
+    int64_t lanes, add;
+} task;
+
+static int64_t job(void *context, int64_t lo, int64_t hi)
+{
+    const task *mine = context;
+    if (lo < 0 || lo >= hi || hi > mine->lanes)
+        abort();
+    for (int64_t i = lo; i < hi; i++)
+        seen[i] += mine->add;
+    return hi - lo;
+}
+
+int main(int argc, char **argv)
+{
+    int workers = atoi(argv[1]), rounds = atoi(argv[argc - 1]);
+    const int64_t sizes[] = {1, 2, 63, 64, 65, 999, 1000, 1001, 2500, LANES};
+    const int64_t leasts[] = {1, 7, 64, 192, 5000};
+    for (int start = 0; start < 3; start++) {
+        gymcore_pool *pool = gymcore_pool_new(workers + 1);
+        for (int round = 0; round < rounds; round++) {
+            task mine = {sizes[round % 10], round + 1};
+            int64_t least = leasts[round % 5], most = round % 3 ? 2048 : least;
+            for (int64_t i = 0; i < LANES; i++)
+                seen[i] = -i;
+            int64_t sum = gymcore_pool_run(pool, job, &mine, mine.lanes, least, most, round % (workers + 1));
+            if (sum != mine.lanes)
+                return fprintf(stderr, "%d lanes of %d\n", (int)sum, (int)mine.lanes), 1;
+            for (int64_t i = 0; i < LANES; i++)
+                if (seen[i] != -i + (i < mine.lanes ? mine.add : 0))
+                    return fprintf(stderr, "lane %d of %d\n", (int)i, (int)mine.lanes), 1;
+            if (round % 50 == 49) { /* until the workers sleep */
+                struct timespec time = {0, 2 * GYMCORE_AWAKE_NS};
+                nanosleep(&time, NULL);
+            }
+        }
+        gymcore_pool_free(pool);
+    }
+    puts("right");
+    return 0;
+}
