@@ -30,8 +30,8 @@ cnp.import_array()
 # Below this many lanes a step is shorter than giving the GIL away and taking it back.
 cdef enum:
     GIL_LANES = 512
-    # Lanes that a thread takes at a time, and nanoseconds of work: enough to make the claim free, small enough to balance
-    # cores of which one is slower.
+    # Lanes that a thread takes at a time, and nanoseconds of work: enough to make the claim free, little enough to
+    # balance cores of which one is slower.
     MOST_TAKEN = 2048
     LEAST_WORK = 5000
     # Steps in one call that are worth waking every thread.

@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 from gymcore_ext.arrays cimport ArrayRing, array_pointer
+from gymcore_ext.copying cimport copy_bytes
 
 from importlib import import_module
 from types import ModuleType
@@ -15,9 +16,6 @@ from types import ModuleType
 import numpy as np
 
 cnp.import_array()
-
-cdef extern from "copy.h":
-    void copy_bytes "gymcore_copy"(void* target, const void* source, size_t size) noexcept nogil
 
 cdef enum:
     # Bytes of a result below which a call is shorter than giving the GIL away and taking it back.

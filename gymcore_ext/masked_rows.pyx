@@ -6,12 +6,11 @@ cimport numpy as cnp
 from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
+from gymcore_ext.copying cimport copy_bytes
+
 import numpy as np
 
 cnp.import_array()
-
-cdef extern from "copy.h":
-    void copy_bytes "gymcore_copy"(void* target, const void* source, size_t size) noexcept nogil
 
 
 cdef bint plain(object value) noexcept:

@@ -15,14 +15,11 @@ from cpython.tuple cimport PyTuple_CheckExact
 from libc.stdint cimport int64_t
 
 from gymcore_ext.arrays cimport MOST_AXES, ArrayRing
+from gymcore_ext.copying cimport copy_bytes
 
 import numpy as np
 
 cnp.import_array()
-
-cdef extern from "copy.h":
-    void copy_bytes "gymcore_copy"(void* target, const void* source, size_t size) noexcept nogil
-
 
 cdef extern from "Python.h":
     PyObject* PyDict_GetItemWithError(object dictionary, object key) except? NULL

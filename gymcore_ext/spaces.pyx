@@ -9,12 +9,11 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memset
 
+from gymcore_ext.copying cimport copy_bytes
+
 import numpy as np
 
 cnp.import_array()
-
-cdef extern from "copy.h":
-    void copy_bytes "gymcore_copy"(void* target, const void* source, size_t size) noexcept nogil
 
 cdef extern from "rng.h":
     ctypedef struct rng_t "gymcore_rng":

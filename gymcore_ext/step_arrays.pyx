@@ -3,13 +3,11 @@ cimport numpy as cnp
 from libc.string cimport memchr, memset
 
 from gymcore_ext.arrays cimport ArrayRing, array_pointer
+from gymcore_ext.copying cimport copy_bytes
 from gymcore_ext.engine cimport outputs_t
 from gymcore_ext.episodes cimport SAME_STEP, SINGLE
 
 import numpy as np
-
-cdef extern from "copy.h":
-    void copy_bytes "gymcore_copy"(void* target, const void* source, size_t size) noexcept nogil
 
 cnp.import_array()
 
