@@ -49,7 +49,7 @@ cdef class Batch(LaneMemory):
         limit: steps after which an episode is truncated, or 0 for none.
         mode: 0 next-step autoreset, 1 same-step autoreset, 2 none (stepping an ended lane is an error), 3 none and
             unchecked (the batch of one behind `make`).
-        num_threads: threads that share a step; `helpers` of them are woken for it if they sleep (default: all).
+        num_threads: threads that share a step; with `helpers` only if that is faster, and so many are woken for it.
         reuse: hand out the same output arrays at every step, instead of arrays that the caller may keep.
         statistics: report return, length and duration of ended episodes.
         errors: namespace of exception classes: InvalidAction, InvalidArgument, ArgumentTypeError, ResetNeeded,

@@ -4,6 +4,7 @@ from gymcore_ext.engine cimport pool_t
 
 cdef class Threads:
     cdef int count, helpers, generation
+    cdef bint chooses
     cdef pool_t* pool               # NULL for one thread, and until `start`
 
     cdef int start(self) except -1

@@ -17,11 +17,15 @@ if hasattr(os, "register_at_fork"):
 
 
 cdef class Threads:
-    """As many threads as `count`, the asking one among them; `helpers` of them are worth waking for a step."""
+    """As many threads as `count`, the asking one among them.
+
+    They share every job; or with `helpers`, only what is faster shared, and if they sleep, so many of them are woken for it.
+    """
 
     def __cinit__(self, int count, int helpers):
         self.count = count
-        self.helpers = count - 1 if helpers < 0 else helpers
+        self.chooses = helpers >= 0
+        self.helpers = helpers if self.chooses else count - 1
 
     def __dealloc__(self):
         self.stop()
@@ -30,7 +34,7 @@ cdef class Threads:
         """Have a pool of this process, if there is more than one thread."""
         if self.count == 1 or (self.pool != NULL and self.generation == fork_generation):
             return 0
-        self.pool = pool_new(self.count)
+        self.pool = pool_new(self.count, self.chooses)
         self.generation = fork_generation
         if self.pool == NULL:
             raise RuntimeError(f"num_threads: the system gave no {self.count} threads")

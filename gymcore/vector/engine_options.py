@@ -54,15 +54,18 @@ def thread_count(num_threads: int | None, nanoseconds: int) -> tuple[int, int]:
     """Return how many threads share a step, and how many others it is worth waking for it.
 
     Args:
-        num_threads: threads that were asked for, which are always woken, or None.
+        num_threads: threads that were asked for, or None.
         nanoseconds: what a step of all lanes takes, by one thread.
+
+    Returns:
+        Threads; and -1 if they share every step, because they were asked for.
 
     Example:
         >>> thread_count(None, nanoseconds=5_000), thread_count(4, nanoseconds=5_000)
-        ((1, 0), (4, 3))
+        ((1, 0), (4, -1))
     """
     if num_threads is not None:
-        return num_threads, num_threads - 1
+        return num_threads, -1
     if nanoseconds < 2 * _SHARE:
         return 1, 0
     from gymcore.utils.cpus import usable_cpus

@@ -97,8 +97,8 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
                 with all lanes).
             autoreset_mode: when an ended lane begins a new episode.
             num_threads: threads that share a step. None is one, and as many as the process may
-                use for batches large enough to gain from them; of those, only as many as a step is
-                worth are woken if they sleep, as they do soon after a step.
+                use for batches large enough to gain from them; these are woken only for what is
+                worth it, and share only what is faster shared.
             copy: whether returned arrays are the caller's to keep.
             episode_statistics: report ended episodes in `info["episode"]`, as
                 `wrappers.vector.RecordEpisodeStatistics` does: "r", "l" and "t" (s).

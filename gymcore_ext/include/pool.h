@@ -4,8 +4,9 @@
  * cannot hold it up, and as everybody takes less and less at a time, a slow one hardly does. The asker takes lanes from
  * the top and workers from the bottom, so that most lanes stay in the caches of one core from step to step. Threads and locks are Python's portable ones (they need no GIL). Waking a sleeping core costs more
  * than a small batch's step, so workers spin for a moment before they sleep, and are woken only for work that is worth
- * it, or when calls follow each other so closely that they will stay awake. A pool does not live through fork(): its
- * owner drops it in the child (batch.pyx).
+ * it, or when calls follow each other so closely that they will stay awake. Where others want the processors, sharing is
+ * slower than not, so a pool may choose, by the clock. A pool does not live through fork(): its owner drops it in the
+ * child (batch.pyx).
  */
 #ifndef GYMCORE_POOL_H
 #define GYMCORE_POOL_H
@@ -56,6 +57,40 @@ typedef struct {
     gymcore_atomic asleep;
 } gymcore_worker;
 
+/* Whether jobs that follow each other closely are shared: both ways are tried in turn, the better one for longer and longer.
+ * Sharing has to be worth the processors that it takes. */
+typedef struct {
+    int shared, tried;
+    int64_t until, trust;       /* when this stretch ends, and how long one of the better way is */
+    int64_t lanes[2], spent[2]; /* of the last stretch of either way: alone, shared */
+} gymcore_choice;
+
+#define GYMCORE_TRIAL_NS 5000000
+#define GYMCORE_LEAST_TRUST_NS 50000000
+#define GYMCORE_MOST_TRUST_NS 1600000000
+#define GYMCORE_WORTH 1.2
+
+GYMCORE_INLINE void gymcore_choose(gymcore_choice *choice, int64_t lanes, int64_t begun, int64_t ended)
+{
+    choice->lanes[choice->shared] += lanes;
+    choice->spent[choice->shared] += ended - begun;
+    if (ended < choice->until)
+        return;
+    if (choice->tried) {
+        double alone = (double)choice->spent[0] / (double)choice->lanes[0];
+        int better = GYMCORE_WORTH * (double)choice->spent[1] / (double)choice->lanes[1] < alone;
+        choice->trust = better == choice->shared               ? GYMCORE_LEAST_TRUST_NS
+                        : choice->trust < GYMCORE_MOST_TRUST_NS ? 2 * choice->trust
+                                                                : choice->trust;
+        choice->shared = better;
+    } else {
+        choice->shared = !choice->shared;
+    }
+    choice->tried = !choice->tried;
+    choice->until = ended + (choice->tried ? GYMCORE_TRIAL_NS : choice->trust);
+    choice->lanes[choice->shared] = choice->spent[choice->shared] = 0;
+}
+
 typedef struct gymcore_pool {
     gymcore_job *job;
     void *context;
@@ -66,6 +101,8 @@ typedef struct gymcore_pool {
     gymcore_atomic sum, stop, asker_asleep;
     PyThread_type_lock finished;
     int64_t ended; /* when the last call did */
+    int chooses;   /* whether it does not share what is faster alone */
+    gymcore_choice choice;
     int workers;
     gymcore_worker worker[1]; /* as many as `workers` */
 } gymcore_pool;
@@ -194,22 +231,30 @@ static void gymcore_pool_share(gymcore_pool *pool, int64_t first, int64_t lanes,
 }
 
 /* Run the job over all lanes and return the sum of its results. A thread takes `least` to `most` of them at a time;
- * `helpers`: how many workers the job is worth waking. */
+ * `helpers`: how many workers the job is worth waking, if it comes alone. */
 static int64_t gymcore_pool_run(
     gymcore_pool *pool, gymcore_job *job, void *context, int64_t lanes, int64_t least, int64_t most, int helpers)
 {
-    if (gymcore_clock() - pool->ended < GYMCORE_SOON_NS)
-        helpers = pool->workers;
-    pool->job = job;
-    pool->context = context;
-    gymcore_store(&pool->least, least);
-    gymcore_store(&pool->most, most);
-    gymcore_store(&pool->sum, 0);
-    for (int64_t first = 0; first < lanes; first += GYMCORE_MOST_LANES)
-        gymcore_pool_share(
-            pool, first, lanes - first < GYMCORE_MOST_LANES ? lanes - first : GYMCORE_MOST_LANES, helpers);
+    int64_t begun = gymcore_clock(), sum;
+    int soon = begun - pool->ended < GYMCORE_SOON_NS;
+    if (pool->chooses && !(soon ? pool->choice.shared : helpers)) {
+        sum = job(context, 0, lanes);
+    } else {
+        pool->job = job;
+        pool->context = context;
+        gymcore_store(&pool->least, least);
+        gymcore_store(&pool->most, most);
+        gymcore_store(&pool->sum, 0);
+        for (int64_t first = 0, count; first < lanes; first += count) {
+            count = lanes - first < GYMCORE_MOST_LANES ? lanes - first : GYMCORE_MOST_LANES;
+            gymcore_pool_share(pool, first, count, soon ? pool->workers : helpers);
+        }
+        sum = gymcore_load(&pool->sum);
+    }
     pool->ended = gymcore_clock();
-    return gymcore_load(&pool->sum);
+    if (pool->chooses && soon)
+        gymcore_choose(&pool->choice, lanes, begun, pool->ended);
+    return sum;
 }
 
 /* Stop the workers, wait until they are gone, free everything. */
@@ -236,13 +281,16 @@ static PyThread_type_lock gymcore_closed_lock(void)
     return lock;
 }
 
-/* A pool of `threads` threads, the asker included; NULL when the system gives no more locks or threads. */
-static gymcore_pool *gymcore_pool_new(int threads)
+/* A pool of `threads` threads, the asker included, that may choose to leave a job to the asker; NULL when the system gives
+ * no more locks or threads. */
+static gymcore_pool *gymcore_pool_new(int threads, int chooses)
 {
     size_t size = sizeof(gymcore_pool) + sizeof(gymcore_worker) * (size_t)threads;
     gymcore_pool *pool = (gymcore_pool *)PyMem_RawCalloc(1, size);
     if (!pool)
         return NULL;
+    pool->chooses = chooses;
+    pool->choice = (gymcore_choice){1, 0, gymcore_clock() + 2 * GYMCORE_TRIAL_NS, GYMCORE_LEAST_TRUST_NS, {0, 0}, {0, 0}};
     pool->finished = gymcore_closed_lock();
     for (int i = 0; pool->finished && i < threads - 1; i++) {
         gymcore_worker *worker = &pool->worker[i];

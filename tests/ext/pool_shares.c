@@ -27,13 +27,41 @@ static int64_t job(void *context, int64_t lo, int64_t hi)
     return hi - lo;
 }
 
+/* What part of its jobs a pool shares in so many seconds, each of which takes so long alone or shared. */
+static double part_shared(gymcore_choice *choice, int64_t *now, double seconds, int64_t alone, int64_t shared)
+{
+    int64_t end = *now + (int64_t)(seconds * 1e9), jobs = 0, together = 0;
+    while (*now < end) {
+        int64_t begun = *now;
+        jobs++;
+        together += choice->shared;
+        *now += choice->shared ? shared : alone;
+        gymcore_choose(choice, 100, begun, *now);
+    }
+    return (double)together / (double)jobs;
+}
+
+static int chooses_well(void)
+{
+    int64_t now = 1000;
+    gymcore_choice choice = {1, 0, now, GYMCORE_LEAST_TRUST_NS, {0, 0}, {0, 0}};
+    int right = part_shared(&choice, &now, 4, 20000, 12000) > 0.97;  /* worth it */
+    right &= part_shared(&choice, &now, 4, 20000, 12000) > 0.99;     /* and tried less and less */
+    part_shared(&choice, &now, 2, 20000, 19000);                     /* no longer: it notices */
+    right &= part_shared(&choice, &now, 4, 20000, 19000) < 0.03;
+    part_shared(&choice, &now, 2, 40000, 21000);
+    return right && part_shared(&choice, &now, 4, 40000, 21000) > 0.97;
+}
+
 int main(int argc, char **argv)
 {
     int workers = atoi(argv[1]), rounds = atoi(argv[argc - 1]);
     const int64_t sizes[] = {1, 2, 63, 64, 65, 999, 1000, 1001, 2500, LANES};
     const int64_t leasts[] = {1, 7, 64, 192, 5000};
+    if (!chooses_well())
+        return fprintf(stderr, "shares what is faster alone\n"), 1;
     for (int start = 0; start < 3; start++) {
-        gymcore_pool *pool = gymcore_pool_new(workers + 1);
+        gymcore_pool *pool = gymcore_pool_new(workers + 1, start == 2);
         for (int round = 0; round < rounds; round++) {
             task mine = {sizes[round % 10], round + 1};
             int64_t least = leasts[round % 5], most = round % 3 ? 2048 : least;

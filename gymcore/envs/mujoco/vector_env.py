@@ -47,7 +47,7 @@ class MujocoVectorEnv(NativeVectorEnv):
     def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
         """As many threads as there are processors, without a number."""
         threads = min(usable_cpus() if num_threads is None else num_threads, self.num_envs)
-        return threads, threads - 1
+        return threads, -1
 
     @property
     def _simulations(self) -> LaneSimulations:
