@@ -19,7 +19,7 @@ if hasattr(os, "register_at_fork"):
 cdef class Threads:
     """As many threads as `count`, the asking one among them.
 
-    They share every job; or with `helpers`, only what is faster shared, and if they sleep, so many of them are woken for it.
+    They share every job; or with `helpers` only what is faster shared, and so many of them are woken for it.
     """
 
     def __cinit__(self, int count, int helpers):

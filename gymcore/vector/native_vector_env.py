@@ -97,8 +97,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
                 with all lanes).
             autoreset_mode: when an ended lane begins a new episode.
             num_threads: threads that share a step. None is one, and as many as the process may
-                use for batches large enough to gain from them; these are woken only for what is
-                worth it, and share only what is faster shared.
+                use for large batches, as long as sharing is faster.
             copy: whether returned arrays are the caller's to keep.
             episode_statistics: report ended episodes in `info["episode"]`, as
                 `wrappers.vector.RecordEpisodeStatistics` does: "r", "l" and "t" (s).
@@ -152,7 +151,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
             self.set_attr(name, value)
 
     def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
-        """How many threads step the batch, and how many of the others are woken for a step."""
+        """How many threads step the batch, and how many others are woken (-1: all, always)."""
         return thread_count(num_threads, self.num_envs * self._facts["nanoseconds"])
 
     def _make_batch(self) -> None:

@@ -45,7 +45,7 @@ class MujocoVectorEnv(NativeVectorEnv):
     _model: CompiledMujocoEnv
 
     def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
-        """As many threads as there are processors, without a number."""
+        """As many threads as there are processors, unless a number was asked for."""
         threads = min(usable_cpus() if num_threads is None else num_threads, self.num_envs)
         return threads, -1
 
