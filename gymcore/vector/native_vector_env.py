@@ -116,11 +116,8 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         asked_threads = check_threads(num_threads)
         check_worker_options(num_workers, on_worker_death)
         rows = received_rows(batch_size, self.num_envs)
-        self.max_episode_steps = (
-            None
-            if max_episode_steps in (None, -1)
-            else positive("max_episode_steps", max_episode_steps)
-        )
+        limit = None if max_episode_steps in (None, -1) else max_episode_steps
+        self.max_episode_steps = None if limit is None else positive("max_episode_steps", limit)
         known = {*self.env_class.parameters, *self.env_class.arguments}
         if unknown := sorted(parameters.keys() - known):
             text = f"got unexpected arguments {unknown}; its parameters are {sorted(known)}"
