@@ -15,6 +15,8 @@ import pytest
 
 SPECIAL = ("__init__", "__call__", "__getitem__", "__len__", "__contains__")
 
+_PICTURES = ("agent", "start", "goal", "goal_flag", "ground")
+
 # Names that are left out, and why.
 ABSENT = {
     ".envs.box2d.car_dynamics Particle.color": "set by the instance",
@@ -22,12 +24,17 @@ ABSENT = {
     ".envs.box2d.car_dynamics Particle.poly": "set by the instance",
     ".envs.toy_text.blackjack draw_table": "draws with Gymnasium's pictures",
     ".spaces.utils T": "a type variable",
+    **{
+        f".envs.tabular.cliffwalking RenderStateType.{name}": "one of Gymnasium's pictures"
+        for name in (*(f"{one}_img" for one in _PICTURES), "cliff_imgs")
+    },
 }
 # Parameters that differ, and why.
 DIFFERENT = {
     ".envs.box2d.bipedal_walker ContactDetector.__init__": "watches bodies, not an environment",
     ".envs.box2d.lunar_lander ContactDetector.__init__": "watches bodies, not an environment",
     ".envs.classic_control.cartpole CartPoleVectorEnv.step": "`actions`, as in every VectorEnv",
+    ".envs.functional_jax_env FunctionalJaxVectorEnv.step": "`actions`, as in every VectorEnv",
     **{
         f".envs.{name}.step": "the action is called `action` in every environment"
         for name in (

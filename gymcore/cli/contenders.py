@@ -26,6 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.cli.list import is_native
+
 #: Different action batches that a contender is fed in turn.
 RING = 64
 #: Steps of one `rollout` call.
@@ -154,8 +156,7 @@ def random_batches(
 def _gymcore_step(env_id: str, num_envs: int, num_threads: int) -> Session:
     import gymcore
 
-    native = gymcore.spec(env_id).vector_entry_point is not None
-    options = {"num_threads": num_threads} if native else {}
+    options = {"num_threads": num_threads} if is_native(gymcore.spec(env_id)) else {}
     envs = gymcore.make_vec(env_id, num_envs=num_envs, vector_kwargs=options)
     envs.reset(seed=0)
     actions = random_batches(envs.single_action_space, (num_envs,), RING)
@@ -165,6 +166,8 @@ def _gymcore_step(env_id: str, num_envs: int, num_threads: int) -> Session:
 def _gymcore_rollout(env_id: str, num_envs: int, num_threads: int) -> Session:
     import gymcore
 
+    if not is_native(gymcore.spec(env_id)):
+        raise LookupError(f"{env_id} has no compiled engine")
     envs: Any = gymcore.make_vec(
         env_id, num_envs=num_envs, vector_kwargs={"num_threads": num_threads}
     )

@@ -33,6 +33,8 @@ FAMILIES = {
     "box2d": Family("box2d", needs=("Box2D",), renders=("pygame",)),
     "mujoco": Family("mujoco", needs=("mujoco",)),
     "atari": Family("atari", needs=("ale_py",)),
+    "phys2d": Family("jax", needs=("jax",), renders=("pygame",)),
+    "tabular": Family("jax", needs=("jax",), renders=("pygame",)),
 }
 
 
@@ -100,11 +102,17 @@ def by_family() -> dict[str, dict[str, Any]]:
         families[name]["environments"].append(
             {
                 "id": spec.id,
-                "native": spec.vector_entry_point is not None,
+                "native": is_native(spec),
                 "max_episode_steps": spec.max_episode_steps,
             }
         )
     return dict(sorted(families.items()))
+
+
+def is_native(spec: Any) -> bool:
+    """Return whether an `EnvSpec` has a vector environment of its own that JAX does not run."""
+    family = FAMILIES.get(family_of(spec))
+    return spec.vector_entry_point is not None and (family is None or "jax" not in family.needs)
 
 
 def family_of(spec: Any) -> str:

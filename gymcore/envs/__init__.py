@@ -127,3 +127,21 @@ for _version in (21, 26):
         id=f"GymV{_version}Environment-v0",
         entry_point=f"gymcore.compat.gym_envs:GymV{_version}Environment",
     )
+
+# Over functions that use JAX; the packages that they name import it.
+for _id, _place, _limit, _threshold in (
+    ("phys2d/CartPole-v0", "phys2d.cartpole:CartPoleJax", 200, 195.0),
+    ("phys2d/CartPole-v1", "phys2d.cartpole:CartPoleJax", 500, 475.0),
+    ("phys2d/Pendulum-v0", "phys2d.pendulum:PendulumJax", 200, None),
+    ("tabular/Blackjack-v0", "tabular.blackjack:BlackJackJax", None, None),
+    ("tabular/CliffWalking-v0", "tabular.cliffwalking:CliffWalkingJax", None, None),
+):
+    _batched = _place.startswith("phys2d")
+    register(
+        id=_id,
+        entry_point=f"gymcore.envs.{_place}Env",
+        vector_entry_point=f"gymcore.envs.{_place}VectorEnv" if _batched else None,
+        reward_threshold=_threshold,
+        max_episode_steps=_limit,
+        disable_env_checker=True,
+    )

@@ -25,12 +25,17 @@ if TYPE_CHECKING:
 
     from gymcore.envs.registration import EnvSpec
 
-__all__ = ["FunctionalJaxEnv", "FunctionalJaxVectorEnv"]
+__all__ = ["FunctionalJaxEnv", "FunctionalJaxVectorEnv", "load_jax"]
 
 Functions = FuncEnv[Any, Any, Any, Any, Any, Any, Any]
 
 
-def _jax() -> ModuleType:
+def load_jax() -> ModuleType:
+    """Return the module jax, which is imported by the first call.
+
+    Raises:
+        DependencyNotInstalled: if it is not installed.
+    """
     try:
         return importlib.import_module("jax")
     except ImportError as problem:
@@ -52,7 +57,7 @@ class _JaxEnv:
     def _set_up(self, func_env: Functions, render_mode: str | None) -> None:
         if not isinstance(func_env, FuncEnv):
             raise error.ArgumentTypeError(f"func_env: expected a FuncEnv, got {type(func_env)}")
-        self._jax = _jax()
+        self._jax = load_jax()
         self._original = func_env
         self.func_env = copy.copy(func_env)
         self.render_mode = render_mode

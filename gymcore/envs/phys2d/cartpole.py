@@ -1,0 +1,254 @@
+"""CartPole as functions of a state, which JAX compiles, batches and differentiates.
+
+Equations: A. G. Barto, R. S. Sutton, C. W. Anderson, "Neuronlike adaptive elements that can solve
+difficult learning control problems" (1983), without friction, in the form of R. V. Florian,
+"Correct equations for the dynamics of the cart-pole system" (2007), eqs. 23-24, explicit Euler.
+Reference environment: phys2d/CartPole-v1, with which `CartPoleParams.polemass_length` is 0.6, the
+sum of 0.1 and 0.5, where the equations have the product: the episodes are not those of CartPole-v1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gymcore import spaces
+from gymcore.envs.functional_jax_env import FunctionalJaxEnv, FunctionalJaxVectorEnv
+from gymcore.envs.functional_params import (
+    FunctionalParams,
+    as_frame,
+    functional_params,
+    new_picture,
+)
+from gymcore.experimental.functional import ActType, FuncEnv
+from gymcore.utils.ezpickle import EzPickle
+from gymcore.vector.vector_env import AutoresetMode
+
+if TYPE_CHECKING:
+    import pygame
+
+StateType: TypeAlias = jax.Array
+PRNGKeyType: TypeAlias = jax.Array
+RenderStateType = tuple["pygame.Surface", "pygame.time.Clock"]
+
+_METADATA = {"render_modes": ["rgb_array"], "render_fps": 50, "jax": True}
+
+
+@functional_params
+class CartPoleParams(FunctionalParams):
+    """Parameters of `CartPoleFunctional`; the class itself stands for the default ones.
+
+    Attributes:
+        gravity: m/s^2.
+        masscart: kg; only `total_mass` is used in the equations.
+        masspole: kg.
+        total_mass: kg.
+        length: Half the length of the pole, m.
+        polemass_length: What couples the pole to the cart; kg m in the equations (see the module).
+        force_mag: Size of the force, N.
+        tau: Time of a step, s.
+        theta_threshold_radians: Largest angle that does not end an episode.
+        x_threshold: Largest distance from the middle that does not end an episode, m.
+        x_init: Half-width of the uniform start of all four numbers.
+        sutton_barto_reward: Whether the reward is 0, and -1 after a state that ends an episode,
+            instead of 1.
+        screen_width: Pixels; not used: `render_init` has its own.
+        screen_height: Pixels; not used.
+    """
+
+    gravity: float = 9.8
+    masscart: float = 1.0
+    masspole: float = 0.1
+    total_mass: float = 0.1 + 1.0
+    length: float = 0.5
+    polemass_length: float = 0.1 + 0.5
+    force_mag: float = 10.0
+    tau: float = 0.02
+    theta_threshold_radians: float = 12 * 2 * math.pi / 360
+    x_threshold: float = 2.4
+    x_init: float = 0.05
+    sutton_barto_reward: bool = False
+    screen_width: int = 600
+    screen_height: int = 400
+
+
+# `CartPoleParams`, or the class itself. The base allows None, for which there is no use here.
+_Params: TypeAlias = Any
+
+
+class CartPoleFunctional(
+    FuncEnv[StateType, jax.Array, int, float, bool, RenderStateType, CartPoleParams]
+):
+    """A pole hinged on a cart that is pushed left or right by a force of fixed size.
+
+    - State, and observation, float32 [4]: position (m), velocity (m/s), angle (rad, 0 is upright),
+      angular velocity (rad/s).
+    - Action: 0 left, 1 right.
+    - Reward: 1; with `sutton_barto_reward` 0, and -1 in the steps after a state that is terminal.
+    - Terminal: |position| > `x_threshold` or |angle| > `theta_threshold_radians`.
+
+    Example:
+        A thousand lanes, each with a gravity of its own:
+
+        ```text
+        functions = CartPoleFunctional()
+        keys = jax.random.split(jax.random.PRNGKey(1), 1000)
+        states = jax.vmap(functions.initial)(keys)
+        step = jax.vmap(lambda s, a, g: functions.transition(s, a, None, CartPoleParams(gravity=g)))
+        states = step(states, actions, gravities)
+        ```
+    """
+
+    observation_space = spaces.Box(-np.inf, np.inf, shape=(4,), dtype=np.float32)
+    action_space = spaces.Discrete(2)
+
+    def initial(self, rng: PRNGKeyType, params: _Params = CartPoleParams) -> StateType:
+        """Return the first state, float32 [4], uniform within `x_init`; see `FuncEnv.initial`."""
+        return jax.random.uniform(rng, (4,), minval=-params.x_init, maxval=params.x_init)
+
+    def transition(
+        self,
+        state: StateType,
+        action: int | jax.Array,
+        rng: None = None,
+        params: _Params = CartPoleParams,
+    ) -> StateType:
+        """Return the state after `tau` seconds, float32 [4]; see `FuncEnv.transition`."""
+        x, x_dot, theta, theta_dot = state
+        force = jnp.sign(action - 0.5) * params.force_mag
+        sine, cosine = jnp.sin(theta), jnp.cos(theta)
+
+        pull = (force + params.polemass_length * theta_dot**2 * sine) / params.total_mass
+        theta_acc = (params.gravity * sine - cosine * pull) / (
+            params.length * (4.0 / 3.0 - params.masspole * cosine**2 / params.total_mass)
+        )
+        x_acc = pull - params.polemass_length * theta_acc * cosine / params.total_mass
+
+        return jnp.array(
+            [
+                x + params.tau * x_dot,
+                x_dot + params.tau * x_acc,
+                theta + params.tau * theta_dot,
+                theta_dot + params.tau * theta_acc,
+            ],
+            jnp.float32,
+        )
+
+    def observation(
+        self, state: StateType, rng: Any, params: _Params = CartPoleParams
+    ) -> jax.Array:
+        """Return the state; see `FuncEnv.observation`."""
+        return state
+
+    def _fallen(self, state: StateType, params: _Params) -> jax.Array:
+        x, _, theta, _ = state
+        return (jnp.abs(x) > params.x_threshold) | (jnp.abs(theta) > params.theta_threshold_radians)
+
+    def terminal(self, state: StateType, rng: Any, params: _Params = CartPoleParams) -> jax.Array:
+        """Return whether the pole fell or the cart left the track; see `FuncEnv.terminal`."""
+        return self._fallen(state, params)
+
+    def reward(
+        self,
+        state: StateType,
+        action: ActType,
+        next_state: StateType,
+        rng: Any,
+        params: _Params = CartPoleParams,
+    ) -> jax.Array:
+        """Return the reward, float32; see the class and `FuncEnv.reward`."""
+        # The state before the step is the one that counts, as in the reference environment.
+        fallen = jnp.where(self._fallen(state, params), -1.0, 0.0)
+        return jnp.where(params.sutton_barto_reward, fallen, 1.0)
+
+    def render_image(
+        self, state: StateType, render_state: RenderStateType, params: _Params = CartPoleParams
+    ) -> tuple[RenderStateType, np.ndarray[Any, Any]]:
+        """Return the render state and a picture; see `FuncEnv.render_image`."""
+        from gymcore.envs.classic_control.drawing import draw_cartpole
+
+        draw_cartpole(
+            render_state[0],
+            np.asarray(state).tolist(),
+            length=params.length,
+            x_threshold=params.x_threshold,
+        )
+        return render_state, as_frame(render_state[0])
+
+    def render_init(  # type: ignore[override]
+        self,
+        params: _Params = CartPoleParams,
+        screen_width: int = 600,
+        screen_height: int = 400,
+    ) -> RenderStateType:
+        """Return a surface of that many pixels, and a clock.
+
+        Raises:
+            DependencyNotInstalled: if pygame is missing.
+        """
+        surface = new_picture(screen_width, screen_height)
+        import pygame
+
+        return surface, pygame.time.Clock()
+
+    def render_close(self, render_state: RenderStateType, params: _Params = CartPoleParams) -> None:
+        """Do nothing: a render state holds memory alone."""
+
+    def get_default_params(self, **kwargs: Any) -> CartPoleParams:
+        """Return the default parameters, with other values of the fields that are given."""
+        return CartPoleParams(**kwargs)
+
+
+class CartPoleJaxEnv(FunctionalJaxEnv, EzPickle):
+    """A CartPole whose functions JAX compiles: phys2d/CartPole-v0 and -v1; see `FunctionalJaxEnv`.
+
+    A pickle, or a copy, holds the arguments: it has to be reset.
+    """
+
+    metadata = _METADATA
+
+    def __init__(self, render_mode: str | None = None, **kwargs: Any) -> None:
+        """Make one.
+
+        Args:
+            render_mode: None or "rgb_array".
+            **kwargs: For `CartPoleFunctional`.
+        """
+        EzPickle.__init__(self, render_mode=render_mode, **kwargs)
+        super().__init__(
+            CartPoleFunctional(**kwargs), metadata=self.metadata, render_mode=render_mode
+        )
+
+
+class CartPoleJaxVectorEnv(FunctionalJaxVectorEnv, EzPickle):
+    """Many CartPoles in one call of compiled functions; see `FunctionalJaxVectorEnv`."""
+
+    metadata = {**_METADATA, "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
+
+    def __init__(
+        self,
+        num_envs: int,
+        render_mode: str | None = None,
+        max_episode_steps: int = 200,
+        **kwargs: Any,
+    ) -> None:
+        """Make the batch.
+
+        Args:
+            num_envs: Number of lanes.
+            render_mode: None or "rgb_array".
+            max_episode_steps: Steps after which an episode is truncated; 0 for no limit.
+            **kwargs: For `CartPoleFunctional`.
+        """
+        EzPickle.__init__(self, num_envs, render_mode, max_episode_steps, **kwargs)
+        super().__init__(
+            CartPoleFunctional(**kwargs),
+            num_envs=num_envs,
+            max_episode_steps=max_episode_steps,
+            metadata=self.metadata,
+            render_mode=render_mode,
+        )

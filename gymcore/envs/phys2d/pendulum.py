@@ -1,0 +1,229 @@
+"""Pendulum as functions of a state, which JAX compiles, batches and differentiates.
+
+Equations: a uniform rod of mass m and length l that turns about its end (moment of inertia
+m l^2 / 3), semi-implicit Euler. Reference environment: phys2d/Pendulum-v0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gymcore import spaces
+from gymcore.envs.functional_jax_env import FunctionalJaxEnv, FunctionalJaxVectorEnv
+from gymcore.envs.functional_params import (
+    FunctionalParams,
+    as_frame,
+    functional_params,
+    new_picture,
+)
+from gymcore.experimental.functional import ActType, FuncEnv
+from gymcore.utils.ezpickle import EzPickle
+from gymcore.vector.vector_env import AutoresetMode
+
+if TYPE_CHECKING:
+    import pygame
+
+StateType: TypeAlias = jax.Array
+PRNGKeyType: TypeAlias = jax.Array
+RenderStateType = tuple["pygame.Surface", "pygame.time.Clock", float | None]
+
+
+@functional_params
+class PendulumParams(FunctionalParams):
+    """Parameters of `PendulumFunctional`; the class itself stands for the default ones.
+
+    Attributes:
+        max_speed: Largest angular velocity, rad/s.
+        dt: Time of a step, s.
+        g: Gravity, m/s^2.
+        m: Mass, kg.
+        l: Length, m.
+        high_x: Half-width of the uniform start of the angle, rad.
+        high_y: That of the angular velocity, rad/s.
+        screen_dim: Pixels; not used: `render_init` has its own.
+    """
+
+    max_speed: float = 8.0
+    dt: float = 0.05
+    g: float = 10.0
+    m: float = 1.0
+    l: float = 1.0  # noqa: E741 (the name users know)
+    high_x: float = math.pi
+    high_y: float = 1.0
+    screen_dim: int = 500
+
+
+# `PendulumParams`, or the class itself. The base allows None, for which there is no use here.
+_Params: TypeAlias = Any
+
+
+class PendulumFunctional(
+    FuncEnv[StateType, jax.Array, int, float, bool, RenderStateType, PendulumParams]
+):
+    """A rod that turns about its end, driven by a torque.
+
+    - State float32 [2]: angle (rad, 0 is upright, not wrapped), angular velocity (rad/s).
+    - Observation float32 [3]: cosine and sine of the angle, angular velocity.
+    - Action float32 [1]: torque (N m), clipped to `max_torque`.
+    - Reward: -(angle^2 + 0.1 velocity^2 + 0.001 torque^2), with the angle in [-pi, pi), of the
+      state before the step. No state is terminal.
+
+    Attributes:
+        max_torque: N m; an option, `PendulumFunctional({"max_torque": 5.0})`.
+    """
+
+    max_torque: float = 2.0
+
+    observation_space = spaces.Box(-np.inf, np.inf, shape=(3,), dtype=np.float32)
+    action_space = spaces.Box(-max_torque, max_torque, shape=(1,), dtype=np.float32)
+
+    def initial(self, rng: PRNGKeyType, params: _Params = PendulumParams) -> StateType:
+        """Return the first state, float32 [2], uniform; see `FuncEnv.initial`."""
+        high = jnp.array([params.high_x, params.high_y])
+        return jax.random.uniform(rng, (2,), minval=-high, maxval=high)
+
+    def _torque(self, action: Any) -> jax.Array:
+        return jnp.clip(action, -self.max_torque, self.max_torque)[0]
+
+    def transition(
+        self,
+        state: StateType,
+        action: int | jax.Array,
+        rng: None = None,
+        params: _Params = PendulumParams,
+    ) -> StateType:
+        """Return the state after `dt` seconds, float32 [2]; see `FuncEnv.transition`."""
+        theta, theta_dot = state
+        gravity = 3.0 * params.g / (2.0 * params.l) * jnp.sin(theta)
+        push = 3.0 / (params.m * params.l**2) * self._torque(action)
+        theta_dot = theta_dot + (gravity + push) * params.dt
+        theta_dot = jnp.clip(theta_dot, -params.max_speed, params.max_speed)
+        return jnp.array([theta + theta_dot * params.dt, theta_dot])
+
+    def observation(
+        self, state: StateType, rng: Any, params: _Params = PendulumParams
+    ) -> jax.Array:
+        """Return what is seen, float32 [3]; see `FuncEnv.observation`."""
+        theta, theta_dot = state
+        return jnp.array([jnp.cos(theta), jnp.sin(theta), theta_dot])
+
+    def reward(
+        self,
+        state: StateType,
+        action: ActType,
+        next_state: StateType,
+        rng: Any,
+        params: _Params = PendulumParams,
+    ) -> jax.Array:
+        """Return the reward, float32; see the class and `FuncEnv.reward`."""
+        theta, theta_dot = state
+        angle = (theta + jnp.pi) % (2.0 * jnp.pi) - jnp.pi
+        return -(angle**2 + 0.1 * theta_dot**2 + 0.001 * self._torque(action) ** 2)
+
+    def terminal(self, state: StateType, rng: Any, params: _Params = PendulumParams) -> jax.Array:
+        """Return False; see `FuncEnv.terminal`."""
+        return jnp.array(False)
+
+    def render_image(
+        self, state: StateType, render_state: RenderStateType, params: _Params = PendulumParams
+    ) -> tuple[RenderStateType, np.ndarray[Any, Any]]:
+        """Return the render state and a picture; see `FuncEnv.render_image`."""
+        from gymcore.envs.classic_control.drawing import draw_pendulum
+
+        surface, _, last_torque = render_state
+        draw_pendulum(
+            surface,
+            np.asarray(state).tolist(),
+            last_torque=last_torque,
+            max_torque=self.max_torque,
+        )
+        return render_state, as_frame(surface)
+
+    def render_init(  # type: ignore[override]
+        self,
+        screen_width: int = 600,
+        screen_height: int = 400,
+        params: _Params = PendulumParams,
+    ) -> RenderStateType:
+        """Return a surface of that many pixels, a clock, and None: no torque to draw an arrow of.
+
+        Raises:
+            DependencyNotInstalled: if pygame is missing.
+        """
+        surface = new_picture(screen_width, screen_height)
+        import pygame
+
+        return surface, pygame.time.Clock(), None
+
+    def render_close(self, render_state: RenderStateType, params: _Params = PendulumParams) -> None:
+        """Do nothing: a render state holds memory alone."""
+
+    def get_default_params(self, **kwargs: Any) -> PendulumParams:
+        """Return the default parameters, with other values of the fields that are given."""
+        return PendulumParams(**kwargs)
+
+
+class PendulumJaxEnv(FunctionalJaxEnv, EzPickle):
+    """A Pendulum whose functions JAX compiles: phys2d/Pendulum-v0; see `FunctionalJaxEnv`.
+
+    A pickle, or a copy, holds the arguments: it has to be reset.
+    """
+
+    metadata = {  # noqa: RUF012
+        "render_modes": ["rgb_array"],
+        "render_fps": 30,
+        "jax": True,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(self, render_mode: str | None = None, **kwargs: Any) -> None:
+        """Make one.
+
+        Args:
+            render_mode: None or "rgb_array".
+            **kwargs: For `PendulumFunctional`.
+        """
+        EzPickle.__init__(self, render_mode=render_mode, **kwargs)
+        super().__init__(
+            PendulumFunctional(**kwargs), metadata=self.metadata, render_mode=render_mode
+        )
+
+
+class PendulumJaxVectorEnv(FunctionalJaxVectorEnv, EzPickle):
+    """Many Pendulums in one call of compiled functions; see `FunctionalJaxVectorEnv`."""
+
+    metadata = {  # noqa: RUF012
+        "render_modes": ["rgb_array"],
+        "render_fps": 50,
+        "jax": True,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(
+        self,
+        num_envs: int,
+        render_mode: str | None = None,
+        max_episode_steps: int = 200,
+        **kwargs: Any,
+    ) -> None:
+        """Make the batch.
+
+        Args:
+            num_envs: Number of lanes.
+            render_mode: None or "rgb_array".
+            max_episode_steps: Steps after which an episode is truncated; 0 for no limit.
+            **kwargs: For `PendulumFunctional`.
+        """
+        EzPickle.__init__(self, num_envs, render_mode, max_episode_steps, **kwargs)
+        super().__init__(
+            PendulumFunctional(**kwargs),
+            num_envs=num_envs,
+            max_episode_steps=max_episode_steps,
+            metadata=self.metadata,
+            render_mode=render_mode,
+        )

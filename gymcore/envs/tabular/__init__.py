@@ -1,0 +1,14 @@
+"""Environments of few states as functions that use JAX, and environments over them.
+
+Importing this package imports jax (`pip install jax`), and raises
+`gymcore.error.DependencyNotInstalled` where there is none.
+"""
+
+from gymcore.envs.functional_jax_env import load_jax
+
+load_jax()
+
+from gymcore.envs.tabular.blackjack import BlackJackJaxEnv  # noqa: E402
+from gymcore.envs.tabular.cliffwalking import CliffWalkingJaxEnv  # noqa: E402
+
+__all__ = ["BlackJackJaxEnv", "CliffWalkingJaxEnv"]

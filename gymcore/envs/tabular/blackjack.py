@@ -1,0 +1,305 @@
+"""Blackjack as functions of a state, which JAX compiles and batches.
+
+Rules: R. S. Sutton and A. G. Barto, "Reinforcement Learning" (2018), example 5.1. Reference
+environment: tabular/Blackjack-v0, from whose keys the same cards are drawn.
+
+Hands are arrays of cards, 1 (ace) to 10, with zeros behind them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gymcore import spaces
+from gymcore.envs.functional_jax_env import FunctionalJaxEnv
+from gymcore.envs.functional_params import (
+    FunctionalParams,
+    as_frame,
+    functional_params,
+    new_picture,
+)
+from gymcore.experimental.functional import ActType, FuncEnv
+from gymcore.utils.ezpickle import EzPickle
+from gymcore.vector.vector_env import AutoresetMode
+
+if TYPE_CHECKING:
+    import pygame
+
+PRNGKeyType: TypeAlias = jax.Array
+RenderStateType = tuple["pygame.Surface", str, str]
+
+SCREEN_SIZE = (384, 376)
+# 21 aces are the longest hand that is not over 21.
+LONGEST_HAND = 21
+# What a ten among the dealer's cards looks like in pictures, and the suit of the open card.
+FACE, SUIT = "Q", "S"
+
+deck = jnp.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10], jnp.int32)
+"""One card of each rank."""
+
+
+@functional_params
+class BlackJackParams(FunctionalParams):
+    """Parameters of `BlackjackFunctional`; the class itself stands for the default ones.
+
+    Attributes:
+        natural: Whether an ace and a ten of two cards wins 1.5.
+        sutton_and_barto: The book's rules: an ace and a ten of two cards wins against all but the
+            same; `natural` is then without effect.
+    """
+
+    natural: bool = False
+    sutton_and_barto: bool = True
+
+
+# `BlackJackParams`, or the class itself. The base allows None, for which there is no use here.
+_Params: TypeAlias = Any
+
+
+class EnvState(NamedTuple):
+    """A table.
+
+    Attributes:
+        dealer_hand: `[21] float32`, the open card first.
+        player_hand: `[21] float32`.
+        dealer_cards: Number of the dealer's cards.
+        player_cards: Number of the player's cards.
+        done: 1 if the hand is over, else 0.
+    """
+
+    dealer_hand: jax.Array
+    player_hand: jax.Array
+    dealer_cards: int
+    player_cards: int
+    done: int
+
+
+def cmp(a: jax.Array, b: jax.Array) -> jax.Array:
+    """Return 1 if a > b, -1 if a < b, else 0, int32."""
+    return jnp.greater(a, b).astype(jnp.int32) - jnp.less(a, b).astype(jnp.int32)
+
+
+def random_card(key: PRNGKeyType) -> tuple[jax.Array, PRNGKeyType]:
+    """Return a card of an endless deck, int32, and the next key."""
+    key = jax.random.split(key)[0]
+    return jax.random.choice(key, deck), key
+
+
+def draw_card(
+    key: PRNGKeyType, hand: jax.Array, index: int | jax.Array
+) -> tuple[PRNGKeyType, jax.Array, int | jax.Array]:
+    """Draw a card.
+
+    Args:
+        key: The source of the card.
+        hand: The hand; not changed.
+        index: Where the card is put.
+
+    Returns:
+        The next key, the new hand, and `index + 1`.
+    """
+    card, key = random_card(key)
+    return key, hand.at[index].set(card), index + 1
+
+
+def draw_card_wrapper(
+    val: tuple[PRNGKeyType, jax.Array, int | jax.Array],
+) -> tuple[PRNGKeyType, jax.Array, int | jax.Array]:
+    """`draw_card` with its arguments in a tuple, as `jax.lax.while_loop` wants it."""
+    return draw_card(*val)
+
+
+def draw_hand(key: PRNGKeyType, hand: jax.Array) -> tuple[jax.Array, PRNGKeyType]:
+    """Return a hand whose first two cards are drawn, and the next key."""
+    key, hand, _ = draw_card(key, hand, 0)
+    key, hand, _ = draw_card(key, hand, 1)
+    return hand, key
+
+
+def usable_ace(hand: jax.Array) -> jax.Array:
+    """Whether a hand has an ace that may count 11 without going beyond 21."""
+    return jnp.any(hand == 1) & (jnp.sum(hand) + 10 <= 21)
+
+
+def sum_hand(hand: jax.Array) -> jax.Array:
+    """Return the points of a hand, of its dtype, with a usable ace counted 11."""
+    return jnp.sum(hand) + (10 * usable_ace(hand)).astype(hand.dtype)
+
+
+def is_bust(hand: jax.Array) -> jax.Array:
+    """Whether a hand is over 21."""
+    return sum_hand(hand) > 21
+
+
+def score(hand: jax.Array) -> jax.Array:
+    """Return the points of a hand, 0 if it is over 21."""
+    return jnp.where(is_bust(hand), 0, sum_hand(hand))
+
+
+def is_natural(hand: jax.Array) -> jax.Array:
+    """Whether a hand is an ace and a ten alone."""
+    return (jnp.count_nonzero(hand) == 2) & (sum_hand(hand) == 21)
+
+
+def dealer_stop(val: tuple[PRNGKeyType, jax.Array, int | jax.Array]) -> jax.Array:
+    """Whether the dealer, whose hand is `val[1]`, draws another card: up to 16 points."""
+    return sum_hand(val[1]) < 17
+
+
+def take(env_state: tuple[EnvState, PRNGKeyType]) -> tuple[EnvState, PRNGKeyType]:
+    """Draw a card for the player; return the table and the next key."""
+    state, key = env_state
+    key, hand, cards = draw_card(key, state.player_hand, state.player_cards)
+    return state._replace(player_hand=hand, player_cards=cards), key
+
+
+def notake(env_state: tuple[EnvState, PRNGKeyType]) -> tuple[EnvState, PRNGKeyType]:
+    """Draw all cards of the dealer, which ends the hand; return the table and the next key."""
+    state, key = env_state
+    key, hand, cards = jax.lax.while_loop(
+        dealer_stop, draw_card_wrapper, (key, state.dealer_hand, state.dealer_cards)
+    )
+    return state._replace(dealer_hand=hand, dealer_cards=cards, done=1), key
+
+
+class BlackjackFunctional(
+    FuncEnv[EnvState, jax.Array, int, float, bool, RenderStateType, BlackJackParams]
+):
+    """A hand of blackjack against a dealer, from an endless deck.
+
+    - Observation int32 [3]: the player's points, the dealer's open card (1 is an ace), and whether
+      the player has a usable ace.
+    - Action: 0 stick, 1 hit. After a stick the dealer draws up to 17 points.
+    - Reward: 1 won, 0 drawn or not over, -1 lost; see `BlackJackParams`.
+    - Terminal: after a stick, and with more than 21 points.
+    """
+
+    action_space = spaces.Discrete(2)
+    observation_space = spaces.Box(np.array([1, 1, 0]), np.array([32, 11, 1]), (3,), np.int32)
+
+    metadata = {  # noqa: RUF012
+        "render_modes": ["rgb_array"],
+        "render_fps": 4,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+    def transition(
+        self,
+        state: EnvState,
+        action: int | jax.Array,
+        key: PRNGKeyType,
+        params: _Params = BlackJackParams,
+    ) -> EnvState:
+        """Return the table after an action; see `FuncEnv.transition`."""
+        state, _ = jax.lax.cond(action, take, notake, (_of_arrays(state), key))
+        stuck = jnp.equal(action, 0)
+        return state._replace(done=(stuck | is_bust(state.player_hand)).astype(jnp.int32))
+
+    def initial(self, rng: PRNGKeyType, params: _Params = BlackJackParams) -> EnvState:
+        """Return a table with two cards for the player, then two for the dealer."""
+        player_hand, rng = draw_hand(rng, jnp.zeros(LONGEST_HAND))
+        dealer_hand, rng = draw_hand(rng, jnp.zeros(LONGEST_HAND))
+        return EnvState(dealer_hand, player_hand, dealer_cards=2, player_cards=2, done=0)
+
+    def observation(
+        self, state: EnvState, rng: PRNGKeyType, params: _Params = BlackJackParams
+    ) -> jax.Array:
+        """Return what the player sees, int32 [3]; see `FuncEnv.observation`."""
+        hand = state.player_hand
+        return jnp.array([sum_hand(hand), state.dealer_hand[0], usable_ace(hand)], jnp.int32)
+
+    def terminal(
+        self, state: EnvState, rng: PRNGKeyType, params: _Params = BlackJackParams
+    ) -> jax.Array:
+        """Return whether the hand is over; see `FuncEnv.terminal`."""
+        return jnp.asarray(state.done) > 0
+
+    def reward(
+        self,
+        state: EnvState,
+        action: ActType,
+        next_state: EnvState,
+        rng: PRNGKeyType,
+        params: _Params = BlackJackParams,
+    ) -> jax.Array:
+        """Return the reward, float32; see the class and `FuncEnv.reward`."""
+        player, dealer = next_state.player_hand, next_state.dealer_hand
+        stuck = jnp.equal(action, 0)
+        lost = jnp.where(is_bust(player), -1.0, 0.0)
+        reward = jnp.where(stuck, cmp(score(player), score(dealer)), lost)
+        natural = is_natural(player)
+        of_the_book = jnp.where(natural & ~is_natural(dealer), 1.0, reward)
+        more = params.natural & stuck & natural & (reward == 1)
+        return jnp.where(params.sutton_and_barto, of_the_book, jnp.where(more, 1.5, reward))
+
+    def render_init(  # type: ignore[override]
+        self, screen_width: int = SCREEN_SIZE[0], screen_height: int = SCREEN_SIZE[1]
+    ) -> RenderStateType:
+        """Return a surface of that many pixels, the face of a ten, and the open card's suit.
+
+        Raises:
+            DependencyNotInstalled: if pygame is missing.
+        """
+        return new_picture(screen_width, screen_height), FACE, SUIT
+
+    def render_image(
+        self,
+        state: EnvState,
+        render_state: RenderStateType,
+        params: _Params = BlackJackParams,
+    ) -> tuple[RenderStateType, np.ndarray[Any, Any]]:
+        """Return the render state and a picture; see `FuncEnv.render_image`."""
+        from gymcore.envs.toy_text.drawing import draw_blackjack
+        from gymcore.envs.toy_text.drawing.blackjack import name
+
+        surface, face, suit = render_state
+        player, dealer = (
+            [int(card) for card in np.asarray(hand) if card]
+            for hand in (state.player_hand, state.dealer_hand)
+        )
+        value = face if dealer[0] == 10 else name(dealer[0])
+        draw_blackjack(surface, (), player=player, dealer=dealer, suit=suit, value=value)
+        return render_state, as_frame(surface)
+
+    def render_close(
+        self, render_state: RenderStateType, params: _Params = BlackJackParams
+    ) -> None:
+        """Do nothing: a render state holds memory alone."""
+
+    def get_default_params(self, **kwargs: Any) -> BlackJackParams:
+        """Return the default parameters, with other values of the fields that are given."""
+        return BlackJackParams(**kwargs)
+
+
+def _of_arrays(state: EnvState) -> EnvState:
+    """Return the state with counts as int32: both branches of a condition must agree on types."""
+    counts = {
+        name: jnp.asarray(getattr(state, name), jnp.int32)
+        for name in ("dealer_cards", "player_cards", "done")
+    }
+    return state._replace(**counts)
+
+
+class BlackJackJaxEnv(FunctionalJaxEnv, EzPickle):
+    """A hand of blackjack whose functions JAX compiles: tabular/Blackjack-v0.
+
+    A pickle, or a copy, holds the arguments: it has to be reset. See `FunctionalJaxEnv`.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 50, "jax": True}  # noqa: RUF012
+
+    def __init__(self, render_mode: str | None = None, **kwargs: Any) -> None:
+        """Make one.
+
+        Args:
+            render_mode: None or "rgb_array".
+            **kwargs: For `BlackjackFunctional`.
+        """
+        EzPickle.__init__(self, render_mode=render_mode, **kwargs)
+        super().__init__(
+            BlackjackFunctional(**kwargs), metadata=self.metadata, render_mode=render_mode
+        )

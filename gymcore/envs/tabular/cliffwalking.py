@@ -1,0 +1,176 @@
+"""CliffWalking as functions of a state, which JAX compiles and batches.
+
+Rules: R. S. Sutton and A. G. Barto, "Reinforcement Learning" (2018), example 6.6. Reference
+environment: tabular/CliffWalking-v0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gymcore import spaces
+from gymcore.envs.functional_jax_env import FunctionalJaxEnv
+from gymcore.envs.functional_params import as_frame, new_picture
+from gymcore.envs.toy_text.cliffwalking import SHAPE, START, STEPS, is_cliff
+from gymcore.experimental.functional import ActType, FuncEnv
+from gymcore.utils.ezpickle import EzPickle
+from gymcore.vector.vector_env import AutoresetMode
+
+if TYPE_CHECKING:
+    import pygame
+
+PRNGKeyType: TypeAlias = jax.Array
+
+ROWS, COLUMNS = SHAPE
+CELL = 64
+NO_ACTION = -1
+
+
+class RenderStateType(NamedTuple):
+    """What rendering needs; it stays the same.
+
+    Attributes:
+        screen: What is drawn on, `cell_size` pixels a place.
+        shape: Rows and columns of the grid.
+        nS: Number of places.
+        cell_size: Width and height of a place, pixels.
+        cliff: `shape` bool, where the cliff is.
+    """
+
+    screen: pygame.Surface
+    shape: tuple[int, int]
+    nS: int
+    cell_size: tuple[int, int]
+    cliff: np.ndarray[Any, Any]
+
+
+class EnvState(NamedTuple):
+    """A walker.
+
+    Attributes:
+        player_position: `[2] int32`, row and column.
+        last_action: The last action, -1 before the first.
+        fallen: Whether the last step led over the edge, bool or `[1] bool`.
+    """
+
+    player_position: jax.Array
+    last_action: int
+    fallen: bool | jax.Array
+
+
+def fell_off(player_position: jax.Array) -> jax.Array:
+    """Whether a position `[2]` is on the cliff."""
+    row, column = player_position
+    return (row == ROWS - 1) & (column >= 1) & (column <= COLUMNS - 2)
+
+
+class CliffWalkingFunctional(FuncEnv[EnvState, jax.Array, int, float, bool, RenderStateType, None]):
+    """A walk from the lower left to the lower right corner of a grid, with a cliff between them.
+
+    - Observation int32 [1]: `row * 12 + column`.
+    - Action int32 [1]: 0 up, 1 right, 2 down, 3 left.
+    - Reward: -1 a step; -100 for a fall, which leads back to the start and ends nothing.
+    - Terminal: at the goal.
+    """
+
+    action_space = spaces.Box(low=0, high=3, shape=(1,), dtype=np.int32)
+    observation_space = spaces.Box(low=0, high=ROWS * COLUMNS - 1, shape=(1,), dtype=np.int32)
+
+    metadata = {  # noqa: RUF012
+        "render_modes": ["rgb_array"],
+        "render_fps": 4,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+    def transition(
+        self,
+        state: EnvState,
+        action: jax.Array,
+        key: PRNGKeyType,
+        params: None = None,
+    ) -> EnvState:
+        """Return the walker after an action; others than 0 to 3 do not move it."""
+        taken = jnp.asarray(action)[0]
+        moves = jnp.array([*STEPS, (0, 0)], jnp.int32)
+        move = moves[jnp.where((taken >= 0) & (taken < len(STEPS)), taken, len(STEPS))]
+        last = jnp.array([ROWS - 1, COLUMNS - 1], jnp.int32)
+        position = jnp.clip(state.player_position + move, 0, last)
+        fallen = fell_off(position)
+        position = jnp.where(fallen, jnp.array(divmod(START, COLUMNS), jnp.int32), position)
+        return EnvState(position, taken, fallen[None])
+
+    def initial(self, rng: PRNGKeyType, params: None = None) -> EnvState:
+        """Return a walker at the start."""
+        return EnvState(jnp.array(divmod(START, COLUMNS), jnp.int32), NO_ACTION, False)
+
+    def observation(  # type: ignore[override]
+        self, state: EnvState, params: None = None
+    ) -> jax.Array:
+        """Return the number of the place, int32 [1]."""
+        row, column = state.player_position
+        return jnp.array([row * COLUMNS + column], jnp.int32)
+
+    def terminal(self, state: EnvState, params: None = None) -> jax.Array:  # type: ignore[override]
+        """Return whether the walker is at the goal."""
+        return jnp.array_equal(state.player_position, jnp.array([ROWS - 1, COLUMNS - 1]))
+
+    def reward(  # type: ignore[override]
+        self,
+        state: EnvState,
+        action: ActType,
+        next_state: EnvState,
+        params: None = None,
+    ) -> jax.Array:
+        """Return the reward, float32; see the class."""
+        return jnp.where(jnp.any(jnp.asarray(next_state.fallen)), -100.0, -1.0)
+
+    def render_init(  # type: ignore[override]
+        self, screen_width: int = 600, screen_height: int = 500
+    ) -> RenderStateType:
+        """Return a surface of 768 x 256 pixels, whatever the arguments, and facts about the grid.
+
+        Raises:
+            DependencyNotInstalled: if pygame is missing.
+        """
+        places = ROWS * COLUMNS
+        cliff = np.array([is_cliff(place) for place in range(places)]).reshape(SHAPE)
+        screen = new_picture(COLUMNS * CELL, ROWS * CELL)
+        return RenderStateType(screen, SHAPE, places, (CELL, CELL), cliff)
+
+    def render_image(
+        self, state: EnvState, render_state: RenderStateType, params: None = None
+    ) -> tuple[RenderStateType, np.ndarray[Any, Any]]:
+        """Return the render state and a picture; see `FuncEnv.render_image`."""
+        from gymcore.envs.toy_text.drawing import draw_cliff_walking
+
+        row, column = np.asarray(state.player_position).tolist()
+        draw_cliff_walking(render_state.screen, (row * COLUMNS + column, int(state.last_action)))
+        return render_state, as_frame(render_state.screen)
+
+    def render_close(self, render_state: RenderStateType) -> None:  # type: ignore[override]
+        """Do nothing: a render state holds memory alone."""
+
+
+class CliffWalkingJaxEnv(FunctionalJaxEnv, EzPickle):
+    """A walk along the cliff whose functions JAX compiles: tabular/CliffWalking-v0.
+
+    A pickle, or a copy, holds the arguments: it has to be reset. See `FunctionalJaxEnv`.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 50, "jax": True}  # noqa: RUF012
+
+    def __init__(self, render_mode: str | None = None, **kwargs: Any) -> None:
+        """Make one.
+
+        Args:
+            render_mode: None or "rgb_array".
+            **kwargs: For `CliffWalkingFunctional`.
+        """
+        EzPickle.__init__(self, render_mode=render_mode, **kwargs)
+        super().__init__(
+            CliffWalkingFunctional(**kwargs), metadata=self.metadata, render_mode=render_mode
+        )
