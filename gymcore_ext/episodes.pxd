@@ -36,7 +36,7 @@ ctypedef struct episodes_t:
 ctypedef struct report_t:
     double total             # sum of its rewards
     int64_t length
-    double seconds
+    double seconds           # as the clock says; what users see is to the microsecond
 
 
 # Where episodes that ended are reported: a row each, or NULL for no reports.
@@ -66,8 +66,7 @@ cdef inline report_t report_of(const episodes_t* self, int64_t lane) noexcept no
     cdef report_t report
     report.total = self.returns[lane]
     report.length = self.elapsed[lane]
-    # To the microsecond, as users of the wrapper see it.
-    report.seconds = round_half_even((self.clock - self.started[lane]) * 1e6) / 1e6
+    report.seconds = self.clock - self.started[lane]
     return report
 
 
@@ -75,4 +74,4 @@ cdef inline void report_episode(const episodes_t* self, const reports_t* out, in
     cdef report_t report = report_of(self, lane)
     out.returns[row] = report.total
     out.lengths[row] = report.length
-    out.times[row] = report.seconds
+    out.times[row] = round_half_even(report.seconds * 1e6) / 1e6

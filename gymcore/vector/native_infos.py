@@ -54,7 +54,9 @@ class EpisodeReports(LateDict):
     def _build_value(self, key: str) -> npt.NDArray[Any]:
         reports, ended = self._source
         column = reports[key]
-        return np.where(ended, column, column.dtype.type(0))
+        values = np.where(ended, column, column.dtype.type(0))
+        # To the microsecond; here, since a step has better things to do than to divide.
+        return np.rint(values * 1e6) / 1e6 if key == "t" else values
 
 
 def _written(reports: EpisodeReports, arrays: dict[str, npt.NDArray[Any]]) -> dict[str, Any]:
