@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gymcore.cli.common import CliError, byte_count, count, rate, seed
+from gymcore.cli.list import is_native
 
 if TYPE_CHECKING:
     from gymcore.cli.collector import Collector
@@ -143,8 +144,9 @@ def _vector_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
         foreign = spec.vector_entry_point is not None and not str(
             getattr(spec.vector_entry_point, "__module__", spec.vector_entry_point)
         ).startswith("gymcore.")
-        # A vector environment from outside may know a single mode: leave it the choice.
-        if foreign and arguments.vectorization in ("auto", "native"):
+        of_jax = spec.vector_entry_point is not None and not is_native(spec)
+        # One from outside, or over JAX, may know a single mode: leave it the choice.
+        if (foreign or of_jax) and arguments.vectorization in ("auto", "native"):
             return options
     options["autoreset_mode"] = gymcore.vector.AutoresetMode(_MODES[mode or "same-step"])
     return options

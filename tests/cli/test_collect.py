@@ -330,3 +330,9 @@ def test_a_second_ctrl_c_leaves_at_once(run, tmp_path):
     assert ran.code == 130
     assert ran.err == "gymcore: interrupted\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_environments_over_jax_keep_their_only_autoreset_mode(run):
+    pytest.importorskip("jax")
+    line = "collect phys2d/CartPole-v1 --num-envs 2 --num-steps 60 --no-progress"
+    assert "CartPoleJaxVectorEnv, next-step autoreset" in run(*line.split()).out

@@ -81,3 +81,9 @@ def test_nothing_is_imported_to_find_out(registry):
     gymcore.register("TestAbsent-v0", entry_point="no_such_package_anywhere:Env")
     families = list_command.by_family()
     assert families["no_such_package_anywhere"]["environments"][0]["id"] == "TestAbsent-v0"
+
+
+def test_what_jax_runs_is_not_native():
+    assert list_command.is_native(gymcore.spec("CartPole-v1"))
+    assert not list_command.is_native(gymcore.spec("phys2d/CartPole-v1"))
+    assert not list_command.is_native(gymcore.spec("tabular/Blackjack-v0"))

@@ -44,7 +44,7 @@ def same(ours: Any, theirs: Any, exactly: bool = True) -> None:
     else:
         one, other = np.asarray(ours), np.asarray(theirs)
         assert one.shape == other.shape
-        assert one.dtype.kind == other.dtype.kind
+        assert one.dtype == other.dtype
         if exactly:
             np.testing.assert_array_equal(one, other)
         else:

@@ -2,8 +2,6 @@
 
 Rules: R. S. Sutton and A. G. Barto, "Reinforcement Learning" (2018), example 5.1. Reference
 environment: tabular/Blackjack-v0, from whose keys the same cards are drawn.
-
-Hands are arrays of cards, 1 (ace) to 10, with zeros behind them.
 """
 
 from __future__ import annotations
@@ -22,12 +20,50 @@ from gymcore.envs.functional_params import (
     functional_params,
     new_picture,
 )
+from gymcore.envs.tabular.blackjack_hands import (
+    cmp,
+    dealer_stop,
+    deck,
+    draw_card,
+    draw_card_wrapper,
+    draw_hand,
+    is_bust,
+    is_natural,
+    random_card,
+    score,
+    sum_hand,
+    usable_ace,
+)
 from gymcore.experimental.functional import ActType, FuncEnv
 from gymcore.utils.ezpickle import EzPickle
 from gymcore.vector.vector_env import AutoresetMode
 
 if TYPE_CHECKING:
     import pygame
+
+__all__ = [
+    "SCREEN_SIZE",
+    "BlackJackJaxEnv",
+    "BlackJackParams",
+    "BlackjackFunctional",
+    "EnvState",
+    "PRNGKeyType",
+    "RenderStateType",
+    "cmp",
+    "dealer_stop",
+    "deck",
+    "draw_card",
+    "draw_card_wrapper",
+    "draw_hand",
+    "is_bust",
+    "is_natural",
+    "notake",
+    "random_card",
+    "score",
+    "sum_hand",
+    "take",
+    "usable_ace",
+]
 
 PRNGKeyType: TypeAlias = jax.Array
 RenderStateType = tuple["pygame.Surface", str, str]
@@ -37,9 +73,6 @@ SCREEN_SIZE = (384, 376)
 LONGEST_HAND = 21
 # What a ten among the dealer's cards looks like in pictures, and the suit of the open card.
 FACE, SUIT = "Q", "S"
-
-deck = jnp.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10], jnp.int32)
-"""One card of each rank."""
 
 
 @functional_params
@@ -76,78 +109,6 @@ class EnvState(NamedTuple):
     dealer_cards: int
     player_cards: int
     done: int
-
-
-def cmp(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return 1 if a > b, -1 if a < b, else 0, int32."""
-    return jnp.greater(a, b).astype(jnp.int32) - jnp.less(a, b).astype(jnp.int32)
-
-
-def random_card(key: PRNGKeyType) -> tuple[jax.Array, PRNGKeyType]:
-    """Return a card of an endless deck, int32, and the next key."""
-    key = jax.random.split(key)[0]
-    return jax.random.choice(key, deck), key
-
-
-def draw_card(
-    key: PRNGKeyType, hand: jax.Array, index: int | jax.Array
-) -> tuple[PRNGKeyType, jax.Array, int | jax.Array]:
-    """Draw a card.
-
-    Args:
-        key: The source of the card.
-        hand: The hand; not changed.
-        index: Where the card is put.
-
-    Returns:
-        The next key, the new hand, and `index + 1`.
-    """
-    card, key = random_card(key)
-    return key, hand.at[index].set(card), index + 1
-
-
-def draw_card_wrapper(
-    val: tuple[PRNGKeyType, jax.Array, int | jax.Array],
-) -> tuple[PRNGKeyType, jax.Array, int | jax.Array]:
-    """`draw_card` with its arguments in a tuple, as `jax.lax.while_loop` wants it."""
-    return draw_card(*val)
-
-
-def draw_hand(key: PRNGKeyType, hand: jax.Array) -> tuple[jax.Array, PRNGKeyType]:
-    """Return a hand whose first two cards are drawn, and the next key."""
-    key, hand, _ = draw_card(key, hand, 0)
-    key, hand, _ = draw_card(key, hand, 1)
-    return hand, key
-
-
-def usable_ace(hand: jax.Array) -> jax.Array:
-    """Whether a hand has an ace that may count 11 without going beyond 21."""
-    return jnp.any(hand == 1) & (jnp.sum(hand) + 10 <= 21)
-
-
-def sum_hand(hand: jax.Array) -> jax.Array:
-    """Return the points of a hand, of its dtype, with a usable ace counted 11."""
-    return jnp.sum(hand) + (10 * usable_ace(hand)).astype(hand.dtype)
-
-
-def is_bust(hand: jax.Array) -> jax.Array:
-    """Whether a hand is over 21."""
-    return sum_hand(hand) > 21
-
-
-def score(hand: jax.Array) -> jax.Array:
-    """Return the points of a hand, 0 if it is over 21."""
-    return jnp.where(is_bust(hand), 0, sum_hand(hand))
-
-
-def is_natural(hand: jax.Array) -> jax.Array:
-    """Whether a hand is an ace and a ten alone."""
-    return (jnp.count_nonzero(hand) == 2) & (sum_hand(hand) == 21)
-
-
-def dealer_stop(val: tuple[PRNGKeyType, jax.Array, int | jax.Array]) -> jax.Array:
-    """Whether the dealer, whose hand is `val[1]`, draws another card: up to 16 points."""
-    return sum_hand(val[1]) < 17
 
 
 def take(env_state: tuple[EnvState, PRNGKeyType]) -> tuple[EnvState, PRNGKeyType]:

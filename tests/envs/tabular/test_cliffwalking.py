@@ -96,6 +96,22 @@ def test_batches_are_of_single_environments() -> None:
     envs.close()
 
 
+def test_a_compiled_batch() -> None:
+    """Which Gymnasium cannot make of states that are tuples."""
+    from gymcore.envs.functional_jax_env import FunctionalJaxVectorEnv
+
+    ours, _ = both()
+    envs = FunctionalJaxVectorEnv(ours.CliffWalkingFunctional(), 2, max_episode_steps=3)
+    assert envs.reset(seed=1)[0].tolist() == [[36], [36]]
+    for step, (places, rewards) in enumerate(
+        [([24, 36], [-1, -100]), ([12, 36], [-1, -100]), ([0, 36], [-1, -100]), ([36, 36], [0, 0])]
+    ):
+        observations, paid, terminated, truncated, _ = envs.step(np.array([[0], [1]]))
+        assert observations[:, 0].tolist() == places
+        assert paid.tolist() == rewards
+        assert not terminated.any() and bool(truncated.all()) == (step == 2)
+
+
 def test_a_pickle_holds_the_arguments() -> None:
     ours, _ = both()
     env = ours.CliffWalkingJaxEnv()
