@@ -26,7 +26,7 @@ ctypedef struct check_t:
 
 
 cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
-    """How many of the values [lo, hi) are no actions."""
+    """0 if all values [lo, hi) are actions."""
     cdef const check_t* check = <const check_t*> context
     if check.discrete:
         return check.loops.outside(<const int64_t*> check.values + lo, check.discrete, hi - lo)
@@ -36,7 +36,7 @@ cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
 
 
 cdef int64_t count_bad(check_t* check, int64_t size, Threads threads) except -1:
-    """How many of all values are no actions; the caller must own the threads, or give None."""
+    """0 if all values are actions; the caller must own the threads, or give None."""
     cdef int64_t bad
     cdef pool_t* pool = NULL
     if size < SHARED_VALUES:

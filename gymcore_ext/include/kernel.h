@@ -50,7 +50,7 @@ typedef struct {
     int terminated;
 } gymcore_outcome;
 
-/* Whether a lane terminated, inside the engine. The smallest type of a loop decides how many lanes the compiler takes at
+/* Whether a lane terminated, 1 or 0, inside the engine. The smallest type of a loop decides how many lanes the compiler takes at
  * a time: with two bytes 32, four vectors of every variable, enough to hide the latency of one behind the others. With
  * one byte it is 64 lanes and the loop spills, with eight it is 8 and it waits. CartPole, 4096 lanes, a whole step:
  * 4.44 ns with int16, 4.68 with int32, 4.74 with uint8, 5.11 with float64. */

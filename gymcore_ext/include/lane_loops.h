@@ -30,7 +30,7 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_where)(const gymcore_columns *co
         LANE_STEPPED
         LANE_OBSERVE_ROW(i)
         rewards[i] = outcome.reward;
-        terminated[i] = (gymcore_flag)outcome.terminated;
+        terminated[i] = outcome.terminated != 0;
     }
 }
 
@@ -68,7 +68,7 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_varied_where)(const gymcore_colu
         LANE_STEPPED
         LANE_OBSERVE_ROW(i)
         rewards[i] = outcome.reward;
-        terminated[i] = (gymcore_flag)outcome.terminated;
+        terminated[i] = outcome.terminated != 0;
     }
 }
 
@@ -169,6 +169,7 @@ static LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_columns *columns, 
 #endif
 #ifdef LANE_SMALL_ANGLE
     const double *angles = columns->state[LANE(GYMCORE_JOIN(_at_, LANE_SMALL_ANGLE))];
+    GYMCORE_UNROLLED
     for (int64_t i = lo; i < hi; i++) { /* loop: look for large angles */
         margins |= gymcore_small_angle_margin(angles[i]);
     }

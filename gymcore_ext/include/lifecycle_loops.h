@@ -10,11 +10,11 @@ static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(count_step)(const double *GYMCORE
                                                            double *GYMCORE_RESTRICT returns, int32_t limit, int64_t lo,
                                                            int64_t hi)
 {
-    int64_t count = 0;
+    uint16_t count = 0; /* not as wide as the sum of a batch: adding up bytes in eight at a time is a third of the loop */
     GYMCORE_INDEPENDENT_LANES
     for (int64_t i = lo; i < hi; i++) { /* loop: count steps */
         int32_t steps = elapsed[i] + (elapsed[i] < GYMCORE_NO_LIMIT - 1); /* an endless episode stops counting */
-        uint8_t late = steps >= limit, over = ends[i - lo] != 0, end = over | late;
+        uint8_t late = steps >= limit, over = (uint8_t)ends[i - lo], end = over | late;
         elapsed[i] = steps;
         returns[i] += rewards[i];
         terminated[i] = over;
@@ -27,10 +27,12 @@ static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(count_step)(const double *GYMCORE
 
 static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(outside)(const int64_t *actions, int64_t choices, int64_t count)
 {
-    int64_t found = 0;
+    /* The highest bit says negative: of the action, or of what is left up to the last choice. */
+    uint64_t bits = 0;
+    GYMCORE_UNROLLED
     for (int64_t i = 0; i < count; i++) /* loop: check actions */
-        found += (uint64_t)actions[i] >= (uint64_t)choices;
-    return found;
+        bits |= (uint64_t)actions[i] | ((uint64_t)choices - 1 - (uint64_t)actions[i]);
+    return (int64_t)(bits >> 63);
 }
 
 static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(nans)(const float *values, int64_t count)
