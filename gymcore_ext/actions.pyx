@@ -37,7 +37,7 @@ cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
 
 cdef int64_t count_bad(check_t* check, int64_t size, Threads threads) except -1:
     """0 if all values are actions; the caller must own the threads, or give None."""
-    cdef int64_t bad
+    cdef int64_t bad, ended
     cdef pool_t* pool = NULL
     if size < SHARED_VALUES:
         return check_job(check, 0, size)
@@ -46,7 +46,10 @@ cdef int64_t count_bad(check_t* check, int64_t size, Threads threads) except -1:
         pool = threads.pool
     with nogil:
         if pool != NULL:
+            # A check is no step: the one that follows is not to take the threads for awake because of it.
+            ended = pool.ended
             bad = pool_run(pool, check_job, check, size, CHECK_LEAST, CHECK_MOST, threads.helpers)
+            pool.ended = ended
         else:
             bad = check_job(check, 0, size)
     return bad

@@ -116,6 +116,7 @@ ctypedef int64_t (*job_t)(void* context, int64_t lo, int64_t hi) noexcept nogil
 cdef extern from "pool.h":
     ctypedef struct pool_t "gymcore_pool":
         int workers
+        int64_t ended
     pool_t* pool_new "gymcore_pool_new"(int threads, bint chooses)
     void pool_free "gymcore_pool_free"(pool_t* pool) noexcept nogil
     int64_t pool_run "gymcore_pool_run"(

@@ -151,6 +151,7 @@ def busy_threads(num_envs, num_threads, pause):
     ("num_envs", "num_threads", "pause", "busy"),
     [
         (4_000, None, 0.002, 1),  # not worth waking a thread
+        (20_000, None, 0.002, 1),  # nor after its actions were checked, in a job of its own
         (4_000, None, 0, 2),  # it stays awake from step to step
         (40_000, None, 0.002, 2),  # worth it
         (1_000, 2, 0.002, 2),  # asked for
