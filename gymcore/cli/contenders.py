@@ -26,8 +26,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.cli.list import is_native
-
 #: Different action batches that a contender is fed in turn.
 RING = 64
 #: Steps of one `rollout` call.
@@ -155,6 +153,7 @@ def random_batches(
 
 def _gymcore_step(env_id: str, num_envs: int, num_threads: int) -> Session:
     import gymcore
+    from gymcore.cli.list import is_native
 
     options = {"num_threads": num_threads} if is_native(gymcore.spec(env_id)) else {}
     envs = gymcore.make_vec(env_id, num_envs=num_envs, vector_kwargs=options)
@@ -165,6 +164,7 @@ def _gymcore_step(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 def _gymcore_rollout(env_id: str, num_envs: int, num_threads: int) -> Session:
     import gymcore
+    from gymcore.cli.list import is_native
 
     if not is_native(gymcore.spec(env_id)):
         raise LookupError(f"{env_id} has no compiled engine")
