@@ -40,7 +40,8 @@ def compiler_flags() -> tuple[list[str], list[str]]:
     elif "SANITIZE" in SWITCHES:
         compiling += ["-O1", "-g"]
     else:
-        compiling += ["-O3"]
+        compiling += ["-O3", "-g0"]
+        linking += ["-Wl,-s"] if sys.platform == "linux" else []
     if "SANITIZE" in SWITCHES:
         checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
         compiling += [*checks, "-fno-omit-frame-pointer"]
@@ -97,7 +98,7 @@ def extensions() -> list[Extension]:
             ".".join(source.with_suffix("").parts),
             [str(source)],
             depends=depends,
-            include_dirs=[str(PACKAGE / "include"), numpy.get_include()],
+            include_dirs=[str(PACKAGE), str(PACKAGE / "include"), numpy.get_include()],
             define_macros=MACROS + BUILD_INFO_MACROS * (source.stem == "build_info"),
             extra_compile_args=COMPILING,
             extra_link_args=LINKING,
@@ -118,6 +119,7 @@ class BuildExtensions(build_ext):
             extensions(),
             build_dir=os.path.join("build", "cython-debug" if DEBUG else "cython"),
             compiler_directives=DIRECTIVES,
+            nthreads=os.cpu_count() or 1,
             quiet=True,
         )
         super().finalize_options()

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from gymcore.vector.workers.shared_block import SharedBlock
-from gymcore_ext.channel import Channel, watch_parent
+from gymcore_ext.workers.channel import Channel, watch_parent
 
 SOURCE = Path(__file__).with_name("raw_ping_pong.c")
 BAR = 1.5

@@ -1,4 +1,4 @@
-/* Round trip of two processes over two futexes, and nothing else: the floor for `gymcore_ext.channel`.
+/* Round trip of two processes over two futexes, and nothing else: the floor for `gymcore_ext.workers.channel`.
  *
  *     cc -O2 -o raw_ping_pong raw_ping_pong.c
  *     ./raw_ping_pong ROUNDS SPINS CPU CPU      prints nanoseconds a round trip

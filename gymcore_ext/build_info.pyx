@@ -1,5 +1,5 @@
 """What this build of the package is: compiler, flags, versions and instruction sets, for bug reports."""
-from gymcore_ext.lane_memory import ISA_NAMES, choose_isa
+from gymcore_ext.engine.lane_memory import ISA_NAMES, choose_isa
 
 
 cdef extern from *:

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 
 import numpy as np
 
-from gymcore_ext.lane_memory import choose_isa
+from gymcore_ext.engine.lane_memory import choose_isa
 
 
 cdef extern from "array_math.h":
@@ -30,7 +30,7 @@ def sincos(x, *, isa=None):
 
     Args:
         x: radians; anything that `numpy.asarray` makes float64 of.
-        isa: name of the instruction set to use (`gymcore_ext.lane_memory.ISA_NAMES`); the best one by default. All of
+        isa: name of the instruction set to use (`gymcore_ext.engine.lane_memory.ISA_NAMES`); the best one by default. All of
             them give the same bits.
 
     Returns:

@@ -66,7 +66,7 @@ def test_examples_are_found():
     """Of a function, a class and a method; in Python and in Cython."""
     found = {test.name for name in MODULES if name not in NEEDS for test in documented(name)}
     assert "gymcore.envs.registration.register" in found
-    assert "gymcore.vector.native_vector_env.NativeVectorEnv" in found
+    assert "gymcore.native.vector_env.NativeVectorEnv" in found
     assert "gymcore_ext.build_info.build_info" in found
     assert "gymcore_ext.get_include" in found
     assert len(found) > 100

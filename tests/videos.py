@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import gymcore
-from gymcore.utils.video_files import find_ffmpeg
+from gymcore.rendering.video_files import find_ffmpeg
 
 SIZE = (32, 48)
 

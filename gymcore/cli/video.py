@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         CliError: If the request cannot be fulfilled; no file is left then.
     """
     from gymcore.error import Error
-    from gymcore.utils.video_files import VideoWriter
+    from gymcore.rendering.video_files import VideoWriter
 
     path: Path = arguments.out
     if path.exists() and not arguments.overwrite:
@@ -87,7 +87,7 @@ def _film(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
     from tqdm import tqdm
 
     from gymcore.cli.actions import PolicyActions, RandomActions, load_policy
-    from gymcore.wrappers.tiling import Tiling, columns_for
+    from gymcore.rendering.tiling import Tiling, columns_for
 
     first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
     draw = policy = None

@@ -9,7 +9,7 @@ import numpy as np
 
 from gymcore import logger
 from gymcore.core import Env
-from gymcore.envs.env_spec import EnvSpec
+from gymcore.specs import EnvSpec
 from gymcore.utils.step_api_compatibility import convert_to_terminated_truncated_step_api
 
 __all__ = ["EnvCompatibility", "ForeignEnv", "modern_metadata"]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.compat.old_envs import modern_metadata
-from gymcore.envs.env_spec import EnvSpec
+from gymcore.specs import EnvSpec
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.utils import batch_space
 from gymcore.vector.utils.arguments import split_reset_mask

@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import Self, dataclass_transform
 
 from gymcore.envs.functional_jax_env import load_jax
-from gymcore.envs.window import load_pygame
+from gymcore.rendering.window import load_pygame
 
 if TYPE_CHECKING:
     import pygame

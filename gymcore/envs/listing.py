@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gymcore.envs.env_spec import EnvSpec
+from gymcore.specs import EnvSpec
 from gymcore.envs.lookup import registry
 from gymcore.error import InvalidArgument
 

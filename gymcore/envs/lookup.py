@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from gymcore import error, logger
 from gymcore.envs.env_id import get_env_id, parse_env_id
-from gymcore.envs.env_spec import EnvSpec
+from gymcore.specs import EnvSpec
 
 registry: dict[str, EnvSpec] = {}
 """Every registered environment, by id."""

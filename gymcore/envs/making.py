@@ -9,7 +9,7 @@ from typing import Any
 
 from gymcore import error, logger
 from gymcore.core import Env, Wrapper
-from gymcore.envs.env_spec import LEGACY_FIELDS, EnvSpec, WrapperSpec
+from gymcore.specs import LEGACY_FIELDS, EnvSpec, WrapperSpec
 from gymcore.envs.lookup import find_spec, load_env_creator
 from gymcore.utils.record_constructor import snapshot
 from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker, TimeLimit

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymcore import error, logger
 from gymcore.core import Env, Wrapper
-from gymcore.envs.env_spec import EnvSpec, VectorizeMode
+from gymcore.specs import EnvSpec, VectorizeMode
 from gymcore.envs.lookup import find_spec, load_env_creator
 from gymcore.envs.making import make, own_kwargs
 from gymcore.envs.pooling import prefers_workers

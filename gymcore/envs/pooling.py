@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gymcore.envs.env_spec import EnvSpec
+from gymcore.specs import EnvSpec
 
 POOLED_FROM = {
     "gymcore.envs.box2d.lunar_lander:LunarLander": 16,

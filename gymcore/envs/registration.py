@@ -13,7 +13,7 @@ from typing import Any
 
 from gymcore import error, logger
 from gymcore.envs.env_id import get_env_id, parse_env_id
-from gymcore.envs.env_spec import (
+from gymcore.specs import (
     EnvCreator,
     EnvSpec,
     VectorEnvCreator,

@@ -10,7 +10,7 @@ import numpy as np
 
 from gymcore import error
 from gymcore.core import Env
-from gymcore.envs.window import load_pygame
+from gymcore.rendering.window import load_pygame
 from gymcore.utils.play_keys import default_keys, noop_action
 from gymcore.utils.play_plot import PlayPlot
 

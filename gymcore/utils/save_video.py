@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gymcore import error
-from gymcore.utils.video_files import VideoWriter
+from gymcore.rendering.video_files import VideoWriter
 
 __all__ = ["capped_cubic_video_schedule", "save_video"]
 

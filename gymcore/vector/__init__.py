@@ -19,7 +19,7 @@ from gymcore.vector.vector_env import (
 
 if TYPE_CHECKING:
     from gymcore.vector.async_vector_env import AsyncState, AsyncVectorEnv
-    from gymcore.vector.native_vector_env import NativeVectorEnv
+    from gymcore.native.vector_env import NativeVectorEnv
 
 __all__ = [
     "AsyncState",
@@ -41,7 +41,7 @@ __all__ = [
 _MODULES = {
     "AsyncState": "gymcore.vector.async_vector_env",
     "AsyncVectorEnv": "gymcore.vector.async_vector_env",
-    "NativeVectorEnv": "gymcore.vector.native_vector_env",
+    "NativeVectorEnv": "gymcore.native.vector_env",
 }
 
 

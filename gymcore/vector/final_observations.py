@@ -15,7 +15,7 @@ import numpy as np
 
 from gymcore.vector.legacy_infos import LegacyInfos
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
-from gymcore_ext import masked_rows
+from gymcore_ext.python_envs import masked_rows
 
 if TYPE_CHECKING:
     from gymcore.spaces import Space

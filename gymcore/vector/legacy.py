@@ -9,7 +9,7 @@ from typing import Any
 import numpy.typing as npt
 
 from gymcore.core import Env
-from gymcore.envs.env_spec import EnvSpec, VectorizeMode
+from gymcore.specs import EnvSpec, VectorizeMode
 from gymcore.envs.lookup import find_spec
 from gymcore.envs.making import make as make_single
 from gymcore.envs.making_vector import make_vec

@@ -16,7 +16,7 @@ from gymcore.error import (
     InvalidArgument,
     NoAsyncCallError,
 )
-from gymcore_ext.rows import are_lanes
+from gymcore_ext.python_envs.rows import are_lanes
 
 if TYPE_CHECKING:
     from gymcore.vector.vector_env import VectorEnv

@@ -15,7 +15,7 @@ from gymcore.vector.episode_ends import ended_mask
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env
 from gymcore.vector.partial_batches import PartialBatches
 from gymcore.vector.utils.arguments import lane_list
-from gymcore_ext.row_loop import RowLoop
+from gymcore_ext.python_envs.row_loop import RowLoop
 
 __all__ = ["SyncCalls", "naming_lane"]
 

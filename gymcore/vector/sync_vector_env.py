@@ -28,8 +28,8 @@ from gymcore.vector.sync_calls import SyncCalls, naming_lane
 from gymcore.vector.utils.arguments import seeds_per_env, split_reset_mask
 from gymcore.vector.utils.space_utils import iterate
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
-from gymcore_ext.row_loop import RowLoop
-from gymcore_ext.rows import Rows, rows_of
+from gymcore_ext.python_envs.row_loop import RowLoop
+from gymcore_ext.python_envs.rows import Rows, rows_of
 
 __all__ = ["SyncVectorEnv"]
 

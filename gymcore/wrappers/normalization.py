@@ -15,7 +15,7 @@ from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.keeps_statistics import KeepsStatistics, check_epsilon, check_gamma
 from gymcore.wrappers.legacy_calls import HandsOver
 from gymcore.wrappers.running_mean_std import RunningMeanStd
-from gymcore_ext.running_stats import ColumnStats
+from gymcore_ext.wrappers.running_stats import ColumnStats
 
 __all__ = ["NormalizeObservation", "NormalizeReward"]
 

@@ -21,7 +21,7 @@ from gymcore.wrappers.observation_base import (
     observed,
     of_any_size,
 )
-from gymcore_ext import greys
+from gymcore_ext.wrappers import greys
 
 __all__ = ["AddRenderObservation", "GrayscaleObservation", "ResizeObservation"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from gymcore import error
 from gymcore.core import ActType, Env, ObsType, Wrapper
-from gymcore.envs.window import Window, load_pygame
+from gymcore.rendering.window import Window, load_pygame
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.image_noise import AddWhiteNoise, ObstructView
 from gymcore.wrappers.record_video import RecordVideo

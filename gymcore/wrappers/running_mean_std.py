@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
-from gymcore_ext.running_stats import ColumnStats
+from gymcore_ext.wrappers.running_stats import ColumnStats
 
 __all__ = ["RunningMeanStd", "update_mean_var_count_from_moments"]
 

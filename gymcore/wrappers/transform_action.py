@@ -15,7 +15,7 @@ from gymcore.error import ArgumentTypeError, InvalidAction, InvalidArgument, Inv
 from gymcore.spaces import Box, Discrete, MultiDiscrete, Space
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.utils import rescale_box
-from gymcore_ext.intervals import Clip, Shrink
+from gymcore_ext.wrappers.intervals import Clip, Shrink
 
 __all__ = ["ClipAction", "DiscretizeAction", "RescaleAction", "TransformAction"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymcore import error, logger
 from gymcore.utils.save_video import capped_cubic_video_schedule
-from gymcore.utils.video_files import VIDEO_FORMATS, VideoWriter, find_ffmpeg
+from gymcore.rendering.video_files import VIDEO_FORMATS, VideoWriter, find_ffmpeg
 
 if TYPE_CHECKING:
     import numpy as np

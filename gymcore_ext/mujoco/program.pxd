@@ -12,7 +12,7 @@ from libc.math cimport fabs, fmax, isfinite, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memmove
 
-from gymcore_ext.engine cimport rng_double, rng_t
+from gymcore_ext.engine.step cimport rng_double, rng_t
 
 
 cdef enum:

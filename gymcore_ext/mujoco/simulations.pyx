@@ -11,8 +11,8 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset, strncpy
 
-from gymcore_ext.bitgen cimport bind_bitgen, bitgen_t
-from gymcore_ext.engine cimport (
+from gymcore_ext.engine.bitgen cimport bind_bitgen, bitgen_t
+from gymcore_ext.engine.step cimport (
     FLOAT64, INT64, KERNEL_ABI, KERNEL_CAPSULE, columns_t, flag_t, info_field_t, kernel_t, rng_t,
 )
 from gymcore_ext.mujoco.calls cimport (

@@ -1,2 +1,2 @@
-# A PyCapsule with the kernel, for gymcore_ext.batch.Batch.
+# A PyCapsule with the kernel, for gymcore_ext.engine.batch.Batch.
 kernel: object

@@ -64,7 +64,7 @@ def generated(name: str) -> bool:
 
 
 def test_the_source_distribution_holds_what_a_build_needs(source_distribution):
-    needed = files("gymcore_ext/**/*.pyx", "gymcore_ext/**/*.pxd", "gymcore_ext/include/*.h")
+    needed = files("gymcore_ext/**/*.pyx", "gymcore_ext/**/*.pxd", "gymcore_ext/**/*.h")
     needed |= files("gymcore/**/*.py", "gymcore_ext/**/*.py", "gymcore_ext/**/*.pyi")
     needed |= {"setup.py", "pyproject.toml", "README.md", "LICENSE", "gymcore/py.typed"}
     assert needed <= source_distribution
@@ -85,7 +85,7 @@ def test_the_source_distribution_holds_no_build_products(source_distribution):
 
 
 def test_the_package_ships_headers_declarations_stubs_and_models(installed):
-    shipped = files("gymcore_ext/include/*.h", "gymcore_ext/**/*.pxd", "gymcore_ext/**/*.pyi")
+    shipped = files("gymcore_ext/**/*.h", "gymcore_ext/**/*.pxd", "gymcore_ext/**/*.pyi")
     shipped |= {"gymcore/py.typed", "gymcore_ext/py.typed"}
     shipped |= files("gymcore/envs/mujoco/assets/*.xml")
     assert shipped <= installed

@@ -6,7 +6,7 @@ import matplotlib
 import pytest
 
 import gymcore
-from gymcore.envs.window import load_pygame
+from gymcore.rendering.window import load_pygame
 from tests.videos import make_film_env
 
 pygame = load_pygame()

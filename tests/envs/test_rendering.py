@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from gymcore import error
-from gymcore.envs.rendering import Renderer, draw_frame
-from gymcore.envs.window import load_pygame
+from gymcore.rendering.drawing import Renderer, draw_frame
+from gymcore.rendering.window import load_pygame
 
 ROOT = Path(error.__file__).parents[1]
 
@@ -94,7 +94,7 @@ class TestFrames:
 
     def test_no_sdl_subsystem_is_started(self):
         code = (
-            "from gymcore.envs.rendering import Renderer\n"
+            "from gymcore.rendering.drawing import Renderer\n"
             "renderer = Renderer(lambda s: s.fill((1, 2, 3)), (8, 8), 30, 'rgb_array')\n"
             "frame = renderer.render()\n"
             "renderer.close()\n"
@@ -144,8 +144,8 @@ class TestImport:
 
     def test_importing_the_modules_leaves_pygame_alone(self):
         code = (
-            "import sys, gymcore.envs.rendering, gymcore.envs.classic_control.drawing\n"
-            "from gymcore.envs.rendering import Renderer\n"
+            "import sys, gymcore.rendering.drawing, gymcore.envs.classic_control.drawing\n"
+            "from gymcore.rendering.drawing import Renderer\n"
             "Renderer(print, (2, 1), 30, 'rgb_array').close()\n"
             "print('pygame' in sys.modules)\n"
         )
@@ -156,13 +156,13 @@ class TestImport:
         warning = "import warnings\nwarnings.warn('pkg_resources is deprecated', UserWarning)\n"
         functions = "resource_stream = resource_exists = None\n"
         (tmp_path / "pkg_resources.py").write_text(warning + functions)
-        code = "from gymcore.envs.window import load_pygame\nprint(load_pygame().__name__)"
+        code = "from gymcore.rendering.window import load_pygame\nprint(load_pygame().__name__)"
         assert run_python(code, "-W", "error", path=[str(tmp_path)]) == "pygame"
 
 
 class TestHuman:
     def test_render_returns_none_and_shows_the_picture(self, pygame, monkeypatch):
-        from gymcore.envs.window import Window
+        from gymcore.rendering.window import Window
 
         shown = []
         show = Window.show

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gymcore import error
-from gymcore.envs.rendering import tile_frames
+from gymcore.rendering.drawing import tile_frames
 
 
 def test_literal_grid_with_black_padding():

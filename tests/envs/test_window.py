@@ -5,8 +5,8 @@ import gc
 import pytest
 
 from gymcore import error
-from gymcore.envs import window as window_module
-from gymcore.envs.window import Window, load_pygame
+from gymcore.rendering import window as window_module
+from gymcore.rendering.window import Window, load_pygame
 
 SIZE = (12, 8)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gymcore.envs.writing import written
+from gymcore.rendering.text import written
 
 pygame = pytest.importorskip("pygame", reason="pygame is not installed")
 

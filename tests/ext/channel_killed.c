@@ -12,7 +12,7 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "channel.h"
+#include "workers/channel.h"
 
 enum { WORKERS = 2, LANES = 6, REQUEST = 41, STATUS = 7, FORBIDDEN = 77 };
 

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "channel.h"
+#include "workers/channel.h"
 
 enum { ADD = 1, NOTHING = 2, STOP = 3 };
 

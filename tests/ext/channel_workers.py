@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gymcore.vector.workers.shared_block import SharedBlock
-from gymcore_ext.channel import Channel, watch_parent
+from gymcore_ext.workers.channel import Channel, watch_parent
 
 STEP, SLEEP, STOP = 1, 2, 3
 PATIENCE = 60.0  # s: only a failure waits so long

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import gymcore
 from gymcore import error
 from gymcore.envs.toy_text.transitions import Transitions
-from gymcore_ext.batch import Batch
-from gymcore_ext.lane_memory import kernel_facts
+from gymcore_ext.engine.batch import Batch
+from gymcore_ext.engine.lane_memory import kernel_facts
 
 Floats = npt.NDArray[np.float64]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import gymcore.error as errors
-from gymcore_ext.row_loop import RowLoop
-from gymcore_ext.rows import Rows
+from gymcore_ext.python_envs.row_loop import RowLoop
+from gymcore_ext.python_envs.rows import Rows
 
 LAYOUT = ("array", np.float32, (2,))
 NEXT_STEP, SAME_STEP, DISABLED = range(3)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gymcore import error
-from gymcore_ext.batch import Batch
+from gymcore_ext.engine.batch import Batch
 from gymcore_ext.physics.pendulum import kernel
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gymcore_ext.channel import Channel
+from gymcore_ext.workers.channel import Channel
 
 LONG = 60.0  # s: what is not to be waited for; a test that waits so long fails by another assertion
 MOST = 0xFFFFFFFF

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-INCLUDE = HERE.parents[1] / "gymcore_ext" / "include"
+INCLUDE = HERE.parents[1] / "gymcore_ext"
 COMPILER = os.environ.get("CC", "cc")
 NO_TRACING = 77
 

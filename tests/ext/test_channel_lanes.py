@@ -8,7 +8,7 @@ import mmap
 import numpy as np
 import pytest
 
-from gymcore_ext.channel import Channel
+from gymcore_ext.workers.channel import Channel
 
 
 def channel_of(*sizes: int) -> Channel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gymcore_ext.draws import Draws
+from gymcore_ext.box2d.draws import Draws
 
 KINDS = [np.random.PCG64, np.random.MT19937, np.random.Philox]
 

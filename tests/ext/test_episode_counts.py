@@ -9,7 +9,7 @@ from collections import deque
 import numpy as np
 import pytest
 
-from gymcore_ext.episode_counts import EpisodeCounts
+from gymcore_ext.wrappers.episode_counts import EpisodeCounts
 
 NO = np.array([False, False])
 FIRST = np.array([True, False])

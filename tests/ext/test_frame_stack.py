@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gymcore import error
-from gymcore_ext.frame_stack import FrameMemory
+from gymcore_ext.wrappers.frame_stack import FrameMemory
 
 
 class Lists:

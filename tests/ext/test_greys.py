@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gymcore_ext.greys import grey
+from gymcore_ext.wrappers.greys import grey
 
 WEIGHTS = (0.2125, 0.7154, 0.0721)
 

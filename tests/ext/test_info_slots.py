@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gymcore_ext.info_slots import InfoSlots, merge_slots
-from gymcore_ext.infos import merge_info
+from gymcore_ext.python_envs.info_slots import InfoSlots, merge_slots
+from gymcore_ext.python_envs.infos import merge_info
 from tests.ext import info_values
 from tests.ext.info_values import assert_came_through
 from tests.testing_env import assert_same

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gymcore_ext import info_records
-from gymcore_ext.info_slots import InfoSlots
+from gymcore_ext.python_envs import info_records
+from gymcore_ext.python_envs.info_slots import InfoSlots
 from tests.ext import info_values
 from tests.ext.info_values import assert_came_through
 

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gymcore_ext import info_records
-from gymcore_ext.info_slots import InfoSlots, merge_slots
+from gymcore_ext.python_envs import info_records
+from gymcore_ext.python_envs.info_slots import InfoSlots, merge_slots
 
 NUM_ENVS = 3
 SLOT_BYTES = 768
@@ -183,7 +183,7 @@ def test_a_blob_cut_off_anywhere_is_an_error() -> None:
 
 WRITER = """
 import mmap, sys
-from gymcore_ext.info_slots import InfoSlots
+from gymcore_ext.python_envs.info_slots import InfoSlots
 with open(sys.argv[1], "r+b") as file:
     memory = mmap.mmap(file.fileno(), 0)
 slots = InfoSlots(memory, 0, int(sys.argv[2]), int(sys.argv[3]))

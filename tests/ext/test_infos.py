@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gymcore_ext.infos import merge_info, split_info
+from gymcore_ext.python_envs.infos import merge_info, split_info
 from tests.oracles import merged_infos as oracle
 from tests.testing_env import assert_same
 

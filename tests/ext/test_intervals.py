@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from gymcore_ext.intervals import Clip, Shrink
+from gymcore_ext.wrappers.intervals import Clip, Shrink
 
 FLOATS = (np.float32, np.float64)
 SHAPES = [(1,), (64, 2), (3, 4, 5), (33000,), (0, 2)]

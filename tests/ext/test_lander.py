@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gymcore_ext.lander import Observer
+from gymcore_ext.box2d.lander import Observer
 
 
 def test_observation_by_hand():

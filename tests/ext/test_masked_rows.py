@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gymcore_ext.masked_rows import choose, put, take
+from gymcore_ext.python_envs.masked_rows import choose, put, take
 
 BATCHES = {
     "float32": np.arange(24, dtype=np.float32).reshape(6, 4),

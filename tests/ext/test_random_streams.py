@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gymcore import error
-from gymcore_ext.batch import Batch
+from gymcore_ext.engine.batch import Batch
 from gymcore_ext.physics.cartpole import kernel
 
 # A word, its carry, two words, four words (the pool of a SeedSequence), five and more.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gymcore_ext.return_stats import ReturnStats
+from gymcore_ext.wrappers.return_stats import ReturnStats
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 64, 200])

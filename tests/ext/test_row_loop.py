@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gymcore.error as errors
-from gymcore_ext.row_loop import RowLoop
-from gymcore_ext.rows import Rows
+from gymcore_ext.python_envs.row_loop import RowLoop
+from gymcore_ext.python_envs.rows import Rows
 from tests.ext.row_envs import DISABLED, LAYOUT, NEXT_STEP, SAME_STEP, Counter, make_loop
 from tests.testing_env import assert_same
 

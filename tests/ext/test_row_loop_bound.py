@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import gymcore.error as errors
-from gymcore_ext.info_slots import InfoSlots
-from gymcore_ext.row_loop import RowLoop
-from gymcore_ext.rows import Rows
+from gymcore_ext.python_envs.info_slots import InfoSlots
+from gymcore_ext.python_envs.row_loop import RowLoop
+from gymcore_ext.python_envs.rows import Rows
 from tests.ext.row_envs import (
     DISABLED,
     LAYOUT,

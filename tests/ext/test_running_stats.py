@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gymcore_ext.running_stats import ColumnStats
+from gymcore_ext.wrappers.running_stats import ColumnStats
 
 SHAPES = ((), (1,), (2,), (3,), (4,), (8,), (17,), (64,), (513,), (2, 3), (1, 5), (5, 1), (60, 30))
 ROWS = (1, 2, 3, 7, 8, 9, 31, 64, 127, 128, 129, 130, 257, 1000)

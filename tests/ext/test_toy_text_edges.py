@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gymcore_ext.batch import Batch
+from gymcore_ext.engine.batch import Batch
 from tests.ext.instruction_sets import available
 from tests.ext.lanes import TOY_TEXT, make_batch, tables
 

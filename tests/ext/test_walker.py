@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gymcore_ext.walker import Observer, after_costs, effort
+from gymcore_ext.box2d.walker import Observer, after_costs, effort
 
 UNIT = 0.00035 * 80
 

@@ -12,7 +12,7 @@ import pytest
 
 import gymcore
 from gymcore import error
-from gymcore.envs.window import load_pygame
+from gymcore.rendering.window import load_pygame
 from gymcore.utils.play import (
     MissingKeysToAction,
     PlayableGame,

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from gymcore import error
-from gymcore.utils import video_files
-from gymcore.utils.video_files import VideoEncodingFailed, VideoWriter, as_rgb
+from gymcore.rendering import video_files
+from gymcore.rendering.video_files import VideoEncodingFailed, VideoWriter, as_rgb
 from tests.videos import read_video
 
 

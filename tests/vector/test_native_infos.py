@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gymcore as gym
-from gymcore.vector.native_infos import EpisodeReports
+from gymcore.native.infos import EpisodeReports
 from tests.vector.contract import draw_actions
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import gymcore as gym
 from gymcore import error
-from gymcore.envs.native_state import lane_dtype
+from gymcore.native.state import lane_dtype
 from tests.vector.contract import (
     IDS,
     NEXT_STEP,

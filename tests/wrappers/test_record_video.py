@@ -19,7 +19,7 @@ import pytest
 
 import gymcore
 from gymcore import error
-from gymcore.utils.video_files import VideoEncodingFailed
+from gymcore.rendering.video_files import VideoEncodingFailed
 from gymcore.wrappers import RecordVideo
 from tests.videos import greys, make_film_env, read_video
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gymcore
-from gymcore.envs.window import load_pygame
+from gymcore.rendering.window import load_pygame
 from gymcore.wrappers import HumanRendering, RenderCollection, rendering
 from tests.parity import compare
 
@@ -300,7 +300,7 @@ def test_two_windows_in_one_process() -> None:
     """In a process of its own: SDL keeps its video driver until the process ends."""
     program = """
 import gymcore
-from gymcore.envs.window import load_pygame
+from gymcore.rendering.window import load_pygame
 from gymcore.wrappers import HumanRendering
 first, second = (
     HumanRendering(gymcore.make(name, render_mode="rgb_array"))

@@ -8,8 +8,8 @@ import numpy as np
 
 import gymcore as gym
 from gymcore import spaces
-from gymcore.envs.native import NativeDiscreteEnv
-from gymcore.envs.native_parameters import Parameter, as_positive
+from gymcore.native.env import NativeDiscreteEnv
+from gymcore.native.parameters import Parameter, as_positive
 from gymcore.vector import NativeVectorEnv
 
 __all__ = ["DockingEnv", "DockingVectorEnv"]

@@ -45,8 +45,8 @@ from gymcore.envs.box2d.walker_world import (
     ray_ends,
     terrain_x,
 )
-from gymcore_ext.rays import Rays
-from gymcore_ext.walker import Observer, after_costs, effort
+from gymcore_ext.box2d.rays import Rays
+from gymcore_ext.box2d.walker import Observer, after_costs, effort
 
 __all__ = [
     "FPS",

@@ -37,8 +37,8 @@ from gymcore.envs.box2d.lander_world import (
     make_world,
 )
 from gymcore.envs.box2d.replayed import ReplayedEnv
-from gymcore_ext.draws import Draws
-from gymcore_ext.lander import Observer
+from gymcore_ext.box2d.draws import Draws
+from gymcore_ext.box2d.lander import Observer
 
 __all__ = [
     "FPS",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gymcore.envs.box2d.library import load_box2d, makers, nothing_to_solve
-from gymcore_ext.draws import Draws
+from gymcore_ext.box2d.draws import Draws
 
 Box2D: Any = load_box2d()
 _create_body, _create_fixture = makers(Box2D)

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from gymcore import error, spaces
 from gymcore.envs.classic_control.acrobot_numerics import bound, rk4, wrap
-from gymcore.envs.native import NativeDiscreteEnv
-from gymcore.envs.native_parameters import Parameter, as_number, as_positive, one_of
-from gymcore.vector.native_vector_env import NativeVectorEnv
+from gymcore.native.env import NativeDiscreteEnv
+from gymcore.native.parameters import Parameter, as_number, as_positive, one_of
+from gymcore.native.vector_env import NativeVectorEnv
 
 __all__ = ["AcrobotEnv", "AcrobotVectorEnv", "bound", "rk4", "wrap"]
 

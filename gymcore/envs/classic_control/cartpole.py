@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import logger, spaces
-from gymcore.envs.native import NativeDiscreteEnv
-from gymcore.envs.native_parameters import Derived, Parameter, as_positive, one_of
-from gymcore.vector.native_vector_env import NativeVectorEnv
+from gymcore.native.env import NativeDiscreteEnv
+from gymcore.native.parameters import Derived, Parameter, as_positive, one_of
+from gymcore.native.vector_env import NativeVectorEnv
 
 INTEGRATORS = ("euler", "semi-implicit euler")
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from gymcore import spaces
 from gymcore.envs.classic_control.mountain_car import MountainCarPicture
-from gymcore.envs.native import NativeContinuousEnv
-from gymcore.envs.native_parameters import Parameter, as_positive
-from gymcore.vector.native_vector_env import NativeVectorEnv
+from gymcore.native.env import NativeContinuousEnv
+from gymcore.native.parameters import Parameter, as_positive
+from gymcore.native.vector_env import NativeVectorEnv
 
 
 class Continuous_MountainCarEnv(MountainCarPicture, NativeContinuousEnv):

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gymcore import spaces
-from gymcore.envs.native import NativeDiscreteEnv
-from gymcore.envs.native_parameters import Parameter, as_positive
-from gymcore.vector.native_vector_env import NativeVectorEnv
+from gymcore.native.env import NativeDiscreteEnv
+from gymcore.native.parameters import Parameter, as_positive
+from gymcore.native.vector_env import NativeVectorEnv
 
 
 class MountainCarPicture:

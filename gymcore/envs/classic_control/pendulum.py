@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
-from gymcore.envs.native import NativeContinuousEnv
-from gymcore.envs.native_parameters import Parameter, as_positive
-from gymcore.vector.native_vector_env import NativeVectorEnv
+from gymcore.native.env import NativeContinuousEnv
+from gymcore.native.parameters import Parameter, as_positive
+from gymcore.native.vector_env import NativeVectorEnv
 
 # Half-widths of the start, in radians and radians a second.
 DEFAULT_X = math.pi

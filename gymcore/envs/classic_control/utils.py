@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gymcore.envs.native import as_bound
+from gymcore.native.env import as_bound
 from gymcore.error import InvalidArgument
 
 __all__ = ["maybe_parse_reset_bounds", "verify_number_and_cast"]

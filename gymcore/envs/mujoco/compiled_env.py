@@ -19,12 +19,12 @@ from gymcore.envs.mujoco.program import Program
 from gymcore.envs.mujoco.quantities import Quantity, as_quantity
 from gymcore.envs.mujoco.simulations import LaneSimulations
 from gymcore.envs.mujoco.weights import Private, Range, Weight
-from gymcore.envs.native import SINGLE, NativeEnv
+from gymcore.native.env import SINGLE, NativeEnv
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.spaces import Box
 from gymcore.utils import seeding
-from gymcore_ext.batch import Batch
-from gymcore_ext.lane_memory import kernel_facts
+from gymcore_ext.engine.batch import Batch
+from gymcore_ext.engine.lane_memory import kernel_facts
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -225,7 +225,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         return self._batch_over(simulations, **options)
 
     def kernel_facts(self) -> dict[str, Any]:  # type: ignore[override]
-        """Sizes, names and defaults of the kernel (see `gymcore_ext.lane_memory.kernel_facts`)."""
+        """Sizes, names and defaults of the kernel (see `gymcore_ext.engine.lane_memory.kernel_facts`)."""
         facts = self.__dict__.get("_facts")
         if facts is None:
             facts = self._facts = kernel_facts(self._simulations.kernel)

@@ -14,8 +14,8 @@ from gymcore.envs.mujoco.library import mujoco_module
 from gymcore.envs.mujoco.weights import Bonus
 from gymcore.error import InvalidArgument
 from gymcore.utils.cpus import usable_cpus
-from gymcore.vector.native_lanes import lane_envs
-from gymcore.vector.native_vector_env import NativeVectorEnv
+from gymcore.native.lanes import lane_envs
+from gymcore.native.vector_env import NativeVectorEnv
 
 if TYPE_CHECKING:
     from gymcore.envs.mujoco.simulations import LaneSimulations

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gymcore.envs.native_parameters import Parameter, as_number, first
+from gymcore.native.parameters import Parameter, as_number, first
 from gymcore.error import ArgumentTypeError, InvalidArgument
 
 if TYPE_CHECKING:

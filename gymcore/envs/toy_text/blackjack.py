@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gymcore import error, spaces
-from gymcore.envs.native import NativeDiscreteEnv
-from gymcore.envs.native_parameters import Parameter
+from gymcore.native.env import NativeDiscreteEnv
+from gymcore.native.parameters import Parameter
 from gymcore.envs.toy_text.blackjack_hands import (
     cmp,
     deck,
@@ -21,7 +21,7 @@ from gymcore.envs.toy_text.blackjack_hands import (
     sum_hand,
     usable_ace,
 )
-from gymcore.vector.native_vector_env import NativeVectorEnv
+from gymcore.native.vector_env import NativeVectorEnv
 
 __all__ = [
     "BlackjackEnv",

@@ -11,7 +11,7 @@ import numpy as np
 from gymcore.envs.toy_text.grid import GridEnv, moved
 from gymcore.envs.toy_text.transitions import Transitions
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
-from gymcore.vector.native_vector_env import NativeVectorEnv
+from gymcore.native.vector_env import NativeVectorEnv
 
 UP = 0
 RIGHT = 1

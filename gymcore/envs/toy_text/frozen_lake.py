@@ -14,7 +14,7 @@ from gymcore.envs.toy_text.transitions import Transitions
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.utils import colorize, seeding
-from gymcore.vector.native_vector_env import NativeVectorEnv
+from gymcore.native.vector_env import NativeVectorEnv
 
 LEFT = 0
 DOWN = 1

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
-from gymcore.envs.native import NativeDiscreteEnv
+from gymcore.native.env import NativeDiscreteEnv
 from gymcore.envs.toy_text.transitions import Transitions
-from gymcore.vector.native_vector_env import NativeVectorEnv
+from gymcore.native.vector_env import NativeVectorEnv
 
 
 class TabularEnv(NativeDiscreteEnv):

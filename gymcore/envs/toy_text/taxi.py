@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.envs.native_parameters import Parameter, as_number
+from gymcore.native.parameters import Parameter, as_number
 from gymcore.envs.toy_text.grid import GridEnv, moved, probability
 from gymcore.envs.toy_text.transitions import Transitions
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.error import FailedCheck, InvalidArgument
 from gymcore.utils import colorize
-from gymcore.vector.native_vector_env import NativeVectorEnv
+from gymcore.native.vector_env import NativeVectorEnv
 
 MAP = [
     "+---------+",

@@ -65,7 +65,7 @@ class Transitions:
         num_states: how many states there are.
         num_actions: how many actions each of them has.
         masks: int8 [states, actions], which actions change something; or None.
-        capsule: the table for `gymcore_ext.batch.Batch(constants=...)`.
+        capsule: the table for `gymcore_ext.engine.batch.Batch(constants=...)`.
 
     Example:
         >>> table = Transitions({0: {0: [(1.0, 0, 5.0, True)]}}, [1.0])

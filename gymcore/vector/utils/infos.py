@@ -15,11 +15,11 @@ A later value that its column cannot hold exactly widens the column instead of b
 int column that meets 2.7 becomes float64, one that meets text, or an array of another shape,
 becomes an object array.
 
-The functions are compiled (`gymcore_ext/infos.pyx`).
+The functions are compiled (`gymcore_ext/python_envs/infos.pyx`).
 """
 
 from __future__ import annotations
 
-from gymcore_ext.infos import merge_info, split_info
+from gymcore_ext.python_envs.infos import merge_info, split_info
 
 __all__ = ["merge_info", "split_info"]

@@ -18,7 +18,7 @@ from gymcore.vector.workers.failures import Failure
 from gymcore.vector.workers.last_words import LastWords
 from gymcore.vector.workers.process import WorkerProcess
 from gymcore.vector.workers.registry import install_registered
-from gymcore_ext.watch import watch_parent
+from gymcore_ext.workers.watch import watch_parent
 
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext

@@ -24,9 +24,9 @@ from gymcore.vector.workers.messages import MessageStream
 from gymcore.vector.workers.plan import Memory, Plan
 from gymcore.vector.workers.registry import install_registered
 from gymcore.vector.workers.setup import Introduction, Setup
-from gymcore_ext.row_loop import RowLoop
-from gymcore_ext.rows import rows_of
-from gymcore_ext.watch import watch_parent
+from gymcore_ext.python_envs.row_loop import RowLoop
+from gymcore_ext.python_envs.rows import rows_of
+from gymcore_ext.workers.watch import watch_parent
 
 __all__ = ["CLOSE", "DONE", "MESSAGE", "MESSAGE_FOLLOWS", "RESET", "STEP", "run_worker"]
 

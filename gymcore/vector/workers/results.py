@@ -13,8 +13,8 @@ from gymcore.spaces import Box, Dict, Space, Tuple
 from gymcore.vector.layouts import Layout
 from gymcore.vector.workers.failures import environment_failed
 from gymcore.vector.workers.plan import Memory
-from gymcore_ext.info_slots import merge_slots
-from gymcore_ext.rows import Rows
+from gymcore_ext.python_envs.info_slots import merge_slots
+from gymcore_ext.python_envs.rows import Rows
 
 __all__ = ["Results"]
 

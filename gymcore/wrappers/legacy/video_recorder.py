@@ -10,7 +10,7 @@ from typing import Any
 
 from gymcore import error, logger
 from gymcore.compat.done_api import DoneEnv
-from gymcore.utils.video_files import VideoWriter
+from gymcore.rendering.video_files import VideoWriter
 from gymcore.vector import VectorEnv
 
 __all__ = ["VideoRecorder"]

@@ -18,7 +18,7 @@ from gymcore.vector.utils.arguments import split_reset_mask
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore.vector.vector_wrappers import VectorWrapper
 from gymcore.wrappers.vector.time_limit import TimeLimit
-from gymcore_ext.episode_counts import EpisodeCounts
+from gymcore_ext.wrappers.episode_counts import EpisodeCounts
 
 __all__ = ["RecordEpisodeStatistics", "TimeLimit"]
 

@@ -12,7 +12,7 @@ from gymcore import error
 from gymcore.spaces import Space
 from gymcore.vector.layouts import Layout, layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
-from gymcore_ext.frame_stack import FrameMemory
+from gymcore_ext.wrappers.frame_stack import FrameMemory
 
 __all__ = ["LaneFrames", "lane_frames"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.utils import seeding
-from gymcore.vector.native_vector_env import NativeVectorEnv
+from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.vector.sync_vector_env import SyncVectorEnv
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from gymcore.vector.vector_wrappers import VectorObservationWrapper, VectorWrapp
 from gymcore.wrappers.keeps_statistics import KeepsStatistics, check_epsilon, check_gamma
 from gymcore.wrappers.normalization import normalize
 from gymcore.wrappers.running_mean_std import RunningMeanStd
-from gymcore_ext import masked_rows
-from gymcore_ext.return_stats import ReturnStats
-from gymcore_ext.running_stats import ColumnStats
+from gymcore_ext.python_envs import masked_rows
+from gymcore_ext.wrappers.return_stats import ReturnStats
+from gymcore_ext.wrappers.running_stats import ColumnStats
 
 __all__ = ["NormalizeObservation", "NormalizeReward"]
 

@@ -10,10 +10,10 @@ import numpy as np
 from gymcore import error, logger
 from gymcore.core import ActType, ObsType
 from gymcore.utils import RecordConstructorArgs
-from gymcore.utils.video_files import as_rgb
+from gymcore.rendering.video_files import as_rgb
 from gymcore.vector.vector_env import ArrayType, AutoresetMode, VectorEnv
 from gymcore.vector.vector_wrappers import VectorWrapper
-from gymcore.wrappers.tiling import Tiling, columns_for
+from gymcore.rendering.tiling import Tiling, columns_for
 from gymcore.wrappers.vector.lane_episodes import LaneEpisodes
 from gymcore.wrappers.video_recording import VideoRecording, always
 

@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.core import ActType, ObsType
-from gymcore.envs.window import Window, load_pygame
+from gymcore.rendering.window import Window, load_pygame
 from gymcore.utils import RecordConstructorArgs
-from gymcore.utils.video_files import as_rgb
+from gymcore.rendering.video_files import as_rgb
 from gymcore.vector.vector_env import ArrayType, VectorEnv
 from gymcore.vector.vector_wrappers import VectorWrapper
-from gymcore.wrappers.tiling import columns_for
+from gymcore.rendering.tiling import columns_for
 from gymcore.wrappers.vector.lane_episodes import LaneEpisodes
 from gymcore.wrappers.vector.record_video import RecordVideo
 from gymcore.wrappers.vector.rendering_observation import AddRenderObservation

@@ -15,7 +15,7 @@ from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.final_frames import add_final_frames
 from gymcore.vector.legacy import LegacyVectorEnv
 from gymcore.vector.legacy_infos import with_legacy_names
-from gymcore.vector.native_vector_env import NativeVectorEnv
+from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.vector.utils import batch_space, iterate
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore.vector.vector_wrappers import VectorWrapper

@@ -18,7 +18,7 @@ from gymcore.vector.utils import batch_space, concatenate, create_empty_array, i
 from gymcore.vector.vector_env import ArrayType, VectorEnv
 from gymcore.vector.vector_wrappers import VectorActionWrapper
 from gymcore.wrappers import transform_action
-from gymcore_ext.intervals import Clip, Shrink
+from gymcore_ext.wrappers.intervals import Clip, Shrink
 
 __all__ = [
     "ClipAction",

@@ -22,7 +22,7 @@ from gymcore.vector.vector_env import ArrayType, AutoresetMode, VectorEnv
 from gymcore.vector.vector_wrappers import VectorRewardWrapper
 from gymcore.wrappers import transform_reward
 from gymcore.wrappers.vector.lane_episodes import LaneEpisodes
-from gymcore_ext.intervals import Clip
+from gymcore_ext.wrappers.intervals import Clip
 
 __all__ = ["ClipReward", "TransformReward", "VectorizeTransformReward"]
 

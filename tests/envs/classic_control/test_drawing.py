@@ -14,8 +14,8 @@ from gymcore.envs.classic_control.drawing import (
     draw_mountain_car,
     draw_pendulum,
 )
-from gymcore.envs.rendering import Renderer
-from gymcore.envs.window import load_pygame
+from gymcore.rendering.drawing import Renderer
+from gymcore.rendering.window import load_pygame
 
 BLACK = (0, 0, 0)
 WHITE = (255, 255, 255)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gymcore.envs.classic_control.drawing.shapes import bar, blank, convex_polygon, disc
-from gymcore.envs.window import load_pygame
+from gymcore.rendering.window import load_pygame
 
 BLACK = (0, 0, 0)
 fraction = st.floats(0.0, 1.0)

@@ -12,7 +12,7 @@ import pytest
 import gymcore
 from gymcore import error
 from gymcore.compat import to_done_api
-from gymcore.utils import video_files
+from gymcore.rendering import video_files
 from gymcore.vector import SyncVectorEnv
 from gymcore.wrappers.legacy import (
     HumanRendering,

@@ -16,7 +16,7 @@ import gymcore
 from gymcore import error
 from gymcore.vector import AutoresetMode, SyncVectorEnv
 from gymcore.wrappers import RenderCollection as SingleRenderCollection
-from gymcore.wrappers.tiling import Tiling, columns_for
+from gymcore.rendering.tiling import Tiling, columns_for
 from gymcore.wrappers.vector import HumanRendering, RecordVideo, RenderCollection
 from tests.testing_env import assert_same
 from tests.videos import greys, make_film_env, read_video
@@ -262,7 +262,7 @@ class ShownFrames:
         self.frames: list[np.ndarray] = []
 
     def show(self, surface: Any) -> None:
-        from gymcore.envs.window import load_pygame
+        from gymcore.rendering.window import load_pygame
 
         self.frames.append(load_pygame().surfarray.array3d(surface).transpose(1, 0, 2))
 
@@ -277,7 +277,7 @@ def no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[ShownFrames]:
-    from gymcore.envs.window import load_pygame
+    from gymcore.rendering.window import load_pygame
     from gymcore.wrappers.vector import rendering
 
     windows: list[ShownFrames] = []

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymcore.envs.box2d.car_dynamics import SIZE, WHEEL_R, WHEEL_W, WHEEL_WHITE, corners
-from gymcore.envs.window import load_pygame
+from gymcore.rendering.window import load_pygame
 
 if TYPE_CHECKING:
     import pygame

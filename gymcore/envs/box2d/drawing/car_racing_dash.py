@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from gymcore.envs.box2d.drawing.car_racing import WINDOW_H, WINDOW_W, Color, Point
-from gymcore.envs.window import load_pygame
-from gymcore.envs.writing import written
+from gymcore.rendering.window import load_pygame
+from gymcore.rendering.text import written
 
 if TYPE_CHECKING:
     import pygame

@@ -21,7 +21,7 @@ from gymcore.envs.box2d.drawing.car_racing import (
     draw_car,
 )
 from gymcore.envs.box2d.drawing.car_racing_dash import Dashboard
-from gymcore.envs.window import load_pygame
+from gymcore.rendering.window import load_pygame
 
 if TYPE_CHECKING:
     import pygame

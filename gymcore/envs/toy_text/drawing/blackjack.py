@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gymcore.envs.classic_control.drawing.shapes import Color, Point, blank
 from gymcore.envs.toy_text.drawing.figures import Pen
-from gymcore.envs.writing import written
+from gymcore.rendering.text import written
 
 if TYPE_CHECKING:
     import pygame

@@ -1,0 +1,428 @@
+"""A compiled environment as a single `Env`: a batch of one over the kernel that batches run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error, logger
+from gymcore.core import ActType, Env
+from gymcore.native.parameters import Derived, Parameter
+from gymcore.native.state import as_states, lane_indices, load_lanes, save_lanes, write_states
+from gymcore.utils import seeding
+from gymcore_ext.engine.batch import Batch
+from gymcore_ext.engine.lane_memory import kernel_facts
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+# Mode of a Batch that leaves the lifecycle to the wrappers around a single environment.
+SINGLE = 3
+
+
+# Attributes of an environment that lanes of a batch do not share with it.
+_ITS_OWN = ("_batch", "_np_random", "_np_random_seed", "_renderer", "render_mode", "spec")
+
+
+class NativeEnv(Env[Any, ActType]):
+    """Base of the compiled environments. A subclass declares; `gymcore_ext` computes.
+
+    A subclass sets `kernel_module`, its spaces and `metadata`, declares physics parameters as
+    `Parameter` attributes, and describes its picture with `picture_size`, `draw` and `scene`.
+
+    Observations are new arrays that the caller may keep. `np_random` is a view of the lane's own
+    random stream. One thread at a time may use an environment.
+    """
+
+    kernel_module: ClassVar[str]
+    picture_size: ClassVar[tuple[int, int]] = (600, 400)
+    parameters: ClassVar[dict[str, Parameter]] = {}
+    # Constructor arguments besides these, the same for all lanes of a batch.
+    arguments: ClassVar[tuple[str, ...]] = ()
+    # Attributes of a lane that may be set, besides parameters.
+    settable: ClassVar[tuple[str, ...]] = ()
+    derived: ClassVar[frozenset[str]] = frozenset()
+
+    # A lane of a vector environment is looked at through an object that shares its batch.
+    _lane: int = 0
+    _shares_batch: bool = False
+    _renderer: Any = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        declared = {**cls.__dict__}
+        cls.parameters = {
+            **cls.parameters,
+            **{name: value for name, value in declared.items() if isinstance(value, Parameter)},
+        }
+        cls.derived = cls.derived | {
+            name for name, value in declared.items() if isinstance(value, Derived)
+        }
+
+    def __init__(self, render_mode: str | None = None, **parameters: Any) -> None:
+        """Make the batch of one.
+
+        Args:
+            render_mode: one of `metadata["render_modes"]`, or None.
+            **parameters: values of declared `Parameter` attributes.
+        """
+        self.render_mode = render_mode
+        self._batch = self._own_batch()
+        for name, value in parameters.items():
+            setattr(self, name, value)
+
+    def _own_batch(self) -> Batch:
+        """The batch of one of a single environment."""
+        return self.make_batch(1, mode=SINGLE, **self.batch_options())
+
+    @classmethod
+    def kernel_facts(cls) -> dict[str, Any]:
+        """Sizes, names and defaults of the kernel (see `gymcore_ext.engine.lane_memory.kernel_facts`)."""
+        return _facts_of(cls.kernel_module)
+
+    @classmethod
+    def make_batch(cls, num_envs: int, **options: Any) -> Batch:
+        """Lane memory over this environment's kernel."""
+        return Batch(import_module(cls.kernel_module).kernel, num_envs, errors=error, **options)
+
+    def batch_options(self) -> dict[str, Any]:
+        """Options of a batch that follow from `arguments`, such as the table of its kernel."""
+        return {}
+
+    @classmethod
+    def lane_of(cls, envs: Any, lane: int, seed: int) -> Self:
+        """One lane of a native vector environment, to look at and to set parameters of.
+
+        Args:
+            envs: the vector environment, whose memory the lane's object shares.
+            lane: its index.
+            seed: what the lane was seeded with.
+        """
+        self = object.__new__(cls)
+        # Attributes of the object hide the methods, which are for a batch of one. This `close`
+        # also keeps a collected lane from closing the batch.
+        self.__dict__.update(envs._model.shared_attributes())
+        self.__dict__.update(reset=_for_the_batch, step=_for_the_batch, close=_nothing_to_close)
+        self._batch = envs._batch
+        self._shares_batch = True
+        self._lane = lane
+        self.render_mode = envs.render_mode
+        self.spec = envs.spec
+        self.observation_space = envs.single_observation_space
+        self.action_space = envs.single_action_space
+        self._np_random_seed = seed
+        return self
+
+    def shared_attributes(self) -> dict[str, Any]:
+        """What follows from `arguments`, and so is the same in all lanes of a batch."""
+        return {k: v for k, v in self.__dict__.items() if k not in _ITS_OWN}
+
+    # --- stepping ------------------------------------------------------------------------------
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; see `Env.reset`.
+
+        Args:
+            seed: seeds `np_random`, as in Gymnasium.
+            options: bounds of the initial state, by the names the class documents.
+
+        Raises:
+            InvalidArgument: bounds that are no finite numbers, or the wrong way round.
+        """
+        bounds = self.reset_bounds(options)
+        if seed is not None:
+            self._seed(seeding.checked_seed(seed))
+        else:
+            self._ensure_seeded()
+        observation = self._batch.reset(bounds=bounds)
+        if self.render_mode == "human":
+            self.render()
+        return observation, self._batch.infos_of(0, True)
+
+    @classmethod
+    def reset_bounds(cls, options: dict[str, Any] | None) -> tuple[float, ...] | None:
+        """The kernel's reset bounds as the options give them; None for its defaults."""
+        if not options:
+            return None
+        defaults = cls.kernel_facts()["bounds"]
+        bounds = {name: as_bound(options.get(name, value)) for name, value in defaults.items()}
+        if "low" in bounds and not bounds["low"] <= bounds["high"]:
+            raise error.InvalidArgument(
+                f"Lower bound ({bounds['low']}) must be lower than higher bound ({bounds['high']})."
+            )
+        return tuple(bounds.values())
+
+    def _seed(self, seed: int) -> None:
+        self._batch.seed(seed, 0, 1)
+        self._np_random_seed = seed
+        self._np_random = self._batch.generator(0)
+        # What `np_random.spawn` goes by; the lane's memory holds the stream alone.
+        self._np_random.bit_generator.seed_seq = np.random.SeedSequence(seed)  # type: ignore[misc]
+
+    def _ensure_seeded(self) -> None:
+        """Make the view of the lane's stream, seeded by the system if nobody gave a seed."""
+        if self._np_random is not None:
+            return
+        if self._shares_batch:
+            self._np_random = self._batch.generator(self._lane)
+        else:
+            self._seed(seeding.np_random()[1])
+
+    def _invalid(self, action: Any) -> error.InvalidAction:
+        return error.InvalidAction(
+            f"action: {action!r} ({type(action)}) invalid, expected an element of "
+            f"{self.action_space}"
+        )
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """Generator over the lane's random stream: drawing from it moves the stream."""
+        self._ensure_seeded()
+        return self._np_random  # type: ignore[return-value]
+
+    @np_random.setter
+    def np_random(self, value: np.random.Generator) -> None:
+        try:
+            state = value.bit_generator.state
+            self.np_random.bit_generator.state = state
+        except (AttributeError, ValueError):
+            raise error.ArgumentTypeError(
+                f"np_random: expected a numpy.random.Generator over PCG64, got {value!r}"
+            ) from None
+        self._np_random_seed = -1
+
+    # --- state ---------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> npt.NDArray[np.float64] | None:
+        """The physics state, float64 [state_size], a copy; None before the first reset.
+
+        Assign a sequence to change it.
+        """
+        if not self._batch.is_ready:
+            return None
+        return self._batch.view_state()[:, self._lane].copy()
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        if value is None:
+            return
+        self._ensure_seeded()
+        numbers = as_states([value], self.kernel_facts())
+        write_states(self._batch, numbers, lane_indices([self._lane], self._lane + 1))
+
+    def get_state(self) -> npt.NDArray[Any]:
+        """Everything that decides what comes next, random stream included: a structured array [1].
+
+        Wrappers have a state of their own, such as the steps counted by `TimeLimit`: copy or pickle
+        the whole environment to keep that too.
+        """
+        self._ensure_seeded()
+        return save_lanes(
+            self._batch, self.kernel_facts(), lane_indices([self._lane], self._lane + 1)
+        )
+
+    def set_state(self, state: npt.NDArray[Any]) -> None:
+        """Continue from what `get_state` returned, here or from a lane of a vector environment.
+
+        Raises:
+            InvalidArgument: the state of another environment.
+        """
+        indices = lane_indices([self._lane], self._lane + 1)
+        load_lanes(self._batch, self.kernel_facts(), state, indices)
+        self._np_random = self._batch.generator(self._lane)
+        self._np_random_seed = -1
+
+    def _save(self) -> npt.NDArray[Any]:
+        indices = lane_indices([self._lane], self._lane + 1)
+        return save_lanes(self._batch, self.kernel_facts(), indices)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Constructor state, and the lane as an array: batches and windows are made again."""
+        kept = {
+            k: v for k, v in self.__dict__.items() if k not in ("_batch", "_np_random", "_renderer")
+        }
+        seeded = self._shares_batch or self._np_random is not None
+        indices = lane_indices([self._lane], self._lane + 1)
+        kept["_saved"] = save_lanes(self._batch, self.kernel_facts(), indices), seeded
+        kept["_closed"] = self._batch.is_closed
+        return kept
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """Make the batch again and put the lane back; the copy of a lane is on its own."""
+        kept = dict(kept)
+        (saved, seeded), closed = kept.pop("_saved"), kept.pop("_closed")
+        if kept.pop("_shares_batch", False):
+            for name in ("reset", "step", "close", "_lane"):
+                kept.pop(name)
+        self.__dict__.update(kept)
+        self._batch = self._own_batch()
+        load_lanes(self._batch, self.kernel_facts(), saved, lane_indices(None, 1))
+        self._np_random = self._batch.generator(0) if seeded else None
+        if closed:
+            self._batch.close()
+
+    # --- pictures ------------------------------------------------------------------------------
+
+    @property
+    def screen(self) -> Any:
+        """The `pygame.Surface` that the window shows; None while there is no window."""
+        return None if self._renderer is None else self._renderer.surface
+
+    surf = screen
+
+    @property
+    def clock(self) -> Any:
+        """The `pygame.time.Clock` that times the window; None while there is no window."""
+        return None if self._renderer is None else self._renderer.clock
+
+    @property
+    def isopen(self) -> bool:
+        """Whether `close` has not been called."""
+        return not self._batch.is_closed
+
+    def _acted(self, action: npt.NDArray[np.float32]) -> None:
+        """Remember what the picture shows of an action."""
+
+    @classmethod
+    def draw(cls) -> Callable[..., None]:
+        """The function that draws the environment (`gymcore.rendering.drawing`)."""
+        raise NotImplementedError
+
+    def scene(self) -> dict[str, Any]:
+        """What the drawing function wants to know besides the state."""
+        return {}
+
+    def text(self) -> str:
+        """The picture in letters, of an environment that has one."""
+        raise NotImplementedError
+
+    def render(self) -> Any:
+        """The frame [height, width, 3] uint8 for "rgb_array"; a str for "ansi"; else None."""
+        if self.render_mode is None:
+            name = self.spec.id if self.spec is not None else type(self).__name__
+            logger.warn(
+                "You are calling render method without specifying any render mode. You can specify "
+                "the render_mode at initialization, "
+                f'e.g. gym.make("{name}", render_mode="rgb_array")'
+            )
+            return None
+        state = self.state
+        if state is None:
+            return None
+        if self.render_mode == "ansi":
+            return self.text()
+        return self._picture(self.render_mode, state)
+
+    def _picture(
+        self, render_mode: str, state: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.uint8] | None:
+        if self._renderer is None:
+            from gymcore.rendering.drawing import Renderer
+
+            title = self.spec.id if self.spec is not None else type(self).__name__
+            fps = self.metadata["render_fps"]
+            self._renderer = Renderer(type(self).draw(), self.picture_size, fps, render_mode, title)
+        elif self._renderer.render_mode != render_mode:
+            self._renderer.render_mode = render_mode
+        return self._renderer.render(state, **self.scene())
+
+    def close(self) -> None:
+        """Close the window and end the environment; later steps raise ClosedEnvironmentError."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+        self._batch.close()
+
+
+@cache
+def _facts_of(kernel_module: str) -> dict[str, Any]:
+    return kernel_facts(import_module(kernel_module).kernel)
+
+
+def _for_the_batch(*args: Any, **kwargs: Any) -> None:
+    raise error.Error(
+        "a lane of a vector environment: reset and step the vector environment instead"
+    )
+
+
+def _nothing_to_close() -> None:
+    """Lanes end with their vector environment."""
+
+
+def as_bound(value: Any) -> float:
+    """A reset option as a finite float."""
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    except (TypeError, ValueError):
+        raise error.InvalidArgument(
+            f"An option ({value}) could not be converted to a float."
+        ) from None
+    if not math.isfinite(number):
+        raise error.InvalidArgument(f"An option ({value}) must be a finite number.")
+    return number
+
+
+class NativeDiscreteEnv(NativeEnv[int]):
+    """A compiled environment with discrete actions."""
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Step by one action of `action_space`; see `Env.step`.
+
+        Raises:
+            InvalidAction: no element of `action_space`.
+            ResetNeeded: before the first reset.
+            ClosedEnvironmentError: after close.
+        """
+        if not self.action_space.contains(action):
+            raise self._invalid(action)
+        observation, reward, terminated = self._batch.step_single(action)
+        if self.render_mode == "human":
+            self.render()
+        return observation, reward, terminated, False, self._batch.infos_of(0)
+
+
+class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
+    """A compiled environment with float32 actions, clipped by its physics."""
+
+    def _as_numbers(self, action: Any) -> npt.NDArray[np.float32]:
+        """An unusual action, such as truths, as float32 numbers."""
+        try:
+            numbers = np.array(action, np.float32, order="C")
+        except (TypeError, ValueError):
+            raise self._invalid(action) from None
+        if numbers.shape != self.action_space.shape or np.isnan(numbers).any():
+            raise self._invalid(action)
+        return numbers
+
+    def step(
+        self, action: npt.NDArray[np.float32]
+    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Step by a float32 array of the shape of `action_space`; see `Env.step`.
+
+        Other numbers are rounded to float32; values outside the bounds are for the physics to clip.
+
+        Raises:
+            InvalidAction: another shape, no numbers, or nan.
+            ResetNeeded: before the first reset.
+            ClosedEnvironmentError: after close.
+        """
+        try:
+            observation, reward, terminated = self._batch.step_single_numbers(action)
+        except error.InvalidAction:
+            numbers = self._as_numbers(action)
+            observation, reward, terminated = self._batch.step_single_numbers(numbers)
+        self._acted(action)
+        if self.render_mode == "human":
+            self.render()
+        return observation, reward, terminated, False, {}

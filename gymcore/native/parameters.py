@@ -1,0 +1,167 @@
+"""Constructor parameters of compiled physics as attributes of an environment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.error import ArgumentTypeError, InvalidArgument
+
+if TYPE_CHECKING:
+    from gymcore.native.env import NativeEnv
+
+
+def as_number(value: Any) -> tuple[float, ...]:
+    """One finite number, as the one column of a parameter."""
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(f"expected a number, got {value!r} ({type(value)})") from None
+    if not math.isfinite(number):
+        raise InvalidArgument(f"expected a finite number, got {value}")
+    return (number,)
+
+
+def as_positive(value: Any) -> tuple[float, ...]:
+    """One number above zero."""
+    (number,) = as_number(value)
+    if number <= 0.0:
+        raise InvalidArgument(f"expected a number above 0, got {number}")
+    return (number,)
+
+
+def one_of(*choices: str) -> Callable[[Any], tuple[float, ...]]:
+    """A function that turns one of the choices into its index."""
+
+    def encode(value: Any) -> tuple[float, ...]:
+        if value not in choices:
+            raise InvalidArgument(f"expected one of {choices}, got {value!r}")
+        return (float(choices.index(value)),)
+
+    return encode
+
+
+def first(columns: Sequence[float]) -> Any:
+    """The number itself, of a parameter with one column."""
+    return columns[0]
+
+
+class Parameter:
+    """An attribute of an environment that lives in the parameter columns of its batch.
+
+    Reading it on the class gives the default. On a lane of a vector environment it reads and
+    writes that lane's value.
+    """
+
+    def __init__(
+        self,
+        *columns: str,
+        encode: Callable[[Any], tuple[float, ...]] = as_number,
+        decode: Callable[[Sequence[float]], Any] = first,
+    ) -> None:
+        """Name the columns, if they are not called like the attribute, and how values get there.
+
+        Args:
+            *columns: names of kernel parameters.
+            encode: value to one float64 a column; raises for what is no value.
+            decode: the columns back to a value.
+        """
+        self.columns = columns
+        self.encode = encode
+        self.decode = decode
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Learn the attribute's name."""
+        self.name = name
+        self.columns = self.columns or (name,)
+
+    def rows(self, facts: dict[str, Any]) -> list[int]:
+        """Indices of the columns in the kernel's parameters."""
+        names = list(facts["parameters"])
+        return [names.index(column) for column in self.columns]
+
+    def encoded(self, value: Any) -> tuple[float, ...]:
+        """The value as column entries; an error names the parameter."""
+        try:
+            return self.encode(value)
+        except (InvalidArgument, ArgumentTypeError) as error:
+            raise type(error)(f"{self.name}: {error}") from None
+
+    def __get__(self, env: NativeEnv | None, owner: type[NativeEnv]) -> Any:
+        """The lane's value, or the default."""
+        if env is None:
+            defaults = list(owner.kernel_facts()["parameters"].values())
+            return self.decode([defaults[row] for row in self.rows(owner.kernel_facts())])
+        values = env._batch.get_parameters()
+        column = 0 if values.shape[1] == 1 else env._lane
+        return self.decode(values[self.rows(env.kernel_facts()), column].tolist())
+
+    def __set__(self, env: NativeEnv, value: Any) -> None:
+        """Write the lane's value."""
+        write_parameter(env._batch, env.kernel_facts(), self, [value], [env._lane])
+
+
+class Derived:
+    """An attribute that follows from parameters: it can only be set to what it is."""
+
+    def __init__(self, value: Callable[[Any], float], formula: str) -> None:
+        """Take the function of the environment, and how a reader would write it."""
+        self.value = value
+        self.formula = formula
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Learn the attribute's name."""
+        self.name = name
+
+    def __get__(self, env: NativeEnv | None, owner: type[NativeEnv]) -> float:
+        """The value of the environment, or of the class's defaults."""
+        return self.value(owner if env is None else env)
+
+    def __set__(self, env: NativeEnv, value: Any) -> None:
+        """Accept the value it has."""
+        if not math.isclose(float(value), self.value(env), rel_tol=1e-12):
+            raise InvalidArgument(
+                f"{self.name}: is {self.formula} = {self.value(env)}, set those instead; "
+                f"got {value}"
+            )
+
+
+def write_parameter(
+    batch: Any,
+    facts: dict[str, Any],
+    parameter: Parameter,
+    values: Sequence[Any],
+    lanes: Sequence[int] | None,
+) -> None:
+    """Write one value of a parameter for each of the lanes, or one for all of them (None).
+
+    As long as all lanes have the same values the batch keeps one set for all, which steps faster.
+    Nothing changes if a value is none for the parameter.
+    """
+    rows = parameter.rows(facts)
+    if lanes is None or batch.num_envs == 1:
+        table = batch.get_parameters()
+        table[rows] = np.array(parameter.encoded(values[0]), np.float64)[:, None]
+        write_table(batch, table)
+        return
+    encoded: npt.NDArray[np.float64] = np.array(
+        [parameter.encoded(value) for value in values], np.float64
+    ).T
+    table = np.repeat(current := batch.get_parameters(), batch.num_envs // current.shape[1], axis=1)
+    table[np.ix_(rows, lanes)] = encoded
+    write_table(batch, table)
+
+
+def write_table(batch: Any, table: npt.NDArray[np.float64]) -> None:
+    """Give the batch its parameters, [parameter_count, num_envs]; one set if all lanes agree."""
+    if (table == table[:, :1]).all():
+        table = table[:, :1]
+    batch.set_parameters(np.ascontiguousarray(table))

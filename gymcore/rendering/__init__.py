@@ -1,0 +1,1 @@
+"""Windows, drawings, text, tiling and video files."""

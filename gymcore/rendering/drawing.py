@@ -1,0 +1,233 @@
+"""Frames and windows for environments that draw with pygame, and tiling of a batch's frames.
+
+pygame is imported with the first frame. Frames for `"rgb_array"` are drawn in memory alone: no
+display is opened and no SDL subsystem is started, so they work on a machine without a screen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gymcore import error
+from gymcore.rendering.window import Window, load_pygame
+
+if TYPE_CHECKING:
+    import pygame
+
+RENDER_MODES = ("human", "rgb_array")
+
+
+class Renderer:
+    """Turns a drawing function into frames (`"rgb_array"`) or a live window (`"human"`).
+
+    Example:
+        >>> def draw(surface, color):
+        ...     surface.fill(color)
+        >>> renderer = Renderer(draw, size=(4, 2), fps=30, render_mode="rgb_array")
+        >>> frame = renderer.render((255, 0, 0))
+        >>> frame.shape, frame[0, 0].tolist()
+        ((2, 4, 3), [255, 0, 0])
+        >>> renderer.close()
+    """
+
+    def __init__(
+        self,
+        draw: Callable[..., None],
+        size: tuple[int, int],
+        fps: float,
+        render_mode: str,
+        metadata_id: str = "gymcore",
+    ) -> None:
+        """Keep the settings; pygame and the window come with the first frame.
+
+        Args:
+            draw: called as `draw(surface, *args, **context)` with the arguments of `render`; draws
+                the whole picture on a `pygame.Surface` and must not keep the surface.
+            size: width and height in pixels.
+            fps: frames a second in a window; `render` sleeps to keep it.
+            render_mode: `"rgb_array"` or `"human"`.
+            metadata_id: the window's title, usually the environment's id.
+
+        Raises:
+            gymcore.error.UnsupportedMode: `render_mode` is another one.
+            gymcore.error.InvalidArgument: `size` or `fps` is not positive.
+        """
+        self.render_mode = render_mode
+        width, height = size
+        if width <= 0 or height <= 0:
+            raise error.InvalidArgument(
+                f"size: expected a positive width and height, got {width} x {height}"
+            )
+        if not fps > 0:
+            raise error.InvalidArgument(f"fps: expected a positive number, got {fps}")
+        self.size = (int(width), int(height))
+        self.fps = fps
+        self.metadata_id = metadata_id
+        self._draw = draw
+        self._window: Window | None = None
+        self._surface: pygame.Surface | None = None
+        self._clock: pygame.time.Clock | None = None
+
+    @property
+    def render_mode(self) -> str:
+        """What `render` does. It may be changed between pictures, as `gymcore.compat` does.
+
+        Raises:
+            gymcore.error.UnsupportedMode: it is set to something else.
+        """
+        return self._render_mode
+
+    @render_mode.setter
+    def render_mode(self, mode: str) -> None:
+        if mode not in RENDER_MODES:
+            raise error.UnsupportedMode(
+                f"render_mode: expected one of {', '.join(RENDER_MODES)}, got {mode!r}"
+            )
+        self._render_mode = mode
+
+    def render(self, *args: Any, **context: Any) -> NDArray[np.uint8] | None:
+        """Draw one picture, and return it or show it.
+
+        A window that something else in the process has closed opens again. Its close button does
+        nothing by itself: SDL's events, `QUIT` among them, stay queued for `pygame.event.get()`.
+
+        Args:
+            *args: handed to the drawing function after the surface.
+            **context: handed to the drawing function.
+
+        Returns:
+            For `"rgb_array"` the frame [height, width, 3] uint8, a new array that the caller owns;
+            for `"human"` None.
+
+        Raises:
+            gymcore.error.DependencyNotInstalled: pygame is not installed.
+            gymcore.error.Error: `"human"` on a machine where no window can be opened.
+        """
+        pygame = load_pygame()
+        if self.render_mode == "rgb_array":
+            return self._render_frame(pygame, args, context)
+        self._render_window(pygame, args, context)
+        return None
+
+    def _render_frame(
+        self, pygame: ModuleType, args: tuple[Any, ...], context: dict[str, Any]
+    ) -> NDArray[np.uint8]:
+        """Return a new frame. The surface lies over the array's own memory: nothing is copied."""
+        width, height = self.size
+        # Zeros, not uninitialised memory: a drawing that leaves pixels out is still reproducible.
+        frame = np.zeros((height, width, 3), dtype=np.uint8)
+        self._draw(pygame.image.frombuffer(frame, self.size, "RGB"), *args, **context)
+        return frame
+
+    def _render_window(
+        self, pygame: ModuleType, args: tuple[Any, ...], context: dict[str, Any]
+    ) -> None:
+        """Show a frame in the window, which is opened when there is none, and wait for its time."""
+        if self._surface is None or self._clock is None:
+            pixels = np.zeros((self.size[1], self.size[0], 3), dtype=np.uint8)
+            self._surface = pygame.image.frombuffer(pixels, self.size, "RGB")
+            self._clock = pygame.time.Clock()
+        self._draw(self._surface, *args, **context)
+        if self._window is None or not self._window.is_open:
+            self._window = Window(self.metadata_id, self.size)
+        self._window.show(self._surface)
+        pygame.event.pump()
+        self._clock.tick(self.fps)
+
+    @property
+    def surface(self) -> pygame.Surface | None:
+        """What the window shows; None while there is no window."""
+        return self._surface
+
+    @property
+    def clock(self) -> pygame.time.Clock | None:
+        """What times the window; None while there is no window."""
+        return self._clock
+
+    def close(self) -> None:
+        """Close the window, if there is one; other renderers' windows stay open."""
+        if self._window is not None:
+            self._window.close()
+        self._window = self._surface = self._clock = None
+
+
+def draw_frame(surface: pygame.Surface, frame: NDArray[np.uint8]) -> None:
+    """Draw a finished frame [height, width, 3] uint8, scaled if the surface has another size."""
+    pygame = load_pygame()
+    height, width = frame.shape[:2]
+    pixels = pygame.image.frombuffer(np.ascontiguousarray(frame), (width, height), "RGB")
+    if surface.get_size() != (width, height):
+        pixels = pygame.transform.smoothscale(pixels, surface.get_size())
+    surface.blit(pixels, (0, 0))
+
+
+def tile_frames(
+    frames: NDArray[np.uint8] | Sequence[NDArray[np.uint8]], columns: int | None = None
+) -> NDArray[np.uint8]:
+    """Lay the frames of a batch out as one picture, row by row from the upper left.
+
+    Args:
+        frames: uint8 [n, height, width, 3], or a sequence of n frames [height, width, 3].
+        columns: frames in a row; None makes as many columns as rows, or one more.
+
+    Returns:
+        A new array [rows * height, columns * width, 3] uint8. Places without a frame are black.
+
+    Raises:
+        gymcore.error.ArgumentTypeError: `frames` is not uint8, or `columns` not an integer.
+        gymcore.error.InvalidArgument: `frames` has another shape or no frame, or `columns` is not
+            positive.
+
+    Example:
+        >>> red, blue = np.zeros((2, 1, 1, 3), dtype=np.uint8)
+        >>> red[..., 0] = blue[..., 2] = 255
+        >>> tile_frames([red, blue, red], columns=2)[:, :, 0].tolist()
+        [[255, 0], [255, 0]]
+    """
+    batch = _as_batch(frames)
+    count, height, width, channels = batch.shape
+    if columns is None:
+        columns = math.isqrt(count - 1) + 1
+    elif isinstance(columns, bool) or not isinstance(columns, (int, np.integer)):
+        raise error.ArgumentTypeError(
+            f"columns: expected an integer or None, got {columns!r} ({type(columns).__name__})"
+        )
+    elif columns < 1:
+        raise error.InvalidArgument(f"columns: expected at least 1, got {columns}")
+    columns = int(columns)
+    rows = -(-count // columns)
+    tiled = np.zeros((rows, height, columns, width, channels), dtype=np.uint8)
+    for row in range(rows):
+        part = batch[row * columns : (row + 1) * columns]
+        tiled[row, :, : len(part)] = part.transpose(1, 0, 2, 3)
+    return tiled.reshape(rows * height, columns * width, channels)
+
+
+def _as_batch(frames: NDArray[np.uint8] | Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """Return `frames` as one array [n, height, width, 3], after checking dtype and shape."""
+    if not isinstance(frames, np.ndarray):
+        for index, frame in enumerate(frames):
+            if not isinstance(frame, np.ndarray):
+                raise error.ArgumentTypeError(
+                    f"frames[{index}]: expected a uint8 array [height, width, 3], "
+                    f"got {type(frame).__name__}"
+                )
+            if frame.shape != frames[0].shape or frame.dtype != frames[0].dtype:
+                raise error.InvalidArgument(
+                    f"frames[{index}]: expected {frames[0].dtype} {frames[0].shape} as frames[0], "
+                    f"got {frame.dtype} {frame.shape}"
+                )
+        frames = np.stack(frames) if len(frames) else np.zeros((0, 0, 0, 3), dtype=np.uint8)
+    if frames.dtype != np.uint8:
+        raise error.ArgumentTypeError(f"frames: expected dtype uint8, got {frames.dtype}")
+    if frames.ndim != 4 or frames.shape[3] != 3 or 0 in frames.shape:
+        raise error.InvalidArgument(
+            f"frames: expected shape (n, height, width, 3) with no empty axis, got {frames.shape}"
+        )
+    return frames

@@ -1,0 +1,84 @@
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore_ext.engine.lane_memory import LaneMemory
+from gymcore_ext.engine.step_arrays import StepArrays
+
+# An array float32 or float64 [..., size], or int64 [...], or a tuple of the latter.
+Observations = npt.NDArray[Any] | tuple[npt.NDArray[np.int64], ...]
+
+class Batch(LaneMemory):
+    def __init__(
+        self,
+        kernel: object,
+        num_envs: int,
+        *,
+        limit: int = 0,
+        mode: int = 0,
+        num_threads: int = 1,
+        reuse: bool = False,
+        statistics: bool = False,
+        errors: Any,
+        isa: str | None = None,
+        constants: object = None,
+        choices: int = 0,
+        helpers: int = -1,
+    ) -> None: ...
+    @property
+    def arrays(self) -> StepArrays: ...
+    def close(self) -> None: ...
+    def step(
+        self, actions: npt.ArrayLike
+    ) -> tuple[
+        Observations,
+        npt.NDArray[np.float64],
+        npt.NDArray[np.bool_],
+        npt.NDArray[np.bool_],
+        int,
+    ]: ...
+    def step_lanes(
+        self, actions: npt.ArrayLike, lanes: npt.NDArray[np.int64]
+    ) -> tuple[
+        Observations,
+        npt.NDArray[np.float64],
+        npt.NDArray[np.bool_],
+        npt.NDArray[np.bool_],
+        int,
+        StepArrays,
+    ]: ...
+    def checked_actions(self, actions: npt.ArrayLike, n: int) -> npt.NDArray[Any]: ...
+    def check_lanes(self, lanes: npt.NDArray[np.int64]) -> None: ...
+    def step_into(
+        self,
+        actions: npt.ArrayLike,
+        observations: Observations,
+        rewards: npt.NDArray[np.float64],
+        terminated: npt.NDArray[np.bool_],
+        truncated: npt.NDArray[np.bool_],
+    ) -> int: ...
+    def rollout(
+        self,
+        actions: npt.ArrayLike,
+        observations: Observations,
+        rewards: npt.NDArray[np.float64],
+        terminated: npt.NDArray[np.bool_],
+        truncated: npt.NDArray[np.bool_],
+        final_observations: Observations | None = None,
+    ) -> int: ...
+    def step_single(self, action: int) -> tuple[Any, float, bool]: ...
+    def step_single_numbers(self, action: npt.ArrayLike) -> tuple[Any, float, bool]: ...
+    def reset(
+        self,
+        mask: npt.NDArray[np.bool_] | None = None,
+        bounds: tuple[float, ...] | None = None,
+    ) -> Any: ...
+    def observe(self) -> Any: ...
+    def infos_of(self, lane: int, beginning: bool = False) -> dict[str, Any]: ...
+    def run_physics(
+        self,
+        actions: npt.ArrayLike,
+        observations: Observations,
+        rewards: npt.NDArray[np.float64],
+    ) -> None: ...

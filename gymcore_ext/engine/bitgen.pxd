@@ -1,0 +1,34 @@
+"""The random stream of a lane as NumPy's C interface for bit generators, which its distributions draw from."""
+from libc.stdint cimport uint32_t, uint64_t
+
+from gymcore_ext.engine.step cimport rng_double, rng_next32, rng_next64, rng_t
+
+
+cdef extern from "numpy/random/bitgen.h":
+    ctypedef struct bitgen_t:
+        void* state
+        uint64_t (*next_uint64)(void* state) noexcept nogil
+        uint32_t (*next_uint32)(void* state) noexcept nogil
+        double (*next_double)(void* state) noexcept nogil
+        uint64_t (*next_raw)(void* state) noexcept nogil
+
+
+cdef inline uint64_t next_uint64(void* state) noexcept nogil:
+    return rng_next64(<rng_t*> state)
+
+
+cdef inline uint32_t next_uint32(void* state) noexcept nogil:
+    return rng_next32(<rng_t*> state)
+
+
+cdef inline double next_double(void* state) noexcept nogil:
+    return rng_double(<rng_t*> state)
+
+
+cdef inline void bind_bitgen(bitgen_t* bitgen, rng_t* rng) noexcept nogil:
+    """Let the generator draw from this stream."""
+    bitgen.state = rng
+    bitgen.next_uint64 = next_uint64
+    bitgen.next_raw = next_uint64
+    bitgen.next_uint32 = next_uint32
+    bitgen.next_double = next_double

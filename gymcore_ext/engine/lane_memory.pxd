@@ -1,0 +1,35 @@
+"""LaneMemory: where the lanes of a batch live."""
+cimport numpy as cnp
+
+from gymcore_ext.engine.step cimport lanes_t
+
+
+# How many parameters, and how many reset bounds, a kernel may have.
+cdef enum:
+    MAX_NUMBERS = 64
+
+# What a batch is claimed for.
+cdef enum:
+    ANY_USE = 0
+    STEP = 1             # of all lanes: they must have been reset, and none may be held
+    STEP_LANES = 2       # of some: they must have been reset
+
+
+cdef class LaneMemory:
+    cdef lanes_t lanes
+    cdef double** columns             # state columns, then parameter columns
+    cdef void* memory
+    cdef double* varied               # per-lane parameters, when there are any
+    cdef double[MAX_NUMBERS] shared           # parameters that all lanes share
+    cdef bint busy, ready, closed, statistics
+    cdef Py_ssize_t held              # lanes that wait to be stepped on their own
+    cdef object errors, capsule
+    cdef readonly object constants    # what lanes share, as it was given
+    cdef readonly Py_ssize_t num_envs
+    cdef readonly str isa
+
+    cdef _allocate(self)
+    cdef int _set_constants(self, object constants) except -1
+    cdef size_t _padded(self) noexcept
+    cdef int _enter(self, int use) except -1
+    cdef cnp.ndarray _view(self, void* data, int typenum, tuple shape)

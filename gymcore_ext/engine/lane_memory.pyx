@@ -1,0 +1,358 @@
+"""LaneMemory: where the lanes of a batch live, and what may be looked at and changed from outside."""
+cimport numpy as cnp
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy
+
+from gymcore_ext.arrays cimport array_pointer
+from gymcore_ext.engine.step cimport (
+    INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MOST_INFOS, MOST_PARTS, best_isa, kernel_t, lifecycles,
+    rng_below, rng_double, rng_seed_range, rng_t,
+)
+
+import os
+import time
+
+import numpy as np
+
+from gymcore_ext.engine.lane_random import lane_generator
+
+cnp.import_array()
+
+
+cdef extern from "memory.h":
+    void* zeroed "gymcore_zeroed"(size_t size) noexcept nogil
+
+
+ISA_NAMES = ("baseline", "x86-64-v3", "x86-64-v4")[:ISA_COUNT]
+
+
+# NumPy types by their numbers in kernel.h.
+TYPES = (np.float32, np.float64, np.int64, np.int8)
+
+
+def kernel_facts(object capsule):
+    """Sizes, names and defaults of a kernel capsule, as a dict."""
+    cdef const kernel_t* kernel = _kernel(capsule)
+
+    def names(text):
+        return tuple(text.decode().split())
+
+    return {
+        "name": kernel.name.decode(),
+        "state_names": names(kernel.state_names),
+        "parameters": dict(zip(names(kernel.parameter_names), [
+            kernel.parameter_defaults[k] for k in range(kernel.parameter_count)])),
+        "bounds": dict(zip(names(kernel.bound_names), [kernel.bound_defaults[k] for k in range(kernel.bound_count)])),
+        "observation_dtype": TYPES[kernel.observation_type],
+        "observation_size": kernel.observation_size,
+        "discrete_actions": kernel.discrete_actions,
+        "action_size": kernel.action_size,
+        "action_dtype": TYPES[kernel.action_type] if kernel.action_size else np.int64,
+        "infos": tuple((kernel.infos[k].name.decode(), TYPES[kernel.infos[k].type], kernel.infos[k].size)
+                       for k in range(kernel.info_count)),
+        "nanoseconds": kernel.nanoseconds,
+        # Infos that a lane which begins an episode does not have.
+        "step_infos": frozenset(kernel.infos[k].name.decode() for k in range(kernel.info_count)
+                                if kernel.infos[k].only_steps),
+    }
+
+
+cdef const kernel_t* _kernel(object capsule) except NULL:
+    if not PyCapsule_IsValid(capsule, KERNEL_CAPSULE):
+        raise TypeError(f"kernel: expected a capsule named {KERNEL_CAPSULE.decode()}, got {type(capsule).__name__}")
+    cdef const kernel_t* kernel = <const kernel_t*> PyCapsule_GetPointer(capsule, KERNEL_CAPSULE)
+    if kernel.abi != KERNEL_ABI:
+        raise ValueError(f"kernel: built for engine ABI {kernel.abi}, this engine has {KERNEL_ABI}: build it again")
+    if kernel.parameter_count > MAX_NUMBERS or kernel.bound_count > MAX_NUMBERS:
+        raise ValueError(f"kernel: expected at most {MAX_NUMBERS} parameters and bounds")
+    if kernel.observation_type == INT64 and kernel.observation_size > MOST_PARTS:
+        raise ValueError(f"kernel: expected at most {MOST_PARTS} integers of an observation")
+    if kernel.grain < 1 and kernel.nanoseconds < 1:
+        raise ValueError(f"kernel: expected a step of at least 1 ns, got LANE_NANOSECONDS {kernel.nanoseconds}")
+    if kernel.info_count > MOST_INFOS:
+        raise ValueError(f"kernel: expected at most {MOST_INFOS} fields of the infos")
+    return kernel
+
+
+def choose_isa(name=None):
+    """Index into ISA_NAMES: the best one this processor has, or the one named by the argument or GYMCORE_ISA."""
+    best = best_isa()
+    name = os.environ.get("GYMCORE_ISA") if name is None else name
+    if not name:
+        return best
+    if name not in ISA_NAMES[:best + 1]:
+        here = ", ".join(ISA_NAMES[:best + 1])
+        raise ValueError(f"GYMCORE_ISA: expected one of {here} on this machine, got {name!r}")
+    return ISA_NAMES.index(name)
+
+
+cdef class LaneMemory:
+    """State, parameters, random streams and counters of lanes; see `Batch` for the arguments.
+
+    Views keep the memory alive, also after the batch was closed.
+    """
+
+    def __cinit__(
+        self, object kernel, Py_ssize_t num_envs, *, object errors, object isa=None, bint statistics=False,
+        object constants=None, int64_t choices=0, **options
+    ):
+        cdef const kernel_t* facts = _kernel(kernel)
+        cdef int k
+        if num_envs < 1:
+            raise errors.InvalidArgument(f"num_envs: expected at least 1, got {num_envs}")
+        # A kernel of another package may carry fewer instruction sets: an older compiler built it.
+        cdef int level = min(<int> choose_isa(isa), facts.isa_count - 1)
+        self.isa = ISA_NAMES[level]
+        self.capsule = kernel
+        self.errors = errors
+        self.num_envs = num_envs
+        self.statistics = statistics
+        self.lanes.kernel = facts
+        self.lanes.loops = &facts.loops[level]
+        self.lanes.lifecycle = &lifecycles[level]
+        self.lanes.num_envs = num_envs
+        self.lanes.parts = facts.observation_size if facts.observation_type == INT64 else 1
+        self.lanes.row_bytes = np.dtype(TYPES[facts.observation_type]).itemsize
+        if facts.observation_type != INT64:
+            self.lanes.row_bytes *= facts.observation_size
+        self.lanes.action_bytes = 8
+        if facts.action_size:
+            self.lanes.action_bytes = np.dtype(TYPES[facts.action_type]).itemsize * facts.action_size
+        for k in range(facts.info_count):
+            self.lanes.info_bytes[k] = facts.infos[k].size * np.dtype(TYPES[facts.infos[k].type]).itemsize
+        self.lanes.choices = choices if facts.discrete_actions < 0 else facts.discrete_actions
+        if facts.discrete_actions < 0 and choices < 1:
+            raise errors.InvalidArgument(f"choices: expected how many actions there are, got {choices}")
+        self._set_constants(constants)
+        self._allocate()
+
+    cdef int _set_constants(self, object constants) except -1:
+        """Take the table that lanes share; the kernel trusts what its own module has put into the capsule.
+
+        What is given is the capsule, or an object that has it as `capsule`.
+        """
+        cdef const char* name = self.lanes.kernel.constants_name
+        if name == NULL:
+            return 0
+        self.constants = constants
+        constants = getattr(constants, "capsule", constants)
+        if not PyCapsule_IsValid(constants, name):
+            raise self.errors.ArgumentTypeError(
+                f"constants: expected a capsule named {name.decode()}, got {type(constants).__name__}")
+        self.lanes.columns.constants = PyCapsule_GetPointer(constants, name)
+        return 0
+
+    cdef _allocate(self):
+        """One block of zeroed memory, every column at a cache line."""
+        cdef const kernel_t* facts = self.lanes.kernel
+        cdef size_t n = self._padded()
+        cdef size_t columns = facts.state_count + 1 + self.statistics  # and returns, started
+        cdef size_t size = n * (8 * columns + sizeof(rng_t) + 4 + 1)
+        cdef size_t table = (facts.state_count + facts.parameter_count) * sizeof(double*)
+        cdef char* place
+        cdef int k
+        # Of so many lanes the size may not fit its type.
+        if n < <size_t> -1 >> 16:
+            self.columns = <double**> PyMem_RawCalloc(1, table)
+            self.memory = zeroed(size + 64)
+        if self.columns == NULL or self.memory == NULL:
+            raise MemoryError(f"num_envs: no memory for {self.num_envs} lanes of {facts.name.decode()} ({size} bytes)")
+        place = <char*> ((<size_t> self.memory + 63) & ~<size_t> 63)
+        for k in range(facts.state_count):
+            self.columns[k] = <double*> place
+            place += 8 * n
+        self.lanes.episodes.returns = <double*> place
+        place += 8 * n
+        if self.statistics:
+            self.lanes.episodes.started = <double*> place
+            place += 8 * n
+        self.lanes.rngs = self.lanes.columns.rngs = <rng_t*> place
+        place += sizeof(rng_t) * n
+        self.lanes.episodes.elapsed = <int32_t*> place
+        self.lanes.episodes.ended = <uint8_t*> (place + 4 * n)
+        for k in range(facts.parameter_count):
+            self.shared[k] = facts.parameter_defaults[k]
+            self.columns[facts.state_count + k] = &self.shared[k]
+        self.lanes.columns.state = self.columns
+        self.lanes.columns.parameters = self.columns + facts.state_count
+        self.lanes.columns.parameter_stride = 0
+
+    cdef size_t _padded(self) noexcept:
+        """Length of a column: a whole number of cache lines, whatever the type."""
+        return (self.num_envs + 63) & ~<size_t> 63 if self.num_envs > 64 else self.num_envs
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.varied)
+        PyMem_RawFree(self.columns)
+        PyMem_RawFree(self.memory)
+
+    # --- one caller at a time -------------------------------------------------------------------------------------
+
+    cdef int _enter(self, int use) except -1:
+        """Claim the batch for one call. Between this and `busy = False` nothing may raise without lowering it."""
+        if self.busy:
+            raise self.errors.ConcurrentUseError("this batch is being stepped by another thread; use one at a time")
+        if use != ANY_USE:
+            if self.closed:
+                raise self.errors.ClosedEnvironmentError("the environment was closed; make a new one")
+            if not self.ready:
+                raise self.errors.ResetNeeded("step: expected reset() before the first step()")
+            if self.held and use == STEP:
+                raise self.errors.AlreadyPendingCallError(
+                    f"Calling `step` while {self.held} environments are being stepped; call `recv` first.", "step")
+        self.busy = True
+        return 0
+
+    # --- random streams --------------------------------------------------------------------------------------------
+
+    def seed(self, object entropy, Py_ssize_t lo, Py_ssize_t hi):
+        """Seed lanes lo, lo + 1, ... of [lo, hi) with entropy, entropy + 1, ... (a non-negative int of any size)."""
+        cdef uint32_t[::1] words
+        cdef int count = max(1, (entropy.bit_length() + 31) // 32)
+        if not 0 <= lo <= hi <= self.num_envs:
+            raise IndexError(f"lanes [{lo}, {hi}) are not in [0, {self.num_envs})")
+        words = np.frombuffer(bytearray(int(entropy).to_bytes(4 * count + 4, "little")), np.uint32)
+        self._enter(ANY_USE)
+        with nogil:
+            rng_seed_range(self.lanes.rngs + lo, hi - lo, &words[0], count)
+        self.busy = False
+
+    def claim(self):
+        """Keep other callers out while Python writes to views; pair it with `release`."""
+        self._enter(ANY_USE)
+
+    def release(self):
+        """End what `claim` began."""
+        self.busy = False
+
+    def mark_ready(self, lanes=None):
+        """Allow steps without a reset: the caller has written every lane's state.
+
+        Args:
+            lanes: indices of lanes whose episodes begin now by the clock; None for all of a batch that was not ready.
+        """
+        cdef cnp.ndarray started
+        if self.statistics and (lanes is not None or not self.ready):
+            started = self._view(self.lanes.episodes.started, cnp.NPY_FLOAT64, (self.num_envs,))
+            started[slice(None) if lanes is None else lanes] = time.perf_counter()
+        self.ready = True
+
+    def hold(self, Py_ssize_t count):
+        """Refuse to step all lanes while `count` of them wait for `step_lanes`; 0 for none."""
+        self.held = count
+
+    def forget(self):
+        """Want a reset before the next step, as a new batch does."""
+        self.ready = False
+
+    @property
+    def is_ready(self):
+        """Whether the lanes have a state: reset was called, or mark_ready."""
+        return self.ready
+
+    @property
+    def is_closed(self):
+        """Whether the batch was closed."""
+        return self.closed
+
+    # --- what Python may look at ----------------------------------------------------------------------------------
+
+    cdef cnp.ndarray _view(self, void* data, int typenum, tuple shape):
+        """A NumPy view of lane memory that keeps this batch alive."""
+        cdef cnp.npy_intp dims[2]
+        cdef int rank = len(shape)
+        for k in range(rank):
+            dims[k] = shape[k]
+        array = cnp.PyArray_SimpleNewFromData(rank, dims, typenum, data)
+        cnp.set_array_base(array, self)
+        return array
+
+    def view_state(self):
+        """float64 [state_count, num_envs], a view: a row for every state column."""
+        cdef size_t n = self._padded()
+        whole = self._view(self.columns[0], cnp.NPY_FLOAT64, (self.lanes.kernel.state_count, n))
+        return whole[:, :self.num_envs]
+
+    def view_random(self):
+        """uint64 [num_envs, 5], a view: state (high, low), increment (high, low), and the buffered 32-bit half."""
+        return self._view(self.lanes.rngs, cnp.NPY_UINT64, (self.num_envs, sizeof(rng_t) // 8))
+
+    def view_lifecycle(self):
+        """Views [num_envs]: ended (bool), elapsed (int32), returns (float64)."""
+        return (
+            self._view(self.lanes.episodes.ended, cnp.NPY_BOOL, (self.num_envs,)),
+            self._view(self.lanes.episodes.elapsed, cnp.NPY_INT32, (self.num_envs,)),
+            self._view(self.lanes.episodes.returns, cnp.NPY_FLOAT64, (self.num_envs,)),
+        )
+
+    def generator(self, Py_ssize_t lane):
+        """numpy.random.Generator over the lane's own stream: a view."""
+        if not 0 <= lane < self.num_envs:
+            raise IndexError(f"lane {lane} is not in [0, {self.num_envs})")
+        return lane_generator(self, <size_t> (self.lanes.rngs + lane))
+
+    def draw_repeats(self, cnp.ndarray lanes, double probability, int64_t fewest, uint32_t choices):
+        """Let chance say in which lanes something is repeated, and how often, from their own streams.
+
+        In each lane what `stream.random() < probability`, and if so `stream.integers(fewest, fewest + choices)` draw.
+
+        Args:
+            lanes: int64 [n], which ones.
+            probability: of repeating.
+            fewest: fewest times, at least 1.
+            choices: how many numbers of times there are.
+
+        Returns:
+            int64 [n], how often; 0 where nothing is repeated.
+        """
+        cdef Py_ssize_t k, n = len(lanes)
+        cdef const int64_t* chosen = <const int64_t*> array_pointer(
+            lanes, "lanes", cnp.NPY_INT64, (n,), False, self.errors)
+        for k in range(n):
+            if not 0 <= chosen[k] < <int64_t> self.num_envs:
+                raise IndexError(f"lane {chosen[k]} is not in [0, {self.num_envs})")
+        cdef cnp.ndarray counts = np.zeros(n, np.int64)
+        cdef int64_t* out = <int64_t*> cnp.PyArray_DATA(counts)
+        cdef rng_t* rng
+        self._enter(ANY_USE)
+        for k in range(n):
+            rng = self.lanes.rngs + chosen[k]
+            if rng_double(rng) < probability:
+                out[k] = fewest + rng_below(rng, choices)
+        self.busy = False
+        return counts
+
+    def get_parameters(self):
+        """float64 [parameter_count, 1] when all lanes share them, else [parameter_count, num_envs]; a copy."""
+        cdef int count = self.lanes.kernel.parameter_count
+        if self.lanes.columns.parameter_stride == 0:
+            return self._view(self.shared, cnp.NPY_FLOAT64, (count, 1)).copy()
+        return self._view(self.varied, cnp.NPY_FLOAT64, (count, self.num_envs)).copy()
+
+    def set_parameters(self, cnp.ndarray values):
+        """Take float64 [parameter_count, 1] for all lanes or [parameter_count, num_envs] for each."""
+        cdef const kernel_t* facts = self.lanes.kernel
+        cdef bint shared = values.shape[1] == 1
+        cdef size_t width = 1 if shared else self.num_envs
+        cdef double* place
+        cdef double* data = <double*> array_pointer(
+            values, "parameters", cnp.NPY_FLOAT64, (facts.parameter_count, width), False, self.errors)
+        cdef int k
+        self._enter(ANY_USE)
+        try:
+            if shared:
+                place = self.shared
+            else:
+                if self.varied == NULL:
+                    self.varied = <double*> PyMem_RawCalloc(facts.parameter_count * width, sizeof(double))
+                    if self.varied == NULL:
+                        raise MemoryError("parameters: no memory for one value a lane")
+                place = self.varied
+            memcpy(place, data, facts.parameter_count * width * sizeof(double))
+            for k in range(facts.parameter_count):
+                self.columns[facts.state_count + k] = place + k * width
+            self.lanes.columns.parameter_stride = 0 if shared else 1
+        finally:
+            self.busy = False

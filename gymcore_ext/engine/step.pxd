@@ -1,0 +1,418 @@
+"""The engine's core: lane memory, and how one step of a range of lanes runs. Knows no environment and no Python.
+
+Order of a step: physics and observation of every lane, counting and time limit, then the lanes that need a reset, which
+are observed again. Lanes that ended in the step before (NEXT_STEP) go through the physics with the others and are
+overwritten by their reset: cheaper than leaving them out of the vector loop. Where a step does no more to them than
+observe them (`spares`), they are reset before it, and need not be observed again.
+"""
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from gymcore_ext.engine.episodes cimport NEXT_STEP, SAME_STEP, begin_episode, episodes_t, report_of, report_t
+
+
+cdef extern from "kernel.h":
+    const char* KERNEL_CAPSULE "GYMCORE_KERNEL_CAPSULE"
+    int KERNEL_ABI "GYMCORE_KERNEL_ABI"
+    int ISA_COUNT "GYMCORE_ISA_COUNT"
+    enum:
+        MOST_PARTS "GYMCORE_MOST_PARTS"
+        MOST_INFOS "GYMCORE_MOST_INFOS"
+        FLOAT32 "GYMCORE_FLOAT32"
+        FLOAT64 "GYMCORE_FLOAT64"
+        INT64 "GYMCORE_INT64"
+        INT8 "GYMCORE_INT8"
+
+    ctypedef struct rng_t "gymcore_rng":
+        uint64_t state_high, state_low, increment_high, increment_low
+        uint32_t has_uint32, uinteger
+
+    ctypedef struct columns_t "gymcore_columns":
+        double** state
+        double** parameters
+        int64_t parameter_stride
+        rng_t* rngs
+        const void* constants
+        const uint8_t* dead
+
+    ctypedef struct info_field_t "gymcore_info_field":
+        const char* name
+        int32_t type, size, only_steps
+
+    ctypedef int16_t flag_t "gymcore_flag"
+
+    ctypedef void (*step_loop_t)(
+        const columns_t*, const void*, void* const*, double*, flag_t*, int64_t, int64_t) noexcept nogil
+    ctypedef void (*observe_loop_t)(const columns_t*, void* const*, int64_t, int64_t) noexcept nogil
+    ctypedef void (*observe_lanes_t)(const columns_t*, void* const*, const int64_t*, int64_t) noexcept nogil
+    ctypedef void (*reset_loop_t)(
+        const columns_t*, rng_t*, const double*, const int64_t*, int64_t) noexcept nogil
+
+    ctypedef struct loops_t "gymcore_loops":
+        step_loop_t step_shared, step_varied
+        observe_loop_t observe
+        reset_loop_t reset
+
+    ctypedef struct kernel_t "gymcore_kernel":
+        int32_t abi, isa_count
+        const char* name
+        const char* state_names
+        const char* parameter_names
+        const char* bound_names
+        int32_t state_count, parameter_count, bound_count
+        int32_t observation_type, observation_size, discrete_actions, action_size, action_type
+        const double* parameter_defaults
+        const double* bound_defaults
+        observe_lanes_t observe_lanes
+        int32_t draws, spares, info_count
+        const info_field_t* infos
+        observe_loop_t inform
+        observe_lanes_t inform_lanes
+        const char* constants_name
+        int32_t grain, nanoseconds
+        int (*faulted)(const void* constants) noexcept nogil
+        loops_t* loops
+
+    void rng_seed_range "gymcore_rng_seed_range"(
+        rng_t* rngs, int64_t lanes, uint32_t* words, int count) noexcept nogil
+    uint64_t rng_next64 "gymcore_rng_next64"(rng_t* rng) noexcept nogil
+    uint32_t rng_next32 "gymcore_rng_next32"(rng_t* rng) noexcept nogil
+    double rng_double "gymcore_rng_double"(rng_t* rng) noexcept nogil
+    uint32_t rng_below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
+
+
+cdef extern from "platform.h":
+    void prefetch "gymcore_prefetch"(const void* address) noexcept nogil
+    void prefetch_range "gymcore_prefetch_range"(const void* address, int64_t bytes) noexcept nogil
+    void stream "gymcore_stream"(void* target, const void* source, int64_t bytes) noexcept nogil
+    void stream_fence "gymcore_stream_fence"() noexcept nogil
+
+
+cdef extern from "lifecycle.h":
+    ctypedef int64_t (*count_loop_t)(
+        const double*, const flag_t*, uint8_t*, uint8_t*, uint8_t*, int32_t*, double*, int32_t, int64_t, int64_t
+    ) noexcept nogil
+    ctypedef int64_t (*discrete_check_t)(const int64_t*, int64_t, int64_t) noexcept nogil
+    ctypedef int64_t (*nan_check_t)(const float*, int64_t) noexcept nogil
+    ctypedef int64_t (*wide_nan_check_t)(const double*, int64_t) noexcept nogil
+
+    ctypedef struct lifecycle_t "gymcore_lifecycle":
+        count_loop_t count_step
+        discrete_check_t outside
+        nan_check_t nans
+        wide_nan_check_t wide_nans
+
+    const lifecycle_t* lifecycles "gymcore_lifecycles"
+    int best_isa "gymcore_best_isa"() noexcept nogil
+    enum:
+        LIST_MARGIN "GYMCORE_LIST_MARGIN"
+    int64_t flagged "gymcore_flagged"(
+        const uint8_t* flags, int64_t lo, int64_t hi, int64_t* lanes) noexcept nogil
+
+
+# Work on lanes [lo, hi); results are added up.
+ctypedef int64_t (*job_t)(void* context, int64_t lo, int64_t hi) noexcept nogil
+
+cdef extern from "pool.h":
+    ctypedef struct pool_t "gymcore_pool":
+        int workers
+        int64_t ended
+    pool_t* pool_new "gymcore_pool_new"(int threads, bint chooses)
+    void pool_free "gymcore_pool_free"(pool_t* pool) noexcept nogil
+    int64_t pool_run "gymcore_pool_run"(
+        pool_t* pool, job_t job, void* context, int64_t lanes, int64_t least, int64_t most, int helpers) noexcept nogil
+
+
+# Lanes that one pass takes through a whole step, so that what it touches stays in the first-level cache; measured on
+# CartPole, where 128 to 512 are equal within noise.
+cdef enum:
+    BLOCK = 256
+    # The same where lanes wait and are reset in lists (`spares`), whose ends are all mispredicted. Blackjack, 4096
+    # lanes: 6 % less than with 256, and 1024 is no faster.
+    LONG_BLOCK = 512
+    # Lanes that a rollout takes through all its steps before the next ones.
+    ROLL_BLOCK = 4096
+    # Lanes from which on a batch is too large for the second-level cache.
+    PREFETCH_LANES = 16384
+    # Observations of at most this many words of eight bytes are streamed when a call writes more than STREAM_BYTES of
+    # them: they would push everything else out of the caches, and be pushed out themselves before anybody reads them.
+    STREAM_WORDS = 8
+    STREAM_BYTES = 8 << 20
+
+
+ctypedef struct lanes_t:
+    const kernel_t* kernel
+    const loops_t* loops
+    const lifecycle_t* lifecycle
+    columns_t columns
+    rng_t* rngs
+    episodes_t episodes
+    int64_t num_envs
+    int64_t choices            # discrete actions; 0 for continuous ones
+    # What observing lanes writes: how many arrays, and bytes of a row of each.
+    int parts
+    int64_t row_bytes
+    int64_t info_bytes[MOST_INFOS]
+    int64_t action_bytes       # of a lane's action
+
+
+ctypedef struct outputs_t:
+    bint streamed              # write observations and rewards past the caches
+    void* observations[MOST_PARTS]
+    double* rewards
+    uint8_t* terminated
+    uint8_t* truncated
+    uint8_t* ended             # which lanes ended in this step, before any reset; or NULL
+    # SAME_STEP: last observations of ended lanes, zero elsewhere; or NULL
+    void* final_observations[MOST_PARTS]
+    void* infos[MOST_INFOS]        # an array for each field; or NULL
+    void* final_infos[MOST_INFOS]  # SAME_STEP: as final_observations
+    uint8_t* begun             # which lanes began an episode in this step; or NULL
+    report_t* reports          # of lanes that ended in this step, undefined elsewhere; or NULL
+
+
+cdef inline void move_parts(void** parts, int count, int64_t bytes) noexcept nogil:
+    """Shift arrays by as many bytes each, if they are there."""
+    cdef int k
+    if parts[0] != NULL:
+        for k in range(count):
+            parts[k] = <char*> parts[k] + bytes
+
+
+cdef inline void move_infos(const lanes_t* self, void** parts, int64_t rows) noexcept nogil:
+    """Shift the arrays of infos by rows, if they are there."""
+    cdef int k
+    if parts[0] != NULL:
+        for k in range(self.kernel.info_count):
+            parts[k] = <char*> parts[k] + rows * self.info_bytes[k]
+
+
+cdef inline outputs_t moved(const lanes_t* self, const outputs_t* out, int64_t rows) noexcept nogil:
+    """Outputs whose row i is row i + rows of these."""
+    cdef outputs_t here = out[0]
+    move_parts(here.observations, self.parts, rows * self.row_bytes)
+    move_parts(here.final_observations, self.parts, rows * self.row_bytes)
+    move_infos(self, here.infos, rows)
+    move_infos(self, here.final_infos, rows)
+    here.rewards += rows
+    here.terminated += rows
+    here.truncated += rows
+    if here.ended != NULL:
+        here.ended += rows
+    if here.begun != NULL:
+        here.begun += rows
+    if here.reports != NULL:
+        here.reports += rows
+    return here
+
+
+cdef inline void count_begun(const lanes_t* self, uint8_t* begun, const int64_t* lanes, int64_t count) noexcept nogil:
+    """Note that these lanes begin an episode."""
+    cdef episodes_t episodes = self.episodes  # a copy: the compiler knows that nothing below writes to it
+    cdef int64_t k
+    for k in range(count):
+        begin_episode(&episodes, lanes[k])
+    if begun != NULL:
+        for k in range(count):
+            begun[lanes[k]] = 1
+
+
+cdef inline void reset_lanes(
+    const lanes_t* self, const double* bounds, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    """Begin a new episode in each of the lanes."""
+    self.loops.reset(&self.columns, self.rngs, bounds, lanes, count)
+    count_begun(self, NULL, lanes, count)
+
+
+cdef inline void prefetch_streams(const lanes_t* self, const int64_t* lanes, int64_t count) noexcept nogil:
+    """Ask for random streams, used too rarely to stay in a near cache: they come while physics is computed."""
+    cdef int64_t k
+    for k in range(count):
+        prefetch(&self.rngs[lanes[k]].state_high)
+        prefetch(&self.rngs[lanes[k]].uinteger)
+
+
+cdef inline int64_t take_back(
+    double* rewards, uint8_t* terminated, uint8_t* truncated, const uint8_t* ended, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    """Undo what was written of a step of lanes that are reset instead; return how many of them it had ended."""
+    cdef int64_t k, i, over = 0
+    for k in range(count):
+        i = lanes[k]
+        over += ended[i]
+        rewards[i] = 0.0
+        terminated[i] = 0
+        truncated[i] = 0
+    return over
+
+
+cdef inline void begin_lanes(
+    const lanes_t* self, const outputs_t* out, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    """Begin new episodes within a step, and observe them in place of what the step has observed."""
+    self.loops.reset(&self.columns, self.rngs, self.kernel.bound_defaults, lanes, count)
+    self.kernel.observe_lanes(&self.columns, <void**> out.observations, lanes, count)
+    count_begun(self, out.begun, lanes, count)
+
+
+cdef inline void observe_ended(
+    const lanes_t* self, const outputs_t* out, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    """Write last observations and infos of lanes that ended."""
+    if out.final_observations[0] != NULL:
+        self.kernel.observe_lanes(&self.columns, <void**> out.final_observations, lanes, count)
+    if out.final_infos[0] != NULL:
+        self.kernel.inform_lanes(&self.columns, <void**> out.final_infos, lanes, count)
+
+
+cdef inline void clear_ended(const lanes_t* self, const outputs_t* out, int64_t lo, int64_t hi) noexcept nogil:
+    """Zero final observations and infos: only lanes that end in this step have any."""
+    cdef int k
+    if out.final_observations[0] != NULL:
+        for k in range(self.parts):
+            memset(<char*> out.final_observations[k] + lo * self.row_bytes, 0, (hi - lo) * self.row_bytes)
+    if out.final_infos[0] != NULL:
+        for k in range(self.kernel.info_count):
+            memset(<char*> out.final_infos[k] + lo * self.info_bytes[k], 0, (hi - lo) * self.info_bytes[k])
+
+
+cdef inline int64_t advance_block(
+    const lanes_t* self, const void* actions, const outputs_t* out, int64_t lo, int64_t hi
+) noexcept nogil:
+    """Step lanes [lo, hi), at most LONG_BLOCK of them; return how many episodes ended."""
+    cdef int64_t lanes[LONG_BLOCK + LIST_MARGIN]
+    cdef flag_t ends[LONG_BLOCK]
+    cdef rng_t streams[LONG_BLOCK]
+    cdef int64_t pending = 0, count, k
+    cdef const episodes_t* episodes = &self.episodes
+    if out.begun != NULL:
+        memset(out.begun + lo, 0, hi - lo)
+    if episodes.mode == NEXT_STEP:
+        pending = flagged(episodes.ended, lo, hi, lanes)
+        if self.kernel.spares:
+            self.loops.reset(&self.columns, self.rngs, self.kernel.bound_defaults, lanes, pending)
+        else:
+            prefetch_streams(self, lanes, pending)
+        # What these lanes draw in the physics never happened.
+        if self.kernel.draws:
+            for k in range(pending):
+                streams[k] = self.rngs[lanes[k]]
+    if self.columns.parameter_stride == 0:
+        self.loops.step_shared(&self.columns, actions, <void**> out.observations, out.rewards, ends - lo, lo, hi)
+    else:
+        self.loops.step_varied(&self.columns, actions, <void**> out.observations, out.rewards, ends - lo, lo, hi)
+    count = self.lifecycle.count_step(
+        out.rewards, ends, out.terminated, out.truncated, episodes.ended, episodes.elapsed, episodes.returns,
+        episodes.limit, lo, hi)
+
+    if pending:
+        count -= take_back(out.rewards, out.terminated, out.truncated, episodes.ended, lanes, pending)
+        if self.kernel.draws:
+            for k in range(pending):
+                self.rngs[lanes[k]] = streams[k]
+        if self.kernel.spares:
+            count_begun(self, out.begun, lanes, pending)
+        else:
+            begin_lanes(self, out, lanes, pending)
+
+    if out.ended != NULL:
+        memcpy(out.ended + lo, episodes.ended + lo, hi - lo)
+    if count and (episodes.mode == SAME_STEP or out.reports != NULL):
+        count = flagged(episodes.ended, lo, hi, lanes)
+        if episodes.mode == SAME_STEP:
+            prefetch_streams(self, lanes, count)
+        if out.reports != NULL:
+            for k in range(count):
+                out.reports[lanes[k]] = report_of(episodes, lanes[k])
+        if episodes.mode == SAME_STEP:
+            observe_ended(self, out, lanes, count)
+            begin_lanes(self, out, lanes, count)
+
+    if out.infos[0] != NULL:
+        self.kernel.inform(&self.columns, <void**> out.infos, lo, hi)
+    return count
+
+
+cdef inline void prefetch_block(
+    const lanes_t* self, const void* actions, const outputs_t* out, int64_t lo, int64_t hi
+) noexcept nogil:
+    """Ask for the memory of lanes [lo, hi) that a step reads or writes."""
+    cdef int64_t n = hi - lo
+    cdef int64_t action_bytes = self.action_bytes
+    cdef int k
+    for k in range(self.kernel.state_count):
+        prefetch_range(self.columns.state[k] + lo, 8 * n)
+    prefetch_range(self.episodes.returns + lo, 8 * n)
+    prefetch_range(self.episodes.elapsed + lo, 4 * n)
+    prefetch_range(self.episodes.ended + lo, n)
+    prefetch_range(<const char*> actions + action_bytes * lo, action_bytes * n)
+    if not out.streamed:
+        for k in range(self.parts):
+            prefetch_range(<char*> out.observations[k] + self.row_bytes * lo, self.row_bytes * n)
+        prefetch_range(out.rewards + lo, 8 * n)
+    prefetch_range(out.terminated + lo, n)
+    prefetch_range(out.truncated + lo, n)
+
+
+cdef inline int64_t advance_streamed(
+    const lanes_t* self, const void* actions, const outputs_t* out, int64_t lo, int64_t hi
+) noexcept nogil:
+    """`advance` for results that no cache can hold: a block at a time in a scratch, then past the caches."""
+    cdef double observations[BLOCK * STREAM_WORDS]
+    cdef double rewards[BLOCK]
+    cdef int64_t count = 0, block = lo, end, size = self.row_bytes
+    cdef outputs_t here = out[0]
+    while block < hi:
+        end = min(block + BLOCK, hi)
+        if self.num_envs >= PREFETCH_LANES and end < hi:
+            prefetch_block(self, actions, out, end, min(end + BLOCK, hi))
+        here.observations[0] = <char*> observations - block * size
+        here.rewards = rewards - block
+        count += advance_block(self, actions, &here, block, end)
+        stream(<char*> out.observations[0] + block * size, observations, size * (end - block))
+        stream(out.rewards + block, rewards, 8 * (end - block))
+        block = end
+    stream_fence()
+    return count
+
+
+cdef inline int64_t advance(
+    const lanes_t* self, const void* actions, const outputs_t* out, int64_t lo, int64_t hi
+) noexcept nogil:
+    """Step lanes [lo, hi); return how many episodes ended."""
+    cdef int64_t count = 0, block = lo, size = LONG_BLOCK if self.kernel.spares else BLOCK
+    # At once: a memset of the 4 KiB that a block of CartPole has takes nearly twice as long a byte on Zen processors.
+    clear_ended(self, out, lo, hi)
+    if out.streamed:
+        return advance_streamed(self, actions, out, lo, hi)
+    while block < hi:
+        # A large batch streams through main memory in a dozen short pieces a block, too short for the processor's own
+        # prefetcher: at a million lanes of CartPole a third of the time was waiting.
+        if self.num_envs >= PREFETCH_LANES and block + size < hi:
+            prefetch_block(self, actions, out, block + size, min(block + 2 * size, hi))
+        count += advance_block(self, actions, out, block, min(block + size, hi))
+        block += size
+    return count
+
+
+cdef inline int64_t roll(
+    const lanes_t* self, const void* actions, const outputs_t* out, int64_t steps, int64_t lo, int64_t hi
+) noexcept nogil:
+    """Step lanes [lo, hi) through arrays [steps, num_envs, ...]: all steps of one block before the next block."""
+    cdef int64_t count = 0, block = lo, step, width = self.num_envs
+    cdef int64_t bytes = width * self.row_bytes
+    cdef int64_t action_bytes = width * self.action_bytes
+    cdef outputs_t here
+    while block < hi:
+        here = out[0]
+        for step in range(steps):
+            count += advance(
+                self, <const char*> actions + step * action_bytes, &here, block, min(block + ROLL_BLOCK, hi))
+            move_parts(here.observations, self.parts, bytes)
+            move_parts(here.final_observations, self.parts, bytes)
+            here.rewards += width
+            here.terminated += width
+            here.truncated += width
+        block += ROLL_BLOCK
+    return count

@@ -1,0 +1,465 @@
+"""Channel: numbered requests, and lanes one by one, between a parent and its worker processes over shared memory.
+
+The protocol is channel.h; here arguments are checked, waits are cut into slices in which Python handles its signals,
+and the GIL is free while anybody waits.
+"""
+cimport numpy as cnp
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from libc.math cimport isnan
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+import numpy as np
+
+from gymcore_ext.workers.watch import watch_parent  # no-cython-lint
+
+cnp.import_array()
+
+
+cdef extern from "workers/channel.h" nogil:
+    enum:
+        IDLE "GYMCORE_IDLE"
+        SUBMITTED "GYMCORE_SUBMITTED"
+    const int64_t SLICE "GYMCORE_SLICE"
+
+    ctypedef struct bells_t "gymcore_bells":
+        uint64_t countdown
+    ctypedef struct desk_t "gymcore_desk":
+        uint64_t inbox
+        uint64_t answer
+    ctypedef struct channel_t "gymcore_channel":
+        bells_t* bells
+        desk_t* desks
+        int64_t num_workers
+        int64_t num_envs
+        const int64_t* lo
+        const int64_t* hi
+    ctypedef struct ledger_t "gymcore_ledger":
+        uint8_t* state
+        int64_t* queue
+        int64_t count
+        int64_t submitted
+
+    int64_t clock_now "gymcore_clock"() noexcept
+    uint64_t load64 "gymcore_load64"(uint64_t* word) noexcept
+    void store64 "gymcore_store64"(uint64_t* word, uint64_t value) noexcept
+    int64_t channel_bytes "gymcore_channel_bytes"(int64_t num_workers, int64_t num_envs) noexcept
+    void channel_place "gymcore_channel_place"(channel_t* channel, char* memory) noexcept
+
+    void channel_post "gymcore_post"(
+        channel_t* channel, uint32_t request, uint32_t operation, const uint8_t* selected, int64_t count) noexcept
+    bint channel_replied "gymcore_replied"(channel_t* channel, uint32_t request) noexcept
+    bint channel_answered "gymcore_answered"(channel_t* channel, int64_t worker, uint32_t request) noexcept
+    bint all_answered "gymcore_all_answered"(channel_t* channel, uint32_t request, const uint8_t* selected) noexcept
+    bint await_replies "gymcore_await_replies"(
+        channel_t* channel, uint32_t request, int64_t until, int64_t spin) noexcept
+
+    int look "gymcore_look"(
+        channel_t* channel, int64_t worker, uint32_t last, uint64_t* inbox, uint32_t* activity) noexcept
+    void await_activity "gymcore_await_activity"(
+        channel_t* channel, int64_t worker, uint32_t activity, int64_t until, int64_t spin) noexcept
+    void channel_reply "gymcore_reply"(channel_t* channel, int64_t worker, uint32_t request, uint32_t status) noexcept
+
+    void channel_submit "gymcore_submit"(
+        channel_t* channel, ledger_t* ledger, const int64_t* lanes, int64_t count, const int32_t* owner,
+        uint8_t* told) noexcept
+    bint gather "gymcore_gather"(channel_t* channel, ledger_t* ledger, uint64_t* completed) noexcept
+    void await_completed "gymcore_await_completed"(
+        channel_t* channel, uint64_t goal, int64_t until, int64_t spin) noexcept
+    void forget_lane "gymcore_forget"(channel_t* channel, ledger_t* ledger, int64_t lane) noexcept
+    int64_t channel_take "gymcore_take"(channel_t* channel, int64_t worker, uint32_t* submission) noexcept
+    bint channel_complete "gymcore_complete"(
+        channel_t* channel, int64_t worker, int64_t lane, uint32_t submission, double seconds) noexcept
+
+
+cdef int64_t deadline_after(double timeout) except -1:
+    """Nanoseconds of the clock at which a wait that begins now is over; what is past the clock's range is for ever."""
+    if isnan(timeout):
+        raise ValueError("timeout: expected seconds, got nan")
+    if timeout <= 0:
+        return clock_now()
+    if timeout > 1e9:
+        timeout = 1e9
+    return clock_now() + <int64_t> (timeout * 1e9)
+
+
+cdef void* zeros(Py_ssize_t count, size_t size) except NULL:
+    cdef void* memory = PyMem_Calloc(max(count, 1), size)
+    if memory == NULL:
+        raise MemoryError()
+    return memory
+
+
+cdef class Channel:
+    """One end of a channel; the parent has one, and every worker process its own over the same memory.
+
+    Requests: the parent calls `post`, then `wait`; a worker `next`, then `reply`. Only the latest request counts: a
+    worker never sees an older one, and a reply to an older one changes nothing.
+
+    Lanes: the parent calls `submit`, then `ready`; a worker `take`, then `complete`.
+
+    Args:
+        memory: writable buffer shared by the processes, zeros when the channel is used first; kept alive.
+        offset: byte of `memory` where the channel begins, so that its address is a multiple of 64.
+        num_workers: number of workers, at least 1.
+        num_envs: number of lanes of all workers.
+        bounds: (lo, hi) of each worker: it owns lanes lo <= lane < hi. Ranges do not overlap.
+
+    Waits take a time-out in seconds and `spin`, how many times to look (some ten nanoseconds each) before sleeping.
+    They release the GIL and let Python handle signals, so KeyboardInterrupt comes out of them within 0.1 s; nothing is
+    lost then. Nobody waits past the time-out for a peer that was killed, at whatever instruction.
+
+    Another thread may post or submit while one waits; of two that wait at once, one can sleep 0.05 s longer than it has
+    to.
+    """
+
+    cdef channel_t channel
+    cdef ledger_t ledger
+    cdef Py_buffer buffer
+    cdef int64_t* bounds
+    cdef int32_t* owner
+    cdef uint32_t* taken
+    cdef uint8_t* selected
+    cdef uint8_t* scratch
+    cdef uint32_t request
+
+    def __cinit__(self, object memory, Py_ssize_t offset, Py_ssize_t num_workers, Py_ssize_t num_envs, object bounds):
+        if num_workers < 1:
+            raise ValueError(f"num_workers: expected at least 1, got {num_workers}")
+        if num_envs < 0 or num_envs > 0x7FFFFFFF:
+            raise ValueError(f"num_envs: expected 0 to 2147483647, got {num_envs}")
+        self.channel.num_workers = num_workers
+        self.channel.num_envs = num_envs
+        self.bounds = <int64_t*> zeros(2 * num_workers, sizeof(int64_t))
+        self.owner = <int32_t*> zeros(num_envs, sizeof(int32_t))
+        self.taken = <uint32_t*> zeros(num_envs, sizeof(uint32_t))
+        self.selected = <uint8_t*> zeros(num_workers, 1)
+        self.scratch = <uint8_t*> zeros(num_workers, 1)
+        self.ledger.state = <uint8_t*> zeros(num_envs, 1)
+        self.ledger.queue = <int64_t*> zeros(num_envs, sizeof(int64_t))
+        self._own(list(bounds))
+        self.channel.lo = self.bounds
+        self.channel.hi = self.bounds + num_workers
+        PyObject_GetBuffer(memory, &self.buffer, PyBUF_WRITABLE)
+        if offset < 0 or offset + channel_bytes(num_workers, num_envs) > self.buffer.len:
+            raise ValueError(
+                f"memory: expected {channel_bytes(num_workers, num_envs)} bytes from offset {offset} on, got "
+                f"{self.buffer.len} bytes in all")
+        if (<size_t> self.buffer.buf + <size_t> offset) % 64:
+            raise ValueError(f"offset: expected an address that is a multiple of 64, got {offset} into the memory")
+        channel_place(&self.channel, <char*> self.buffer.buf + offset)
+        # A second parent's end (after the first one was dropped) goes on counting.
+        self.request = <uint32_t> (load64(&self.channel.bells.countdown) >> 32)
+
+    cdef int _own(self, list bounds) except -1:
+        """Note which worker owns which lanes."""
+        cdef Py_ssize_t k, lane, lo, hi
+        if len(bounds) != self.channel.num_workers:
+            raise ValueError(f"bounds: expected {self.channel.num_workers} pairs (lo, hi), got {bounds}")
+        for lane in range(self.channel.num_envs):
+            self.owner[lane] = -1
+        for k, (lo, hi) in enumerate(bounds):
+            if not 0 <= lo <= hi <= self.channel.num_envs:
+                raise ValueError(f"bounds[{k}]: expected 0 <= lo <= hi <= {self.channel.num_envs}, got ({lo}, {hi})")
+            for lane in range(lo, hi):
+                if self.owner[lane] >= 0:
+                    raise ValueError(f"bounds[{k}]: lane {lane} is worker {self.owner[lane]}'s already")
+                self.owner[lane] = <int32_t> k
+            self.bounds[k] = lo
+            self.bounds[self.channel.num_workers + k] = hi
+        return 0
+
+    def __dealloc__(self):
+        PyBuffer_Release(&self.buffer)
+        PyMem_Free(self.bounds)
+        PyMem_Free(self.owner)
+        PyMem_Free(self.taken)
+        PyMem_Free(self.selected)
+        PyMem_Free(self.scratch)
+        PyMem_Free(self.ledger.state)
+        PyMem_Free(self.ledger.queue)
+
+    @staticmethod
+    def nbytes(Py_ssize_t num_workers, Py_ssize_t num_envs):
+        """Bytes of shared memory that a channel takes, a multiple of 128."""
+        return channel_bytes(num_workers, num_envs)
+
+    cdef int _check_worker(self, Py_ssize_t worker) except -1:
+        if not 0 <= worker < self.channel.num_workers:
+            raise ValueError(f"worker: expected 0 to {self.channel.num_workers - 1}, got {worker}")
+        return 0
+
+    # --- requests: parent -----------------------------------------------------------------------------------------
+
+    cdef int64_t _select(self, object workers) except -1:
+        """Mark the workers meant, and count them; nothing changes if one of them does not exist."""
+        cdef Py_ssize_t worker
+        cdef int64_t count = 0
+        if workers is None:
+            memset(self.selected, 1, self.channel.num_workers)
+            return self.channel.num_workers
+        chosen = list(workers)
+        for worker in chosen:
+            self._check_worker(worker)
+        if not chosen:
+            raise ValueError("workers: expected at least one, got none")
+        memset(self.selected, 0, self.channel.num_workers)
+        for worker in chosen:
+            count += not self.selected[worker]
+            self.selected[worker] = 1
+        return count
+
+    cdef uint32_t _following(self) noexcept:
+        return self.request + 1 if self.request != 0xFFFFFFFF else 1
+
+    @property
+    def next_request(self):
+        """Number that the next `post` will return, for what has to be in place before it."""
+        return self._following()
+
+    def post(self, Py_ssize_t opcode, workers=None):
+        """Ask workers for an operation; what was asked before and not answered is abandoned.
+
+        Args:
+            opcode: 0 to 2147483647, what the operation is.
+            workers: those asked; all by default.
+
+        Returns:
+            The request's number, 1 to 4294967295, then 1 again.
+        """
+        cdef int64_t count
+        if not 0 <= opcode <= 0x7FFFFFFF:
+            raise ValueError(f"opcode: expected 0 to 2147483647, got {opcode}")
+        count = self._select(workers)
+        self.request = self._following()
+        channel_post(&self.channel, self.request, <uint32_t> opcode, self.selected, count)
+        return self.request
+
+    cdef int _check_request(self, uint32_t request) except -1:
+        if request != self.request or request == 0:
+            raise ValueError(f"request: expected the latest one, {self.request}, got {request}")
+        return 0
+
+    def wait(self, uint32_t request, double timeout, Py_ssize_t spin=0):
+        """Wait until every worker that was asked has replied: True, or False when the time is over.
+
+        Raises:
+            ValueError: `request` is not the latest one.
+        """
+        cdef int64_t until
+        cdef bint done
+        self._check_request(request)
+        if channel_replied(&self.channel, request):
+            return True
+        until = deadline_after(timeout)
+        while True:
+            with nogil:
+                done = await_replies(&self.channel, request, min(until, clock_now() + SLICE), spin)
+            if done or all_answered(&self.channel, request, self.selected):
+                return True
+            spin = 0
+            PyErr_CheckSignals()
+            # A signal handler may have asked for something else.
+            self._check_request(request)
+            if clock_now() >= until:
+                return False
+
+    def unanswered(self, uint32_t request):
+        """Workers that have not replied to the latest request, in order."""
+        cdef Py_ssize_t k
+        self._check_request(request)
+        return [
+            k for k in range(self.channel.num_workers)
+            if self.selected[k] and not channel_answered(&self.channel, k, request)]
+
+    def status(self, Py_ssize_t worker):
+        """What the worker gave with its last reply, whichever request that answered."""
+        self._check_worker(worker)
+        return <int32_t> <uint32_t> load64(&self.channel.desks[worker].answer)
+
+    def busy(self):
+        """Workers that have not answered what they were asked last: also after that request was abandoned."""
+        cdef Py_ssize_t k
+        cdef uint32_t asked
+        workers = []
+        for k in range(self.channel.num_workers):
+            asked = <uint32_t> (load64(&self.channel.desks[k].inbox) >> 32)
+            if asked and not channel_answered(&self.channel, k, asked):
+                workers.append(k)
+        return workers
+
+    def withdraw(self, Py_ssize_t worker):
+        """Take back what a worker that died was asked last: the one in its place shall not do it too."""
+        self._check_worker(worker)
+        store64(&self.channel.desks[worker].inbox, 0)
+
+    # --- requests: worker -----------------------------------------------------------------------------------------
+
+    def next(self, Py_ssize_t worker, uint32_t last, double timeout, Py_ssize_t spin=0):
+        """Wait for a request.
+
+        Args:
+            worker: who asks.
+            last: number of the request it had before, 0 for none.
+            timeout: seconds; 0 only looks.
+            spin: looks before sleeping.
+
+        Returns:
+            (request, opcode), or None: the time is over, or lanes of the worker wait for `take`.
+        """
+        cdef int64_t until = -1
+        cdef uint64_t inbox = 0
+        cdef uint32_t activity = 0
+        cdef int found
+        self._check_worker(worker)
+        while True:
+            found = look(&self.channel, worker, last, &inbox, &activity)
+            if found:
+                return (inbox >> 32, inbox & 0xFFFFFFFF) if found == 1 else None
+            if until < 0:
+                until = deadline_after(timeout)
+            elif clock_now() >= until:
+                return None
+            with nogil:
+                await_activity(&self.channel, worker, activity, min(until, clock_now() + SLICE), spin)
+            spin = 0
+            PyErr_CheckSignals()
+
+    def reply(self, Py_ssize_t worker, uint32_t request, int32_t status=0):
+        """Answer a request; everything written to shared memory before can be seen by the parent afterwards."""
+        self._check_worker(worker)
+        channel_reply(&self.channel, worker, request, <uint32_t> status)
+
+    # --- lanes: parent --------------------------------------------------------------------------------------------
+
+    cdef cnp.ndarray _lanes(self, object lanes):
+        """Lanes as an int64 vector, each in range and somebody's."""
+        cdef cnp.ndarray vector
+        cdef const int64_t* values
+        cdef Py_ssize_t i
+        array = np.asarray(lanes)
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise ValueError(f"lanes: expected a vector of integers, got shape {array.shape} of {array.dtype}")
+        vector = np.ascontiguousarray(array, dtype=np.int64)
+        values = <const int64_t*> cnp.PyArray_DATA(vector)
+        for i in range(cnp.PyArray_SIZE(vector)):
+            if not 0 <= values[i] < self.channel.num_envs or self.owner[values[i]] < 0:
+                raise ValueError(
+                    f"lanes[{i}]: expected a worker's lane, below {self.channel.num_envs}, got {values[i]}")
+        return vector
+
+    def submit(self, lanes):
+        """Ask for lanes, each of which is not outstanding; nothing changes after an error.
+
+        Args:
+            lanes: vector of lane numbers, int64 by preference.
+
+        Raises:
+            ValueError: a lane that is outstanding, named twice or does not exist.
+        """
+        cdef cnp.ndarray vector = self._lanes(lanes)
+        cdef const int64_t* values = <const int64_t*> cnp.PyArray_DATA(vector)
+        cdef Py_ssize_t i, k, count = cnp.PyArray_SIZE(vector)
+        for i in range(count):
+            if self.ledger.state[values[i]] != IDLE:
+                # Marked below by this very call, or by an earlier one.
+                repeated = values[i] in vector[:i]
+                for k in range(i):
+                    self.ledger.state[values[k]] = IDLE
+                raise ValueError(f"lanes[{i}]: lane {values[i]} is " + ("named twice" if repeated else "outstanding"))
+            self.ledger.state[values[i]] = SUBMITTED
+        channel_submit(&self.channel, &self.ledger, values, count, self.owner, self.scratch)
+
+    def ready(self, Py_ssize_t batch_size, double timeout, Py_ssize_t spin=0):
+        """Wait until `batch_size` lanes are ready, and hand out those that were ready first.
+
+        Returns:
+            Lanes, int64 [batch_size], or None when the time is over (none is handed out then).
+
+        Raises:
+            ValueError: fewer lanes than that are outstanding: it would wait for ever.
+            RuntimeError: the shared memory was overwritten.
+        """
+        cdef int64_t until = -1
+        cdef uint64_t goal
+        if not 1 <= batch_size <= self.ledger.submitted:
+            raise ValueError(
+                f"batch_size: expected 1 to the {self.ledger.submitted} lanes outstanding, got {batch_size}")
+        while True:
+            goal = self._gather()
+            if self.ledger.count >= batch_size:
+                return self._hand_out(batch_size)
+            goal += <uint64_t> (batch_size - self.ledger.count)
+            if until < 0:
+                until = deadline_after(timeout)
+            elif clock_now() >= until:
+                return None
+            # The ledger is left alone without the GIL: another thread may submit.
+            with nogil:
+                await_completed(&self.channel, goal, min(until, clock_now() + SLICE), spin)
+            spin = 0
+            PyErr_CheckSignals()
+
+    cdef uint64_t _gather(self) except? 0:
+        """Take what is ready out of the rings; how many lanes were completed in all, before that."""
+        cdef uint64_t completed
+        if not gather(&self.channel, &self.ledger, &completed):
+            raise RuntimeError("channel: the shared memory was overwritten")
+        return completed
+
+    cdef object _hand_out(self, Py_ssize_t count):
+        cdef cnp.ndarray lanes = np.empty(count, np.int64)
+        cdef int64_t* values = <int64_t*> cnp.PyArray_DATA(lanes)
+        cdef Py_ssize_t i
+        for i in range(count):
+            values[i] = self.ledger.queue[i]
+            self.ledger.state[values[i]] = IDLE
+        self.ledger.count -= count
+        self.ledger.submitted -= count
+        for i in range(self.ledger.count):
+            self.ledger.queue[i] = self.ledger.queue[count + i]
+        return lanes
+
+    def outstanding(self):
+        """Lanes that were submitted and not handed out, int64, in order."""
+        state = np.array(<uint8_t[:self.channel.num_envs]> self.ledger.state) if self.channel.num_envs else np.zeros(0)
+        return np.flatnonzero(state != IDLE)
+
+    def forget(self, lanes):
+        """Give up lanes that are outstanding (others are left alone): they are not handed out any more.
+
+        A lane that its worker has not taken is withdrawn; one that it is working on is dropped when it completes.
+        """
+        cdef cnp.ndarray vector = self._lanes(lanes)
+        cdef const int64_t* values = <const int64_t*> cnp.PyArray_DATA(vector)
+        cdef Py_ssize_t i
+        # So that a lane has at most two entries in a ring: one given up and one not.
+        self._gather()
+        for i in range(cnp.PyArray_SIZE(vector)):
+            forget_lane(&self.channel, &self.ledger, values[i])
+
+    # --- lanes: worker --------------------------------------------------------------------------------------------
+
+    def take(self, Py_ssize_t worker):
+        """The worker's requested lane that used the least time so far, or -1.
+
+        Fair in time: a lane that is 20 times slower is stepped a twentieth as often. It never starves: no lane is
+        counted more than 64 mean steps before or behind the others.
+        """
+        cdef uint32_t submission = 0
+        cdef int64_t lane
+        self._check_worker(worker)
+        lane = channel_take(&self.channel, worker, &submission)
+        if lane >= 0:
+            self.taken[lane] = submission
+        return lane
+
+    def complete(self, Py_ssize_t worker, Py_ssize_t lane, double seconds):
+        """Say that a lane which was taken is ready, after so many seconds; what it wrote can be seen by the parent."""
+        self._check_worker(worker)
+        if not 0 <= lane < self.channel.num_envs or self.owner[lane] != worker:
+            raise ValueError(f"lane: expected a lane of worker {worker}, got {lane}")
+        if not channel_complete(&self.channel, worker, lane, self.taken[lane], seconds):
+            raise RuntimeError(f"complete: lane {lane} was completed without being taken")
