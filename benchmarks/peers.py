@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from bars import CARTPOLE, MILLION, Measured, bars, groups  # noqa: E402
+from bars import CARTPOLE, MILLION, Group, Measured, bars, groups  # noqa: E402
 from box2d_bars import box2d_bars, box2d_groups  # noqa: E402
 from chart import plot  # noqa: E402
 from engine_bars import LIBRARIES, NO_STEPS, engine_bars, engine_groups  # noqa: E402
@@ -55,15 +55,27 @@ LIBRARY |= {"gymnasium-make": "gymnasium", **LIBRARIES, **WRAPPER_LIBRARIES}
 LIBRARY |= MUJOCO_LIBRARIES
 
 
+def all_groups(threads: int) -> list[Group]:
+    """Return everything that can be measured, for a machine with so many usable threads."""
+    return [
+        *groups(threads),
+        *toy_groups(threads),
+        *engine_groups(),
+        *wrapper_groups(),
+        *mujoco_groups(threads),
+        *box2d_groups(threads),
+    ]
+
+
 class Worker:
     """The process of one library."""
 
-    def __init__(self, python: str) -> None:
-        """Start the process with that interpreter."""
-        paths = [str(ROOT), os.environ.get("PYTHONPATH", "")] if python == sys.executable else []
+    def __init__(self, python: str, root: Path = ROOT) -> None:
+        """Start the process with that interpreter, and with the checkout at `root`."""
+        paths = [str(root), os.environ.get("PYTHONPATH", "")] if python == sys.executable else []
         environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, paths)))
         self._process = subprocess.Popen(
-            [python, str(Path(__file__).with_name("worker.py"))],
+            [python, str(root / "benchmarks" / "worker.py")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -273,14 +285,7 @@ def main(argv: list[str] | None = None) -> int:
     threads = machine["threads"]["usable"]
     wanted = [
         group
-        for group in [
-            *groups(threads),
-            *toy_groups(threads),
-            *engine_groups(),
-            *wrapper_groups(),
-            *mujoco_groups(threads),
-            *box2d_groups(threads),
-        ]
+        for group in all_groups(threads)
         if arguments.groups is None or group.title in arguments.groups
     ]
     pythons = dict(each.split("=", 1) for each in arguments.python)
