@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gymcore import envs, error, logger, spaces, utils, wrappers
 from gymcore.core import ActionWrapper, Env, ObservationWrapper, RewardWrapper, Wrapper
@@ -17,6 +17,7 @@ from gymcore.envs.registration import (
     spec,
 )
 from gymcore.spaces import Space
+from gymcore.utils.lazy_namespace import lazy_namespace
 
 if TYPE_CHECKING:
     from gymcore import compat, experimental, vector
@@ -50,11 +51,5 @@ __all__ = [
     "wrappers",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    # At first use: they load the compiled engine and its batches.
-    if name in ("compat", "experimental", "vector"):
-        import importlib
-
-        return importlib.import_module(f"gymcore.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# At first use: they load the compiled engine and its batches.
+__getattr__, __dir__ = lazy_namespace(__name__, {".compat": (), ".experimental": (), ".vector": ()})

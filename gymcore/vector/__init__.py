@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from gymcore.utils.lazy_namespace import lazy_namespace
 from gymcore.vector import utils
 from gymcore.vector.legacy import make
 from gymcore.vector.sync_vector_env import SyncVectorEnv
@@ -18,8 +18,8 @@ from gymcore.vector.vector_env import (
 )
 
 if TYPE_CHECKING:
-    from gymcore.vector.async_vector_env import AsyncState, AsyncVectorEnv
     from gymcore.native.vector_env import NativeVectorEnv
+    from gymcore.vector.async_vector_env import AsyncState, AsyncVectorEnv
 
 __all__ = [
     "AsyncState",
@@ -36,18 +36,11 @@ __all__ = [
     "utils",
 ]
 
-
 # At first use: they load compiled engines, and one of them `multiprocessing`.
-_MODULES = {
-    "AsyncState": "gymcore.vector.async_vector_env",
-    "AsyncVectorEnv": "gymcore.vector.async_vector_env",
-    "NativeVectorEnv": "gymcore.native.vector_env",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        found = getattr(importlib.import_module(_MODULES[name]), name)
-        globals()[name] = found
-        return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy_namespace(
+    __name__,
+    {
+        ".async_vector_env": ("AsyncState", "AsyncVectorEnv"),
+        "gymcore.native.vector_env": ("NativeVectorEnv",),
+    },
+)

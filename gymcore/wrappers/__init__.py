@@ -7,9 +7,9 @@ asked for, so that the packages it needs are.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from gymcore.utils.lazy_namespace import lazy_namespace
 from gymcore.wrappers.common import (
     Autoreset,
     OrderEnforcing,
@@ -125,89 +125,59 @@ __all__ = [
     "vector",
 ]
 
-_NAMES = {
-    "array_conversion": ("ArrayConversion",),
-    "atari_preprocessing": ("AtariPreprocessing",),
-    "jax_to_numpy": ("JaxToNumpy",),
-    "jax_to_torch": ("JaxToTorch",),
-    "legacy": (
-        "AutoResetWrapper",
-        "EnvCompatibility",
-        "FrameStack",
-        "GrayScaleObservation",
-        "LazyFrames",
-        "Monitor",
-        "PixelObservationWrapper",
-        "StepAPICompatibility",
-        "VectorListInfo",
-    ),
-    "numpy_to_torch": ("NumpyToTorch",),
-    "rendering": (
-        "AddWhiteNoise",
-        "HumanRendering",
-        "ObstructView",
-        "RecordVideo",
-        "RenderCollection",
-    ),
-    "stateful_action": ("RepeatAction", "StickyAction"),
-    "stateful_observation": (
-        "DelayObservation",
-        "FrameStackObservation",
-        "MaxAndSkipObservation",
-        "NormalizeObservation",
-        "TimeAwareObservation",
-    ),
-    "stateful_reward": ("NormalizeReward",),
-    "transform_action": ("ClipAction", "DiscretizeAction", "RescaleAction", "TransformAction"),
-    "transform_observation": (
-        "AddRenderObservation",
-        "DiscretizeObservation",
-        "DtypeObservation",
-        "FilterObservation",
-        "FlattenObservation",
-        "GrayscaleObservation",
-        "RescaleObservation",
-        "ReshapeObservation",
-        "ResizeObservation",
-        "TransformObservation",
-    ),
-    "transform_reward": ("ClipReward", "TransformReward"),
-}
-"""Names that are imported at first use, by the module of this package that has them."""
-
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
-_SUBMODULES = frozenset(
+# At first use: most need packages that not everybody has.
+__getattr__, __dir__ = lazy_namespace(
+    __name__,
     {
-        "array_conversion",
-        "atari_preprocessing",
-        "common",
-        "jax_to_numpy",
-        "jax_to_torch",
-        "legacy",
-        "numpy_to_torch",
-        "rendering",
-        "stateful_action",
-        "stateful_observation",
-        "stateful_reward",
-        "transform_action",
-        "transform_observation",
-        "transform_reward",
-        "utils",
-        "vector",
-    }
-) | provide_legacy_modules(__name__)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    elif name in _SUBMODULES:
-        value = importlib.import_module(f"{__name__}.{name}")
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_SUBMODULES})
+        ".array_conversion": ("ArrayConversion",),
+        ".atari_preprocessing": ("AtariPreprocessing",),
+        ".jax_to_numpy": ("JaxToNumpy",),
+        ".jax_to_torch": ("JaxToTorch",),
+        ".legacy": (
+            "AutoResetWrapper",
+            "EnvCompatibility",
+            "FrameStack",
+            "GrayScaleObservation",
+            "LazyFrames",
+            "Monitor",
+            "PixelObservationWrapper",
+            "StepAPICompatibility",
+            "VectorListInfo",
+        ),
+        ".numpy_to_torch": ("NumpyToTorch",),
+        ".rendering": (
+            "AddWhiteNoise",
+            "HumanRendering",
+            "ObstructView",
+            "RecordVideo",
+            "RenderCollection",
+        ),
+        ".stateful_action": ("RepeatAction", "StickyAction"),
+        ".stateful_observation": (
+            "DelayObservation",
+            "FrameStackObservation",
+            "MaxAndSkipObservation",
+            "NormalizeObservation",
+            "TimeAwareObservation",
+        ),
+        ".stateful_reward": ("NormalizeReward",),
+        ".transform_action": ("ClipAction", "DiscretizeAction", "RescaleAction", "TransformAction"),
+        ".transform_observation": (
+            "AddRenderObservation",
+            "DiscretizeObservation",
+            "DtypeObservation",
+            "FilterObservation",
+            "FlattenObservation",
+            "GrayscaleObservation",
+            "RescaleObservation",
+            "ReshapeObservation",
+            "ResizeObservation",
+            "TransformObservation",
+        ),
+        ".transform_reward": ("ClipReward", "TransformReward"),
+        ".common": (),
+        ".utils": (),
+        ".vector": (),
+        **{f".{module}": () for module in provide_legacy_modules(__name__)},
+    },
+)

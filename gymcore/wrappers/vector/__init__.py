@@ -5,8 +5,9 @@ A wrapper is imported when it is first asked for, so that the packages it needs 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gymcore.utils.lazy_namespace import lazy_namespace
 
 if TYPE_CHECKING:
     from gymcore.wrappers.vector.array_conversion import ArrayConversion
@@ -95,76 +96,45 @@ __all__ = [
     "VectorizeTransformReward",
 ]
 
-_NAMES = {
-    "array_conversion": ("ArrayConversion",),
-    "common": ("RecordEpisodeStatistics", "TimeLimit"),
-    "dict_info_to_list": ("DictInfoToList",),
-    "jax_to_numpy": ("JaxToNumpy",),
-    "jax_to_torch": ("JaxToTorch",),
-    "numpy_to_torch": ("NumpyToTorch",),
-    "rendering": ("AddRenderObservation", "HumanRendering", "RecordVideo", "RenderCollection"),
-    "stateful_action": ("RepeatAction", "StickyAction"),
-    "stateful_observation": (
-        "DelayObservation",
-        "FrameStackObservation",
-        "MaxAndSkipObservation",
-        "NormalizeObservation",
-        "TimeAwareObservation",
-    ),
-    "stateful_reward": ("NormalizeReward",),
-    "vectorize_action": (
-        "ClipAction",
-        "DiscretizeAction",
-        "RescaleAction",
-        "TransformAction",
-        "VectorizeTransformAction",
-    ),
-    "vectorize_observation": (
-        "DiscretizeObservation",
-        "DtypeObservation",
-        "FilterObservation",
-        "FlattenObservation",
-        "GrayscaleObservation",
-        "RescaleObservation",
-        "ReshapeObservation",
-        "ResizeObservation",
-        "TransformObservation",
-        "VectorizeTransformObservation",
-    ),
-    "vectorize_reward": ("ClipReward", "TransformReward", "VectorizeTransformReward"),
-}
-"""Names that are imported at first use, by the module of this package that has them."""
-
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
-_SUBMODULES = frozenset(
+# At first use: most need packages that not everybody has.
+__getattr__, __dir__ = lazy_namespace(
+    __name__,
     {
-        "array_conversion",
-        "common",
-        "dict_info_to_list",
-        "jax_to_numpy",
-        "jax_to_torch",
-        "numpy_to_torch",
-        "rendering",
-        "stateful_action",
-        "stateful_observation",
-        "stateful_reward",
-        "vectorize_action",
-        "vectorize_observation",
-        "vectorize_reward",
-    }
+        ".array_conversion": ("ArrayConversion",),
+        ".common": ("RecordEpisodeStatistics", "TimeLimit"),
+        ".dict_info_to_list": ("DictInfoToList",),
+        ".jax_to_numpy": ("JaxToNumpy",),
+        ".jax_to_torch": ("JaxToTorch",),
+        ".numpy_to_torch": ("NumpyToTorch",),
+        ".rendering": ("AddRenderObservation", "HumanRendering", "RecordVideo", "RenderCollection"),
+        ".stateful_action": ("RepeatAction", "StickyAction"),
+        ".stateful_observation": (
+            "DelayObservation",
+            "FrameStackObservation",
+            "MaxAndSkipObservation",
+            "NormalizeObservation",
+            "TimeAwareObservation",
+        ),
+        ".stateful_reward": ("NormalizeReward",),
+        ".vectorize_action": (
+            "ClipAction",
+            "DiscretizeAction",
+            "RescaleAction",
+            "TransformAction",
+            "VectorizeTransformAction",
+        ),
+        ".vectorize_observation": (
+            "DiscretizeObservation",
+            "DtypeObservation",
+            "FilterObservation",
+            "FlattenObservation",
+            "GrayscaleObservation",
+            "RescaleObservation",
+            "ReshapeObservation",
+            "ResizeObservation",
+            "TransformObservation",
+            "VectorizeTransformObservation",
+        ),
+        ".vectorize_reward": ("ClipReward", "TransformReward", "VectorizeTransformReward"),
+    },
 )
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    elif name in _SUBMODULES:
-        value = importlib.import_module(f"{__name__}.{name}")
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_SUBMODULES})

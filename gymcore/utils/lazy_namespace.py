@@ -1,0 +1,47 @@
+"""Packages whose names are imported at first use, so that importing them loads little."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+
+def lazy_namespace(
+    package: str, modules: Mapping[str, Iterable[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__getattr__` and `__dir__` of a package.
+
+    Args:
+        package: The package's `__name__`.
+        modules: For each module the names that the package takes from it. A module of the package
+            itself is written with a dot (".rendering") and is a name of the package too, so
+            `{".rendering": ()}` makes only the module available.
+
+    Returns:
+        The two functions, to be assigned to `__getattr__` and `__dir__` in the package. What they
+        have imported becomes an ordinary attribute.
+
+    Example:
+        >>> __getattr__, __dir__ = lazy_namespace("collections", {".abc": ("Sized",)})
+        >>> __getattr__("Sized")
+        <class 'collections.abc.Sized'>
+    """
+    owners = {name: module for module, names in modules.items() for name in names}
+    submodules = {module[1:] for module in modules if module.startswith(".")}
+
+    def get_attribute(name: str) -> Any:
+        if name in owners:
+            value = getattr(importlib.import_module(owners[name], package), name)
+        elif name in submodules:
+            value = importlib.import_module(f".{name}", package)
+        else:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def list_attributes() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *owners, *submodules})
+
+    return get_attribute, list_attributes
