@@ -294,7 +294,7 @@ class NativeEnv(Env[Any, ActType]):
 
     @classmethod
     def draw(cls) -> Callable[..., None]:
-        """The function that draws the environment (`gymcore.rendering.drawing`)."""
+        """The function that draws the environment (`gymcore.rendering.frames`)."""
         raise NotImplementedError
 
     def scene(self) -> dict[str, Any]:
@@ -326,7 +326,7 @@ class NativeEnv(Env[Any, ActType]):
         self, render_mode: str, state: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.uint8] | None:
         if self._renderer is None:
-            from gymcore.rendering.drawing import Renderer
+            from gymcore.rendering.frames import Renderer
 
             title = self.spec.id if self.spec is not None else type(self).__name__
             fps = self.metadata["render_fps"]

@@ -53,13 +53,13 @@ class Pictures:
 
     def tiled(self, envs: NativeVectorEnv, columns: int | None) -> Frame:
         """All lanes in one frame [rows * height, columns * width, 3] uint8."""
-        from gymcore.rendering.drawing import tile_frames
+        from gymcore.rendering.tiling import tile_frames
 
         return tile_frames(self.frames(envs), columns)
 
     def show(self, envs: NativeVectorEnv) -> None:
         """Show all lanes in the window, which is opened if need be."""
-        from gymcore.rendering.drawing import Renderer, draw_frame
+        from gymcore.rendering.frames import Renderer, draw_frame
 
         frame = self.tiled(envs, None)
         if self._window is None:

@@ -1,4 +1,4 @@
-"""Text in pictures."""
+"""Text on frames."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ Color = tuple[int, int, int]
 
 
 @lru_cache(maxsize=512)
-def written(
+def render_text(
     text: str, size: int, color: Color, background: Color | None = None, *, scaled: bool = True
 ) -> pygame.Surface:
-    """Return the picture of a text; shared between calls, never drawn on again.
+    """Return a surface that shows a text; calls share it, so do not draw on it.
 
-    The font is not kept: once somebody has quit pygame and begun it anew, using an old font, or
-    only letting go of it, reads freed memory.
+    The font is not cached: after pygame has been quit and initialized again, using an old font, or
+    only freeing it, reads freed memory.
 
     Args:
         text: One line.
         size: Height of the font, as pygame counts it.
-        color: Of the letters.
-        background: Behind them; None for nothing.
-        scaled: Whether pygame's own font has the size that it has without a name, which is smaller.
+        color: Color of the letters.
+        background: Color behind them; None for transparent.
+        scaled: Whether pygame may scale its default font, as it does without a font name.
     """
     load_pygame()
     fonts = importlib.import_module("pygame.font")
     fonts.init()
     font = fonts.Font(None if scaled else fonts.get_default_font(), size)
-    picture: pygame.Surface = (
+    surface: pygame.Surface = (
         font.render(text, True, color)
         if background is None
         else font.render(text, True, color, background)
     )
-    return picture
+    return surface

@@ -1,4 +1,4 @@
-"""How the frames of a batch are laid out in one picture."""
+"""The frames of a batch side by side in one frame."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Tiling", "columns_for"]
+from gymcore import error
+
+__all__ = ["Tiling", "columns_for", "tile_frames"]
+
+_Frames = npt.NDArray[np.uint8] | Sequence[npt.NDArray[np.uint8]]
 
 
 def columns_for(count: int, height: int, width: int, ratio: float) -> int:
@@ -18,11 +22,11 @@ def columns_for(count: int, height: int, width: int, ratio: float) -> int:
         count: How many frames there are.
         height: Of a frame.
         width: Of a frame.
-        ratio: Width over height that the whole picture should have.
+        ratio: Width over height that the whole should have.
 
     Returns:
-        The number for which the frames are largest in a picture of that shape, with the fewest
-        places left empty among equals.
+        The number for which the frames are largest in a whole of that shape, and then the one that
+        leaves the fewest places empty.
 
     Example:
         >>> columns_for(6, 400, 600, 1.0), columns_for(6, 400, 600, 16 / 9)
@@ -40,7 +44,7 @@ def columns_for(count: int, height: int, width: int, ratio: float) -> int:
 
 
 class Tiling:
-    """Copies the frames of a batch into one picture, the same one every time.
+    """Copies the frames of a batch into one large frame, the same array every time.
 
     Attributes:
         columns: Frames in a row.
@@ -56,7 +60,7 @@ class Tiling:
     """
 
     def __init__(self, count: int, height: int, width: int, columns: int) -> None:
-        """Make the picture, black.
+        """Allocate the large frame, black.
 
         Args:
             count: How many frames a batch has.
@@ -66,23 +70,83 @@ class Tiling:
         """
         self.columns, self.rows = columns, -(-count // columns)
         self.height, self.width = height, width
-        self._picture = np.zeros((self.rows * height, self.columns * width, 3), np.uint8)
+        self._tiled = np.zeros((self.rows * height, self.columns * width, 3), np.uint8)
 
     def __call__(
         self, frames: Sequence[npt.NDArray[np.uint8]], *, lines: bool = False
     ) -> npt.NDArray[np.uint8]:
-        """Return the picture of these frames, which the next call draws over.
+        """Return these frames in one, an array that the next call overwrites.
 
         Args:
             frames: Each `[height, width, 3] uint8`.
-            lines: Draw a grey line of one pixel over the lower and right edges between frames.
+            lines: Draw a gray line, one pixel wide, between frames.
         """
         height, width = self.height, self.width
         for i, frame in enumerate(frames):
             row, column = divmod(i, self.columns)
             top, left = row * height, column * width
-            self._picture[top : top + height, left : left + width] = frame
+            self._tiled[top : top + height, left : left + width] = frame
         if lines:
-            self._picture[height - 1 : -1 : height] = 128
-            self._picture[:, width - 1 : -1 : width] = 128
-        return self._picture
+            self._tiled[height - 1 : -1 : height] = 128
+            self._tiled[:, width - 1 : -1 : width] = 128
+        return self._tiled
+
+
+def tile_frames(frames: _Frames, columns: int | None = None) -> npt.NDArray[np.uint8]:
+    """Lay the frames of a batch out in one new frame, row by row from the upper left.
+
+    Args:
+        frames: uint8 [n, height, width, 3], or a sequence of n frames [height, width, 3].
+        columns: frames in a row; None makes as many columns as rows, or one more.
+
+    Returns:
+        A new array [rows * height, columns * width, 3] uint8. Places without a frame are black.
+
+    Raises:
+        gymcore.error.ArgumentTypeError: `frames` is not uint8, or `columns` not an integer.
+        gymcore.error.InvalidArgument: `frames` has another shape or no frame, or `columns` is not
+            positive.
+
+    Example:
+        >>> red, blue = np.zeros((2, 1, 1, 3), dtype=np.uint8)
+        >>> red[..., 0] = blue[..., 2] = 255
+        >>> tile_frames([red, blue, red], columns=2)[:, :, 0].tolist()
+        [[255, 0], [255, 0]]
+    """
+    batch = _as_batch(frames)
+    count, height, width, _ = batch.shape
+    if columns is None:
+        columns = math.isqrt(count - 1) + 1
+    elif isinstance(columns, bool) or not isinstance(columns, (int, np.integer)):
+        raise error.ArgumentTypeError(
+            f"columns: expected an integer or None, got {columns!r} ({type(columns).__name__})"
+        )
+    elif columns < 1:
+        raise error.InvalidArgument(f"columns: expected at least 1, got {columns}")
+    return Tiling(count, height, width, int(columns))(batch)
+
+
+def _as_batch(
+    frames: npt.NDArray[np.uint8] | Sequence[npt.NDArray[np.uint8]],
+) -> npt.NDArray[np.uint8]:
+    """Return `frames` as one array [n, height, width, 3], after checking dtype and shape."""
+    if not isinstance(frames, np.ndarray):
+        for index, frame in enumerate(frames):
+            if not isinstance(frame, np.ndarray):
+                raise error.ArgumentTypeError(
+                    f"frames[{index}]: expected a uint8 array [height, width, 3], "
+                    f"got {type(frame).__name__}"
+                )
+            if frame.shape != frames[0].shape or frame.dtype != frames[0].dtype:
+                raise error.InvalidArgument(
+                    f"frames[{index}]: expected {frames[0].dtype} {frames[0].shape} as frames[0], "
+                    f"got {frame.dtype} {frame.shape}"
+                )
+        frames = np.stack(frames) if len(frames) else np.zeros((0, 0, 0, 3), dtype=np.uint8)
+    if frames.dtype != np.uint8:
+        raise error.ArgumentTypeError(f"frames: expected dtype uint8, got {frames.dtype}")
+    if frames.ndim != 4 or frames.shape[3] != 3 or 0 in frames.shape:
+        raise error.InvalidArgument(
+            f"frames: expected shape (n, height, width, 3) with no empty axis, got {frames.shape}"
+        )
+    return frames

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gymcore import error, logger
 from gymcore.core import ActType, Env
-from gymcore.rendering.drawing import Renderer
+from gymcore.rendering.frames import Renderer
 
 STATE_VERSION = 1
 

@@ -19,8 +19,8 @@ from gymcore.envs.mujoco.program import Program
 from gymcore.envs.mujoco.quantities import Quantity, as_quantity
 from gymcore.envs.mujoco.simulations import LaneSimulations
 from gymcore.envs.mujoco.weights import Private, Range, Weight
-from gymcore.native.env import SINGLE, NativeEnv
 from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.native.env import SINGLE, NativeEnv
 from gymcore.spaces import Box
 from gymcore.utils import seeding
 from gymcore_ext.engine.batch import Batch

@@ -13,9 +13,9 @@ from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv, start_of
 from gymcore.envs.mujoco.library import mujoco_module
 from gymcore.envs.mujoco.weights import Bonus
 from gymcore.error import InvalidArgument
-from gymcore.utils.cpus import usable_cpus
 from gymcore.native.lanes import lane_envs
 from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.utils.cpus import usable_cpus
 
 if TYPE_CHECKING:
     from gymcore.envs.mujoco.simulations import LaneSimulations

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gymcore.native.parameters import Parameter, as_number, first
 from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.native.parameters import Parameter, as_number, first
 
 if TYPE_CHECKING:
     from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv

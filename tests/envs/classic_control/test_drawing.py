@@ -14,7 +14,7 @@ from gymcore.envs.classic_control.drawing import (
     draw_mountain_car,
     draw_pendulum,
 )
-from gymcore.rendering.drawing import Renderer
+from gymcore.rendering.frames import Renderer
 from gymcore.rendering.window import load_pygame
 
 BLACK = (0, 0, 0)

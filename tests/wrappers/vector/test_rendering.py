@@ -16,7 +16,6 @@ import gymcore
 from gymcore import error
 from gymcore.vector import AutoresetMode, SyncVectorEnv
 from gymcore.wrappers import RenderCollection as SingleRenderCollection
-from gymcore.rendering.tiling import Tiling, columns_for
 from gymcore.wrappers.vector import HumanRendering, RecordVideo, RenderCollection
 from tests.testing_env import assert_same
 from tests.videos import greys, make_film_env, read_video
@@ -187,16 +186,6 @@ def test_frames_that_are_not_pictures_stop_it(tmp_path: Path, frame: Any) -> Non
         env.reset()
     assert "Recording stopped" in str(caught[-1].message)
     assert not env.recording
-
-
-def test_tiling() -> None:
-    numbers = (1, 2, 3, 4, 5, 7, 9, 64)
-    assert [columns_for(n, 400, 600, 1.0) for n in numbers] == [1, 1, 1, 2, 2, 2, 3, 7]
-    assert [columns_for(n, 400, 600, 16 / 9) for n in numbers] == [1, 2, 2, 2, 3, 3, 3, 8]
-    assert [columns_for(n, 84, 84, 1.0) for n in numbers] == [1, 1, 2, 2, 3, 3, 3, 8]
-    tiling = Tiling(2, 1, 1, 1)
-    first = tiling([np.full((1, 1, 3), 1, np.uint8)] * 2)
-    assert tiling([np.full((1, 1, 3), 2, np.uint8)] * 2) is first
 
 
 # RenderCollection

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from gymcore.envs.box2d.drawing.car_racing import WINDOW_H, WINDOW_W, Color, Point
+from gymcore.rendering.text import render_text
 from gymcore.rendering.window import load_pygame
-from gymcore.rendering.text import written
 
 if TYPE_CHECKING:
     import pygame
@@ -64,7 +64,7 @@ class Dashboard:
         if abs(turning) > _LEAST:
             polygon(surface, _TURNING, _lying(30, -0.8 * turning))
 
-        picture = written(f"{score:04.0f}", _FONT_SIZE, _WHITE, _BLACK, scaled=False)
+        picture = render_text(f"{score:04.0f}", _FONT_SIZE, _WHITE, _BLACK, scaled=False)
         place = picture.get_rect()
         place.center = _SCORE_AT
         surface.blit(picture, place)

@@ -2,7 +2,7 @@
 
 Each function draws one scene onto the surface it is given and keeps nothing of it; the fixed part
 of a scene is drawn once for a size and blitted from then on. Importing this package does not
-import pygame. `gymcore.rendering.drawing.Renderer` turns the functions into frames and windows.
+import pygame. `gymcore.rendering.frames.Renderer` turns the functions into frames and windows.
 """
 
 from gymcore.envs.classic_control.drawing.acrobot import draw_acrobot

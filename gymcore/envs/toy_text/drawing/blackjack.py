@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gymcore.envs.classic_control.drawing.shapes import Color, Point, blank
 from gymcore.envs.toy_text.drawing.figures import Pen
-from gymcore.rendering.text import written
+from gymcore.rendering.text import render_text
 
 if TYPE_CHECKING:
     import pygame
@@ -41,7 +41,7 @@ def _background(size: tuple[int, int]) -> pygame.Surface:
 
 def _write(pen: Pen, text: str, color: Color, center: Point, height: float) -> None:
     """Write with the middle at a point; `height` is that of a line."""
-    picture = written(text, max(8, round(height * pen.tile)), color)
+    picture = render_text(text, max(8, round(height * pen.tile)), color)
     x, y = pen.at(center)
     pen.surface.blit(picture, picture.get_rect(center=(round(x), round(y))))
 

@@ -1,4 +1,4 @@
-"""The tiling of a batch's frames into one picture."""
+"""The tiling of a batch's frames."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gymcore import error
-from gymcore.rendering.drawing import tile_frames
+from gymcore.rendering.tiling import Tiling, columns_for, tile_frames
 
 
 def test_literal_grid_with_black_padding():
@@ -102,3 +102,13 @@ def test_bad_arguments(frames, columns, exception, message):
     with pytest.raises(exception, match=message) as caught:
         tile_frames(frames, columns)
     assert isinstance(caught.value, error.Error)
+
+
+def test_columns_and_the_shared_array() -> None:
+    numbers = (1, 2, 3, 4, 5, 7, 9, 64)
+    assert [columns_for(n, 400, 600, 1.0) for n in numbers] == [1, 1, 1, 2, 2, 2, 3, 7]
+    assert [columns_for(n, 400, 600, 16 / 9) for n in numbers] == [1, 2, 2, 2, 3, 3, 3, 8]
+    assert [columns_for(n, 84, 84, 1.0) for n in numbers] == [1, 1, 2, 2, 3, 3, 3, 8]
+    tiling = Tiling(2, 1, 1, 1)
+    first = tiling([np.full((1, 1, 3), 1, np.uint8)] * 2)
+    assert tiling([np.full((1, 1, 3), 2, np.uint8)] * 2) is first

@@ -1,13 +1,12 @@
-"""Frames and windows for environments that draw with pygame, and tiling of a batch's frames.
+"""Frames and windows of environments that draw with pygame, which the first frame imports.
 
-pygame is imported with the first frame. Frames for `"rgb_array"` are drawn in memory alone: no
-display is opened and no SDL subsystem is started, so they work on a machine without a screen.
+Frames for `"rgb_array"` are drawn in memory: no display is opened and no SDL subsystem is started,
+so they work on a machine without a screen.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +47,7 @@ class Renderer:
 
         Args:
             draw: called as `draw(surface, *args, **context)` with the arguments of `render`; draws
-                the whole picture on a `pygame.Surface` and must not keep the surface.
+                the whole frame on a `pygame.Surface` and must not keep the surface.
             size: width and height in pixels.
             fps: frames a second in a window; `render` sleeps to keep it.
             render_mode: `"rgb_array"` or `"human"`.
@@ -76,7 +75,7 @@ class Renderer:
 
     @property
     def render_mode(self) -> str:
-        """What `render` does. It may be changed between pictures, as `gymcore.compat` does.
+        """What `render` does. It may be changed between frames, as `gymcore.compat` does.
 
         Raises:
             gymcore.error.UnsupportedMode: it is set to something else.
@@ -92,7 +91,7 @@ class Renderer:
         self._render_mode = mode
 
     def render(self, *args: Any, **context: Any) -> NDArray[np.uint8] | None:
-        """Draw one picture, and return it or show it.
+        """Draw one frame, and return it or show it.
 
         A window that something else in the process has closed opens again. Its close button does
         nothing by itself: SDL's events, `QUIT` among them, stay queued for `pygame.event.get()`.
@@ -165,69 +164,3 @@ def draw_frame(surface: pygame.Surface, frame: NDArray[np.uint8]) -> None:
     if surface.get_size() != (width, height):
         pixels = pygame.transform.smoothscale(pixels, surface.get_size())
     surface.blit(pixels, (0, 0))
-
-
-def tile_frames(
-    frames: NDArray[np.uint8] | Sequence[NDArray[np.uint8]], columns: int | None = None
-) -> NDArray[np.uint8]:
-    """Lay the frames of a batch out as one picture, row by row from the upper left.
-
-    Args:
-        frames: uint8 [n, height, width, 3], or a sequence of n frames [height, width, 3].
-        columns: frames in a row; None makes as many columns as rows, or one more.
-
-    Returns:
-        A new array [rows * height, columns * width, 3] uint8. Places without a frame are black.
-
-    Raises:
-        gymcore.error.ArgumentTypeError: `frames` is not uint8, or `columns` not an integer.
-        gymcore.error.InvalidArgument: `frames` has another shape or no frame, or `columns` is not
-            positive.
-
-    Example:
-        >>> red, blue = np.zeros((2, 1, 1, 3), dtype=np.uint8)
-        >>> red[..., 0] = blue[..., 2] = 255
-        >>> tile_frames([red, blue, red], columns=2)[:, :, 0].tolist()
-        [[255, 0], [255, 0]]
-    """
-    batch = _as_batch(frames)
-    count, height, width, channels = batch.shape
-    if columns is None:
-        columns = math.isqrt(count - 1) + 1
-    elif isinstance(columns, bool) or not isinstance(columns, (int, np.integer)):
-        raise error.ArgumentTypeError(
-            f"columns: expected an integer or None, got {columns!r} ({type(columns).__name__})"
-        )
-    elif columns < 1:
-        raise error.InvalidArgument(f"columns: expected at least 1, got {columns}")
-    columns = int(columns)
-    rows = -(-count // columns)
-    tiled = np.zeros((rows, height, columns, width, channels), dtype=np.uint8)
-    for row in range(rows):
-        part = batch[row * columns : (row + 1) * columns]
-        tiled[row, :, : len(part)] = part.transpose(1, 0, 2, 3)
-    return tiled.reshape(rows * height, columns * width, channels)
-
-
-def _as_batch(frames: NDArray[np.uint8] | Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
-    """Return `frames` as one array [n, height, width, 3], after checking dtype and shape."""
-    if not isinstance(frames, np.ndarray):
-        for index, frame in enumerate(frames):
-            if not isinstance(frame, np.ndarray):
-                raise error.ArgumentTypeError(
-                    f"frames[{index}]: expected a uint8 array [height, width, 3], "
-                    f"got {type(frame).__name__}"
-                )
-            if frame.shape != frames[0].shape or frame.dtype != frames[0].dtype:
-                raise error.InvalidArgument(
-                    f"frames[{index}]: expected {frames[0].dtype} {frames[0].shape} as frames[0], "
-                    f"got {frame.dtype} {frame.shape}"
-                )
-        frames = np.stack(frames) if len(frames) else np.zeros((0, 0, 0, 3), dtype=np.uint8)
-    if frames.dtype != np.uint8:
-        raise error.ArgumentTypeError(f"frames: expected dtype uint8, got {frames.dtype}")
-    if frames.ndim != 4 or frames.shape[3] != 3 or 0 in frames.shape:
-        raise error.InvalidArgument(
-            f"frames: expected shape (n, height, width, 3) with no empty axis, got {frames.shape}"
-        )
-    return frames

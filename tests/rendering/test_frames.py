@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gymcore import error
-from gymcore.rendering.drawing import Renderer, draw_frame
+from gymcore.rendering.frames import Renderer, draw_frame
 from gymcore.rendering.window import load_pygame
 
 ROOT = Path(error.__file__).parents[1]
@@ -94,7 +94,7 @@ class TestFrames:
 
     def test_no_sdl_subsystem_is_started(self):
         code = (
-            "from gymcore.rendering.drawing import Renderer\n"
+            "from gymcore.rendering.frames import Renderer\n"
             "renderer = Renderer(lambda s: s.fill((1, 2, 3)), (8, 8), 30, 'rgb_array')\n"
             "frame = renderer.render()\n"
             "renderer.close()\n"
@@ -144,8 +144,8 @@ class TestImport:
 
     def test_importing_the_modules_leaves_pygame_alone(self):
         code = (
-            "import sys, gymcore.rendering.drawing, gymcore.envs.classic_control.drawing\n"
-            "from gymcore.rendering.drawing import Renderer\n"
+            "import sys, gymcore.rendering.frames, gymcore.envs.classic_control.drawing\n"
+            "from gymcore.rendering.frames import Renderer\n"
             "Renderer(print, (2, 1), 30, 'rgb_array').close()\n"
             "print('pygame' in sys.modules)\n"
         )
