@@ -6,16 +6,20 @@ For one that uses NumPy see `gymcore.experimental.functional_env`.
 from __future__ import annotations
 
 import copy
+import dataclasses
 import importlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
+from typing_extensions import Self, dataclass_transform
 
 from gymcore import error
 from gymcore.core import Env
 from gymcore.experimental.functional import FuncEnv
+from gymcore.rendering.window import load_pygame
 from gymcore.utils import seeding
+from gymcore.utils.ezpickle import EzPickle
 from gymcore.vector.utils.arguments import split_reset_mask
 from gymcore.vector.utils.batch_spaces import batch_space
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
@@ -23,11 +27,15 @@ from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 if TYPE_CHECKING:
     from types import ModuleType
 
+    import pygame
+    from numpy.typing import NDArray
+
     from gymcore.envs.registration import EnvSpec
 
 __all__ = ["FunctionalJaxEnv", "FunctionalJaxVectorEnv", "load_jax"]
 
 Functions = FuncEnv[Any, Any, Any, Any, Any, Any, Any]
+ParamsType = TypeVar("ParamsType", bound="FunctionalParams")
 
 
 def load_jax() -> ModuleType:
@@ -324,3 +332,105 @@ class FunctionalJaxVectorEnv(_JaxEnv, VectorEnv[Any, Any, Any]):
     def close_extras(self, **kwargs: Any) -> None:
         """Free what rendering holds."""
         self._free()
+
+
+# --- what the environments of this library over JAX functions share ------------------------------
+
+
+class RegisteredJaxEnv(FunctionalJaxEnv, EzPickle):
+    """An environment over the functions of the class `functional`.
+
+    A pickle, or a copy, holds the arguments only: call `reset` before you use it.
+    """
+
+    functional: ClassVar[type[Functions]]
+
+    def __init__(self, render_mode: str | None = None, **kwargs: Any) -> None:
+        """Make the environment.
+
+        Args:
+            render_mode: None or "rgb_array".
+            **kwargs: Arguments of `functional`.
+        """
+        EzPickle.__init__(self, render_mode=render_mode, **kwargs)
+        super().__init__(self.functional(**kwargs), metadata=self.metadata, render_mode=render_mode)
+
+
+class RegisteredJaxVectorEnv(FunctionalJaxVectorEnv, EzPickle):
+    """A vector environment over the functions of the class `functional`.
+
+    A pickle, or a copy, holds the arguments only: call `reset` before you use it.
+    """
+
+    functional: ClassVar[type[Functions]]
+
+    def __init__(
+        self,
+        num_envs: int,
+        render_mode: str | None = None,
+        max_episode_steps: int = 200,
+        **kwargs: Any,
+    ) -> None:
+        """Make the vector environment.
+
+        Args:
+            num_envs: Number of lanes.
+            render_mode: None or "rgb_array".
+            max_episode_steps: Steps after which an episode is truncated; 0 for no limit.
+            **kwargs: Arguments of `functional`.
+        """
+        EzPickle.__init__(self, num_envs, render_mode, max_episode_steps, **kwargs)
+        super().__init__(
+            self.functional(**kwargs),
+            num_envs=num_envs,
+            max_episode_steps=max_episode_steps,
+            metadata=self.metadata,
+            render_mode=render_mode,
+        )
+
+
+class FunctionalParams:
+    """A base for parameters; see `functional_params`."""
+
+    def replace(self, **updates: Any) -> Self:
+        """Return a copy with other values of some fields.
+
+        Args:
+            **updates: Values by the names of fields.
+        """
+        return dataclasses.replace(self, **updates)  # type: ignore[type-var]
+
+
+@dataclass_transform(frozen_default=True)
+def functional_params(cls: type[ParamsType]) -> type[ParamsType]:
+    """Make a class a frozen dataclass, of which every field is a leaf for JAX's transformations.
+
+    So parameters may be arguments of what `jax.jit`, `jax.vmap` and `jax.grad` return, where a
+    field may be an array with a row a lane. The class itself serves as the default parameters.
+
+    Args:
+        cls: A subclass of `FunctionalParams` with a default for every field.
+
+    Raises:
+        DependencyNotInstalled: if JAX is missing.
+    """
+    made = dataclasses.dataclass(frozen=True)(cls)
+    names = [field.name for field in dataclasses.fields(made)]  # type: ignore[arg-type]
+    load_jax().tree_util.register_dataclass(made, data_fields=names, meta_fields=[])
+    return made
+
+
+def new_surface(width: int, height: int) -> pygame.Surface:
+    """Return a surface to draw on; no display is opened.
+
+    Raises:
+        DependencyNotInstalled: if pygame is missing.
+    """
+    surface: pygame.Surface = load_pygame().Surface((width, height), depth=24)
+    return surface
+
+
+def as_frame(surface: pygame.Surface) -> NDArray[np.uint8]:
+    """Return a copy of the pixels of a surface, [height, width, 3] uint8."""
+    pixels = load_pygame().surfarray.array3d(surface)
+    return np.ascontiguousarray(pixels.swapaxes(0, 1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -292,13 +291,13 @@ class NativeEnv(Env[Any, ActType]):
     def _acted(self, action: npt.NDArray[np.float32]) -> None:
         """Remember what the picture shows of an action."""
 
-    @classmethod
-    def draw(cls) -> Callable[..., None]:
-        """The function that draws the environment (`gymcore.rendering.frames`)."""
+    @staticmethod
+    def draw(surface: Any, state: Any, **scene: Any) -> None:
+        """Draw a state on a `pygame.Surface`; `scene` is what the method of that name returns."""
         raise NotImplementedError
 
     def scene(self) -> dict[str, Any]:
-        """What the drawing function wants to know besides the state."""
+        """Keyword arguments of `draw` besides the state."""
         return {}
 
     def text(self) -> str:
@@ -330,7 +329,7 @@ class NativeEnv(Env[Any, ActType]):
 
             title = self.spec.id if self.spec is not None else type(self).__name__
             fps = self.metadata["render_fps"]
-            self._renderer = Renderer(type(self).draw(), self.picture_size, fps, render_mode, title)
+            self._renderer = Renderer(type(self).draw, self.picture_size, fps, render_mode, title)
         elif self._renderer.render_mode != render_mode:
             self._renderer.render_mode = render_mode
         return self._renderer.render(state, **self.scene())

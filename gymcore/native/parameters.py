@@ -108,6 +108,13 @@ class Parameter:
         write_parameter(env._batch, env.kernel_facts(), self, [value], [env._lane])
 
 
+def flag() -> Parameter:
+    """A parameter that is True or False."""
+    return Parameter(
+        encode=lambda value: (float(bool(value)),), decode=lambda columns: bool(columns[0])
+    )
+
+
 class Derived:
     """An attribute that follows from parameters: it can only be set to what it is."""
 

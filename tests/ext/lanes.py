@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 import gymcore
 from gymcore import error
-from gymcore.envs.toy_text.transitions import Transitions
+from gymcore.envs.toy_text.tabular import Transitions
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.lane_memory import kernel_facts
 

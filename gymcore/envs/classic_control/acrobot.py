@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
-from gymcore.envs.classic_control.acrobot_numerics import bound, rk4, wrap
+from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.env import NativeDiscreteEnv
 from gymcore.native.parameters import Parameter, as_number, as_positive, one_of
 from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.rendering.shapes import BLACK, Color, bar, blank, disc, sin_cos
+
+if TYPE_CHECKING:
+    import pygame
 
 __all__ = ["AcrobotEnv", "AcrobotVectorEnv", "bound", "rk4", "wrap"]
 
@@ -91,7 +98,7 @@ class AcrobotEnv(NativeDiscreteEnv):
         """Step by one action, with a noisy torque if `torque_noise_max` is positive.
 
         Raises:
-            InvalidAction: no element of `action_space`.
+            InvalidAction: not an element of `action_space`.
             ResetNeeded: before the first reset.
             ClosedEnvironmentError: after close.
         """
@@ -108,12 +115,39 @@ class AcrobotEnv(NativeDiscreteEnv):
         finally:
             self.AVAIL_TORQUE = torques
 
-    @classmethod
-    def draw(cls) -> Callable[..., None]:
-        """The function that draws an Acrobot."""
-        from gymcore.envs.classic_control.drawing import draw_acrobot
+    @staticmethod
+    def draw(
+        surface: pygame.Surface,
+        state: Sequence[float],
+        *,
+        link_length_1: float,
+        link_length_2: float,
+    ) -> None:
+        """Draw one acrobot.
 
-        return draw_acrobot
+        Args:
+            surface: what to draw on, usually 500 x 500 pixels; every pixel is overwritten.
+            state: `(theta1, theta2, dtheta1, dtheta2)`; theta1 in radians from hanging down,
+                theta2 from the direction of the first link, both positive counter-clockwise.
+            link_length_1: length of the upper link in metres.
+            link_length_2: length of the lower link in metres.
+        """
+        theta1, theta2, _, _ = map(float, state)
+        width, height = surface.get_size()
+        scale = min(width, height) / (2.0 * (link_length_1 + link_length_2 + MARGIN))
+        surface.blit(_background((width, height), scale), (0, 0))
+
+        shoulder = (width / 2.0, height / 2.0)
+        sine, cosine = sin_cos(theta1)
+        reach = link_length_1 * scale
+        elbow = (shoulder[0] + reach * sine, shoulder[1] + reach * cosine)
+        sine, cosine = sin_cos(theta1 + theta2)
+        reach = link_length_2 * scale
+        hand = (elbow[0] + reach * sine, elbow[1] + reach * cosine)
+        bar(surface, LINK, shoulder, elbow, HALF_WIDTH * scale, 2.0)
+        bar(surface, LINK, elbow, hand, HALF_WIDTH * scale, 2.0)
+        disc(surface, JOINT, shoulder, HALF_WIDTH * scale)
+        disc(surface, JOINT, elbow, HALF_WIDTH * scale)
 
     def scene(self) -> dict[str, Any]:
         """Lengths of the links."""
@@ -134,3 +168,113 @@ class AcrobotVectorEnv(NativeVectorEnv):
     ) -> None:
         """Make the batch; `options` are those of `NativeVectorEnv`."""
         super().__init__(num_envs, max_episode_steps, render_mode, **options)
+
+
+# --- rendering -----------------------------------------------------------------------------------
+
+LINK: Color = (0, 204, 204)
+JOINT: Color = (204, 204, 0)
+
+# Metres.
+MARGIN = 0.2
+HALF_WIDTH = 0.1
+TARGET_HEIGHT = 1.0
+
+
+@lru_cache(maxsize=16)
+def _background(size: tuple[int, int], scale: float) -> pygame.Surface:
+    """Return the target line; cached, so callers must not draw on it."""
+    width, height = size
+    surface = blank(size)
+    # In the middle of a pixel row, where a line one pixel thick is sharp.
+    target = math.floor(height / 2.0 - TARGET_HEIGHT * scale) + 0.5
+    bar(surface, BLACK, (-2.0, target), (width + 2.0, target), 0.5, 0.5)
+    return surface
+
+
+# --- functions that programs import beside the environment ---------------------------------------
+
+
+def wrap(x: float, m: float, M: float) -> float:
+    """Bring a number into [m, M] by adding or subtracting the width of the interval.
+
+    Args:
+        x: The number, an angle for instance.
+        m: Lower bound.
+        M: Upper bound.
+
+    Raises:
+        InvalidArgument: `x` is not finite, or `m` is not below `M` (a `ValueError`).
+
+    Example:
+        >>> wrap(190, -180, 180)
+        -170
+    """
+    width = M - m
+    if not (np.isfinite(x) and np.isfinite(width) and width > 0):
+        raise InvalidArgument(f"wrap: expected a finite x and m < M, got x={x}, m={m}, M={M}")
+    while x > M and x - width != x:
+        x = x - width
+    while x < m and x + width != x:
+        x = x + width
+    return x
+
+
+def bound(x: float, m: Any, M: float | None = None) -> float:
+    """Clip a number to [m, M].
+
+    Args:
+        x: The number.
+        m: Lower bound, or both bounds if `M` is None.
+        M: Upper bound.
+
+    Raises:
+        ArgumentTypeError: only one bound is given (a `TypeError`).
+
+    Example:
+        >>> bound(5, 0, 1), bound(-5, (0, 1))
+        (1, 0)
+    """
+    if M is None:
+        try:
+            m, M = m[0], m[1]
+        except (TypeError, IndexError):
+            raise ArgumentTypeError(f"m: expected two bounds where M is None, got {m!r}") from None
+    clipped: float = min(max(x, m), M)
+    return clipped
+
+
+def rk4(
+    derivs: Callable[[Any], npt.ArrayLike], y0: npt.ArrayLike, t: Sequence[float]
+) -> npt.NDArray[np.float64]:
+    """Integrate an autonomous differential equation by the classical Runge-Kutta method.
+
+    Args:
+        derivs: From a state [n] to its derivatives [n].
+        y0: The state at `t[0]`, float64 [n]; not changed.
+        t: Times; one step from each to the next.
+
+    Returns:
+        The first four numbers of the state at `t[-1]`: of Acrobot's, what is not a torque.
+
+    Raises:
+        InvalidArgument: `t` is empty, or the state is not one-dimensional (a `ValueError`).
+
+    Example:
+        >>> rk4(lambda y: -y, [1.0, 2.0], [0, 0.1, 0.2]).round(4)
+        array([0.8187, 1.6375])
+    """
+    state = np.array(y0, np.float64)
+    if state.ndim != 1 or not len(t):
+        raise InvalidArgument(
+            f"rk4: expected a state [n] and at least one time, got shape {state.shape} and t={t!r}"
+        )
+    for before, after in itertools.pairwise(t):
+        step = after - before
+        half = step / 2.0
+        first = np.asarray(derivs(state))
+        second = np.asarray(derivs(state + half * first))
+        third = np.asarray(derivs(state + half * second))
+        last = np.asarray(derivs(state + step * third))
+        state = state + step / 6.0 * (first + 2 * second + 2 * third + last)
+    return state[:4]

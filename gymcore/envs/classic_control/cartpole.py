@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import logger, spaces
 from gymcore.native.env import NativeDiscreteEnv
-from gymcore.native.parameters import Derived, Parameter, as_positive, one_of
+from gymcore.native.parameters import Derived, Parameter, as_positive, flag, one_of
 from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.rendering.shapes import BLACK, Color, bar, blank, disc, sin_cos
+
+if TYPE_CHECKING:
+    import pygame
 
 INTEGRATORS = ("euler", "semi-implicit euler")
 
@@ -58,9 +63,7 @@ class CartPoleEnv(NativeDiscreteEnv):
         encode=one_of(*INTEGRATORS),
         decode=lambda columns: INTEGRATORS[int(columns[0])],
     )
-    sutton_barto_reward = Parameter(
-        encode=lambda value: (float(bool(value)),), decode=lambda columns: bool(columns[0])
-    )
+    sutton_barto_reward = flag()
     total_mass = Derived(lambda env: env.masspole + env.masscart, "masspole + masscart")
     polemass_length = Derived(lambda env: env.masspole * env.length, "masspole * length")
 
@@ -85,7 +88,7 @@ class CartPoleEnv(NativeDiscreteEnv):
     def step(
         self, action: int
     ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Step by 0 or 1; see `NativeDiscreteEnv.step`. A fallen pole earns nothing more."""
+        """Push left (0) or right (1). Steps after a termination earn no reward."""
         if not self.action_space.contains(action):
             raise self._invalid(action)
         observation, reward, terminated = self._batch.step_single(action)
@@ -107,12 +110,49 @@ class CartPoleEnv(NativeDiscreteEnv):
         self.steps_beyond_terminated += 1
         return -1.0 if self.sutton_barto_reward else 0.0
 
-    @classmethod
-    def draw(cls) -> Callable[..., None]:
-        """The function that draws a CartPole."""
-        from gymcore.envs.classic_control.drawing import draw_cartpole
+    @staticmethod
+    def draw(
+        surface: pygame.Surface, state: Sequence[float], *, length: float, x_threshold: float
+    ) -> None:
+        """Draw one CartPole.
 
-        return draw_cartpole
+        Args:
+            surface: what to draw on, usually 600 x 400 pixels; every pixel is overwritten.
+            state: `(x, x_dot, theta, theta_dot)`; x in metres from the middle, theta in radians
+                from the vertical, positive to the right.
+            length: half the length of the pole in metres.
+            x_threshold: half the visible length of the track in metres.
+        """
+        x, _, theta, _ = map(float, state)
+        width, height = surface.get_size()
+        surface.blit(_background((width, height)), (0, 0))
+
+        scale = width / (2.0 * x_threshold)
+        cart_x = width / 2.0 + x * scale
+        cart_y = height - TRACK_HEIGHT
+        bar(
+            surface,
+            BLACK,
+            (cart_x - CART_HALF_LENGTH, cart_y),
+            (cart_x + CART_HALF_LENGTH, cart_y),
+            CART_HALF_HEIGHT,
+            3.0,
+        )
+
+        axle = (cart_x, height - AXLE_HEIGHT)
+        sine, cosine = sin_cos(theta)
+        toward_tip = (sine, -cosine)
+        # The pole extends below its axle by half its width and is that much shorter above.
+        below, above = -POLE_HALF_WIDTH, 2.0 * length * scale - POLE_HALF_WIDTH
+        bar(
+            surface,
+            POLE,
+            (axle[0] + below * toward_tip[0], axle[1] + below * toward_tip[1]),
+            (axle[0] + above * toward_tip[0], axle[1] + above * toward_tip[1]),
+            POLE_HALF_WIDTH,
+            2.0,
+        )
+        disc(surface, AXLE, axle, POLE_HALF_WIDTH)
 
     def scene(self) -> dict[str, Any]:
         """Pole length and width of the track."""
@@ -149,3 +189,27 @@ class CartPoleVectorEnv(NativeVectorEnv):
             sutton_barto_reward=sutton_barto_reward,
             **options,
         )
+
+
+# --- rendering -----------------------------------------------------------------------------------
+
+POLE: Color = (202, 152, 101)
+AXLE: Color = (129, 132, 203)
+
+# Pixels, measured from the lower edge where vertical.
+TRACK_HEIGHT = 100.5
+AXLE_HEIGHT = 107.5
+CART_HALF_LENGTH = 25.0
+CART_HALF_HEIGHT = 15.5
+POLE_HALF_WIDTH = 5.5
+
+
+@lru_cache(maxsize=16)
+def _background(size: tuple[int, int]) -> pygame.Surface:
+    """Return the empty track; cached, so callers must not draw on it."""
+    width, height = size
+    surface = blank(size)
+    track = height - TRACK_HEIGHT
+    # The ends lie outside the image, so that the line's round corners do not show.
+    bar(surface, BLACK, (-2.0, track), (width + 2.0, track), 0.5, 0.5)
+    return surface

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from gymcore import spaces
-from gymcore.envs.classic_control.mountain_car import MountainCarPicture
+from gymcore.envs.classic_control.mountain_car import MountainCarRendering
 from gymcore.native.env import NativeContinuousEnv
 from gymcore.native.parameters import Parameter, as_positive
 from gymcore.native.vector_env import NativeVectorEnv
 
 
-class Continuous_MountainCarEnv(MountainCarPicture, NativeContinuousEnv):
+class Continuous_MountainCarEnv(MountainCarRendering, NativeContinuousEnv):
     """A car in a valley, pushed by a force between -1 and 1.
 
     Equations: Moore (1990). State and observation are float32, as Gymnasium computes them.
@@ -51,7 +51,7 @@ class Continuous_MountainCarEnv(MountainCarPicture, NativeContinuousEnv):
 
         Args:
             render_mode: None, "human" or "rgb_array".
-            goal_velocity: least velocity at the goal.
+            goal_velocity: minimum velocity at the goal.
         """
         super().__init__(render_mode, goal_velocity=goal_velocity)
         self.low_state = np.array([self.min_position, -self.max_speed], np.float32)

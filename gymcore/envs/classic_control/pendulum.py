@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,21 @@ from gymcore import error, spaces
 from gymcore.native.env import NativeContinuousEnv
 from gymcore.native.parameters import Parameter, as_positive
 from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.rendering.shapes import (
+    BLACK,
+    Color,
+    Pixels,
+    Point,
+    bar,
+    blank,
+    convex_polygon,
+    disc,
+    paint,
+    sin_cos,
+)
+
+if TYPE_CHECKING:
+    import pygame
 
 # Half-widths of the start, in radians and radians a second.
 DEFAULT_X = math.pi
@@ -90,12 +106,46 @@ class PendulumEnv(NativeContinuousEnv):
     def _acted(self, action: npt.NDArray[np.float32]) -> None:
         self.last_u = np.asarray(action, np.float32)[0]
 
-    @classmethod
-    def draw(cls) -> Callable[..., None]:
-        """The function that draws a Pendulum."""
-        from gymcore.envs.classic_control.drawing import draw_pendulum
+    @staticmethod
+    def draw(
+        surface: pygame.Surface,
+        state: Sequence[float],
+        *,
+        last_torque: float | None,
+        max_torque: float,
+    ) -> None:
+        """Draw one pendulum.
 
-        return draw_pendulum
+        Args:
+            surface: what to draw on, usually 500 x 500 pixels; every pixel is overwritten.
+            state: `(theta, theta_dot)`; theta in radians from upright, positive counter-clockwise.
+            last_torque: the torque of the last step in N m, positive counter-clockwise; None
+                draws no arrow.
+            max_torque: the torque that gets the largest arrow.
+        """
+        theta, _ = map(float, state)
+        width, height = surface.get_size()
+        surface.blit(_background((width, height)), (0, 0))
+
+        scale = min(width, height) / VIEW
+        axle = (width / 2.0, height / 2.0)
+        sine, cosine = sin_cos(theta)
+        toward_tip = (-sine, -cosine)
+        # The round ends lie beyond the axle and beyond the tip.
+        near, far = -ROD_HALF_WIDTH * scale, (ROD_LENGTH + ROD_HALF_WIDTH) * scale
+        half_width = ROD_HALF_WIDTH * scale
+        bar(
+            surface,
+            ROD,
+            (axle[0] + near * toward_tip[0], axle[1] + near * toward_tip[1]),
+            (axle[0] + far * toward_tip[0], axle[1] + far * toward_tip[1]),
+            half_width,
+            half_width,
+        )
+        if last_torque is not None:
+            share = float(last_torque) / max_torque
+            _draw_torque(surface, axle, scale, min(max(share, -1.0), 1.0))
+        disc(surface, BLACK, axle, AXLE_RADIUS * scale)
 
     def scene(self) -> dict[str, Any]:
         """The torque of the last step, for its arrow."""
@@ -119,3 +169,62 @@ class PendulumVectorEnv(NativeVectorEnv):
     ) -> None:
         """Make the batch; `options` are those of `NativeVectorEnv`."""
         super().__init__(num_envs, max_episode_steps, render_mode, g=g, **options)
+
+
+# --- rendering -----------------------------------------------------------------------------------
+
+ROD: Color = (204, 77, 77)
+
+# Metres. The image shows a square of 4.4 m around the axle.
+VIEW = 4.4
+ROD_LENGTH = 1.0
+ROD_HALF_WIDTH = 0.1
+AXLE_RADIUS = 0.05
+# The torque arrow at full torque; it scales with the torque.
+ARROW_RADIUS = 0.46
+ARROW_HALF_THICKNESS = 0.014
+ARROW_HEAD_HALF_WIDTH = 0.065
+ARROW_HEAD_LENGTH = 0.17
+
+
+@lru_cache(maxsize=16)
+def _background(size: tuple[int, int]) -> pygame.Surface:
+    """Return the empty image; cached, so callers must not draw on it."""
+    return blank(size)
+
+
+def _draw_torque(surface: pygame.Surface, axle: Point, scale: float, share: float) -> None:
+    """Draw three quarters of a ring from above the axle round to its side, ending in an arrow head.
+
+    Args:
+        surface: what to draw on.
+        axle: the ring's middle in pixels.
+        scale: pixels a metre.
+        share: torque over its maximum, -1 to 1; positive turns counter-clockwise.
+    """
+    size = abs(share) * scale
+    radius = ARROW_RADIUS * size
+    # Any thinner, and the arrow of a small torque would fade instead of getting smaller.
+    half_thickness = max(ARROW_HALF_THICKNESS * size, 0.6)
+    if radius <= 2.0 * half_thickness:
+        return
+    # The ring's open quarter is the upper one on the side of the arrow head.
+    side = math.copysign(1.0, share)
+
+    def distance(x: Pixels, y: Pixels) -> Pixels:
+        from_ring = np.abs(np.sqrt(x * x + y * y) - np.float32(radius))
+        into_open_quarter = np.minimum(np.float32(side) * x, -y)
+        return np.maximum(from_ring - np.float32(half_thickness), into_open_quarter)
+
+    reach = radius + half_thickness
+    paint(surface, BLACK, axle, (reach, reach), distance)
+
+    tip_x = axle[0] + side * radius
+    half_width = max(ARROW_HEAD_HALF_WIDTH * size, 2.0)
+    length = max(ARROW_HEAD_LENGTH * size, 4.0)
+    head = [
+        (tip_x - half_width, axle[1] + 0.25 * length),
+        (tip_x + half_width, axle[1] + 0.25 * length),
+        (tip_x, axle[1] - 0.75 * length),
+    ]
+    convex_polygon(surface, BLACK, head)

@@ -1,11 +1,11 @@
-"""Reading the bounds that `reset(options=...)` takes."""
+"""Parsing the bounds of the initial state in `reset(options=...)`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from gymcore.native.env import as_bound
 from gymcore.error import InvalidArgument
+from gymcore.native.env import as_bound
 
 __all__ = ["maybe_parse_reset_bounds", "verify_number_and_cast"]
 
@@ -14,7 +14,7 @@ def verify_number_and_cast(x: Any) -> float:
     """Return `x` as a finite float.
 
     Raises:
-        InvalidArgument: it is none (a `ValueError`).
+        InvalidArgument: `x` is not a finite number (a `ValueError`).
     """
     return as_bound(x)
 
@@ -25,7 +25,7 @@ def maybe_parse_reset_bounds(
     """Return `low` and `high` of reset options, or the defaults.
 
     Raises:
-        InvalidArgument: a bound that is no finite number, or the wrong way round (a `ValueError`).
+        InvalidArgument: a bound is not a finite number, or `low` exceeds `high` (a `ValueError`).
 
     Example:
         >>> maybe_parse_reset_bounds({"low": 1}, 0.0, 3.0)

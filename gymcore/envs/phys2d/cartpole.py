@@ -17,15 +17,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from gymcore import spaces
-from gymcore.envs.functional_jax_env import FunctionalJaxEnv, FunctionalJaxVectorEnv
-from gymcore.envs.functional_params import (
+from gymcore.envs.classic_control.cartpole import CartPoleEnv
+from gymcore.envs.functional_jax_env import (
     FunctionalParams,
+    RegisteredJaxEnv,
+    RegisteredJaxVectorEnv,
     as_frame,
     functional_params,
-    new_picture,
+    new_surface,
 )
 from gymcore.experimental.functional import ActType, FuncEnv
-from gymcore.utils.ezpickle import EzPickle
 from gymcore.vector.vector_env import AutoresetMode
 
 if TYPE_CHECKING:
@@ -168,10 +169,8 @@ class CartPoleFunctional(
     def render_image(
         self, state: StateType, render_state: RenderStateType, params: _Params = CartPoleParams
     ) -> tuple[RenderStateType, np.ndarray[Any, Any]]:
-        """Return the render state and a picture; see `FuncEnv.render_image`."""
-        from gymcore.envs.classic_control.drawing import draw_cartpole
-
-        draw_cartpole(
+        """Return the render state and an image; see `FuncEnv.render_image`."""
+        CartPoleEnv.draw(
             render_state[0],
             np.asarray(state).tolist(),
             length=params.length,
@@ -190,65 +189,30 @@ class CartPoleFunctional(
         Raises:
             DependencyNotInstalled: if pygame is missing.
         """
-        surface = new_picture(screen_width, screen_height)
+        surface = new_surface(screen_width, screen_height)
         import pygame
 
         return surface, pygame.time.Clock()
 
     def render_close(self, render_state: RenderStateType, params: _Params = CartPoleParams) -> None:
-        """Do nothing: a render state holds memory alone."""
+        """Do nothing: a render state holds only memory."""
 
     def get_default_params(self, **kwargs: Any) -> CartPoleParams:
         """Return the default parameters, with other values of the fields that are given."""
         return CartPoleParams(**kwargs)
 
 
-class CartPoleJaxEnv(FunctionalJaxEnv, EzPickle):
-    """A CartPole whose functions JAX compiles: phys2d/CartPole-v0 and -v1; see `FunctionalJaxEnv`.
-
-    A pickle, or a copy, holds the arguments: it has to be reset.
-    """
+class CartPoleJaxEnv(RegisteredJaxEnv):
+    """phys2d/CartPole-v0 and -v1: a CartPole whose functions JAX compiles."""
 
     metadata = _METADATA
 
-    def __init__(self, render_mode: str | None = None, **kwargs: Any) -> None:
-        """Make one.
-
-        Args:
-            render_mode: None or "rgb_array".
-            **kwargs: For `CartPoleFunctional`.
-        """
-        EzPickle.__init__(self, render_mode=render_mode, **kwargs)
-        super().__init__(
-            CartPoleFunctional(**kwargs), metadata=self.metadata, render_mode=render_mode
-        )
+    functional = CartPoleFunctional
 
 
-class CartPoleJaxVectorEnv(FunctionalJaxVectorEnv, EzPickle):
+class CartPoleJaxVectorEnv(RegisteredJaxVectorEnv):
     """Many CartPoles in one call of compiled functions; see `FunctionalJaxVectorEnv`."""
 
     metadata = {**_METADATA, "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
 
-    def __init__(
-        self,
-        num_envs: int,
-        render_mode: str | None = None,
-        max_episode_steps: int = 200,
-        **kwargs: Any,
-    ) -> None:
-        """Make the batch.
-
-        Args:
-            num_envs: Number of lanes.
-            render_mode: None or "rgb_array".
-            max_episode_steps: Steps after which an episode is truncated; 0 for no limit.
-            **kwargs: For `CartPoleFunctional`.
-        """
-        EzPickle.__init__(self, num_envs, render_mode, max_episode_steps, **kwargs)
-        super().__init__(
-            CartPoleFunctional(**kwargs),
-            num_envs=num_envs,
-            max_episode_steps=max_episode_steps,
-            metadata=self.metadata,
-            render_mode=render_mode,
-        )
+    functional = CartPoleFunctional

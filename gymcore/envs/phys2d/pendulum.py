@@ -14,15 +14,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from gymcore import spaces
-from gymcore.envs.functional_jax_env import FunctionalJaxEnv, FunctionalJaxVectorEnv
-from gymcore.envs.functional_params import (
+from gymcore.envs.classic_control.pendulum import PendulumEnv
+from gymcore.envs.functional_jax_env import (
     FunctionalParams,
+    RegisteredJaxEnv,
+    RegisteredJaxVectorEnv,
     as_frame,
     functional_params,
-    new_picture,
+    new_surface,
 )
 from gymcore.experimental.functional import ActType, FuncEnv
-from gymcore.utils.ezpickle import EzPickle
 from gymcore.vector.vector_env import AutoresetMode
 
 if TYPE_CHECKING:
@@ -132,11 +133,9 @@ class PendulumFunctional(
     def render_image(
         self, state: StateType, render_state: RenderStateType, params: _Params = PendulumParams
     ) -> tuple[RenderStateType, np.ndarray[Any, Any]]:
-        """Return the render state and a picture; see `FuncEnv.render_image`."""
-        from gymcore.envs.classic_control.drawing import draw_pendulum
-
+        """Return the render state and an image; see `FuncEnv.render_image`."""
         surface, _, last_torque = render_state
-        draw_pendulum(
+        PendulumEnv.draw(
             surface,
             np.asarray(state).tolist(),
             last_torque=last_torque,
@@ -155,24 +154,21 @@ class PendulumFunctional(
         Raises:
             DependencyNotInstalled: if pygame is missing.
         """
-        surface = new_picture(screen_width, screen_height)
+        surface = new_surface(screen_width, screen_height)
         import pygame
 
         return surface, pygame.time.Clock(), None
 
     def render_close(self, render_state: RenderStateType, params: _Params = PendulumParams) -> None:
-        """Do nothing: a render state holds memory alone."""
+        """Do nothing: a render state holds only memory."""
 
     def get_default_params(self, **kwargs: Any) -> PendulumParams:
         """Return the default parameters, with other values of the fields that are given."""
         return PendulumParams(**kwargs)
 
 
-class PendulumJaxEnv(FunctionalJaxEnv, EzPickle):
-    """A Pendulum whose functions JAX compiles: phys2d/Pendulum-v0; see `FunctionalJaxEnv`.
-
-    A pickle, or a copy, holds the arguments: it has to be reset.
-    """
+class PendulumJaxEnv(RegisteredJaxEnv):
+    """A Pendulum whose functions JAX compiles: phys2d/Pendulum-v0; see `FunctionalJaxEnv`."""
 
     metadata = {  # noqa: RUF012
         "render_modes": ["rgb_array"],
@@ -181,20 +177,10 @@ class PendulumJaxEnv(FunctionalJaxEnv, EzPickle):
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
 
-    def __init__(self, render_mode: str | None = None, **kwargs: Any) -> None:
-        """Make one.
-
-        Args:
-            render_mode: None or "rgb_array".
-            **kwargs: For `PendulumFunctional`.
-        """
-        EzPickle.__init__(self, render_mode=render_mode, **kwargs)
-        super().__init__(
-            PendulumFunctional(**kwargs), metadata=self.metadata, render_mode=render_mode
-        )
+    functional = PendulumFunctional
 
 
-class PendulumJaxVectorEnv(FunctionalJaxVectorEnv, EzPickle):
+class PendulumJaxVectorEnv(RegisteredJaxVectorEnv):
     """Many Pendulums in one call of compiled functions; see `FunctionalJaxVectorEnv`."""
 
     metadata = {  # noqa: RUF012
@@ -204,26 +190,4 @@ class PendulumJaxVectorEnv(FunctionalJaxVectorEnv, EzPickle):
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
 
-    def __init__(
-        self,
-        num_envs: int,
-        render_mode: str | None = None,
-        max_episode_steps: int = 200,
-        **kwargs: Any,
-    ) -> None:
-        """Make the batch.
-
-        Args:
-            num_envs: Number of lanes.
-            render_mode: None or "rgb_array".
-            max_episode_steps: Steps after which an episode is truncated; 0 for no limit.
-            **kwargs: For `PendulumFunctional`.
-        """
-        EzPickle.__init__(self, num_envs, render_mode, max_episode_steps, **kwargs)
-        super().__init__(
-            PendulumFunctional(**kwargs),
-            num_envs=num_envs,
-            max_episode_steps=max_episode_steps,
-            metadata=self.metadata,
-            render_mode=render_mode,
-        )
+    functional = PendulumFunctional

@@ -13,57 +13,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from gymcore import spaces
-from gymcore.envs.functional_jax_env import FunctionalJaxEnv
-from gymcore.envs.functional_params import (
+from gymcore.envs.functional_jax_env import (
     FunctionalParams,
+    RegisteredJaxEnv,
     as_frame,
     functional_params,
-    new_picture,
+    new_surface,
 )
-from gymcore.envs.tabular.blackjack_hands import (
-    cmp,
-    dealer_stop,
-    deck,
-    draw_card,
-    draw_card_wrapper,
-    draw_hand,
-    is_bust,
-    is_natural,
-    random_card,
-    score,
-    sum_hand,
-    usable_ace,
-)
+from gymcore.envs.toy_text.blackjack import BlackjackEnv, card_name
 from gymcore.experimental.functional import ActType, FuncEnv
-from gymcore.utils.ezpickle import EzPickle
 from gymcore.vector.vector_env import AutoresetMode
 
 if TYPE_CHECKING:
     import pygame
-
-__all__ = [
-    "SCREEN_SIZE",
-    "BlackJackJaxEnv",
-    "BlackJackParams",
-    "BlackjackFunctional",
-    "EnvState",
-    "PRNGKeyType",
-    "RenderStateType",
-    "cmp",
-    "dealer_stop",
-    "deck",
-    "draw_card",
-    "draw_card_wrapper",
-    "draw_hand",
-    "is_bust",
-    "is_natural",
-    "notake",
-    "random_card",
-    "score",
-    "sum_hand",
-    "take",
-    "usable_ace",
-]
 
 PRNGKeyType: TypeAlias = jax.Array
 RenderStateType = tuple["pygame.Surface", str, str]
@@ -205,7 +167,7 @@ class BlackjackFunctional(
         Raises:
             DependencyNotInstalled: if pygame is missing.
         """
-        return new_picture(screen_width, screen_height), FACE, SUIT
+        return new_surface(screen_width, screen_height), FACE, SUIT
 
     def render_image(
         self,
@@ -213,23 +175,20 @@ class BlackjackFunctional(
         render_state: RenderStateType,
         params: _Params = BlackJackParams,
     ) -> tuple[RenderStateType, np.ndarray[Any, Any]]:
-        """Return the render state and a picture; see `FuncEnv.render_image`."""
-        from gymcore.envs.toy_text.drawing import draw_blackjack
-        from gymcore.envs.toy_text.drawing.blackjack import name
-
+        """Return the render state and an image; see `FuncEnv.render_image`."""
         surface, face, suit = render_state
         player, dealer = (
             [int(card) for card in np.asarray(hand) if card]
             for hand in (state.player_hand, state.dealer_hand)
         )
-        value = face if dealer[0] == 10 else name(dealer[0])
-        draw_blackjack(surface, (), player=player, dealer=dealer, suit=suit, value=value)
+        value = face if dealer[0] == 10 else card_name(dealer[0])
+        BlackjackEnv.draw(surface, (), player=player, dealer=dealer, suit=suit, value=value)
         return render_state, as_frame(surface)
 
     def render_close(
         self, render_state: RenderStateType, params: _Params = BlackJackParams
     ) -> None:
-        """Do nothing: a render state holds memory alone."""
+        """Do nothing: a render state holds only memory."""
 
     def get_default_params(self, **kwargs: Any) -> BlackJackParams:
         """Return the default parameters, with other values of the fields that are given."""
@@ -245,22 +204,87 @@ def _of_arrays(state: EnvState) -> EnvState:
     return state._replace(**counts)
 
 
-class BlackJackJaxEnv(FunctionalJaxEnv, EzPickle):
-    """A hand of blackjack whose functions JAX compiles: tabular/Blackjack-v0.
-
-    A pickle, or a copy, holds the arguments: it has to be reset. See `FunctionalJaxEnv`.
-    """
+class BlackJackJaxEnv(RegisteredJaxEnv):
+    """A hand of blackjack whose functions JAX compiles: tabular/Blackjack-v0."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 50, "jax": True}  # noqa: RUF012
 
-    def __init__(self, render_mode: str | None = None, **kwargs: Any) -> None:
-        """Make one.
+    functional = BlackjackFunctional
 
-        Args:
-            render_mode: None or "rgb_array".
-            **kwargs: For `BlackjackFunctional`.
-        """
-        EzPickle.__init__(self, render_mode=render_mode, **kwargs)
-        super().__init__(
-            BlackjackFunctional(**kwargs), metadata=self.metadata, render_mode=render_mode
-        )
+
+# --- hands: arrays of cards, 1 (ace) to 10, with zeros behind them ------------------------------
+
+deck = jnp.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10], jnp.int32)
+"""One card of each rank."""
+
+
+def cmp(a: jax.Array, b: jax.Array) -> jax.Array:
+    """Return 1 if a > b, -1 if a < b, else 0, int32."""
+    return jnp.greater(a, b).astype(jnp.int32) - jnp.less(a, b).astype(jnp.int32)
+
+
+def random_card(key: PRNGKeyType) -> tuple[jax.Array, PRNGKeyType]:
+    """Return a card of an endless deck, int32, and the next key."""
+    key = jax.random.split(key)[0]
+    return jax.random.choice(key, deck), key
+
+
+def draw_card(
+    key: PRNGKeyType, hand: jax.Array, index: int | jax.Array
+) -> tuple[PRNGKeyType, jax.Array, int | jax.Array]:
+    """Draw a card.
+
+    Args:
+        key: The source of the card.
+        hand: The hand; not changed.
+        index: Where the card is put.
+
+    Returns:
+        The next key, the new hand, and `index + 1`.
+    """
+    card, key = random_card(key)
+    return key, hand.at[index].set(card), index + 1
+
+
+def draw_card_wrapper(
+    val: tuple[PRNGKeyType, jax.Array, int | jax.Array],
+) -> tuple[PRNGKeyType, jax.Array, int | jax.Array]:
+    """`draw_card` with its arguments in a tuple, as `jax.lax.while_loop` wants it."""
+    return draw_card(*val)
+
+
+def draw_hand(key: PRNGKeyType, hand: jax.Array) -> tuple[jax.Array, PRNGKeyType]:
+    """Return a hand whose first two cards are drawn, and the next key."""
+    key, hand, _ = draw_card(key, hand, 0)
+    key, hand, _ = draw_card(key, hand, 1)
+    return hand, key
+
+
+def usable_ace(hand: jax.Array) -> jax.Array:
+    """Whether a hand has an ace that may count 11 without going beyond 21."""
+    return jnp.any(hand == 1) & (jnp.sum(hand) + 10 <= 21)
+
+
+def sum_hand(hand: jax.Array) -> jax.Array:
+    """Return the points of a hand, of its dtype, with a usable ace counted 11."""
+    return jnp.sum(hand) + (10 * usable_ace(hand)).astype(hand.dtype)
+
+
+def is_bust(hand: jax.Array) -> jax.Array:
+    """Whether a hand is over 21."""
+    return sum_hand(hand) > 21
+
+
+def score(hand: jax.Array) -> jax.Array:
+    """Return the points of a hand, 0 if it is over 21."""
+    return jnp.where(is_bust(hand), 0, sum_hand(hand))
+
+
+def is_natural(hand: jax.Array) -> jax.Array:
+    """Whether a hand is an ace and a ten alone."""
+    return (jnp.count_nonzero(hand) == 2) & (sum_hand(hand) == 21)
+
+
+def dealer_stop(val: tuple[PRNGKeyType, jax.Array, int | jax.Array]) -> jax.Array:
+    """Whether the dealer, whose hand is `val[1]`, draws another card: up to 16 points."""
+    return sum_hand(val[1]) < 17

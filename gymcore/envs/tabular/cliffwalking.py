@@ -13,11 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from gymcore import spaces
-from gymcore.envs.functional_jax_env import FunctionalJaxEnv
-from gymcore.envs.functional_params import as_frame, new_picture
-from gymcore.envs.toy_text.cliffwalking import SHAPE, START, STEPS, is_cliff
+from gymcore.envs.functional_jax_env import RegisteredJaxEnv, as_frame, new_surface
+from gymcore.envs.toy_text.cliffwalking import SHAPE, START, STEPS, CliffWalkingEnv, is_cliff
 from gymcore.experimental.functional import ActType, FuncEnv
-from gymcore.utils.ezpickle import EzPickle
 from gymcore.vector.vector_env import AutoresetMode
 
 if TYPE_CHECKING:
@@ -138,39 +136,24 @@ class CliffWalkingFunctional(FuncEnv[EnvState, jax.Array, int, float, bool, Rend
         """
         places = ROWS * COLUMNS
         cliff = np.array([is_cliff(place) for place in range(places)]).reshape(SHAPE)
-        screen = new_picture(COLUMNS * CELL, ROWS * CELL)
+        screen = new_surface(COLUMNS * CELL, ROWS * CELL)
         return RenderStateType(screen, SHAPE, places, (CELL, CELL), cliff)
 
     def render_image(
         self, state: EnvState, render_state: RenderStateType, params: None = None
     ) -> tuple[RenderStateType, np.ndarray[Any, Any]]:
-        """Return the render state and a picture; see `FuncEnv.render_image`."""
-        from gymcore.envs.toy_text.drawing import draw_cliff_walking
-
+        """Return the render state and an image; see `FuncEnv.render_image`."""
         row, column = np.asarray(state.player_position).tolist()
-        draw_cliff_walking(render_state.screen, (row * COLUMNS + column, int(state.last_action)))
+        CliffWalkingEnv.draw(render_state.screen, (row * COLUMNS + column, int(state.last_action)))
         return render_state, as_frame(render_state.screen)
 
     def render_close(self, render_state: RenderStateType) -> None:  # type: ignore[override]
-        """Do nothing: a render state holds memory alone."""
+        """Do nothing: a render state holds only memory."""
 
 
-class CliffWalkingJaxEnv(FunctionalJaxEnv, EzPickle):
-    """A walk along the cliff whose functions JAX compiles: tabular/CliffWalking-v0.
-
-    A pickle, or a copy, holds the arguments: it has to be reset. See `FunctionalJaxEnv`.
-    """
+class CliffWalkingJaxEnv(RegisteredJaxEnv):
+    """A walk along the cliff whose functions JAX compiles: tabular/CliffWalking-v0."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 50, "jax": True}  # noqa: RUF012
 
-    def __init__(self, render_mode: str | None = None, **kwargs: Any) -> None:
-        """Make one.
-
-        Args:
-            render_mode: None or "rgb_array".
-            **kwargs: For `CliffWalkingFunctional`.
-        """
-        EzPickle.__init__(self, render_mode=render_mode, **kwargs)
-        super().__init__(
-            CliffWalkingFunctional(**kwargs), metadata=self.metadata, render_mode=render_mode
-        )
+    functional = CliffWalkingFunctional

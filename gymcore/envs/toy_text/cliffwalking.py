@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gymcore.envs.toy_text.grid import GridEnv, moved
-from gymcore.envs.toy_text.transitions import Transitions
+from gymcore.envs.toy_text.figures import Pen, draw_flag, draw_walker, look
+from gymcore.envs.toy_text.tabular import GridEnv, Transitions, moved
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.rendering.shapes import Color, blank
+
+if TYPE_CHECKING:
+    import pygame
 
 UP = 0
 RIGHT = 1
@@ -20,13 +24,13 @@ LEFT = 3
 STEPS = ((-1, 0), (0, 1), (1, 0), (0, -1))
 POSITION_MAPPING = {action: list(step) for action, step in enumerate(STEPS)}
 
-SHAPE = (4, 12)
+SHAPE = ROWS, COLUMNS = (4, 12)
 START = 36
 GOAL = 47
 
 
 def is_cliff(state: int) -> bool:
-    """Whether a step there is a fall."""
+    """Whether a cell is part of the cliff."""
     return START < state < GOAL
 
 
@@ -36,13 +40,13 @@ def _transitions(is_slippery: bool) -> Transitions:
     turns = (-1, 0, 1) if is_slippery else (0,)
 
     def outcome(state: int, direction: int) -> tuple[float, int, int, bool]:
-        row, col = moved((state // SHAPE[1], state % SHAPE[1]), STEPS[direction], SHAPE)
-        arrival = row * SHAPE[1] + col
+        row, col = moved(divmod(state, COLUMNS), STEPS[direction], SHAPE)
+        arrival = row * COLUMNS + col
         if is_cliff(arrival):
             return 1.0 / len(turns), START, -100, False
         return 1.0 / len(turns), arrival, -1, arrival == GOAL
 
-    states = range(SHAPE[0] * SHAPE[1])
+    states = range(ROWS * COLUMNS)
     table = {
         s: {a: [outcome(s, (a + turn) % 4) for turn in turns] for a in range(4)} for s in states
     }
@@ -88,7 +92,7 @@ class CliffWalkingEnv(GridEnv):
         """
         self.is_slippery = is_slippery
         self.start_state_index = START
-        self.nS, self.nA = SHAPE[0] * SHAPE[1], 4
+        self.nS, self.nA = ROWS * COLUMNS, 4
         self._make(_transitions(bool(is_slippery)), render_mode)
 
     def text(self) -> str:
@@ -100,18 +104,24 @@ class CliffWalkingEnv(GridEnv):
                 return "x"
             return "T" if state == GOAL else "C" if is_cliff(state) else "o"
 
-        rows, columns = SHAPE
         lines = (
-            "  ".join(letter(row * columns + col) for col in range(columns)) for row in range(rows)
+            "  ".join(letter(row * COLUMNS + col) for col in range(COLUMNS)) for row in range(ROWS)
         )
         return "\n".join([*lines, "", ""])
 
-    @classmethod
-    def draw(cls) -> Callable[..., None]:
-        """The function that draws a cliff."""
-        from gymcore.envs.toy_text.drawing import draw_cliff_walking
+    @staticmethod
+    def draw(surface: pygame.Surface, state: Sequence[float]) -> None:
+        """Draw one cliff.
 
-        return draw_cliff_walking
+        Args:
+            surface: what to draw on, three times as wide as high; every pixel is overwritten.
+            state: `(s, lastaction, ...)`; -1 is no action.
+        """
+        size = surface.get_size()
+        surface.blit(_background(size), (0, 0))
+        row, col = divmod(int(state[0]), COLUMNS)
+        tile = size[0] / COLUMNS
+        draw_walker(Pen(surface, (col * tile, row * tile), tile), look(state[1], STEPS))
 
 
 class CliffWalkingVectorEnv(NativeVectorEnv):
@@ -128,3 +138,51 @@ class CliffWalkingVectorEnv(NativeVectorEnv):
     ) -> None:
         """Make the batch; `options` are `is_slippery` and those of `NativeVectorEnv`."""
         super().__init__(num_envs, max_episode_steps, render_mode, **options)
+
+
+# --- rendering -----------------------------------------------------------------------------------
+
+GRASS: Color = (196, 217, 163)
+GRASS_LINE: Color = (180, 203, 146)
+BLADE: Color = (158, 186, 122)
+SAND: Color = (230, 214, 176)
+SAND_LINE: Color = (214, 195, 153)
+ROCK: Color = (134, 116, 104)
+STRATA: Color = (114, 97, 87)
+ABYSS: Color = (82, 70, 66)
+EDGE: Color = (160, 184, 122)
+
+
+def _draw_tile(pen: Pen, state: int) -> None:
+    if is_cliff(state):
+        pen.fill(ROCK)
+        pen.box(EDGE, (0.0, -0.02), (1.0, 0.10))
+        shift = 0.12 * (state % 3)
+        pen.line(STRATA, (0.08 + shift, 0.30), (0.52 + shift, 0.30), 0.05)
+        pen.line(STRATA, (0.30 - shift / 2, 0.48), (0.86 - shift, 0.48), 0.05)
+        pen.box(ABYSS, (0.0, 0.72), (1.0, 1.0))
+        pen.line(ABYSS, (0.12 + shift, 0.66), (0.44 + shift, 0.66), 0.07)
+        return
+    on_path = state in (START, GOAL)
+    pen.fill(SAND if on_path else GRASS)
+    if not on_path:
+        x = 0.24 + 0.17 * (state * 7 % 4)
+        y = 0.34 + 0.13 * (state * 5 % 4)
+        for lean in (-0.05, 0.0, 0.05):
+            pen.line(BLADE, (x + lean / 2, y), (x + lean, y - 0.10), 0.022)
+    if state == GOAL:
+        draw_flag(pen)
+    line = SAND_LINE if on_path else GRASS_LINE
+    for start, end in (((0.0, 0.0), (1.0, 0.0)), ((0.0, 0.0), (0.0, 1.0))):
+        pen.line(line, start, end, 0.02)
+
+
+@lru_cache(maxsize=4)
+def _background(size: tuple[int, int]) -> pygame.Surface:
+    """Return the grid without a walker; cached, so callers must not draw on it."""
+    surface = blank(size)
+    tile = size[0] / COLUMNS
+    for state in range(ROWS * COLUMNS):
+        row, col = divmod(state, COLUMNS)
+        _draw_tile(Pen(surface, (col * tile, row * tile), tile), state)
+    return surface

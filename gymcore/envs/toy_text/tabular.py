@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
+from gymcore.error import ArgumentTypeError, InvalidArgument, InvalidProbability
 from gymcore.native.env import NativeDiscreteEnv
-from gymcore.envs.toy_text.transitions import Transitions
 from gymcore.native.vector_env import NativeVectorEnv
+from gymcore_ext.physics.tables import pack
 
 
 class TabularEnv(NativeDiscreteEnv):
@@ -176,3 +178,274 @@ class TabularVectorEnv(NativeVectorEnv):
             initial_distribution=initial_distribution,
             **options,
         )
+
+
+# --- environments on a grid ----------------------------------------------------------------------
+
+Place = tuple[int, int]
+
+
+def moved(place: Place, step: Place, shape: Place) -> Place:
+    """The place (row, column) after a step, or at the edge of the grid."""
+    row = min(max(place[0] + step[0], 0), shape[0] - 1)
+    return row, min(max(place[1] + step[1], 0), shape[1] - 1)
+
+
+def probability(name: str, value: Any) -> float:
+    """A probability.
+
+    Raises:
+        InvalidProbability: anything else.
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = -1.0
+    if not 0.0 <= number <= 1.0:
+        raise InvalidProbability(f"{name}: expected a probability from 0 to 1, got {value!r}")
+    return number
+
+
+class GridEnv(TabularEnv):
+    """A tabular environment on a grid, with a picture and a text of it.
+
+    A subclass sets `shape` (rows, columns) before it calls `_make`.
+    """
+
+    shape: Place
+
+    # Side of a tile in pixels.
+    tile = 64
+
+    @property
+    def picture_size(self) -> tuple[int, int]:  # type: ignore[override]
+        """Width and height of the picture: small maps have large tiles."""
+        rows, columns = self.shape
+        tile = max(8, min(self.tile, 1024 // max(rows, columns)))
+        return columns * tile, rows * tile
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+# How far from 1 the sum of an action's probabilities may be.
+TOLERANCE = 1e-8
+
+OUTCOME = np.dtype(
+    [
+        ("cumulative", np.float64),
+        ("probability", np.float64),
+        ("reward", np.float64),
+        ("next", np.int32),
+        ("terminated", np.int32),
+    ]
+)
+
+
+def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    raise ArgumentTypeError(
+        "P is compiled into the environment and cannot be changed in place: make a TabularEnv of a "
+        "changed copy (copy.deepcopy(env.P) is one)"
+    )
+
+
+class FixedDict(dict[Any, Any]):
+    """A dict that cannot be changed; copies are plain dicts."""
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> Any:
+        """Copy and pickle as a dict."""
+        return dict, (dict(self),)
+
+
+class FixedList(list[Any]):
+    """A list that cannot be changed; copies are plain lists."""
+
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = clear = extend = insert = pop = remove = _refuse
+    reverse = sort = _refuse
+
+    def __reduce__(self) -> Any:
+        """Copy and pickle as a list."""
+        return list, (list(self),)
+
+
+class Transitions:
+    """A checked table of transitions, which environments and batches may share.
+
+    Attributes:
+        P: `P[state][action]` is a list of (probability, next state, reward, terminated); fixed.
+        initial: float64 [states], the distribution of first states; not writable.
+        num_states: how many states there are.
+        num_actions: how many actions each of them has.
+        masks: int8 [states, actions], which actions change something; or None.
+        capsule: the table for `gymcore_ext.engine.batch.Batch(constants=...)`.
+
+    Example:
+        >>> table = Transitions({0: {0: [(1.0, 0, 5.0, True)]}}, [1.0])
+        >>> table.num_states, table.num_actions
+        (1, 1)
+    """
+
+    def __init__(self, P: Any, initial: Any, masks: npt.NDArray[np.int8] | None = None) -> None:
+        """Check the table and copy it.
+
+        Args:
+            P: a mapping or sequence of states, of mappings or sequences of actions, of sequences of
+                (probability, next state, reward, terminated).
+            initial: the probability of each first state.
+            masks: int8 [states, actions], for kernels that report which actions change something.
+
+        Raises:
+            InvalidArgument: an entry that is no transition, named; probabilities that do not add up
+                to 1; states that have not the same actions.
+            ArgumentTypeError: no table at all.
+        """
+        self.num_states = _length(P, "P")
+        if self.num_states == 0:
+            raise InvalidArgument("P: expected at least one state, got an empty table")
+        self.initial = _distribution(initial, self.num_states)
+        rows = [
+            [
+                _outcomes(_entry(_entry(P, state, "P"), action, f"P[{state}]"), state, action, self)
+                for action in range(self._count_actions(P, state))
+            ]
+            for state in range(self.num_states)
+        ]
+        self.num_actions = len(rows[0])
+        self.P = FixedDict(
+            (s, FixedDict((a, FixedList(outcomes)) for a, outcomes in enumerate(row)))
+            for s, row in enumerate(rows)
+        )
+        # Rewards as the caller wrote them: 1 stays an int.
+        self._rewards = {float(one[2]): one[2] for row in rows for found in row for one in found}
+        self.masks = masks
+        self.capsule = pack(_flat(rows), np.cumsum(self.initial), masks)
+
+    def _count_actions(self, P: Any, state: int) -> int:
+        count = _length(_entry(P, state, "P"), f"P[{state}]")
+        first = _length(_entry(P, 0, "P"), "P[0]")
+        if count != first or count == 0:
+            raise InvalidArgument(
+                f"P[{state}]: expected as many actions as P[0], at least one: {first}, got {count}"
+            )
+        return count
+
+    def reward(self, value: float) -> Any:
+        """A reward as the table has it: an int where an int was given."""
+        return self._rewards.get(value, value)
+
+    def __reduce__(self) -> Any:
+        """Pickle what it was made from."""
+        return Transitions, (self.P, self.initial, self.masks)
+
+    def __copy__(self) -> Transitions:
+        """It cannot change."""
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Transitions:
+        """It cannot change."""
+        return self
+
+
+def _length(value: Any, name: str) -> int:
+    if not isinstance(value, (Mapping, Sequence, np.ndarray)) or isinstance(value, (str, bytes)):
+        raise ArgumentTypeError(
+            f"{name}: expected a mapping or a sequence, got {value!r} ({type(value).__name__})"
+        )
+    return len(value)
+
+
+def _entry(value: Any, index: int, name: str) -> Any:
+    try:
+        return value[index]
+    except LookupError:
+        raise InvalidArgument(
+            f"{name}: expected entries 0 to {len(value) - 1}, got none for {index}"
+        ) from None
+
+
+def _distribution(initial: Any, states: int) -> npt.NDArray[np.float64]:
+    try:
+        found = np.array(initial, np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            f"initial_distribution: expected {states} probabilities, got {initial!r}"
+        ) from None
+    if found.shape != (states,):
+        raise InvalidArgument(
+            f"initial_distribution: expected {states} probabilities, as many as P has states, got "
+            f"shape {found.shape}"
+        )
+    bad = ~((found >= 0) & (found <= 1 + TOLERANCE))  # nan is neither
+    if bad.any():
+        state = int(np.flatnonzero(bad)[0])
+        raise InvalidArgument(
+            f"initial_distribution[{state}]: expected a probability, got {found[state]}"
+        )
+    if abs(found.sum() - 1) > TOLERANCE:
+        raise InvalidArgument(
+            f"initial_distribution: expected probabilities that add up to 1, got {found.sum()}"
+        )
+    found.flags.writeable = False
+    return found
+
+
+def _outcomes(entry: Any, state: int, action: int, table: Transitions) -> list[Any]:
+    """The outcomes of an action, checked."""
+    name = f"P[{state}][{action}]"
+    if _length(entry, name) == 0:
+        raise InvalidArgument(f"{name}: expected at least one outcome, got none")
+    outcomes = [_outcome(one, f"{name}[{k}]", table.num_states) for k, one in enumerate(entry)]
+    total = math.fsum(one[0] for one in outcomes)
+    if abs(total - 1) > TOLERANCE:
+        raise InvalidArgument(f"{name}: expected probabilities that add up to 1, got {total}")
+    return outcomes
+
+
+def _outcome(entry: Any, name: str, states: int) -> tuple[Any, int, Any, bool]:
+    """One outcome, checked."""
+    try:
+        probability, state, reward, terminated = entry
+        probability, reward = probability + 0, reward + 0
+        chance, value, index = float(probability), float(reward), int(state)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgument(
+            f"{name}: expected (probability, next state, reward, terminated), got {entry!r}"
+        ) from None
+    if not 0 <= chance <= 1 + TOLERANCE:
+        raise InvalidArgument(f"{name}: expected a probability from 0 to 1, got {probability!r}")
+    if index != state or not 0 <= index < states:
+        raise InvalidArgument(
+            f"{name}: expected a next state from 0 to {states - 1}, got {state!r}"
+        )
+    if not math.isfinite(value):
+        raise InvalidArgument(f"{name}: expected a finite reward, got {reward!r}")
+    return probability, index, reward, bool(terminated)
+
+
+def _flat(rows: list[list[list[Any]]]) -> npt.NDArray[Any]:
+    """Outcomes [states, actions, width] as records of OUTCOME.
+
+    The first outcome stands once more behind those of an action whose probabilities add up to less
+    than 1 by rounding: it has the draws that are left over. All further places are never reached.
+    """
+    padded = [[_records(found) for found in row] for row in rows]
+    width = max(len(found) for row in padded for found in row)
+    flat = np.zeros((len(rows), len(rows[0]), width), OUTCOME)
+    for s, row in enumerate(padded):
+        for a, found in enumerate(row):
+            flat[s, a] = found + [(math.inf, *found[0][1:])] * (width - len(found))
+    return flat
+
+
+def _records(found: list[Any]) -> list[tuple[float, float, float, int, int]]:
+    sums = np.cumsum([one[0] for one in found]).tolist()
+    records = [
+        (total, float(one[0]), float(one[2]), one[1], int(one[3]))
+        for total, one in zip(sums, found, strict=True)
+    ]
+    if sums[-1] < 1:
+        records.append((math.inf, *records[0][1:]))
+    return records

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.native.parameters import Parameter, as_number
-from gymcore.envs.toy_text.grid import GridEnv, moved, probability
-from gymcore.envs.toy_text.transitions import Transitions
+from gymcore.envs.toy_text.figures import DARK, SKIN, Pen, draw_flag, draw_walker, look
+from gymcore.envs.toy_text.tabular import GridEnv, Transitions, moved, probability
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.error import FailedCheck, InvalidArgument
-from gymcore.utils import colorize
+from gymcore.native.parameters import Parameter, as_number, flag
 from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.rendering.shapes import Color, Point, blank
+from gymcore.utils import colorize
+
+if TYPE_CHECKING:
+    import pygame
 
 MAP = [
     "+---------+",
@@ -50,7 +54,7 @@ def decode(state: int) -> tuple[int, int, int, int]:
 
 
 def _driven(place: tuple[int, int], direction: int) -> tuple[int, int]:
-    """Where a drive leads: walls, and the edge of the map, stop it."""
+    """The cell that a drive leads to; walls and the edge of the map stop it."""
     row, col = place
     if direction in (EAST, WEST):
         border = MAP[1 + row][2 * col + (2 if direction == EAST else 0)]
@@ -61,7 +65,7 @@ def _driven(place: tuple[int, int], direction: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=16)
 def _transitions(straight: float | None) -> Transitions:
-    """The table; `straight` is the probability of going where one wants in rain, None if dry."""
+    """The table; `straight` is the probability of the intended drive in rain, None if it is dry."""
 
     def drives(place: tuple[int, int], action: int) -> Iterator[tuple[float, tuple[int, int]]]:
         there = _driven(place, action)
@@ -70,7 +74,7 @@ def _transitions(straight: float | None) -> Transitions:
             return
         yield straight, there
         for side in SIDES[action]:
-            # A taxi that stands before a wall does not slip.
+            # A taxi that stands in front of a wall does not slip.
             yield (1 - straight) / 2, _driven(place, side) if there != place else place
 
     def outcomes(state: int, action: int) -> list[tuple[float, int, int, bool]]:
@@ -122,12 +126,12 @@ class TaxiEnv(GridEnv):
     - Observation: `encode(taxi_row, taxi_col, pass_loc, dest_idx)`, an int below 500; stops are 0
       red, 1 green, 2 yellow, 3 blue, and `pass_loc` 4 is the taxi.
     - Actions: 0 south, 1 north, 2 east, 3 west, 4 pick up, 5 drop off.
-    - Reward: 20 for the passenger at the destination, -10 for a pickup or dropoff that is none, -1
+    - Reward: 20 for the passenger at the destination, -10 for an illegal pickup or dropoff, -1
       for all else.
     - Terminates when the passenger is dropped off at the destination.
     - In rain (`is_rainy`) a drive goes where it should with `rainy_probability`, else to a side.
     - A fickle passenger (`fickle_passenger`) changes destination once after the first drive with
-      them, in an episode in `fickle_probability` of all.
+      them, with `fickle_probability`.
     - Info: `prob`, the probability of the drive that was made, and `action_mask` int8 [6], 1 for
       actions that change something.
 
@@ -153,9 +157,7 @@ class TaxiEnv(GridEnv):
     max_row, max_col = 4, 4
     locs_colors = ((255, 0, 0), (0, 255, 0), (255, 255, 0), (0, 0, 255))
 
-    fickle_passenger = Parameter(
-        encode=lambda value: (float(bool(value)),), decode=lambda columns: bool(columns[0])
-    )
+    fickle_passenger = flag()
     fickle_probability = Parameter(encode=_as_probability)
 
     def __init__(
@@ -172,8 +174,8 @@ class TaxiEnv(GridEnv):
             render_mode: None, "human", "rgb_array" or "ansi".
             is_rainy: whether drives may go wrong.
             fickle_passenger: whether the passenger may change destination.
-            rainy_probability: of going where one wants in rain.
-            fickle_probability: of an episode in which the passenger changes destination.
+            rainy_probability: probability of the intended drive in rain.
+            fickle_probability: probability that the passenger of an episode changes destination.
 
         Raises:
             InvalidProbability: a probability outside [0, 1].
@@ -196,7 +198,7 @@ class TaxiEnv(GridEnv):
         """The state as one number.
 
         Raises:
-            InvalidArgument: a place that there is not.
+            InvalidArgument: a value is out of range.
         """
         limits = {"taxi_row": 5, "taxi_col": 5, "pass_loc": 5, "dest_idx": 4}
         values = (taxi_row, taxi_col, pass_loc, dest_idx)
@@ -209,7 +211,7 @@ class TaxiEnv(GridEnv):
         """Taxi row and column, where the passenger is (4: in the taxi), and the destination.
 
         Raises:
-            FailedCheck: a number that is no state.
+            FailedCheck: `i` is not a state.
         """
         if not 0 <= i < NUM_STATES:
             raise FailedCheck(f"i: expected a state from 0 to {NUM_STATES - 1}, got {i!r}")
@@ -255,26 +257,48 @@ class TaxiEnv(GridEnv):
         return "\n".join([*map("".join, letters), foot, ""])
 
     def get_surf_loc(self, map_loc: tuple[int, int]) -> tuple[int, int]:
-        """Where a place of the town is in the picture.
+        """Where a cell of the town is in the image.
 
         Args:
             map_loc: Row and column.
 
         Returns:
-            x and y of its upper left corner, pixels of this library's picture.
+            x and y of its upper left corner, in pixels of this library's image.
         """
         width, height = self.picture_size
         return int(map_loc[1] * width / SHAPE[1]), int(map_loc[0] * height / SHAPE[0])
 
-    @classmethod
-    def draw(cls) -> Callable[..., None]:
-        """The function that draws a town."""
-        from gymcore.envs.toy_text.drawing import draw_taxi
+    @staticmethod
+    def draw(
+        surface: pygame.Surface, state: Sequence[float], *, orientation: int, is_rainy: bool
+    ) -> None:
+        """Draw one town.
 
-        return draw_taxi
+        Args:
+            surface: what to draw on, a square; every pixel is overwritten.
+            state: `(s, ...)`.
+            orientation: the direction in which the taxi faces: 0 south, 1 north, 2 east, 3 west.
+            is_rainy: whether it rains.
+        """
+        size = surface.get_size()
+        surface.blit(_background(size, is_rainy), (0, 0))
+        tile = size[0] / SIDE
+        rest, goal = divmod(int(state[0]), 4)
+        rest, passenger = divmod(rest, 5)
+        row, col = divmod(rest, SIDE)
+
+        def pen(place: tuple[int, int]) -> Pen:
+            return Pen(surface, (place[1] * tile, place[0] * tile), tile)
+
+        draw_flag(pen(LOCS[goal]), GOALS[goal])
+        if passenger != IN_TAXI:
+            stop = LOCS[passenger]
+            beside = Pen(surface, ((stop[1] + 0.34) * tile, (stop[0] + 0.30) * tile), tile * 0.62)
+            draw_walker(beside, coat=GOALS[passenger])
+        _draw_taxi(pen((row, col)), orientation, passenger == IN_TAXI)
 
     def scene(self) -> dict[str, Any]:
-        """Where the taxi looks, and whether it rains."""
+        """The direction of the taxi, and whether it rains."""
         action = self.lastaction
         if action is not None and action < PICKUP:
             self.taxi_orientation = action
@@ -295,3 +319,76 @@ class TaxiVectorEnv(NativeVectorEnv):
     ) -> None:
         """Make the batch; `options` are arguments of `TaxiEnv` and of `NativeVectorEnv`."""
         super().__init__(num_envs, max_episode_steps, render_mode, **options)
+
+
+# --- rendering -----------------------------------------------------------------------------------
+
+STREET: Color = (221, 224, 229)
+STREET_LINE: Color = (207, 211, 217)
+WALL: Color = (98, 106, 122)
+CAR: Color = (242, 190, 66)
+ROOF: Color = (250, 212, 112)
+GLASS: Color = (96, 124, 150)
+TIRE: Color = (58, 62, 72)
+LIGHT: Color = (255, 244, 196)
+RAIN: Color = (158, 184, 208)
+# Red, green, yellow, blue: the stop, and what belongs to it.
+STOPS: tuple[Color, ...] = ((238, 188, 180), (188, 220, 190), (244, 226, 168), (182, 204, 234))
+GOALS: tuple[Color, ...] = ((202, 84, 72), (70, 146, 92), (206, 160, 40), (66, 112, 186))
+# Walls stand to the right of these places.
+WALLS = ((0, 1), (1, 1), (3, 0), (4, 0), (3, 2), (4, 2))
+SIDE = 5
+
+
+@lru_cache(maxsize=8)
+def _background(size: tuple[int, int], is_rainy: bool) -> pygame.Surface:
+    """Return the empty town; cached, so callers must not draw on it."""
+    surface = blank(size)
+    tile = size[0] / SIDE
+    for row in range(SIDE):
+        for col in range(SIDE):
+            pen = Pen(surface, (col * tile, row * tile), tile)
+            pen.fill(STREET)
+            for start, end in (((0.0, 0.0), (1.0, 0.0)), ((0.0, 0.0), (0.0, 1.0))):
+                pen.line(STREET_LINE, start, end, 0.02)
+    for color, (row, col) in zip(STOPS, LOCS, strict=True):
+        Pen(surface, (col * tile, row * tile), tile).box(color, (0.08, 0.08), (0.92, 0.92), 0.12)
+    for row, col in WALLS:
+        pen = Pen(surface, (col * tile, row * tile), tile)
+        pen.line(WALL, (1.0, 0.03), (1.0, 0.97), 0.08)
+    frame = Pen(surface, (0.0, 0.0), size[0])
+    corners = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
+    for start, end in zip(corners, (*corners[1:], corners[0]), strict=True):
+        frame.line(WALL, start, end, 0.016)
+    if is_rainy:
+        for drop in range(60):
+            x, y = (drop * 0.618034) % 1.0, (drop * 0.381966 * 1.7) % 1.0
+            frame.line(RAIN, (x, y), (x - 0.008, y + 0.026), 0.004)
+    return surface
+
+
+def _draw_taxi(pen: Pen, orientation: int, occupied: bool) -> None:
+    """A car from above; the front is where it drives."""
+    ahead = look(orientation % 4, STEPS)
+    aside = (-ahead[1], ahead[0])
+
+    def at(along: float, across: float) -> Point:
+        return (
+            0.5 + along * ahead[0] + across * aside[0],
+            0.5 + along * ahead[1] + across * aside[1],
+        )
+
+    for along in (-0.19, 0.19):
+        for across in (-0.19, 0.19):
+            pen.slab(TIRE, at(along - 0.07, across), at(along + 0.07, across), 0.10, 0.03)
+    pen.slab(CAR, at(-0.32, 0.0), at(0.32, 0.0), 0.38, 0.10)
+    pen.slab(GLASS, at(0.09, 0.0), at(0.19, 0.0), 0.30, 0.03)
+    pen.slab(GLASS, at(-0.24, 0.0), at(-0.17, 0.0), 0.28, 0.03)
+    pen.slab(ROOF, at(-0.17, 0.0), at(0.09, 0.0), 0.30, 0.04)
+    for across in (-0.13, 0.13):
+        pen.dot(LIGHT, at(0.30, across), 0.028)
+    if occupied:
+        pen.dot(DARK, at(-0.04, 0.0), 0.105)
+        pen.dot(SKIN, at(-0.04, 0.0), 0.085)
+    else:
+        pen.slab(DARK, at(-0.06, 0.0), at(-0.02, 0.0), 0.16, 0.01)

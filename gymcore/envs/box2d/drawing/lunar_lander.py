@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gymcore.envs.classic_control.drawing.shapes import (
+from gymcore.rendering.shapes import (
     Color,
     Pixels,
     Point,

@@ -8,12 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gymcore.envs.classic_control.drawing import (
-    draw_acrobot,
-    draw_cartpole,
-    draw_mountain_car,
-    draw_pendulum,
-)
+from gymcore.envs.classic_control import AcrobotEnv, CartPoleEnv, MountainCarEnv, PendulumEnv
 from gymcore.rendering.frames import Renderer
 from gymcore.rendering.window import load_pygame
 
@@ -29,15 +24,21 @@ JOINT = (204, 204, 0)
 
 CARTPOLE = {"length": 0.5, "x_threshold": 2.4}
 CAR = {"goal_position": 0.5, "min_position": -1.2, "max_position": 0.6}
+CONTINUOUS_CAR = {**CAR, "goal_position": 0.45}
 PENDULUM = {"last_torque": None, "max_torque": 2.0}
 ACROBOT = {"link_length_1": 1.0, "link_length_2": 1.0}
 
 SCENES = {
-    "CartPole-v1": (draw_cartpole, (600, 400), CARTPOLE, 4),
-    "MountainCar-v0": (draw_mountain_car, (600, 400), CAR, 2),
-    "MountainCarContinuous-v0": (draw_mountain_car, (600, 400), {**CAR, "goal_position": 0.45}, 2),
-    "Pendulum-v1": (draw_pendulum, (500, 500), PENDULUM, 2),
-    "Acrobot-v1": (draw_acrobot, (500, 500), ACROBOT, 4),
+    "CartPole-v1": (CartPoleEnv.draw, (600, 400), CARTPOLE, 4),
+    "MountainCar-v0": (MountainCarEnv.draw, (600, 400), CAR, 2),
+    "MountainCarContinuous-v0": (
+        MountainCarEnv.draw,
+        (600, 400),
+        {**CAR, "goal_position": 0.45},
+        2,
+    ),
+    "Pendulum-v1": (PendulumEnv.draw, (500, 500), PENDULUM, 2),
+    "Acrobot-v1": (AcrobotEnv.draw, (500, 500), ACROBOT, 4),
 }
 
 

@@ -1,8 +1,8 @@
-"""Anti-aliased shapes at sub-pixel positions, and the plain background they stand on.
+"""Anti-aliased shapes at sub-pixel positions.
 
 A shape is a signed distance function, negative inside, in pixels. A pixel's coverage is how far
 its centre lies inside the edge, from 0 half a pixel outside to 1 half a pixel inside. pygame's own
-anti-aliased polygons round their corners to whole pixels, and a slowly turning pole trembles.
+anti-aliased polygons round their corners to whole pixels, so a slowly turning pole would jitter.
 
 Coordinates are screen coordinates: x to the right, y down, pixel (i, j) covers [i, i+1) x [j, j+1).
 """

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gymcore.envs.classic_control.drawing.shapes import bar, blank, convex_polygon, disc
+from gymcore.rendering.shapes import bar, blank, convex_polygon, disc
 from gymcore.rendering.window import load_pygame
 
 BLACK = (0, 0, 0)

@@ -1,10 +1,11 @@
-"""What pictures of grids share: tiles, the walker, a flag. Sizes are in tiles."""
+"""Shapes that the drawings of grids share: tiles, the walker, a flag. Lengths are in tiles."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gymcore.envs.classic_control.drawing.shapes import Color, Point, bar, convex_polygon, disc
+from gymcore.rendering.shapes import Color, Point, bar, convex_polygon, disc
 
 if TYPE_CHECKING:
     import pygame
@@ -69,6 +70,19 @@ class Pen:
         convex_polygon(self.surface, color, [self.at(point) for point in points])
 
 
+def look(action: float, steps: Sequence[tuple[int, int]]) -> Point:
+    """Direction (x, y) in which the walker looks after an action; at the viewer if negative.
+
+    Args:
+        action: the last action, an index of `steps`.
+        steps: what each action adds to row and column.
+    """
+    if action < 0:
+        return (0.0, 1.0)
+    down, right = steps[int(action)]
+    return (float(right), float(down))
+
+
 def draw_flag(pen: Pen, color: Color = FLAG) -> None:
     """A flag on a small mound."""
     pen.box(SHADOW, (0.30, 0.82), (0.70, 0.90), 0.04)
@@ -77,7 +91,7 @@ def draw_flag(pen: Pen, color: Color = FLAG) -> None:
 
 
 def draw_head(pen: Pen, center: Point, look: Point, scale: float = 1.0) -> None:
-    """The walker's head with a cap; no face is seen of one who looks away."""
+    """The walker's head with a cap; the face is hidden when the walker looks away."""
     x, y = center
 
     def near(dx: float, dy: float) -> Point:
@@ -94,7 +108,7 @@ def draw_head(pen: Pen, center: Point, look: Point, scale: float = 1.0) -> None:
 
 
 def draw_walker(pen: Pen, look: Point = (0.0, 1.0), coat: Color = COAT) -> None:
-    """Somebody in a coat and a cap, who looks right, left, to us, or away."""
+    """A person in a coat and a cap, who looks right, left, at the viewer, or away."""
     pen.box(SHADOW, (0.30, 0.84), (0.70, 0.92), 0.04)
     for side in (0.43, 0.57):
         pen.line(HAT, (side, 0.74), (side, 0.86), 0.09)
