@@ -125,7 +125,7 @@ class VectorWrapper(
         Args:
             mask: `[num_envs] bool`, the environments.
         """
-        from gymcore.wrappers.vector.lane_episodes import LaneEpisodes
+        from gymcore.vector.lane_episodes import LaneEpisodes
 
         self.env.end_episodes(mask)
         for value in vars(self).values():

@@ -12,7 +12,7 @@ from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.legacy_calls import HandsOver
-from gymcore.wrappers.observation_images import load_cv2
+from gymcore.wrappers.transform_observation import load_cv2
 
 __all__ = ["AtariPreprocessing"]
 

@@ -1,19 +1,27 @@
-"""Wrappers about pictures: collect, show, film and spoil what an environment renders."""
+"""Wrappers about rendering: collect, show, record and disturb the frames of an environment."""
 
 from __future__ import annotations
 
+import gc
+import os
+import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsFloat
 
 import numpy as np
+import numpy.typing as npt
 
-from gymcore import error
+from gymcore import error, logger
 from gymcore.core import ActType, Env, ObsType, Wrapper
+from gymcore.rendering.video_files import VIDEO_FORMATS, VideoWriter, find_ffmpeg
 from gymcore.rendering.window import Window, load_pygame
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers.image_noise import AddWhiteNoise, ObstructView
-from gymcore.wrappers.record_video import RecordVideo
+from gymcore.utils.save_video import capped_cubic_video_schedule
+from gymcore.wrappers.legacy_calls import HandsOver
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pygame
 
 __all__ = ["AddWhiteNoise", "HumanRendering", "ObstructView", "RecordVideo", "RenderCollection"]
@@ -215,3 +223,535 @@ class HumanRendering(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
             self.window = None
             self.clock = None
         super().close()
+
+
+Trigger = Callable[[int], bool]
+
+
+def always(episode: int) -> bool:
+    """Return True."""
+    return True
+
+
+class RecordedFrames:
+    """How many frames the video has so far: they went to the encoder, and only this was kept.
+
+    Example:
+        >>> len(RecordedFrames(3)), bool(RecordedFrames(0))
+        (3, False)
+    """
+
+    def __init__(self, count: int) -> None:
+        """Keep the number of frames."""
+        self._count = count
+
+    def __len__(self) -> int:
+        """Return the number of frames."""
+        return self._count
+
+    def __iter__(self) -> Any:
+        raise error.ArgumentTypeError(
+            "recorded_frames: frames go into the video file and are not kept; only len() is known"
+        )
+
+    def __getitem__(self, index: Any) -> Any:
+        iter(self)
+
+    def __repr__(self) -> str:
+        return f"<{self._count} frames in the video file>"
+
+
+class VideoRecording:
+    """A mixin that writes the frames it is given to one video after another.
+
+    Attributes:
+        episode_trigger: Says whether to record an episode, by its number.
+        step_trigger: Says whether to begin a video at a step, by its number.
+        video_folder: Where the files go, an absolute path.
+        name_prefix: How their names begin.
+        video_length: A video ends when it has more frames than that; infinite for whole episodes.
+        frames_per_sec: Of the videos.
+        format: "mp4" or "gif".
+        recording: Whether a video is being recorded.
+        step_id: Number of the last step since the wrapper was made; -1 before the first.
+        episode_id: Number of the current episode.
+    """
+
+    recording = False
+    _writer: VideoWriter | None = None
+
+    def _prepare_recording(
+        self,
+        env: Any,
+        video_folder: str,
+        episode_trigger: Trigger | None,
+        step_trigger: Trigger | None,
+        video_length: int,
+        name_prefix: str,
+        fps: int | None,
+        disable_logger: bool,
+        gc_trigger: Trigger | None,
+        format: str,
+    ) -> None:
+        """Check and keep the arguments, and make the folder."""
+        if env.render_mode in {None, "human", "ansi"}:
+            raise error.InvalidArgument(
+                f"Render mode is {env.render_mode}, which is incompatible with RecordVideo. "
+                "Initialize your environment with a render_mode that returns an image, such as "
+                "rgb_array."
+            )
+        if format not in VIDEO_FORMATS:
+            raise error.InvalidArgument(f"format: expected 'mp4' or 'gif', got {format!r}")
+        if isinstance(video_length, bool) or not isinstance(video_length, (int, float)):
+            raise error.ArgumentTypeError(f"video_length: expected int, got {type(video_length)}")
+        if video_length < 0:
+            raise error.InvalidArgument(f"video_length: expected at least 0, got {video_length}")
+        for name, trigger in (
+            ("episode_trigger", episode_trigger),
+            ("step_trigger", step_trigger),
+            ("gc_trigger", gc_trigger),
+        ):
+            if trigger is not None and not callable(trigger):
+                raise error.ArgumentTypeError(
+                    f"{name}: expected a function of a number, or None, got {type(trigger)}"
+                )
+        find_ffmpeg()
+        if episode_trigger is None and step_trigger is None:
+            episode_trigger = capped_cubic_video_schedule
+        self.episode_trigger = episode_trigger
+        self.step_trigger = step_trigger
+        self.disable_logger = disable_logger
+        self.gc_trigger = gc_trigger
+        self.format = format
+        self.video_folder = os.path.abspath(video_folder)
+        if os.path.isdir(self.video_folder):
+            logger.warn(
+                f"Overwriting existing videos at {self.video_folder} folder (try specifying a "
+                "different `video_folder` for the `RecordVideo` wrapper if this is not desired)"
+            )
+        os.makedirs(self.video_folder, exist_ok=True)
+        self.frames_per_sec = env.metadata.get("render_fps", 30) if fps is None else fps
+        self.name_prefix = name_prefix
+        self._video_name: str | None = None
+        self.video_length = video_length if video_length != 0 else float("inf")
+        self.recording = False
+        self.step_id = -1
+        self.episode_id = -1
+
+    @property
+    def recorded_frames(self) -> RecordedFrames:
+        """The frames of the current video: only how many there are is known."""
+        return RecordedFrames(0 if self._writer is None else self._writer.frames)
+
+    def _add_frame(self, frame: npt.NDArray[np.uint8]) -> None:
+        """Write a frame, and end the video if it is long enough."""
+        assert self._writer is not None
+        try:
+            self._writer.write(frame)
+        except (error.InvalidArgument, error.ArgumentTypeError) as exc:
+            self.stop_recording()
+            logger.warn(f"Recording stopped: {exc}")
+        except BaseException:
+            self.recording, self._writer, self._video_name = False, None, None
+            raise
+
+    def _stop_if_long_enough(self) -> None:
+        """End the video once it has more than `video_length` frames."""
+        if self.recording and len(self.recorded_frames) > self.video_length:
+            self.stop_recording()
+
+    def _episode_began(self) -> None:
+        """Count an episode; end the last one's video and begin another if triggered."""
+        self.episode_id += 1
+        if self.recording and self.video_length == float("inf"):
+            self.stop_recording()
+        if self.episode_trigger and self.episode_trigger(self.episode_id):
+            self.start_recording(f"{self.name_prefix}-episode-{self.episode_id}")
+
+    def _step_made(self) -> None:
+        """Count a step; begin a video if triggered."""
+        self.step_id += 1
+        if self.step_trigger and self.step_trigger(self.step_id):
+            self.start_recording(f"{self.name_prefix}-step-{self.step_id}")
+
+    def start_recording(self, video_name: str) -> None:
+        """Begin a video. If one is being recorded, it ends.
+
+        Args:
+            video_name: Name of the file, without its suffix.
+        """
+        if self.recording:
+            self.stop_recording()
+        path = os.path.join(self.video_folder, f"{video_name}.{self.format}")
+        self._writer = VideoWriter(path, self.frames_per_sec)
+        self.recording = True
+        self._video_name = video_name
+
+    def stop_recording(self) -> None:
+        """End the video and finish its file.
+
+        Raises:
+            FailedCheck: (also an `AssertionError`) if none is being recorded.
+            VideoEncodingFailed: if ffmpeg has failed.
+        """
+        if not self.recording or self._writer is None:
+            raise error.FailedCheck("stop_recording was called, but no recording was started")
+        writer, self._writer = self._writer, None
+        self.recording = False
+        self._video_name = None
+        if not writer.frames:
+            logger.warn("Ignored saving a video as there were zero frames to save.")
+        writer.close()
+        if writer.frames and not self.disable_logger:
+            print(f"Saved {writer.path} ({writer.frames} frames)")
+        if self.gc_trigger and self.gc_trigger(self.episode_id):
+            gc.collect()
+
+    def _stop_after_error(self) -> None:
+        """Finish the file of an environment that has just raised: nothing may follow."""
+        if self.recording:
+            self.stop_recording()
+
+    def __del__(self) -> None:
+        """Finish the file, and say that `close` should have done it."""
+        if self.recording and self._writer is not None and not self._writer.closed:
+            path, frames = self._writer.path, self._writer.frames
+            try:
+                self.stop_recording()
+            finally:
+                if frames:
+                    warnings.warn(
+                        f"RecordVideo was deleted while it recorded {path}, which has been saved "
+                        f"with {frames} frames. Did you call close()?",
+                        stacklevel=2,
+                    )
+
+
+class RecordVideo(
+    VideoRecording, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs, HandsOver
+):
+    """Film episodes of an environment, or stretches of steps, into mp4 or GIF files.
+
+    Frames go to the encoder as they come: the memory needed is that of one frame, however long the
+    video. Files are called `{name_prefix}-episode-{number}.mp4` or `{name_prefix}-step-...` and
+    appear when they are whole. `close` finishes the last one; so do an exception in `step`, the
+    end of the program, and the deletion of the wrapper, which warns.
+
+    Gym 0.26: given a vector environment, this makes `gymcore.wrappers.legacy.RecordVideo`, which
+    films its first lane.
+
+    Attributes:
+        render_history: Frames that a render mode ending in "_list" has collected for `render`.
+
+    For the other attributes see `gymcore.wrappers.rendering.VideoRecording`.
+
+    Example:
+        >>> import gymcore
+        >>> env = RecordVideo(gymcore.make("CartPole-v1", render_mode="rgb_array"), "films")
+        >>> observation, info = env.reset(seed=1)
+        >>> for _ in range(5):
+        ...     result = env.step(env.action_space.sample())
+        >>> len(env.recorded_frames)
+        6
+        >>> env.close()
+        >>> import os
+        >>> os.listdir("films")
+        ['rl-video-episode-0.mp4']
+    """
+
+    def __init__(
+        self,
+        env: Env[ObsType, ActType],
+        video_folder: str,
+        episode_trigger: Callable[[int], bool] | None = None,
+        step_trigger: Callable[[int], bool] | None = None,
+        video_length: int = 0,
+        name_prefix: str = "rl-video",
+        fps: int | None = None,
+        disable_logger: bool = True,
+        gc_trigger: Callable[[int], bool] | None = always,
+        format: str = "mp4",
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An environment with a render mode that returns pictures.
+            video_folder: Where the files go; made if it is not there.
+            episode_trigger: Takes the number of an episode and says whether to film it. Without
+                either trigger, episodes 0, 1, 8, 27, ... k**3 and every thousandth are filmed.
+            step_trigger: Takes the number of a step and says whether to begin a video with it.
+            video_length: Frames after which a video ends, the first one not counted; it may go on
+                over several episodes. 0: it ends with its episode.
+            name_prefix: How the files' names begin.
+            fps: Frames per second; None takes `metadata["render_fps"]`, or 30.
+            disable_logger: Do not print the name of every file.
+            gc_trigger: Takes the number of an episode and says whether to collect garbage when its
+                video is finished.
+            format: "mp4" or "gif".
+
+        Raises:
+            InvalidArgument: if the render mode returns no pictures, or an argument is impossible.
+            DependencyNotInstalled: if imageio-ffmpeg is missing.
+        """
+        RecordConstructorArgs.__init__(
+            self,
+            video_folder=video_folder,
+            episode_trigger=episode_trigger,
+            step_trigger=step_trigger,
+            video_length=video_length,
+            name_prefix=name_prefix,
+            fps=fps,
+            disable_logger=disable_logger,
+            gc_trigger=gc_trigger,
+            format=format,
+        )
+        Wrapper.__init__(self, env)
+        self._prepare_recording(
+            env,
+            video_folder,
+            episode_trigger,
+            step_trigger,
+            video_length,
+            name_prefix,
+            fps,
+            disable_logger,
+            gc_trigger,
+            format,
+        )
+        self.render_history: list[Any] = []
+
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Step the environment, and film it if it is time to."""
+        try:
+            result = self.env.step(action)
+        except BaseException:
+            self._stop_after_error()
+            raise
+        self._step_made()
+        if self.recording:
+            self._capture_frame()
+            self._stop_if_long_enough()
+        return result
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Reset the environment, and film it if it is time to."""
+        result = self.env.reset(seed=seed, options=options)
+        if self.render_history and getattr(self.env, "reset_clean", False):
+            # The collector below would have forgotten them too.
+            self.render_history = []
+        self._episode_began()
+        if self.recording:
+            self._capture_frame()
+            self._stop_if_long_enough()
+        return result
+
+    def render(self) -> Any:
+        """Render the environment; with a "_list" mode, add the frames that filming has taken."""
+        frames = self.env.render()
+        if self.render_history and isinstance(frames, list):
+            frames = self.render_history + frames
+            self.render_history = []
+        return frames
+
+    def _capture_frame(self) -> None:
+        """Add the current frame to the video."""
+        frame: Any = self.env.render()
+        if isinstance(frame, list):
+            if not frame:  # somebody has rendered since the step
+                return
+            self.render_history += frame
+            frame = frame[-1]
+        if isinstance(frame, np.ndarray):
+            self._add_frame(frame)
+            return
+        self.stop_recording()
+        logger.warn(
+            "Recording stopped: expected type of frame returned by render to be a numpy array, "
+            f"got instead {type(frame)}."
+        )
+
+    def close(self) -> None:
+        """Finish the video and close the environment."""
+        try:
+            super().close()
+        finally:
+            if self.recording:
+                self.stop_recording()
+
+
+#: Shares of red, green and blue in how bright white is (ITU-R BT.601), in 255ths.
+_GREY_SHARES = (76, 149, 29)
+
+_Frame = npt.NDArray[np.uint8]
+
+
+class _SpoiltFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
+    """Base of the two: hands every frame to `_spoil`."""
+
+    is_noise_grayscale: bool
+
+    def render(self) -> Any:
+        """Return the environment's frame (or list of frames), spoilt; a new array.
+
+        The noise comes from the environment's `np_random`, so a seeded episode has the same noise
+        again as long as it is rendered at the same steps.
+
+        Raises:
+            ArgumentTypeError: if the environment renders something else than pictures.
+        """
+        frames = self.env.render()
+        if isinstance(frames, list):
+            return [self._checked(frame) for frame in frames]
+        return self._checked(frames)
+
+    def _checked(self, frame: Any) -> _Frame:
+        """Spoil a frame if it is one."""
+        good = isinstance(frame, np.ndarray) and frame.ndim == 3 and frame.shape[2] == 3
+        if not good or frame.dtype != np.uint8:
+            what = f"{frame.dtype} {frame.shape}" if isinstance(frame, np.ndarray) else type(frame)
+            raise error.ArgumentTypeError(
+                f"{type(self).__name__}: expected `env.render()` to return an array "
+                f"[height, width, 3] of uint8, got {what} (render_mode={self.env.render_mode!r})"
+            )
+        return self._spoil(frame)
+
+    def _spoil(self, frame: _Frame) -> _Frame:
+        """Return a new frame."""
+        raise NotImplementedError
+
+    def _noise(self, shape: tuple[int, ...]) -> _Frame:
+        """Draw a whole picture of noise, grey or in colours."""
+        if self.is_noise_grayscale:
+            shares = self.np_random.integers(0, _GREY_SHARES, size=shape, dtype=np.uint8)
+            return shares.sum(axis=-1, keepdims=True, dtype=np.uint8)
+        return self.np_random.integers(0, 255, size=shape, dtype=np.uint8)
+
+
+class AddWhiteNoise(_SpoiltFrames[ObsType, ActType]):
+    """Replace random pixels of the frames by noise.
+
+    Example:
+        >>> import gymcore
+        >>> env = AddWhiteNoise(gymcore.make("CartPole-v1", render_mode="rgb_array"), 0.5)
+        >>> observation, info = env.reset(seed=1)
+        >>> white = (env.render() == 255).all(axis=-1).mean()
+        >>> bool(0.4 < white < 0.5)
+        True
+    """
+
+    def __init__(
+        self,
+        env: Env[ObsType, ActType],
+        probability_of_noise_per_pixel: float,
+        is_noise_grayscale: bool = False,
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An environment that renders "rgb_array" or "rgb_array_list".
+            probability_of_noise_per_pixel: Share of the pixels that are noise, in [0, 1).
+            is_noise_grayscale: Whether noise is grey, in place of any colour.
+
+        Raises:
+            InvalidProbability: if the probability is another number.
+        """
+        if not 0 <= probability_of_noise_per_pixel < 1:
+            raise error.InvalidProbability(
+                "probability_of_noise_per_pixel should be in the interval [0,1). "
+                f"Received {probability_of_noise_per_pixel}"
+            )
+        RecordConstructorArgs.__init__(
+            self,
+            probability_of_noise_per_pixel=probability_of_noise_per_pixel,
+            is_noise_grayscale=is_noise_grayscale,
+        )
+        Wrapper.__init__(self, env)
+        self.probability_of_noise_per_pixel = probability_of_noise_per_pixel
+        self.is_noise_grayscale = is_noise_grayscale
+
+    def _spoil(self, frame: _Frame) -> _Frame:
+        noise = self._noise(frame.shape)
+        mask = self.np_random.random(frame.shape[:2]) < self.probability_of_noise_per_pixel
+        return np.where(mask[:, :, None], noise, frame)
+
+
+class ObstructView(_SpoiltFrames[ObsType, ActType]):
+    """Put random squares of noise in front of the frames.
+
+    Attributes:
+        obstruction_centers_ratio: Squares for each pixel.
+
+    Example:
+        >>> import gymcore
+        >>> env = ObstructView(gymcore.make("CartPole-v1", render_mode="rgb_array"), 0.5, 20)
+        >>> observation, info = env.reset(seed=1)
+        >>> env.render().shape
+        (400, 600, 3)
+    """
+
+    def __init__(
+        self,
+        env: Env[ObsType, ActType],
+        obstructed_pixels_ratio: float,
+        obstruction_width: int,
+        is_noise_grayscale: bool = False,
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An environment that renders "rgb_array" or "rgb_array_list".
+            obstructed_pixels_ratio: Area of all squares as a share of the picture's, in [0, 1).
+                They may overlap, so less than that is hidden.
+            obstruction_width: Side of a square in pixels.
+            is_noise_grayscale: Whether noise is grey, in place of any colour.
+
+        Raises:
+            InvalidArgument: if the ratio or the width is another number.
+            ArgumentTypeError: if the width is no integer.
+        """
+        if not 0 <= obstructed_pixels_ratio < 1:
+            raise error.InvalidArgument(
+                "obstructed_pixels_ratio should be in the interval [0,1). "
+                f"Received {obstructed_pixels_ratio}"
+            )
+        if not isinstance(obstruction_width, (int, np.integer)):
+            raise error.ArgumentTypeError(
+                f"obstruction_width should be an integer. Received {obstruction_width!r}"
+            )
+        if obstruction_width < 1:
+            raise error.InvalidArgument(
+                f"obstruction_width should be larger or equal than 1. Received {obstruction_width}"
+            )
+        RecordConstructorArgs.__init__(
+            self,
+            obstructed_pixels_ratio=obstructed_pixels_ratio,
+            obstruction_width=obstruction_width,
+            is_noise_grayscale=is_noise_grayscale,
+        )
+        Wrapper.__init__(self, env)
+        self.obstruction_centers_ratio = obstructed_pixels_ratio / obstruction_width**2
+        self.obstruction_width = obstruction_width
+        self.is_noise_grayscale = is_noise_grayscale
+
+    def _spoil(self, frame: _Frame) -> _Frame:
+        height, width, _ = frame.shape
+        squares = int(height * width * self.obstruction_centers_ratio)
+        centers = self.np_random.integers(0, height * width, squares)
+        before = self.obstruction_width // 2
+        after = self.obstruction_width - before
+        y, x = np.divmod(centers, width)
+        top, bottom = np.maximum(y - before, 0), np.minimum(y + after, height)
+        left, right = np.maximum(x - before, 0), np.minimum(x + after, width)
+        # How many squares cover a pixel: the sums of +1 and -1 at the squares' corners.
+        corners = np.zeros((height + 1, width + 1), np.int32)
+        for rows, columns, sign in (
+            (top, left, 1),
+            (top, right, -1),
+            (bottom, left, -1),
+            (bottom, right, 1),
+        ):
+            np.add.at(corners, (rows, columns), sign)
+        mask = corners.cumsum(axis=0).cumsum(axis=1)[:-1, :-1] > 0
+        return np.where(mask[:, :, None], self._noise(frame.shape), frame)

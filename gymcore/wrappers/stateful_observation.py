@@ -1,4 +1,4 @@
-"""Wrappers that make observations of several steps: what they return depends on earlier ones.
+"""Wrappers whose observations depend on earlier ones.
 
 `gymcore.wrappers.vector.stateful_observation` has the same for vector environments.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, SupportsFloat, cast
+from typing import Any, SupportsFloat, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from gymcore import spaces
 from gymcore.core import (
@@ -21,13 +22,13 @@ from gymcore.core import (
     WrapperObsType,
 )
 from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.spaces import Box, Dict, Space, Tuple, flatten, flatten_space
 from gymcore.utils import RecordConstructorArgs
-from gymcore.vector.utils import batch_space, concatenate, create_empty_array
+from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.wrappers.common import TimeLimit
-from gymcore.wrappers.time_format import TimeFormat
-
-if TYPE_CHECKING:
-    from gymcore.wrappers.normalization import NormalizeObservation
+from gymcore.wrappers.legacy_calls import HandsOver
+from gymcore.wrappers.utils import KeepsStatistics, RunningMeanStd, check_epsilon
+from gymcore_ext.wrappers.running_stats import ColumnStats
 
 __all__ = [
     "DelayObservation",
@@ -36,14 +37,6 @@ __all__ = [
     "NormalizeObservation",
     "TimeAwareObservation",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "NormalizeObservation":
-        from gymcore.wrappers.normalization import NormalizeObservation
-
-        return NormalizeObservation
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def integer(name: str, value: Any) -> int:
@@ -415,3 +408,216 @@ class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordC
             last_two[1] = last_two[0]
         highest: Any = np.maximum(last_two[0], last_two[1])
         return highest, total_reward, terminated, truncated, info
+
+
+class NormalizeObservation(
+    KeepsStatistics,
+    ObservationWrapper[WrapperObsType, ActType, ObsType],
+    RecordConstructorArgs,
+    HandsOver,
+):
+    """Shift and scale observations to mean 0 and variance 1, over all that have been seen.
+
+    Each observation, also the first and the last of an episode, enters the statistics once and is
+    then normalised by them: `(observation - mean) / sqrt(var + epsilon)`, float32.
+
+    Gym 0.26: given a vector environment, this makes
+    `gymcore.wrappers.legacy.NormalizeObservation`, with float64 statistics and observations.
+
+    Attributes:
+        obs_rms: The statistics, a `RunningMeanStd`: float32, or float64 if observations are
+            float64 or integers.
+        epsilon: Added to the variance.
+        update_running_mean: Whether observations enter the statistics.
+
+    Example:
+        >>> import gymcore
+        >>> env = NormalizeObservation(gymcore.make("CartPole-v1"))
+        >>> observation, info = env.reset(seed=1)
+        >>> env.update_running_mean = False  # from here on they are only used
+        >>> saved = env.get_statistics()
+        >>> other = NormalizeObservation(gymcore.make("CartPole-v1"))
+        >>> other.set_statistics(saved)
+        >>> other.obs_rms.count
+        1.0001
+    """
+
+    _statistics_name = "obs_rms"
+
+    def __init__(self, env: Env[ObsType, ActType], epsilon: float = 1e-8) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment, of any observation space with a shape.
+            epsilon: Added to the variance; more than 0.
+
+        Raises:
+            InvalidArgument: The observation space has no shape (a `ValueError`).
+            InvalidBound: `epsilon` is not positive (a `ValueError`).
+        """
+        RecordConstructorArgs.__init__(self, epsilon=epsilon)
+        ObservationWrapper.__init__(self, env)
+        shape = env.observation_space.shape
+        if shape is None:
+            raise InvalidArgument(
+                "NormalizeObservation wrapper requires the observation space to have a shape."
+            )
+        check_epsilon(epsilon)
+        space: Any = Box(-np.inf, np.inf, shape, np.float32)
+        self.observation_space = space
+        self.obs_rms = RunningMeanStd(shape=shape, dtype=np.float32)
+        self.epsilon = epsilon
+        self._columns = ColumnStats(0, shape)
+
+    def observation(self, observation: ObsType) -> WrapperObsType:
+        """Add an observation to the statistics, and return it normalised.
+
+        Args:
+            observation: What the environment returned; not changed.
+
+        Returns:
+            float32, of the same shape; the caller may keep it.
+        """
+        result: Any = normalize(self, observation, self._columns, 0)
+        return result
+
+
+def normalize(
+    wrapper: Any, observations: Any, columns: ColumnStats, batch: int
+) -> npt.NDArray[np.float32]:
+    """Update a wrapper's `obs_rms`, unless that is frozen, and return normalised observations.
+
+    Args:
+        wrapper: Has `obs_rms`, `epsilon` and `_update_running_mean`.
+        observations: One observation, or a batch of them.
+        columns: For these.
+        batch: The number of axes of a batch, 0 or 1.
+    """
+    statistics, update = wrapper.obs_rms, wrapper._update_running_mean
+    if type(statistics) is RunningMeanStd:
+        found = columns.normalize(
+            observations,
+            statistics.mean,
+            statistics.var,
+            statistics.count,
+            wrapper.epsilon,
+            update,
+        )
+        if found is not None:
+            if update:
+                result, statistics.mean, statistics.var = found
+                statistics.count += len(result) if batch else 1
+                return result
+            return found[0]
+    observations = np.asarray(observations)
+    if update:
+        statistics.update(observations if batch else observations[None])
+    deviation = np.sqrt(statistics.var + wrapper.epsilon)
+    return np.float32((observations - statistics.mean) / deviation)
+
+
+class TimeFormat:
+    """How `TimeAwareObservation` puts the time into observations; see there.
+
+    Attributes:
+        space: The space of an observation with the time.
+
+    Example:
+        >>> from gymcore.spaces import Box
+        >>> TimeFormat(Box(0, 9, (2,)), max_steps=50, flat=True, normalize=True).space.high
+        array([9., 9., 1.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        space: Space[Any],
+        max_steps: int,
+        flat: bool,
+        normalize: bool,
+        dict_key: str = "time",
+    ) -> None:
+        """Decide.
+
+        Args:
+            space: Space of the observations without the time.
+            max_steps: Steps of the longest episode.
+            flat: Whether to flatten.
+            normalize: Whether the time goes from 0 to 1.
+            dict_key: Key of the time in dict observations.
+
+        Raises:
+            InvalidArgument: The key is taken (a `ValueError`).
+        """
+        self._single = space
+        self._max_steps = max_steps
+        self._normalize = normalize
+        time: Space[Any] = Box(0, 1) if normalize else Box(0, max_steps, dtype=np.int32)
+        self._key = dict_key
+        if isinstance(space, Dict):
+            if dict_key in space.spaces:
+                raise InvalidArgument(
+                    f"The `dict_time_key` ({dict_key!r}) already exists in the observation space."
+                )
+            self._joined: Dict[Any] | Tuple[Any] = Dict({dict_key: time, **space.spaces})
+        elif isinstance(space, Tuple):
+            self._joined = Tuple((*space.spaces, time))
+        else:
+            self._joined = Dict(obs=space, time=time)
+        self._flat = bool(flat)
+        # Still a dict or tuple where a part (a sequence, a graph) has no flat form.
+        self.space: Space[Any] = flatten_space(self._joined) if flat else self._joined
+
+    def _put(self, observation: Any, time: Any) -> Any:
+        if isinstance(self._single, Dict):
+            return {self._key: time, **observation}
+        if isinstance(self._single, Tuple):
+            return (*observation, time)
+        return {"obs": observation, "time": time}
+
+    def join(self, observation: Any, steps: int) -> Any:
+        """Return one observation with the time.
+
+        Args:
+            observation: An element of the space without time; not changed.
+            steps: Steps since the episode began.
+        """
+        if self._normalize:
+            time = np.array([steps / self._max_steps], dtype=np.float32)
+        else:
+            time = np.array([steps], dtype=np.int32)
+        joined = self._put(observation, time)
+        return flatten(self._joined, joined) if self._flat else joined
+
+    def join_batch(self, observations: Any, steps: npt.NDArray[np.int32]) -> Any:
+        """Return a batch of observations with their times.
+
+        Args:
+            observations: A batch of n, not changed. The parts of the result are these very ones
+                where nothing is flattened.
+            steps: int32 [n].
+        """
+        n = len(steps)
+        times = steps
+        if self._normalize:
+            times = (steps / self._max_steps).astype(np.float32)
+        if not self._flat:
+            return self._ordered(self._put(observations, times.copy().reshape(n, 1)))
+        if isinstance(self._single, Box):
+            size = self.space.shape[0] - 1  # type: ignore[index]
+            flat = np.empty((n, size + 1), self.space.dtype)
+            flat[:, :size] = observations.reshape(n, size)
+            flat[:, size] = times
+            return flat
+        rows = [
+            self.join(row, int(time))
+            for row, time in zip(
+                iterate(batch_space(self._single, n), observations), steps, strict=True
+            )
+        ]
+        return concatenate(self.space, rows, create_empty_array(self.space, n))
+
+    def _ordered(self, joined: Any) -> Any:
+        """Return a dict with its keys in the order of the space, as batches of it have them."""
+        if isinstance(joined, dict):
+            return {key: joined[key] for key in self._joined.spaces}
+        return joined

@@ -1,5 +1,95 @@
 """Wrappers that change rewards by what came before them."""
 
-from gymcore.wrappers.normalization import NormalizeReward
+from __future__ import annotations
+
+import math
+from typing import Any, SupportsFloat
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.core import ActType, Env, ObsType, Wrapper
+from gymcore.utils import RecordConstructorArgs
+from gymcore.wrappers.legacy_calls import HandsOver
+from gymcore.wrappers.utils import KeepsStatistics, RunningMeanStd, check_epsilon, check_gamma
 
 __all__ = ["NormalizeReward"]
+
+
+class NormalizeReward(
+    KeepsStatistics, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs, HandsOver
+):
+    """Divide rewards by the deviation of their discounted sum.
+
+    The sum is over rewards so far, discounted by `gamma` a step; a termination ends it (with the
+    reward of that step in it), a truncation or a reset does not. This is what Gymnasium 1.4 does.
+
+    Gym 0.26: given a vector environment, this makes `gymcore.wrappers.legacy.NormalizeReward`,
+    whose sums end with any episode.
+
+    Attributes:
+        return_rms: The statistics of the sums, a `RunningMeanStd`.
+        discounted_reward: The sum, float64 [1].
+        gamma: The discount factor.
+        epsilon: Added to the variance.
+        update_running_mean: Whether the sums enter the statistics.
+
+    Example:
+        >>> import gymcore
+        >>> env = NormalizeReward(gymcore.make("CartPole-v1"))
+        >>> observation, info = env.reset(seed=1)
+        >>> rewards = [env.step(action)[1] for action in (0, 1, 0, 1)]
+        >>> [round(float(reward), 2) for reward in rewards]
+        [70.71, 2.02, 1.24, 0.91]
+    """
+
+    _statistics_name = "return_rms"
+
+    def __init__(
+        self, env: Env[ObsType, ActType], gamma: float = 0.99, epsilon: float = 1e-8
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment.
+            gamma: The discount factor, from 0 to 1.
+            epsilon: Added to the variance; more than 0.
+
+        Raises:
+            InvalidBound: `gamma` is not in [0, 1], or `epsilon` not positive (a `ValueError`).
+        """
+        RecordConstructorArgs.__init__(self, gamma=gamma, epsilon=epsilon)
+        Wrapper.__init__(self, env)
+        check_gamma(gamma)
+        check_epsilon(epsilon)
+        self.return_rms = RunningMeanStd(shape=())
+        self.discounted_reward: npt.NDArray[np.float64] = np.array([0.0])
+        self.gamma = gamma
+        self.epsilon = epsilon
+
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Step the environment, and return the scaled reward, a float64."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        kept = float(self.discounted_reward[0]) * self.gamma * (1 - terminated)
+        discounted = kept + float(reward)
+        self.discounted_reward = np.array([discounted])
+        if self._update_running_mean:
+            add_one(self.return_rms, discounted)
+        deviation = math.sqrt(self.return_rms.var + self.epsilon)
+        scaled: Any = reward / np.float64(deviation)
+        return observation, scaled, terminated, truncated, info
+
+
+def add_one(statistics: RunningMeanStd, value: float) -> None:
+    """Add one number to the statistics of numbers: `update` of an array of one, in plain floats."""
+    if type(statistics) is not RunningMeanStd:
+        statistics.update(np.array([value]))
+        return
+    mean, var, count = float(statistics.mean), float(statistics.var), statistics.count
+    total = count + 1
+    delta = value - mean
+    own = (value - value) ** 2  # nan for what is not finite, as NumPy's variance
+    squares = var * count + own + delta * delta * count / total
+    statistics.mean = np.float64(mean + delta / total)
+    statistics.var = np.float64(squares / total)
+    statistics.count = total

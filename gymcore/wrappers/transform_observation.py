@@ -1,18 +1,36 @@
 """Wrappers that change every observation by itself: filter, flatten, rescale, draw and so on."""
 
-from gymcore.wrappers.observation_base import TransformObservation
-from gymcore.wrappers.observation_bins import DiscretizeObservation
-from gymcore.wrappers.observation_form import (
-    DtypeObservation,
-    RescaleObservation,
-    ReshapeObservation,
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+from gymcore.core import ActType, Env, ObservationWrapper, ObsType, WrapperObsType
+from gymcore.spaces import (
+    Box,
+    Dict,
+    Discrete,
+    MultiBinary,
+    MultiDiscrete,
+    OneOf,
+    Space,
+    Text,
+    Tuple,
+    flatdim,
+    flatten,
+    flatten_space,
 )
-from gymcore.wrappers.observation_images import (
-    AddRenderObservation,
-    GrayscaleObservation,
-    ResizeObservation,
-)
-from gymcore.wrappers.observation_parts import FilterObservation, FlattenObservation
+from gymcore.utils import RecordConstructorArgs
+from gymcore.wrappers.legacy_calls import HandsOver
+from gymcore.wrappers.utils import rescale_box
+from gymcore_ext.wrappers import greys
 
 __all__ = [
     "AddRenderObservation",
@@ -27,6 +45,1128 @@ __all__ = [
     "TransformObservation",
 ]
 
-# Specs name wrappers by their module, also in files that outlive how these are divided.
-for _name in __all__:
-    globals()[_name].__module__ = __name__
+
+BatchFunction = Callable[[Any], Any]
+
+
+class TransformObservation(
+    ObservationWrapper[WrapperObsType, ActType, ObsType], RecordConstructorArgs, HandsOver
+):
+    """Change observations with a function.
+
+    Gym 0.26: `TransformObservation(env, f)` leaves the space as it is.
+
+    `gymcore.wrappers.vector.TransformObservation` applies a function to whole batches, and
+    `gymcore.wrappers.vector.VectorizeTransformObservation` this wrapper to each lane.
+
+    Attributes:
+        func: The function.
+
+    Example:
+        >>> import gymcore
+        >>> env = TransformObservation(gymcore.make("CartPole-v1"), abs, None)
+        >>> bool((env.reset(seed=1)[0] >= 0).all())
+        True
+    """
+
+    _whole_batches: tuple[Callable[[Any], Any], Callable[[int], BatchFunction | None]] | None = None
+    """`func`, and what makes the function that does the same to a batch of so many lanes."""
+
+    def __init__(
+        self,
+        env: Env[ObsType, ActType],
+        func: Callable[[ObsType], Any],
+        observation_space: Space[WrapperObsType] | None,
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment.
+            func: From an observation of `env` to what the caller gets, an element of
+                `observation_space`. It should not change the observation in place.
+            observation_space: The space after the change; None if it stays as it is.
+
+        Raises:
+            ArgumentTypeError: if `func` cannot be called, or `observation_space` is no `Space`
+                (a `TypeError`).
+        """
+        if not callable(func):
+            raise error.ArgumentTypeError(
+                f"TransformObservation requires func to be callable, got {type(func)}"
+            )
+        if observation_space is not None and not isinstance(observation_space, Space):
+            raise error.ArgumentTypeError(
+                "TransformObservation requires observation_space to be a Space or None, "
+                f"got {type(observation_space)}"
+            )
+        RecordConstructorArgs.__init__(self, func=func, observation_space=observation_space)
+        ObservationWrapper.__init__(self, env)
+        if observation_space is not None:
+            self.observation_space = observation_space
+        self.func = func
+
+    def observation(self, observation: ObsType) -> Any:
+        """Return `func(observation)`."""
+        return self.func(observation)
+
+    def _batch_function(self, num_envs: int) -> BatchFunction | None:
+        """Return a function that does to a batch what `observation` does to each of its rows.
+
+        None if there is none: the function is the user's, or a subclass has changed something.
+
+        Args:
+            num_envs: Lanes of the batches.
+        """
+        if self._whole_batches is None:
+            return None
+        func, make = self._whole_batches
+        own = TransformObservation.observation
+        if self.func is not func or type(self).observation is not own:
+            return None
+        return make(num_envs)
+
+
+def of_any_size(func: BatchFunction, num_envs: int) -> BatchFunction:
+    """Return `func`, which takes batches of any number of lanes: for `_whole_batches`."""
+    return func
+
+
+def observed(env: Env[Any, Any]) -> Space[Any]:
+    """Return the observation space, or raise if `env` is no environment.
+
+    Args:
+        env: What is to be wrapped.
+    """
+    if not isinstance(env, Env):
+        raise error.ArgumentTypeError(f"Expected env to be a `gymcore.Env` but got {type(env)}")
+    return env.observation_space
+
+
+def checked_box(wrapper: str, env: Env[Any, Any]) -> Box[Any]:
+    """Return the observation space, or raise if it is no `Box`.
+
+    Args:
+        wrapper: Name of the wrapper that asks, for the message.
+        env: What is to be wrapped.
+    """
+    space = observed(env)
+    if not isinstance(space, Box):
+        raise error.FailedTypeCheck(
+            f"{wrapper} requires a Box observation space, got {type(space)}"
+        )
+    return space
+
+
+def is_integer(value: Any) -> bool:
+    """Tell whether a value is an integer, of Python or NumPy, and no bool."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+Array = npt.NDArray[Any]
+
+
+# --- filter ---------------------------------------------------------------------------------------
+
+
+class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
+    """Keep some entries of a `Dict` or `Tuple` observation.
+
+    Gym 0.26: without keys all entries of a `Dict` are kept.
+
+    Attributes:
+        filter_keys: What is kept, in this order.
+
+    Example:
+        >>> import gymcore
+        >>> env = gymcore.make("CartPole-v1", render_mode="rgb_array")
+        >>> env = gymcore.wrappers.AddRenderObservation(env, render_only=False)
+        >>> env = FilterObservation(env, ["state"])
+        >>> env.reset(seed=1)[0]
+        {'state': array([ 0.00118216,  0.04504637, -0.03558404,  0.04486495], dtype=float32)}
+    """
+
+    def __init__(self, env: Env[ObsType, ActType], filter_keys: Sequence[str | int]) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An environment with a `Dict` or `Tuple` observation space.
+            filter_keys: Keys of the `Dict`, or indices of the `Tuple` (a negative one counts from
+                the end). Observations have them in this order.
+
+        Raises:
+            FailedTypeCheck: if `filter_keys` is no sequence, or has keys of another type.
+            FailedCheck: if a key is not in the space, none are given, an index occurs twice, or the
+                space is of another kind (both are `ValueError`s).
+        """
+        if not isinstance(filter_keys, Sequence):
+            raise error.FailedTypeCheck(
+                f"Expects `filter_keys` to be a Sequence, actual type: {type(filter_keys)}"
+            )
+        space = observed(env)
+        pick: Callable[[Any], Any]
+        if isinstance(space, Dict):
+            kept, pick = _filter_dict(space, filter_keys)
+        elif isinstance(space, Tuple):
+            kept, pick = _filter_tuple(space, filter_keys)
+        else:
+            raise error.FailedCheck(
+                "FilterObservation wrapper is only usable with `Dict` and `Tuple` observations, "
+                f"actual type: {type(space)}"
+            )
+        RecordConstructorArgs.__init__(self, filter_keys=filter_keys)
+        TransformObservation.__init__(self, env, pick, kept)
+        pick_batch = pick
+        if isinstance(kept, Dict):  # batches have the order of their space
+            pick_batch = functools.partial(_pick_keys, tuple(kept.spaces))
+        self._whole_batches = pick, functools.partial(of_any_size, pick_batch)
+        self.filter_keys = filter_keys
+
+
+def _pick_keys(keys: Sequence[Any], observation: dict[Any, Any]) -> dict[Any, Any]:
+    return {key: observation[key] for key in keys}
+
+
+def _pick_indices(indices: Sequence[int], observation: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple([observation[i] for i in indices])
+
+
+def _filter_dict(
+    space: Dict, keys: Sequence[Any]
+) -> tuple[Space[Any], Callable[[Any], dict[Any, Any]]]:
+    """Return the filtered space, and the function for its elements."""
+    if not all(isinstance(key, str) for key in keys):
+        raise error.FailedTypeCheck(f"All filter keys must be strings for a Dict space, got {keys}")
+    missing = [key for key in keys if key not in space.spaces]
+    if missing:
+        raise error.FailedCheck(
+            "All the `filter_keys` must be included in the observation space.\n"
+            f"Filter keys: {keys}\n"
+            f"Observation keys: {list(space.spaces)}\n"
+            f"Missing keys: {missing}"
+        )
+    if not keys:
+        raise error.FailedCheck("The observation space is empty due to filtering all of the keys.")
+    kept = Dict({key: space.spaces[key] for key in keys})
+    return kept, functools.partial(_pick_keys, tuple(dict.fromkeys(keys)))
+
+
+def _filter_tuple(
+    space: Tuple, keys: Sequence[Any]
+) -> tuple[Space[Any], Callable[[Any], tuple[Any, ...]]]:
+    """Return the filtered space, and the function for its elements."""
+    if not all(isinstance(key, int) for key in keys):
+        raise error.FailedTypeCheck(
+            f"All filter keys must be integers for a Tuple space, got {keys}"
+        )
+    length = len(space.spaces)
+    missing = [key for key in keys if not -length <= key < length]
+    if missing:
+        raise _MissingIndex(
+            "All the `filter_keys` must be included in the length of the observation space.\n"
+            f"Filter keys: {keys}, length of observation: {length}, missing indexes: {missing}"
+        )
+    if len({key % length for key in keys}) != len(keys):
+        raise error.FailedCheck(f"Duplicate keys exist, filter_keys: {keys}")
+    if not keys:
+        raise error.FailedCheck("The observation space is empty due to filtering all keys.")
+    return Tuple([space.spaces[i] for i in keys]), functools.partial(_pick_indices, tuple(keys))
+
+
+class _MissingIndex(error.FailedCheck, IndexError):
+    """An index outside a `Tuple`: what indexing the tuple raises as well."""
+
+
+# --- flatten --------------------------------------------------------------------------------------
+
+
+class FlattenObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
+    """Flatten observations; see `gymcore.spaces.flatten`.
+
+    Example:
+        >>> import gymcore
+        >>> env = FlattenObservation(gymcore.make("CartPole-v1"))
+        >>> env.observation_space.shape
+        (4,)
+    """
+
+    def __init__(self, env: Env[ObsType, ActType]) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment.
+
+        Raises:
+            InvalidArgument: if elements of the observation space cannot be flattened.
+        """
+        space = observed(env)
+        func = functools.partial(flatten, space)
+        RecordConstructorArgs.__init__(self)
+        TransformObservation.__init__(self, env, func, flatten_space(space))
+        self._whole_batches = func, functools.partial(batch_flattener, space)
+
+
+def batch_flattener(space: Space[Any], num_envs: int) -> BatchFunction | None:
+    """Return a function that flattens whole batches, with one array operation a part.
+
+    Args:
+        space: The space of single elements.
+        num_envs: How many elements a batch has.
+
+    Returns:
+        From a batch of elements (as `batch_space(space, num_envs)` holds them) to an array
+        `[num_envs, flatdim(space)]`, a new one unless the batch is such an array already; the rows
+        are what `flatten` returns. None if elements do not flatten to arrays, or a part is of a
+        type that is not gymcore's own.
+
+    Example:
+        >>> space = Dict(goal=Discrete(3), place=Box(0, 9, (2,)))
+        >>> batch = {"goal": np.array([0, 2]), "place": np.float32([[4, 5], [6, 7]])}
+        >>> batch_flattener(space, 2)(batch)
+        array([[1., 0., 0., 4., 5.],
+               [0., 0., 1., 6., 7.]])
+    """
+    if not space.is_np_flattenable or not _is_known(space):
+        return None
+    if isinstance(space, (Box, MultiBinary)):
+        shape, kind = (num_envs, flatdim(space)), space.dtype
+        return lambda batch: np.asarray(batch, kind).reshape(shape)
+    parts: list[tuple[Space[Any], tuple[Any, ...], int, int]] = []
+    width = _list_parts(space, (), 0, parts)
+    dtype = flatten_space(space).dtype
+    writers = [
+        (path, slice(lo, hi), _WRITERS[type(part)](part, num_envs)) for part, path, lo, hi in parts
+    ]
+
+    def flatten_batch(batch: Any) -> Array:
+        out = np.zeros((num_envs, width), dtype)
+        for path, columns, write in writers:
+            values = batch
+            for key in path:
+                values = values[key]
+            write(values, out[:, columns])
+        return out
+
+    return flatten_batch
+
+
+Write = Callable[[Any, Array], None]
+"""Writes flattened values into an array `[num_envs, size]` of zeros."""
+
+
+def _is_known(space: Space[Any]) -> bool:
+    """Tell whether a space and its parts are of gymcore's own types, that flatten to arrays."""
+    if type(space) is Tuple:
+        return bool(space.spaces) and all(map(_is_known, space.spaces))
+    if type(space) is Dict:
+        return bool(space.spaces) and all(map(_is_known, space.spaces.values()))
+    return type(space) in _WRITERS
+
+
+def _list_parts(
+    space: Space[Any],
+    path: tuple[Any, ...],
+    lo: int,
+    parts: list[tuple[Space[Any], tuple[Any, ...], int, int]],
+) -> int:
+    """Add the leaves of a space, each with its path and its columns; return where they end."""
+    if isinstance(space, (Tuple, Dict)):
+        named = space.spaces.items() if isinstance(space, Dict) else enumerate(space.spaces)
+        for key, part in named:
+            lo = _list_parts(part, (*path, key), lo, parts)
+        return lo
+    hi = lo + flatdim(space)
+    parts.append((space, path, lo, hi))
+    return hi
+
+
+def _array_writer(space: Box[Any] | MultiBinary, num_envs: int) -> Write:
+    def write(values: Any, out: Array) -> None:
+        out[...] = np.asarray(values, space.dtype).reshape(out.shape)
+
+    return write
+
+
+def _onehot_writer(space: Discrete | MultiDiscrete, num_envs: int) -> Write:
+    sizes = np.atleast_1d(space.n if isinstance(space, Discrete) else space.nvec)
+    sizes = sizes.astype(np.int64).ravel()
+    starts = np.asarray(space.start).astype(np.int64).ravel()
+    limits, offsets = sizes.astype(np.uint64), sizes.cumsum() - sizes
+    rows = np.arange(num_envs)[:, None]
+
+    def write(values: Any, out: Array) -> None:
+        columns = np.asarray(values, np.int64).reshape(num_envs, len(sizes)) - starts
+        if (columns.view(np.uint64) >= limits).any():  # what is below the start as well
+            raise error.InvalidArgument(f"{values} is not a batch of elements of {space}")
+        columns += offsets
+        out[rows, columns] = 1
+
+    return write
+
+
+def _row_writer(space: Text | OneOf, num_envs: int) -> Write:
+    def write(values: Any, out: Array) -> None:
+        for value, row in zip(values, out, strict=True):
+            row[...] = flatten(space, value)
+
+    return write
+
+
+_WRITERS: dict[type, Callable[[Any, int], Write]] = {
+    Box: _array_writer,
+    Discrete: _onehot_writer,
+    MultiBinary: _array_writer,
+    MultiDiscrete: _onehot_writer,
+    OneOf: _row_writer,
+    Text: _row_writer,
+}
+
+
+class ReshapeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
+    """Give array observations another shape.
+
+    Attributes:
+        shape: The shape.
+
+    Example:
+        >>> import gymcore
+        >>> env = ReshapeObservation(gymcore.make("CartPole-v1"), (2, 2))
+        >>> env.reset(seed=1)[0].shape
+        (2, 2)
+    """
+
+    _tuple_arguments = ("shape",)
+
+    def __init__(self, env: Env[ObsType, ActType], shape: int | tuple[int, ...]) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An environment with a `Box` observation space.
+            shape: The shape, with as many elements as the observations have. Observations are
+                views of the environment's.
+
+        Raises:
+            FailedTypeCheck: if the space is no `Box`, or `shape` no tuple of integers
+                (`TypeError`s).
+            FailedCheck: if `shape` has another number of elements, or negative sizes
+                (`ValueError`s).
+        """
+        space = checked_box("ReshapeObservation", env)
+        _check_new_shape(shape, space.shape)
+        assert isinstance(shape, tuple)
+        func = functools.partial(_reshape, shape)
+        box: Any = Box(space.low.reshape(shape), space.high.reshape(shape), shape, space.dtype)
+        RecordConstructorArgs.__init__(self, shape=shape)
+        TransformObservation.__init__(self, env, func, box)
+        self._whole_batches = func, functools.partial(_batch_reshaper, shape)
+        self.shape = shape
+
+
+def _reshape(shape: tuple[int, ...], observation: Any) -> Any:
+    return np.reshape(observation, shape)
+
+
+def _batch_reshaper(shape: tuple[int, ...], num_envs: int) -> BatchFunction:
+    return functools.partial(_reshape, (num_envs, *shape))
+
+
+def _check_new_shape(shape: Any, old: tuple[int, ...]) -> None:
+    """Raise unless `shape` is a tuple of integers with as many elements as `old`."""
+    sizes = shape if isinstance(shape, tuple) else (shape,)
+    if isinstance(shape, tuple) or is_integer(shape):
+        if not all(map(is_integer, sizes)):
+            raise error.FailedTypeCheck(
+                f"ReshapeObservation requires shape elements to be integers, got {shape}"
+            )
+        if math.prod(map(int, sizes)) != math.prod(old):
+            raise error.FailedCheck(
+                "ReshapeObservation requires the product of the new shape to match the original "
+                f"shape, got {shape} for {old}"
+            )
+        if min(sizes, default=0) < 0:
+            raise error.FailedCheck(
+                f"ReshapeObservation requires shape elements to be greater than 0, got {shape}"
+            )
+    if not isinstance(shape, tuple):
+        raise error.FailedTypeCheck(
+            f"ReshapeObservation requires shape to be a tuple, got {type(shape)}"
+        )
+
+
+class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
+    """Map array observations linearly to other bounds.
+
+    An element without bounds stays as it is; one that is bounded on one side only is shifted.
+
+    Attributes:
+        min_obs: The new lower bounds.
+        max_obs: The new upper bounds.
+
+    Example:
+        >>> import gymcore
+        >>> env = RescaleObservation(gymcore.make("MountainCar-v0"), 0, 1)
+        >>> env.observation_space
+        Box(0.0, 1.0, (2,), float32)
+    """
+
+    def __init__(
+        self,
+        env: Env[ObsType, ActType],
+        min_obs: float | np.floating[Any] | np.integer[Any] | npt.NDArray[Any],
+        max_obs: float | np.floating[Any] | np.integer[Any] | npt.NDArray[Any],
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An environment with a `Box` observation space.
+            min_obs: Lower bounds, a number or an array of the shape of observations; `-inf` where
+                and only where the observation has none.
+            max_obs: Upper bounds, likewise.
+
+        Raises:
+            FailedTypeCheck: if the space is no `Box` (a `TypeError`).
+            ArgumentTypeError: if a bound is no number and no array (a `TypeError`).
+            InvalidArgument: if a bound has the wrong shape, is infinite in other places than the
+                observation's, or a lower one lies above the upper one (`ValueError`s).
+        """
+        space = checked_box("RescaleObservation", env)
+        box: Any
+        func: Any
+        box, func, _ = rescale_box(space, min_obs, max_obs)
+        RecordConstructorArgs.__init__(self, min_obs=min_obs, max_obs=max_obs)
+        TransformObservation.__init__(self, env, func, box)
+        self._whole_batches = func, functools.partial(of_any_size, func)
+        self.min_obs = min_obs
+        self.max_obs = max_obs
+
+
+class DtypeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
+    """Give observations another dtype.
+
+    Attributes:
+        dtype: The dtype.
+
+    Example:
+        >>> import gymcore
+        >>> env = DtypeObservation(gymcore.make("CartPole-v1"), "float64")
+        >>> env.reset(seed=1)[0].dtype
+        dtype('float64')
+    """
+
+    def __init__(self, env: Env[ObsType, ActType], dtype: Any) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An environment whose observations are numbers or arrays. `Box`, `Discrete` and
+                `MultiBinary` become a `Box`, `MultiDiscrete` stays one.
+            dtype: Anything that `numpy.dtype` takes; an integer dtype for `MultiDiscrete`.
+
+        Raises:
+            FailedTypeCheck: if the space is of another kind (a `TypeError`).
+            ArgumentTypeError: if there is no such dtype (a `TypeError`).
+            InvalidArgument: if the space cannot have the dtype, or has bounds outside its range (a
+                `ValueError`).
+        """
+        space, kind = _space_of_dtype(observed(env), dtype)
+        func = functools.partial(_convert, kind)
+        RecordConstructorArgs.__init__(self, dtype=dtype)
+        TransformObservation.__init__(self, env, func, space)
+        self._whole_batches = (
+            func,
+            functools.partial(of_any_size, functools.partial(_convert_batch, kind)),
+        )
+        self.dtype = dtype
+
+
+def _convert(kind: np.dtype[Any], observation: Any) -> Any:
+    return kind.type(observation)
+
+
+def _convert_batch(kind: np.dtype[Any], batch: Any) -> Any:
+    return np.asarray(batch).astype(kind)
+
+
+def _space_of_dtype(space: Space[Any], dtype: Any) -> tuple[Any, np.dtype[Any]]:
+    """Return the space with the dtype, and that."""
+    if not isinstance(space, (Box, Discrete, MultiDiscrete, MultiBinary)):
+        raise error.FailedTypeCheck(
+            "DtypeObservation requires a Box, Discrete, MultiDiscrete, or MultiBinary space, "
+            f"got {type(space)}"
+        )
+    if dtype is None:  # numpy would take it for float64
+        raise error.InvalidArgument("DtypeObservation requires a dtype, got None")
+    try:
+        kind = np.dtype(dtype)
+    except TypeError as problem:
+        raise error.ArgumentTypeError(
+            f"DtypeObservation requires a dtype, got {dtype!r}: {problem}"
+        ) from None
+    if isinstance(space, MultiDiscrete):
+        return MultiDiscrete(space.nvec, dtype=kind, start=space.start), kind
+    if isinstance(space, Discrete):
+        first, last = int(space.start), int(space.start) + int(space.n) - 1
+        return Box(first, last, (), kind), kind
+    if isinstance(space, MultiBinary):
+        return Box(0, 1, space.shape, kind), kind
+    low, high = space.low, space.high
+    if np.can_cast(space.dtype, kind):  # all of its values are kept: nothing to check
+        low, high = low.astype(kind), high.astype(kind)
+    return Box(low, high, space.shape, kind), kind
+
+
+Picture = npt.NDArray[np.uint8]
+
+# Rec. 709 luma as scikit-image rounds it. OpenCV's, which Gym 0.26 used, is another.
+GREY = (0.2125, 0.7154, 0.0721)
+
+
+class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
+    """Make colour pictures grey: `0.2125 red + 0.7154 green + 0.0721 blue`, rounded down.
+
+    Attributes:
+        keep_dim: Whether pictures keep their last axis, of length 1.
+
+    Example:
+        >>> import gymcore
+        >>> env = gymcore.make("CartPole-v1", render_mode="rgb_array")
+        >>> env = GrayscaleObservation(gymcore.wrappers.AddRenderObservation(env))
+        >>> env.reset(seed=1)[0].shape
+        (400, 600)
+    """
+
+    def __init__(self, env: Env[ObsType, ActType], keep_dim: bool = False) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An environment with observations `[height, width, 3]` uint8, from 0 to 255.
+            keep_dim: Return `[height, width, 1]` instead of `[height, width]`.
+
+        Raises:
+            FailedTypeCheck: if the space is no `Box` (a `TypeError`).
+            FailedCheck: if it has another shape, dtype or bounds (a `ValueError`).
+        """
+        space = checked_box("GrayscaleObservation", env)
+        if space.dtype != np.uint8 or (space.low != 0).any() or (space.high != 255).any():
+            raise error.FailedCheck(
+                "GrayscaleObservation requires observation bounds 0 to 255 and dtype uint8, "
+                f"got {space}"
+            )
+        if len(space.shape) != 3 or space.shape[2] != 3:
+            raise error.FailedCheck(
+                f"GrayscaleObservation requires an image with 3 channels, got shape {space.shape}"
+            )
+        func = _grey_column if keep_dim else grey
+        shape = (*space.shape[:2], 1) if keep_dim else space.shape[:2]
+        box: Any = Box(0, 255, shape, np.uint8)
+        RecordConstructorArgs.__init__(self, keep_dim=keep_dim)
+        TransformObservation.__init__(self, env, func, box)
+        self._whole_batches = func, functools.partial(of_any_size, func)
+        self.keep_dim = keep_dim
+
+
+def grey(pictures: Any) -> Picture:
+    """Return the grey values of pictures `[..., 3]` uint8, as `[...]` uint8: a new array."""
+    return greys.grey(np.asarray(pictures, np.uint8), *GREY)
+
+
+def _grey_column(pictures: Any) -> Picture:
+    return grey(pictures)[..., None]
+
+
+class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
+    """Resize pictures with OpenCV's `INTER_AREA`.
+
+    Gym 0.26: one number in place of the shape is height and width; pictures without channels then
+    come back as `[height, width, 1]`.
+
+    Attributes:
+        shape: The new height and width.
+        cv2_shape: The new width and height.
+
+    Example:
+        >>> import gymcore
+        >>> env = gymcore.make("CartPole-v1", render_mode="rgb_array")
+        >>> env = ResizeObservation(gymcore.wrappers.AddRenderObservation(env), (84, 96))
+        >>> env.reset(seed=1)[0].shape
+        (84, 96, 3)
+    """
+
+    _tuple_arguments = ("shape",)
+
+    def __init__(self, env: Env[ObsType, ActType], shape: tuple[int, int]) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An environment with observations `[height, width]` or `[height, width, channels]`
+                uint8, from 0 to 255.
+            shape: The new height and width; channels stay.
+
+        Raises:
+            FailedTypeCheck: if the space is no `Box`, or `shape` no tuple of integers
+                (`TypeError`s).
+            FailedCheck: if `shape` is not two positive numbers, or the space has another shape,
+                dtype or bounds (`ValueError`s).
+            DependencyNotInstalled: if opencv is missing.
+        """
+        space = checked_box("ResizeObservation", env)
+        _check_resizable(space)
+        _check_size(shape)
+        height, width = int(shape[0]), int(shape[1])
+        new = (height, width, *space.shape[2:])
+        func = functools.partial(resize, load_cv2("ResizeObservation"), new)
+        box: Any = Box(0, 255, new, np.uint8)
+        RecordConstructorArgs.__init__(self, shape=shape)
+        TransformObservation.__init__(self, env, func, box)
+        self._whole_batches = func, functools.partial(_batch_resizer, func, new)
+        self.shape = (height, width)
+        self.cv2_shape = (width, height)
+
+
+def load_cv2(wrapper: str) -> ModuleType:
+    """Import OpenCV, or say how to install it.
+
+    Args:
+        wrapper: Name of the wrapper that needs it, for the message.
+    """
+    try:
+        import cv2
+    except ImportError as problem:
+        raise error.DependencyNotInstalled(
+            f'opencv (cv2) is not installed, {wrapper} needs it: run `pip install "gymcore[other]"`'
+        ) from problem
+    module: ModuleType = cv2
+    return module
+
+
+def resize(
+    cv2: ModuleType, shape: tuple[int, ...], picture: Any, out: Picture | None = None
+) -> Picture:
+    """Resize one picture.
+
+    Args:
+        cv2: The module.
+        shape: `(height, width)` or `(height, width, channels)` of the result.
+        picture: `[height, width]` or `[height, width, channels]` uint8, not changed.
+        out: Where to put the result, contiguous; a new array without it.
+    """
+    if out is None:
+        out = np.empty(shape, np.uint8)
+    size = (shape[1], shape[0])
+    channels = shape[2] if len(shape) == 3 else 1
+    if channels <= 4:
+        target = out.reshape(shape[:2]) if channels == 1 else out
+        result = cv2.resize(picture, size, dst=target, interpolation=cv2.INTER_AREA)
+        if result is not target:
+            target[...] = result
+    else:  # OpenCV takes four at a time
+        for lo in range(0, channels, 4):
+            part = np.ascontiguousarray(picture[..., lo : lo + 4])
+            result = cv2.resize(part, size, interpolation=cv2.INTER_AREA)
+            out[..., lo : lo + 4] = result.reshape(*shape[:2], -1)
+    return out
+
+
+def _batch_resizer(func: Any, shape: tuple[int, ...], num_envs: int) -> BatchFunction:
+    def resize_batch(pictures: Any) -> Picture:
+        out = np.empty((num_envs, *shape), np.uint8)
+        for picture, target in zip(pictures, out, strict=True):
+            func(picture, target)
+        return out
+
+    return resize_batch
+
+
+def _check_resizable(space: Box[Any]) -> None:
+    """Raise unless elements are pictures of bytes."""
+    if len(space.shape) not in (2, 3):
+        raise error.FailedCheck(
+            f"ResizeObservation requires a 2D or 3D image, got shape {space.shape}"
+        )
+    if (space.low != 0).any() or (space.high != 255).any():
+        raise error.FailedCheck(
+            f"ResizeObservation requires observation bounds 0 to 255, got {space}"
+        )
+    if space.dtype != np.uint8:
+        raise error.FailedCheck(
+            f"ResizeObservation requires observation dtype uint8, got {space.dtype}"
+        )
+
+
+def _check_size(shape: Any) -> None:
+    """Raise unless a shape is a tuple of two positive integers."""
+    if not isinstance(shape, tuple):
+        raise error.FailedTypeCheck(
+            f"ResizeObservation requires shape to be a tuple, got {type(shape)}"
+        )
+    if len(shape) != 2:
+        raise error.FailedCheck(f"ResizeObservation requires shape tuple of length 2, got {shape}")
+    if not all(map(is_integer, shape)):
+        raise error.FailedTypeCheck(
+            f"ResizeObservation requires shape elements to be integers, got {shape}"
+        )
+    if min(shape) <= 0:
+        raise error.FailedCheck(
+            f"ResizeObservation requires shape elements to be greater than 0, got {shape}"
+        )
+
+
+class AddRenderObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
+    """Observe what `render` returns, alone or beside the observation.
+
+    Example:
+        >>> import gymcore
+        >>> env = gymcore.make("CartPole-v1", render_mode="rgb_array")
+        >>> env = AddRenderObservation(env, render_only=False)
+        >>> observation, info = env.reset(seed=1)
+        >>> {key: value.shape for key, value in observation.items()}
+        {'state': (4,), 'pixels': (400, 600, 3)}
+    """
+
+    def __init__(
+        self,
+        env: Env[ObsType, ActType],
+        render_only: bool = True,
+        render_key: str = "pixels",
+        obs_key: str = "state",
+    ) -> None:
+        """Wrap `env`, and reset it to see what it renders.
+
+        Args:
+            env: An environment whose `render` returns an array.
+            render_only: Observe the frame alone. Otherwise a `Dict` observation has the frame
+                added, and any other one becomes the dict `{obs_key: observation, render_key:
+                frame}`.
+            render_key: Key of the frame.
+            obs_key: Key of the observation, unless it is a `Dict`.
+
+        Raises:
+            FailedCheck: if the render mode is None or "human", or there is something under
+                `render_key` already (a `ValueError`).
+            FailedTypeCheck: if `render` returns something else (a `TypeError`).
+        """
+        space = observed(env)
+        check_render_mode(env.render_mode)
+        if not render_only:
+            check_render_keys(space, render_key, obs_key)
+        env.reset()
+        frame = env.render()
+        if not isinstance(frame, np.ndarray):
+            raise error.FailedTypeCheck(
+                "AddRenderObservation expects env.render() to return a numpy array, "
+                f"got {type(frame)}"
+            )
+        joined, func = join_frames(space, frame_space(frame), render_only, render_key, obs_key)
+        RecordConstructorArgs.__init__(
+            self, render_only=render_only, render_key=render_key, obs_key=obs_key
+        )
+        TransformObservation.__init__(
+            self, env, lambda observation: func(observation, env.render()), joined
+        )
+
+
+def check_render_mode(mode: str | None) -> None:
+    """Raise if nothing is rendered that could be observed."""
+    if mode is None or mode == "human":
+        raise error.FailedCheck(
+            f"AddRenderObservation requires render_mode to be not None and not 'human', got {mode}"
+        )
+
+
+def check_render_keys(space: Space[Any], render_key: str, obs_key: str) -> None:
+    """Raise if a frame cannot be added to elements of a space under `render_key`."""
+    if isinstance(space, Dict):
+        if render_key in space.spaces:
+            raise error.FailedCheck(
+                f"AddRenderObservation render_key {render_key!r} already exists in the "
+                "observation space"
+            )
+    elif render_key == obs_key:
+        raise error.FailedCheck(
+            f"AddRenderObservation requires render_key and obs_key to differ, got {obs_key!r} twice"
+        )
+
+
+def frame_space(frame: npt.NDArray[Any]) -> Any:
+    """Return the space of frames: of bytes from 0 to 255, or for others what their dtype holds."""
+    if frame.dtype == np.uint8:
+        return Box(0, 255, frame.shape, np.uint8)
+    if frame.dtype.kind == "f":
+        return Box(-np.inf, np.inf, frame.shape, frame.dtype)
+    limits = np.iinfo(frame.dtype) if frame.dtype.kind in "iu" else None
+    low, high = (limits.min, limits.max) if limits else (0, 1)
+    return Box(low, high, frame.shape, frame.dtype)
+
+
+def join_frames(
+    space: Space[Any], frames: Any, render_only: bool, render_key: str, obs_key: str
+) -> tuple[Any, Any]:
+    """Return the space of observations with frames, and what makes one of the two.
+
+    Args:
+        space: Space of the observations.
+        frames: Space of the frames.
+        render_only: Whether to leave the observation out.
+        render_key: Key of the frame.
+        obs_key: Key of the observation, unless it is a `Dict`.
+    """
+    if render_only:
+        return frames, lambda observation, frame: frame
+    if isinstance(space, Dict):
+        return (
+            Dict({render_key: frames, **space.spaces}),
+            lambda observation, frame: {render_key: frame, **observation},
+        )
+    return (
+        Dict({obs_key: space, render_key: frames}),
+        lambda observation, frame: {obs_key: observation, render_key: frame},
+    )
+
+
+Indices = npt.NDArray[np.int64]
+
+
+class Bins:
+    """Equal bins between the bounds of each element of a bounded `Box`.
+
+    Attributes:
+        low: Lower bounds, `[size]` in the dtype of the box.
+        high: Upper bounds, likewise.
+        bins: How many bins there are an element, `[size]` int.
+        bin_edges: The edges between the bins, an array `[bins - 1]` an element.
+
+    Example:
+        >>> bins = Bins(Box(0, 1, (2,)), 4)
+        >>> bins.indices(np.float32([[0.1, 0.3], [0.5, 2]]))
+        array([[0, 1],
+               [2, 3]])
+    """
+
+    def __init__(self, space: Box[Any], bins: Any) -> None:
+        """Cut the elements of a space.
+
+        Args:
+            space: A box with finite bounds.
+            bins: How many bins an element has: one number for all, or one for each.
+
+        Raises:
+            FailedTypeCheck: if `bins` is neither an integer nor a sequence of them (a `TypeError`).
+            FailedCheck: if there are too many or too few of them, one is not positive, or the space
+                is not bounded (a `ValueError`).
+        """
+        self.low, self.high = space.low.flatten(), space.high.flatten()
+        bounded = space.bounded_below.all() and space.bounded_above.all()
+        if not (bounded and np.isfinite(self.low).all() and np.isfinite(self.high).all()):
+            raise error.FailedCheck(
+                "Discretization requires observation space to be finite. "
+                f"Found: low={space.low}, high={space.high}"
+            )
+        self.bins = _checked_bins(bins, len(self.low))
+        self.bin_edges = [
+            np.linspace(lo, hi, count + 1)[1:-1]
+            for lo, hi, count in zip(self.low, self.high, self.bins.tolist(), strict=True)
+        ]
+        counts = self.bins.tolist()
+        self.count = math.prod(counts)
+        # Indices of elements as digits of one number, the last one moving fastest.
+        self._strides = [math.prod(counts[i + 1 :]) for i in range(len(counts))]
+        ends = zip(self.low.tolist(), self.bin_edges, self.high.tolist(), strict=True)
+        self._all_edges = [np.array([lo, *edges, hi]) for lo, edges, hi in ends]
+
+    def indices(self, values: Array) -> Indices:
+        """Return the bins of values.
+
+        Args:
+            values: `[n, size]`; beyond the bounds counts as on them, and NaN as above.
+
+        Returns:
+            `[n, size]` int64.
+        """
+        values = np.minimum(np.maximum(values, self.low), self.high)
+        out = np.empty(values.shape, np.int64)
+        for i, edges in enumerate(self.bin_edges):
+            out[:, i] = edges.searchsorted(values[:, i], "right")
+        return out
+
+    def flat(self, indices: Indices) -> Indices:
+        """Return one number for the bins of all elements, `[n]` from `[n, size]`."""
+        return indices @ np.array(self._strides, np.int64)
+
+    def unflat(self, numbers: Any) -> Indices:
+        """Return the bins of all elements for one number, `[n, size]` from `[n]`."""
+        column = np.asarray(numbers)[..., None]
+        result: Indices = column // np.array(self._strides, np.int64) % self.bins
+        return result
+
+    def edges(self, indices: Indices) -> tuple[Array, Array]:
+        """Return the lower and upper edges of bins, each `[n, size]` in the dtype of the box."""
+        lower = np.empty(indices.shape, self.low.dtype)
+        upper = np.empty_like(lower)
+        for i, edges in enumerate(self._all_edges):
+            lower[:, i] = edges[indices[:, i]]
+            upper[:, i] = edges[indices[:, i] + 1]
+        return lower, upper
+
+    def checked(self, indices: Any, multidiscrete: bool, batch: tuple[int, ...]) -> Indices:
+        """Return what a caller gave as the bins of all elements, `[n, size]`.
+
+        Args:
+            indices: Of shape `batch`, or `(*batch, size)` if `multidiscrete`.
+            multidiscrete: Whether there is an index an element, or one for all.
+            batch: The axes before.
+
+        Raises:
+            FailedTypeCheck: if they are no integers (a `TypeError`).
+            IndexError: if one is not that of a bin. Also an `InvalidArgument`.
+        """
+        given = np.asarray(indices)
+        size = len(self.bins)
+        shape = (*batch, size) if multidiscrete else batch
+        if given.dtype.kind not in "iu":
+            raise error.FailedTypeCheck(f"revert_observation: expected integers, got {indices!r}")
+        if given.shape != shape:
+            raise _NoSuchBin(
+                f"revert_observation: expected indices of shape {shape}, got {given.shape}"
+            )
+        limit = self.bins if multidiscrete else self.count
+        if (given < 0).any() or (given >= limit).any():
+            raise _NoSuchBin(
+                f"revert_observation: expected indices from 0 to below {limit}, got {indices}"
+            )
+        return given.reshape(-1, size) if multidiscrete else self.unflat(given.reshape(-1))
+
+
+class _NoSuchBin(error.FailedCheck, IndexError):
+    """An index of no bin."""
+
+
+def _checked_bins(bins: Any, size: int) -> npt.NDArray[np.int64]:
+    """Return the number of bins of each element."""
+    given = [bins] * size if is_integer(bins) else bins
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__len__"):
+        raise error.FailedTypeCheck(
+            f"bins must be an integer or a sequence of integers, got {type(bins)}"
+        )
+    if len(given) != size:
+        raise error.FailedCheck(
+            f"bins must match observation dimensions: expected {size}, got {len(given)}"
+        )
+    if not all(map(is_integer, given)):
+        raise error.FailedTypeCheck(f"bins must be integers, got {bins!r}")
+    if min(given, default=1) < 1:
+        raise error.FailedCheck(f"bins must be positive, got {bins!r}")
+    return np.array(given, np.int64).reshape(size)
+
+
+class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
+    """Cut the numbers of observations into equal bins, and observe the index of the bin.
+
+    Attributes:
+        bins: How many bins there are an element of the observation, `[size]`.
+        multidiscrete: Whether there is an index an element, or one for all of them.
+        low: Lower bounds, `[size]`.
+        high: Upper bounds, `[size]`.
+        bin_edges: The edges between the bins, an array an element.
+        n_dims: How many elements an observation has.
+
+    Example:
+        >>> import gymcore
+        >>> import numpy as np
+        >>> env = DiscretizeObservation(gymcore.make("MountainCar-v0"), (10, 5))
+        >>> env.observation_space
+        Discrete(50)
+        >>> env.observation(np.float32([-0.4, 0.0]))
+        22
+        >>> lower, upper = env.revert_observation(22)
+        >>> np.round(lower, 3), np.round(upper, 3)
+        (array([-0.48 , -0.014], dtype=float32), array([-0.3  ,  0.014], dtype=float32))
+    """
+
+    def __init__(
+        self,
+        env: Env[ObsType, ActType],
+        bins: int | tuple[int, ...],
+        multidiscrete: bool = False,
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An environment with a `Box` observation space that has finite bounds.
+            bins: How many bins an element has: one number for all, or one for each.
+            multidiscrete: Observe an index an element, an array `[size]` int64 of a
+                `MultiDiscrete`, instead of one number of a `Discrete`.
+
+        Raises:
+            FailedTypeCheck: if the space is no `Box`, or `bins` neither an integer nor a sequence
+                of them (`TypeError`s).
+            FailedCheck: if the space is not bounded, `bins` has another length than observations,
+                one is not positive, or there are more than 2**63 combinations (`ValueError`s).
+        """
+        space = observed(env)
+        if not isinstance(space, Box):
+            raise error.FailedTypeCheck(
+                "DiscretizeObservation is only compatible with Box continuous observations, "
+                f"got {type(space)}"
+            )
+        cut = Bins(space, bins)
+        RecordConstructorArgs.__init__(self, bins=bins, multidiscrete=multidiscrete)
+        TransformObservation.__init__(self, env, _never, discrete_space(cut, multidiscrete))
+        del self.func
+        self._cut = cut
+        self.bins, self.bin_edges = cut.bins, cut.bin_edges
+        self.low, self.high = cut.low, cut.high
+        self.n_dims = len(cut.bins)
+        self.multidiscrete = multidiscrete
+
+    def observation(self, observation: ObsType) -> Any:
+        """Return the bins of an observation.
+
+        Args:
+            observation: Of the wrapped environment.
+
+        Returns:
+            An `int`, or `[size]` int64 if `multidiscrete`.
+        """
+        indices = self._cut.indices(np.asarray(observation).reshape(1, -1))
+        return indices[0] if self.multidiscrete else int(self._cut.flat(indices)[0])
+
+    def revert_observation(self, obs: Any) -> tuple[Array, Array]:
+        """Return the bounds of the bins that a discrete observation stands for.
+
+        Args:
+            obs: An element of the observation space.
+
+        Returns:
+            The lower and the upper edges, each `[size]` in the dtype of the wrapped environment's
+            observations.
+
+        Raises:
+            FailedTypeCheck: if it is no integer (a `TypeError`).
+            IndexError: if there is no such bin. Also an `InvalidArgument`.
+        """
+        lower, upper = self._cut.edges(self._cut.checked(obs, self.multidiscrete, ()))
+        return lower[0], upper[0]
+
+    def _batch_function(self, num_envs: int) -> BatchFunction | None:
+        if type(self).observation is not DiscretizeObservation.observation:
+            return None
+        cut, multidiscrete = self._cut, bool(self.multidiscrete)
+
+        def discretize(observations: Any) -> Indices:
+            indices = cut.indices(np.asarray(observations).reshape(num_envs, -1))
+            return indices if multidiscrete else cut.flat(indices)
+
+        return discretize
+
+
+def _never(observation: Any) -> Any:
+    raise NotImplementedError
+
+
+def discrete_space(cut: Bins, multidiscrete: bool) -> Any:
+    """Return the space of bins."""
+    if multidiscrete:
+        return MultiDiscrete(cut.bins)
+    if cut.count > np.iinfo(np.int64).max:
+        raise error.FailedCheck(
+            f"bins: {cut.bins} have too many combinations for one number; use multidiscrete=True"
+        )
+    return Discrete(cut.count)

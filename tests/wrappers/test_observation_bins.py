@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gymcore.spaces import Box
-from gymcore.wrappers.observation_bins import Bins
+from gymcore.wrappers.transform_observation import Bins
 
 BOUNDS = st.tuples(st.floats(-1e6, 1e6, width=32), st.floats(0, 1e6, width=32)).map(
     lambda pair: (pair[0], np.float32(pair[0]) + np.float32(pair[1]))

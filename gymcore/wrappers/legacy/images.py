@@ -13,7 +13,7 @@ from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers import transform_observation
 from gymcore.wrappers.legacy.forwarding import Forwarding
-from gymcore.wrappers.observation_images import load_cv2
+from gymcore.wrappers.transform_observation import load_cv2
 
 __all__ = ["GrayScaleObservation", "ResizeObservation", "to_grey"]
 

@@ -7,30 +7,43 @@ the infos are those that the namesake would have returned last.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from gymcore import error
+from gymcore.core import ActType
 from gymcore.error import EnvironmentFailed, InvalidArgument
+from gymcore.spaces import Box, Space
 from gymcore.utils import RecordConstructorArgs
-from gymcore.vector.utils import batch_space
-from gymcore.vector.vector_wrappers import VectorWrapper
+from gymcore.vector.final_observations import final_batch, put_final_batch
+from gymcore.vector.lane_episodes import LaneEpisodes
+from gymcore.vector.layouts import Layout, layout_of
+from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
+from gymcore.vector.utils.arguments import split_reset_mask
+from gymcore.vector.vector_env import ArrayType, VectorEnv
+from gymcore.vector.vector_wrappers import VectorObservationWrapper, VectorWrapper
 from gymcore.wrappers.stateful_observation import (
+    TimeFormat,
     check_delay,
     check_skip,
     check_stack,
+    normalize,
     zero_element,
 )
-from gymcore.wrappers.time_format import TimeFormat
-from gymcore.wrappers.vector.lane_frames import lane_frames
-from gymcore.wrappers.vector.lane_observations import LaneObservations, Lanes, Mask
-from gymcore.wrappers.vector.lane_repeats import LaneRepeats
-from gymcore.wrappers.vector.time_limit import TimeLimit
+from gymcore.wrappers.utils import KeepsStatistics, RunningMeanStd, check_epsilon
+from gymcore.wrappers.vector.common import TimeLimit
+from gymcore.wrappers.vector.lanes import replace_final_obs, stepped
+from gymcore.wrappers.vector.stateful_action import LaneRepeats
+from gymcore_ext.python_envs import masked_rows
+from gymcore_ext.wrappers.frame_stack import FrameMemory
+from gymcore_ext.wrappers.running_stats import ColumnStats
 
 if TYPE_CHECKING:
     from gymcore.vector.vector_env import VectorEnv
-    from gymcore.wrappers.vector.normalization import NormalizeObservation
 
 __all__ = [
     "DelayObservation",
@@ -41,12 +54,245 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "NormalizeObservation":
-        from gymcore.wrappers.vector.normalization import NormalizeObservation
+Mask = npt.NDArray[np.bool_]
+Lanes = npt.NDArray[np.int64]
 
-        return NormalizeObservation
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+class LaneObservations(VectorObservationWrapper[Any, Any, Any, npt.NDArray[Any]]):
+    """Follows the episodes of lanes: a subclass defines `_first`, `_next` and `_last`.
+
+    Serves every autoreset mode, masked resets, and steps of some lanes.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The vector environment.
+        """
+        super().__init__(env)
+        self._episodes = LaneEpisodes(env)
+
+    def _first(self, observations: Any, begun: Mask) -> Any:
+        """Return the batch after a reset.
+
+        Args:
+            observations: A batch of all lanes.
+            begun: bool [num_envs], those that begin an episode; the others stay as they are.
+        """
+        raise NotImplementedError
+
+    def _next(self, observations: Any, begun: Mask, lanes: Lanes | None) -> Any:
+        """Return the batch after a step.
+
+        Args:
+            observations: A batch of n.
+            begun: bool [n], the rows that are first observations of an episode.
+            lanes: int64 [n], whose they are; None for all.
+        """
+        raise NotImplementedError
+
+    def _last(self, observations: Any, mask: Mask, lanes: Lanes | None) -> Any:
+        """Return the batch of last observations that the next call of `_next` leaves behind.
+
+        Args:
+            observations: A batch of n.
+            mask: bool [n], rows of lanes whose episode has ended. What becomes of the others is
+                dropped; where the result is one array they must be zeros.
+            lanes: int64 [n], whose they are; None for all.
+        """
+        raise NotImplementedError
+
+    @property
+    def steps_some_lanes(self) -> bool:  # type: ignore[override]
+        """Whether the wrapped environment does."""
+        return self.env.steps_some_lanes
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Reset all lanes, or those in `options["reset_mask"]`; see `VectorEnv.reset`."""
+        observations, infos = self.env.reset(seed=seed, options=options)
+        return self._first(observations, self._episodes.reset(options)), infos
+
+    def step(
+        self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None
+    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+        """Step the environments; see `VectorEnv.step`.
+
+        Args:
+            actions: A row for each lane that is stepped.
+            env_ids: Which lanes, where the wrapped environment can step some; None for all.
+        """
+        results, lanes = stepped(self, actions, env_ids)
+        observations, rewards, terminations, truncations, infos = results
+        begun, _ = self._episodes.step(terminations, truncations, lanes)
+        if "final_obs" in infos:
+            self._change_final(infos, observations, lanes)
+        changed = self._next(observations, begun, lanes)
+        return changed, rewards, terminations, truncations, infos
+
+    def _change_final(self, infos: dict[str, Any], observations: Any, lanes: Lanes | None) -> None:
+        last, mask = infos["final_obs"], infos["_final_obs"]
+        batch = self._with_rows(observations, last, mask) if last.dtype == object else last
+        changed = self._last(batch, mask, lanes)
+        if last.dtype != object and isinstance(changed, np.ndarray):
+            replace_final_obs(infos, changed)
+        else:
+            put_final_batch(infos, changed, batch_space(self.single_observation_space, len(mask)))
+
+    def _with_rows(self, observations: Any, last: npt.NDArray[np.object_], mask: Mask) -> Any:
+        """Return a batch with last observations in the rows of the mask."""
+        space = self.env.single_observation_space
+        rows = list(iterate(batch_space(space, len(mask)), observations))
+        for i in np.flatnonzero(mask).tolist():
+            rows[i] = last[i]
+        return concatenate(space, rows, create_empty_array(space, len(rows)))
+
+
+class LaneFrames(Protocol):
+    """What `lane_frames` returns."""
+
+    def reset(self, observations: Any, begun: Mask) -> Any:
+        """Begin episodes in some lanes, and return the stacks of all of them."""
+
+    def step(self, observations: Any, begun: Mask, lanes: Lanes | None = None) -> Any:
+        """Take observations, and return stacks with these as the newest."""
+
+    def peek(self, observations: Any, mask: Mask, lanes: Lanes | None = None) -> Any:
+        """Return stacks with these as the newest, while nothing changes; other rows are any."""
+
+
+def lane_frames(
+    space: Space[Any], num_envs: int, depth: int, padding: Any = None, *, oldest: bool = False
+) -> LaneFrames:
+    """Return a memory for the last observations of each lane.
+
+    Arrays are kept and stacked by compiled code, whatever dicts and tuples they are in, everything
+    else by Python.
+
+    Args:
+        space: Of one observation.
+        num_envs: Number of lanes.
+        depth: Observations of a stack.
+        padding: What stands before the first observation of an episode, an element of the space;
+            None for that observation itself.
+        oldest: Whether to return the oldest observation of each stack instead of the stack.
+
+    Example:
+        >>> import numpy as np
+        >>> from gymcore.spaces import Discrete
+        >>> frames = lane_frames(Discrete(9), num_envs=2, depth=3, padding=np.int64(0))
+        >>> frames.reset(np.array([5, 6]), np.array([True, True])).tolist()
+        [[0, 0, 5], [0, 0, 6]]
+        >>> frames.step(np.array([7, 8]), np.array([False, True])).tolist()
+        [[0, 5, 7], [0, 0, 8]]
+    """
+    return _make(layout_of(space), num_envs, depth, padding, oldest)
+
+
+def _make(layout: Layout, num_envs: int, depth: int, padding: Any, oldest: bool) -> LaneFrames:
+    if layout[0] == "array" and layout[1].kind in "biufc" and layout[1].isnative:
+        return FrameMemory(
+            num_envs, depth, layout[2], layout[1], padding=padding, oldest=oldest, errors=error
+        )
+    if layout[0] == "array":
+        raise error.InvalidArgument(f"space: expected arrays of numbers, got {layout[1]}")
+    if layout[0] == "objects":
+        return _ObjectFrames(layout[1].space, num_envs, depth, padding, oldest)
+    keys = range(len(layout[1])) if layout[0] == "tuple" else layout[1]
+    parts = {
+        key: _make(part, num_envs, depth, None if padding is None else padding[key], oldest)
+        for key, part in zip(keys, layout[-1], strict=True)
+    }
+    return _PartFrames(parts, layout[0] == "tuple")
+
+
+class _PartFrames:
+    """Of dicts and tuples: each part by itself."""
+
+    def __init__(self, parts: dict[Any, LaneFrames], as_tuple: bool) -> None:
+        self._parts = parts
+        self._as_tuple = as_tuple
+
+    def reset(self, observations: Any, begun: Mask) -> Any:
+        return self._joined(
+            {key: part.reset(observations[key], begun) for key, part in self._parts.items()}
+        )
+
+    def step(self, observations: Any, begun: Mask, lanes: Lanes | None = None) -> Any:
+        return self._joined(
+            {key: part.step(observations[key], begun, lanes) for key, part in self._parts.items()}
+        )
+
+    def peek(self, observations: Any, mask: Mask, lanes: Lanes | None = None) -> Any:
+        return self._joined(
+            {key: part.peek(observations[key], mask, lanes) for key, part in self._parts.items()}
+        )
+
+    def _joined(self, found: dict[Any, Any]) -> Any:
+        return tuple(found.values()) if self._as_tuple else found
+
+
+class _ObjectFrames:
+    """Of what no array holds: a list for each lane."""
+
+    def __init__(
+        self, space: Space[Any], num_envs: int, depth: int, padding: Any, oldest: bool
+    ) -> None:
+        self._space = space
+        self._stacked = batch_space(space, depth)
+        self._depth = depth
+        self._padding = padding
+        self._oldest = oldest
+        self._frames: list[list[Any]] = [[] for _ in range(num_envs)]
+
+    def _items(self, observations: Any, count: int) -> list[Any]:
+        return list(iterate(batch_space(self._space, count), observations))
+
+    def _begin(self, frame: Any) -> list[Any]:
+        before = frame if self._padding is None else self._padding
+        return [*[before] * (self._depth - 1), frame]
+
+    def reset(self, observations: Any, begun: Mask) -> Any:
+        items = self._items(observations, len(self._frames))
+        for lane in np.flatnonzero(begun).tolist():
+            self._frames[lane] = self._begin(deepcopy(items[lane]))
+        return self._batch(self._frames)
+
+    def step(self, observations: Any, begun: Mask, lanes: Lanes | None = None) -> Any:
+        chosen = range(len(self._frames)) if lanes is None else lanes.tolist()
+        items = deepcopy(self._items(observations, len(chosen)))
+        for lane, frame, first in zip(chosen, items, begun.tolist(), strict=True):
+            old = self._frames[lane]
+            self._frames[lane] = self._begin(frame) if first else [*old[1:], frame]
+        return self._batch([self._frames[lane] for lane in chosen])
+
+    def peek(self, observations: Any, mask: Mask, lanes: Lanes | None = None) -> Any:
+        frames = self._frames
+        if lanes is not None:
+            frames = [frames[lane] for lane in lanes.tolist()]
+        items = self._items(observations, len(frames))
+        return self._batch(
+            [
+                [*old[1:], item] if chosen else old
+                for old, item, chosen in zip(frames, items, mask.tolist(), strict=True)
+            ]
+        )
+
+    def _batch(self, frames: list[list[Any]]) -> Any:
+        """Return stacks, or their oldest observations, as a batch that is the caller's."""
+        count, space = len(frames), self._space
+        if self._oldest:
+            oldest = [stack[0] for stack in frames]
+            return deepcopy(concatenate(space, oldest, create_empty_array(space, count)))
+        room = [create_empty_array(space, self._depth) for _ in frames]
+        stacks = [concatenate(space, stack, out) for stack, out in zip(frames, room, strict=True)]
+        stacked = self._stacked
+        return deepcopy(concatenate(stacked, stacks, create_empty_array(stacked, count)))
 
 
 class DelayObservation(LaneObservations, RecordConstructorArgs):
@@ -312,3 +558,113 @@ class MaxAndSkipObservation(LaneRepeats, RecordConstructorArgs):
         count = check_skip(skip, env.single_observation_space)
         LaneRepeats.__init__(self, env, count)
         self._skip = count
+
+
+Array = npt.NDArray[Any]
+
+
+class NormalizeObservation(
+    KeepsStatistics,
+    VectorObservationWrapper[npt.NDArray[np.float32], ActType, Array, ArrayType],
+    RecordConstructorArgs,
+):
+    """Shift and scale observations to mean 0 and variance 1, over all that have been seen.
+
+    Every observation of every lane enters the statistics once, in each autoreset mode, and is then
+    normalised by them: `(observation - mean) / sqrt(var + epsilon)`, float32. The observations of
+    a step enter together. In SAME_STEP the last ones of the lanes that ended are among these, and
+    the first ones of their new episodes enter after them, as if a reset of these lanes had
+    followed. After a masked reset only the lanes that were reset enter; the others' rows are
+    returned as they were last.
+
+    Attributes:
+        obs_rms: The statistics, a `RunningMeanStd` of the shape of one lane's observation: float32,
+            or float64 if observations are float64 or integers.
+        epsilon: Added to the variance.
+        update_running_mean: Whether observations enter the statistics.
+
+    Example:
+        >>> import gymcore as gym
+        >>> envs = NormalizeObservation(gym.make_vec("CartPole-v1", num_envs=4))
+        >>> observations, infos = envs.reset(seed=1)
+        >>> bool((abs(observations.mean(axis=0)) < 1e-3).all()), observations.dtype
+        (True, dtype('float32'))
+        >>> envs.update_running_mean = False  # from here on they are only used
+        >>> envs.get_statistics()["count"]
+        4.0001
+    """
+
+    _statistics_name = "obs_rms"
+
+    def __init__(self, env: VectorEnv[Array, ActType, ArrayType], epsilon: float = 1e-8) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The vector environment, of any observation space with a shape.
+            epsilon: Added to the variance; more than 0.
+
+        Raises:
+            ArgumentTypeError: `env` is not a `VectorEnv` (a `TypeError`).
+            InvalidArgument: The observation space has no shape (a `ValueError`).
+            InvalidBound: `epsilon` is not positive (a `ValueError`).
+        """
+        RecordConstructorArgs.__init__(self, epsilon=epsilon)
+        VectorObservationWrapper.__init__(self, env)
+        shape = env.single_observation_space.shape
+        if shape is None:
+            raise InvalidArgument(
+                "NormalizeObservation wrapper requires the observation space to have a shape."
+            )
+        check_epsilon(epsilon)
+        self.single_observation_space = Box(-np.inf, np.inf, shape, np.float32)
+        self.observation_space = batch_space(self.single_observation_space, env.num_envs)
+        self.obs_rms = RunningMeanStd(shape=shape, dtype=np.float32)
+        self.epsilon = epsilon
+        self._columns = ColumnStats(env.num_envs, shape)
+        self._last: npt.NDArray[np.float32] | None = None
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        """Reset, and return normalised observations; see `VectorEnv.reset`."""
+        _, mask = split_reset_mask(options, self.env.num_envs)
+        observations, infos = self.env.reset(seed=seed, options=options)
+        if mask is None or self._last is None or mask.all():
+            self._last = self.observations(observations)
+        else:
+            self._last = self._with_rows(self._last, mask, observations)
+        return self._last, infos
+
+    def step(
+        self, actions: ActType
+    ) -> tuple[npt.NDArray[np.float32], ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step, and return normalised observations; see `VectorEnv.step`."""
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        if "final_obs" in infos:
+            last = self.observations(final_batch(infos, observations, self.env))
+            put_final_batch(infos, last, self.observation_space)
+            self._last = self._with_rows(last, infos["_final_obs"], observations)
+        else:
+            self._last = normalize(self, observations, self._columns, 1)
+        return self._last, rewards, terminations, truncations, infos
+
+    def _with_rows(
+        self, last: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_], observations: Any
+    ) -> npt.NDArray[np.float32]:
+        """Return a copy of `last` with these rows of the observations, normalised, in it."""
+        rows = self.observations(masked_rows.take(np.asarray(observations), mask))
+        return masked_rows.put(last, mask, rows)
+
+    def observations(self, observations: Any) -> npt.NDArray[np.float32]:
+        """Add a batch of observations to the statistics, and return it normalised.
+
+        Args:
+            observations: `[n, ...]`, of any number of lanes; not changed.
+
+        Returns:
+            float32, of the same shape; the caller may keep it.
+        """
+        return normalize(self, observations, self._columns, 1)

@@ -1,5 +1,134 @@
-"""Wrappers that change the rewards of a batch by what came before them."""
+"""Vector wrappers that change rewards by what came before them."""
 
-from gymcore.wrappers.vector.normalization import NormalizeReward
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.core import ActType, ObsType
+from gymcore.utils import RecordConstructorArgs
+from gymcore.vector.utils.arguments import split_reset_mask
+from gymcore.vector.vector_env import AutoresetMode, VectorEnv
+from gymcore.vector.vector_wrappers import VectorWrapper
+from gymcore.wrappers.utils import KeepsStatistics, RunningMeanStd, check_epsilon, check_gamma
+from gymcore_ext.wrappers.return_stats import ReturnStats
 
 __all__ = ["NormalizeReward"]
+
+
+Array = npt.NDArray[Any]
+
+
+class NormalizeReward(
+    KeepsStatistics,
+    VectorWrapper[ObsType, ActType, ObsType, ActType, Array],
+    RecordConstructorArgs,
+):
+    """Divide rewards by the deviation of their discounted sum over the steps of each lane.
+
+    A lane's sum is over its rewards so far, discounted by `gamma` a step; a termination ends it
+    (with the reward of that step in it). It is 0 when a lane is reset by `reset`, and in SAME_STEP
+    when its episode has ended. A step that only resets a lane (NEXT_STEP) changes nothing of it and
+    does not enter the statistics. This is what Gymnasium 1.4 does, but that a masked reset leaves
+    the sums of the other lanes alone.
+
+    Attributes:
+        return_rms: The statistics of the sums, a `RunningMeanStd`.
+        accumulated_reward: The sums, float32 [num_envs]; changed in place.
+        gamma: The discount factor.
+        epsilon: Added to the variance.
+        update_running_mean: Whether the sums enter the statistics.
+
+    Example:
+        >>> import gymcore as gym
+        >>> envs = NormalizeReward(gym.make_vec("CartPole-v1", num_envs=2))
+        >>> _ = envs.reset(seed=1)
+        >>> [envs.step([0, 1])[1].round(2).tolist() for _ in range(3)]
+        [[100.0, 100.0], [2.02, 2.02], [1.24, 1.24]]
+    """
+
+    _statistics_name = "return_rms"
+
+    def __init__(
+        self, env: VectorEnv[ObsType, ActType, Array], gamma: float = 0.99, epsilon: float = 1e-8
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The vector environment.
+            gamma: The discount factor, from 0 to 1.
+            epsilon: Added to the variance; more than 0.
+
+        Raises:
+            ArgumentTypeError: `env` is not a `VectorEnv` (a `TypeError`).
+            InvalidBound: `gamma` is not in [0, 1], or `epsilon` not positive (a `ValueError`).
+        """
+        RecordConstructorArgs.__init__(self, gamma=gamma, epsilon=epsilon)
+        VectorWrapper.__init__(self, env)
+        check_gamma(gamma)
+        check_epsilon(epsilon)
+        mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
+        self.return_rms = RunningMeanStd(shape=())
+        self.gamma = gamma
+        self.epsilon = epsilon
+        self._returns = ReturnStats(
+            env.num_envs, mode is AutoresetMode.NEXT_STEP, mode is AutoresetMode.SAME_STEP
+        )
+
+    @property
+    def accumulated_reward(self) -> npt.NDArray[np.float32]:
+        """The discounted sums of the lanes, float32 [num_envs]; setting it copies."""
+        return self._returns.accumulated
+
+    @accumulated_reward.setter
+    def accumulated_reward(self, values: npt.ArrayLike) -> None:
+        self._returns.accumulated[:] = values
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Reset, and begin the sums of the lanes that were reset; see `VectorEnv.reset`."""
+        _, mask = split_reset_mask(options, self.env.num_envs)
+        mask = None if mask is None else mask.copy()
+        result = self.env.reset(seed=seed, options=options)
+        self._returns.reset(mask)
+        return result
+
+    def step(self, actions: ActType) -> tuple[ObsType, Array, Array, Array, dict[str, Any]]:
+        """Step, and return scaled rewards, float64 [num_envs]; see `VectorEnv.step`."""
+        observations, rewards, terminated, truncated, infos = self.env.step(actions)
+        statistics = self.return_rms
+        scaled, mean, var, added = self._returns.step(
+            rewards,
+            terminated,
+            truncated,
+            statistics.mean,
+            statistics.var,
+            statistics.count,
+            self.gamma,
+            self.epsilon,
+            self._update_running_mean,
+        )
+        if added:
+            statistics.mean, statistics.var = np.float64(mean), np.float64(var)
+            statistics.count += added
+        return observations, scaled, terminated, truncated, infos
+
+    def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
+        """Note that a wrapper further out ends episodes; see `VectorEnv.end_episodes`."""
+        self.env.end_episodes(mask)
+        self._returns.end(mask)
+
+    def normalize(self, reward: Any) -> Any:
+        """Return rewards divided by the deviation of the sums so far.
+
+        Args:
+            reward: A number or an array; not changed.
+        """
+        return reward / np.sqrt(self.return_rms.var + self.epsilon)

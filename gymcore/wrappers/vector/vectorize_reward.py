@@ -17,11 +17,11 @@ import numpy.typing as npt
 from gymcore.core import ActType, Env, ObsType
 from gymcore.error import ArgumentTypeError
 from gymcore.utils import RecordConstructorArgs
+from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.partial_batches import lane_array
 from gymcore.vector.vector_env import ArrayType, AutoresetMode, VectorEnv
 from gymcore.vector.vector_wrappers import VectorRewardWrapper
 from gymcore.wrappers import transform_reward
-from gymcore.wrappers.vector.lane_episodes import LaneEpisodes
 from gymcore_ext.wrappers.intervals import Clip
 
 __all__ = ["ClipReward", "TransformReward", "VectorizeTransformReward"]

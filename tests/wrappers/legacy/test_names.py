@@ -79,7 +79,7 @@ def test_modules_of_gym() -> None:
         assert not hasattr(module, "Nothing") and set(places) <= set(dir(module))
         folder = Path(wrappers.__file__).parent
         assert not (folder / f"{path.replace('.', '/')}.py").exists(), f"{path} hides a file"
-    from gymcore.wrappers.record_video import capped_cubic_video_schedule
+    from gymcore.wrappers.rendering import capped_cubic_video_schedule
     from gymcore.wrappers.transform_reward import TransformReward
 
     assert capped_cubic_video_schedule(8) and TransformReward is wrappers.TransformReward

@@ -8,7 +8,7 @@ import numpy as np
 
 from gymcore.vector.legacy_infos import LegacyInfos, with_legacy_names
 from gymcore.vector.utils.infos import merge_info
-from gymcore.wrappers.vector.lane_infos import join_infos, plain_infos, without
+from gymcore.wrappers.vector.lanes import join_infos, plain_infos, without
 from tests.testing_env import assert_same
 
 

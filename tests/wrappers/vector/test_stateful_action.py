@@ -12,7 +12,7 @@ import gymcore as gym
 from gymcore.error import InvalidAction, InvalidProbability, UnsupportedMode
 from gymcore.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymcore.wrappers.vector import RepeatAction, StickyAction
-from gymcore.wrappers.vector.lane_streams import LaneStreams
+from gymcore.wrappers.vector.stateful_action import LaneStreams
 from tests.testing_env import assert_same
 from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane
 from tests.wrappers.walk_env import make_walk_env

@@ -13,7 +13,7 @@ import gymcore as gym
 from gymcore import error, wrappers
 from gymcore.vector import SyncVectorEnv
 from gymcore.wrappers import transform_observation, vector
-from gymcore.wrappers.observation_parts import batch_flattener
+from gymcore.wrappers.transform_observation import batch_flattener
 from gymcore.wrappers.vector import vectorize_observation
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
 from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane
