@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import math
+import os
+import sys
+import weakref
 from typing import TYPE_CHECKING, Any, Generic, Literal, SupportsFloat
 
 import numpy as np
 from typing_extensions import TypeVar
 
 from gymcore.error import ArgumentTypeError
+from gymcore.specs import EnvSpec, WrapperSpec
 from gymcore.utils import RecordConstructorArgs, seeding
-from gymcore.utils.closing import close_at_exit, close_collected, inert, mark_closing
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from gymcore.envs.registration import EnvSpec, WrapperSpec
     from gymcore.spaces import Space
 
 ObsType = TypeVar("ObsType", default=Any)
@@ -23,6 +27,27 @@ ActType = TypeVar("ActType", default=Any)
 RenderFrame = TypeVar("RenderFrame", default=Any)
 WrapperObsType = TypeVar("WrapperObsType", default=Any)
 WrapperActType = TypeVar("WrapperActType", default=Any)
+
+# What may be open still, by id (a user's environment may not be hashable), in order of making.
+_environments: weakref.WeakValueDictionary[int, Env[Any, Any]] = weakref.WeakValueDictionary()
+_process = os.getpid()
+
+
+def _close_unasked(env: Env[Any, Any]) -> None:
+    """Close an environment that may be closed already, or half made, or half torn down.
+
+    Not in a forked child: its parent owns what it inherited.
+    """
+    if os.getpid() == _process:
+        with contextlib.suppress(Exception):
+            env.close()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Close every environment that is alive at exit, wrappers before what they wrap."""
+    for env in reversed(list(_environments.values())):
+        _close_unasked(env)
 
 
 class Env(Generic[ObsType, ActType]):
@@ -32,15 +57,15 @@ class Env(Generic[ObsType, ActType]):
     something to show or to free, `render` and `close`. Every `reset` and `step` returns new
     observation and info objects, because callers keep them.
 
-    `with env:` closes the environment at the end of the block. One that nobody closed is closed
-    when it is collected, or when the interpreter exits.
+    `with env:` closes the environment at the end of the block. `close` is also called when an
+    environment is collected and when the interpreter exits, so a second call must do nothing.
 
     Attributes:
         action_space: What `step` accepts.
         observation_space: What `reset` and `step` return.
-        metadata: Facts about the class: `render_modes`, `render_fps`.
+        metadata: What the class offers: `render_modes`, `render_fps`.
         render_mode: The mode chosen when the environment was made, None for no rendering.
-        reward_range: Least and greatest possible reward of a step (Gym 0.26).
+        reward_range: Smallest and largest possible reward of a step (Gym 0.26).
         spec: The `EnvSpec` that `gymcore.make` used, None for an environment made by hand.
 
     Example:
@@ -74,9 +99,15 @@ class Env(Generic[ObsType, ActType]):
     _np_random: np.random.Generator | None = None
     _np_random_seed: int | None = None
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        mark_closing(cls)
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make an environment that is closed at exit if its class has something to close."""
+        if cls.__init__ is object.__init__ and (args or kwargs):
+            raise TypeError(f"{cls.__name__}() takes no arguments")
+        new = super().__new__
+        env = new(cls) if new is object.__new__ else new(cls, *args, **kwargs)  # of a mixin
+        if cls.close is not Env.close and cls.close is not Wrapper.close:
+            _environments[id(env)] = env
+        return env
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
         """Let the environment react to one action.
@@ -120,9 +151,8 @@ class Env(Generic[ObsType, ActType]):
         """
         raise NotImplementedError
 
-    @inert
     def close(self) -> None:
-        """Free what the environment holds, such as a window; a second call should do nothing."""
+        """Free what the environment holds, such as a window; a second call must do nothing."""
 
     @property
     def unwrapped(self) -> Env[ObsType, ActType]:
@@ -164,8 +194,9 @@ class Env(Generic[ObsType, ActType]):
         return False
 
     def __del__(self) -> None:
-        """Close the environment if nobody has."""
-        close_collected(self)
+        """Close the environment; it may be closed already."""
+        if not sys.is_finalizing() and type(self).close is not Env.close:
+            _close_unasked(self)
 
     def has_wrapper_attr(self, name: str) -> bool:
         """Whether the environment (for a wrapper: any layer of it) has an attribute `name`."""
@@ -197,9 +228,6 @@ class Env(Generic[ObsType, ActType]):
             setattr(self, name, value)
             return True
         return False
-
-
-close_at_exit(Env)
 
 
 class Wrapper(
@@ -282,10 +310,12 @@ class Wrapper(
         """Render the wrapped environment; see `Env.render`."""
         return self.env.render()
 
-    @inert
     def close(self) -> None:
         """Close the wrapped environment."""
         return self.env.close()
+
+    def __del__(self) -> None:
+        """Leave the wrapped environment open: somebody else may still use it."""
 
     @property
     def unwrapped(self) -> Env[ObsType, ActType]:  # type: ignore[override]
@@ -305,8 +335,6 @@ class Wrapper(
         not made by `gymcore.make`.
         """
         if self._cached_spec is None and self.env.spec is not None:
-            from gymcore.envs.registration import WrapperSpec
-
             kwargs = None
             if isinstance(self, RecordConstructorArgs):
                 kwargs = dict(self._saved_kwargs)
@@ -325,8 +353,6 @@ class Wrapper(
     @classmethod
     def wrapper_spec(cls, **kwargs: Any) -> WrapperSpec:
         """Return the description of this wrapper with the arguments `kwargs`."""
-        from gymcore.envs.registration import WrapperSpec
-
         return WrapperSpec(cls.class_name(), f"{cls.__module__}:{cls.__name__}", kwargs)
 
     @property

@@ -9,8 +9,6 @@ from __future__ import annotations
 import sys
 import warnings
 
-from gymcore.utils.colorize import colorize
-
 WARN = 30
 ERROR = 40
 
@@ -52,7 +50,7 @@ def warn(
         True
     """
     if min_level <= WARN:
-        text = colorize(f"WARN: {_formatted(msg, args)}", "yellow")
+        text = f"\x1b[33mWARN: {_formatted(msg, args)}\x1b[0m"  # yellow
         warnings.warn(text, category=category, stacklevel=stacklevel + 1)
 
 
@@ -74,5 +72,5 @@ def error(msg: str, *args: object) -> None:
         *args: Values for the placeholders.
     """
     if min_level <= ERROR:
-        text = colorize(f"ERROR: {_formatted(msg, args)}", "red")
+        text = f"\x1b[31mERROR: {_formatted(msg, args)}\x1b[0m"  # red
         warnings.warn(text, stacklevel=2)

@@ -218,8 +218,10 @@ def test_context_manager(wrapped: bool) -> None:
         def close(self) -> None:
             closed.append(1)
 
+    base = Closing()
+
     def make() -> gymcore.Env[int, int]:
-        return gymcore.Wrapper(Closing()) if wrapped else Closing()
+        return gymcore.Wrapper(base) if wrapped else base
 
     with make() as env:
         assert isinstance(env.unwrapped, Closing)

@@ -11,9 +11,9 @@ from gymcore.envs.registration import (
     register_alias,
     register_envs,
     registry,
+    retired_mujoco,
     spec,
 )
-from gymcore.envs.retired import retired_mujoco
 
 __all__ = [
     "load_env_creator",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pygame
     from numpy.typing import NDArray
 
-    from gymcore.envs.registration import EnvSpec
+    from gymcore.specs import EnvSpec
 
 __all__ = ["FunctionalJaxEnv", "FunctionalJaxVectorEnv", "load_jax"]
 

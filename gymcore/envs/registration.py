@@ -1,36 +1,29 @@
-"""The registry of environments: registering, finding, making and listing them by id.
-
-Every public name of the registry is here; the larger ones are written in the modules beside this
-one.
-"""
+"""The registry of environments: every public name for registering, finding, making and listing."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from gymcore import error, logger
-from gymcore.envs.env_id import get_env_id, parse_env_id
+from gymcore.envs.making import make, make_vec
 from gymcore.specs import (
+    Alias,
     EnvCreator,
     EnvSpec,
     VectorEnvCreator,
     VectorizeMode,
     WrapperSpec,
-)
-from gymcore.envs.listing import pprint_registry
-from gymcore.envs.lookup import (
-    Alias,
     aliases,
     find_highest_version,
+    get_env_id,
     load_env_creator,
+    parse_env_id,
     registry,
     spec,
 )
-from gymcore.envs.making import make
-from gymcore.envs.making_vector import make_vec
 
 __all__ = [
     "Alias",
@@ -220,3 +213,86 @@ def register_envs(env_module: ModuleType) -> None:
         >>> import gymcore
         >>> register_envs(gymcore.envs)
     """
+
+
+class RetiredEnv(error.DeprecatedEnv, ImportError):
+    """The environment needed a library that is gone; the message names its successor."""
+
+
+def retired_mujoco(successor: str) -> Callable[..., NoReturn]:
+    """Return an entry point that refuses versions 2 and 3 of a MuJoCo environment.
+
+    Example:
+        >>> retired_mujoco("Ant-v5")()
+        Traceback (most recent call last):
+        ...
+        gymcore.envs.registration.RetiredEnv: it needed mujoco-py, which is gone: use Ant-v5
+    """
+
+    def refuse(**kwargs: Any) -> NoReturn:
+        raise RetiredEnv(f"it needed mujoco-py, which is gone: use {successor}")
+
+    return refuse
+
+
+def _family(env_spec: EnvSpec) -> str | None:
+    """Return the namespace of a spec, or the package that its entry point is in, or None."""
+    if env_spec.namespace is not None:
+        return env_spec.namespace
+    if not isinstance(env_spec.entry_point, str):
+        return None
+    packages = env_spec.entry_point.partition(":")[0].split(".")
+    if len(packages) == 1:
+        return env_spec.name
+    return packages[min(2, len(packages) - 1)]
+
+
+def pprint_registry(
+    print_registry: Mapping[str, EnvSpec] = registry,
+    *,
+    num_cols: int = 3,
+    exclude_namespaces: Sequence[str | None] | None = None,
+    disable_print: bool = False,
+) -> str | None:
+    """Print the ids of a registry, by family.
+
+    Args:
+        print_registry: The registry.
+        num_cols: Ids a line.
+        exclude_namespaces: Families to leave out; None is that of the environments without one.
+        disable_print: Return the text instead.
+
+    Returns:
+        The text if `disable_print`, else None.
+
+    Raises:
+        InvalidArgument: if `num_cols` is less than 1.
+
+    Example:
+        >>> mazes = {"Maze-v0": EnvSpec("Maze-v0", entry_point="games.envs.mazes:Maze")}
+        >>> pprint_registry(mazes)
+        ===== mazes =====
+        Maze-v0
+    """
+    if num_cols < 1:
+        raise error.InvalidArgument(f"num_cols: expected at least 1, got {num_cols}")
+    families: dict[str | None, list[str]] = {}
+    for env_spec in print_registry.values():
+        families.setdefault(_family(env_spec), []).append(env_spec.id)
+    width = max((len(env_spec.name) for env_spec in print_registry.values()), default=0)
+
+    lines = []
+    for family, ids in families.items():
+        if exclude_namespaces is not None and family in exclude_namespaces:
+            continue
+        lines.append(f"===== {family} =====")
+        ids.sort()
+        for start in range(0, len(ids), num_cols):
+            row = (env_id.ljust(width) for env_id in ids[start : start + num_cols])
+            lines.append(" ".join(row).rstrip())
+
+    text = "\n".join(lines)
+    if disable_print:
+        return text
+    print(text)
+    return None

@@ -20,7 +20,7 @@ from gymcore.vector.utils.space_utils import concatenate, create_empty_array, it
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 
 if TYPE_CHECKING:
-    from gymcore.envs.registration import EnvSpec
+    from gymcore.specs import EnvSpec
 
 __all__ = ["FunctionalEnv", "FunctionalVectorEnv"]
 

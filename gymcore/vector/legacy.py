@@ -9,11 +9,10 @@ from typing import Any
 import numpy.typing as npt
 
 from gymcore.core import Env
-from gymcore.specs import EnvSpec, VectorizeMode
-from gymcore.envs.lookup import find_spec
 from gymcore.envs.making import make as make_single
-from gymcore.envs.making_vector import make_vec
+from gymcore.envs.making import make_vec
 from gymcore.error import ArgumentTypeError
+from gymcore.specs import EnvSpec, VectorizeMode, find_spec
 from gymcore.vector.legacy_infos import FinalInfos, LegacyInfos, with_legacy_names
 from gymcore.vector.sync_vector_env import SyncVectorEnv
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from gymcore.envs.registration import EnvSpec
     from gymcore.spaces import Space
+    from gymcore.specs import EnvSpec
 
 ArrayType = TypeVar("ArrayType", default=Any)
 

@@ -15,8 +15,8 @@ from gymcore.vector.final_observations import change_final_observations
 from gymcore.vector.vector_env import ArrayType, VectorEnv
 
 if TYPE_CHECKING:
-    from gymcore.envs.registration import EnvSpec
     from gymcore.spaces import Space
+    from gymcore.specs import EnvSpec
 
 __all__ = [
     "VectorActionWrapper",

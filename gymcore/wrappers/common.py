@@ -13,7 +13,7 @@ from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.legacy_calls import HandsOver
 
 if TYPE_CHECKING:
-    from gymcore.envs.registration import EnvSpec
+    from gymcore.specs import EnvSpec
 
 __all__ = [
     "Autoreset",

@@ -9,7 +9,7 @@ import pytest
 
 import gymcore
 from gymcore.envs.box2d.library import load_box2d
-from gymcore.envs.pooling import POOLED_FROM, prefers_workers
+from gymcore.envs.making import POOLED_FROM, prefers_workers
 from gymcore.utils import cpus
 
 LANDER, WALKER = gymcore.spec("LunarLander-v3"), gymcore.spec("BipedalWalker-v3")
@@ -74,7 +74,7 @@ def test_make_vec_goes_by_it(monkeypatch):
         pytest.skip("Box2D is not installed")
     for wanted, name in ((True, "AsyncVectorEnv"), (False, "SyncVectorEnv")):
         monkeypatch.setattr(
-            "gymcore.envs.making_vector.prefers_workers", lambda *args, wanted=wanted: wanted
+            "gymcore.envs.making.prefers_workers", lambda *args, wanted=wanted: wanted
         )
         envs = gymcore.make_vec("LunarLander-v3", num_envs=2)
         assert type(envs).__name__ == name

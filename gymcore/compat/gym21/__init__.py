@@ -23,7 +23,7 @@ from gymcore.compat.gym21.core import (
     register,
 )
 from gymcore.envs import registration as envs
-from gymcore.envs.registration import spec
+from gymcore.specs import spec
 from gymcore.spaces import Space
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-from gymcore.envs.lookup import registry
+from gymcore.specs import registry
 
 __all__ = ["install_registered", "pickled_registered"]
 

@@ -35,7 +35,7 @@ from gymcore.wrappers.vector.lanes import RowsOf, join_infos, plain_infos, stepp
 from gymcore_ext.wrappers.episode_counts import EpisodeCounts
 
 if TYPE_CHECKING:
-    from gymcore.envs.registration import EnvSpec
+    from gymcore.specs import EnvSpec
 
 __all__ = ["RecordEpisodeStatistics", "TimeLimit"]
 

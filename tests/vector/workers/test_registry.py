@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import gymcore as gym
-from gymcore.envs.lookup import registry
+from gymcore.specs import registry
 from gymcore.vector.workers.registry import install_registered, pickled_registered
 
 SPAWNED = ["spawn", "forkserver"]
