@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from gymcore import error
+from gymcore.compat.forwarding import Forwarding
 from gymcore.core import Env, Wrapper
 from gymcore.utils import seeding
 from gymcore.utils.step_api_compatibility import convert_to_done_step_api
-from gymcore.wrappers.legacy.forwarding import Forwarding
 
 __all__ = ["DoneEnv", "SeedNextReset", "fresh_seed"]
 

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.compat.done_api import fresh_seed
+from gymcore.compat.forwarding import VectorForwarding
 from gymcore.utils import seeding
 from gymcore.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymcore.vector.utils import iterate
 from gymcore.vector.utils.infos import split_info
-from gymcore.wrappers.legacy.forwarding import VectorForwarding
 
 __all__ = ["DoneVectorEnv", "list_infos"]
 

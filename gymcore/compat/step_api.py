@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from gymcore.compat.forwarding import Forwarding, LegacyVectorWrapper, VectorTwin
 from gymcore.core import Env, Wrapper
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.step_api_compatibility import step_api_compatibility
 from gymcore.vector import VectorEnv
-from gymcore.wrappers.legacy.forwarding import Forwarding, LegacyVectorWrapper, VectorTwin
 
 __all__ = ["StepAPICompatibility"]
 

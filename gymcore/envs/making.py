@@ -278,7 +278,7 @@ def make(
     if max_episode_steps is not None:
         env = TimeLimit(env, max_episode_steps)
     if legacy["autoreset"]:
-        from gymcore.wrappers.legacy.episodes import AutoResetWrapper
+        from gymcore.compat.gym26.wrappers.episodes import AutoResetWrapper
 
         env = AutoResetWrapper(env)
     for wrapper in env_spec.additional_wrappers[made_by_creator:]:

@@ -1,8 +1,8 @@
 """Wrappers: environments around an environment, that change what goes in or comes out.
 
-`gymcore.wrappers.vector` has those for vector environments, and `gymcore.wrappers.legacy` Gym
-0.26's under their names. A wrapper outside `gymcore.wrappers.common` is imported when it is first
-asked for, so that the packages it needs are.
+`gymcore.wrappers.vector` has those for vector environments. The names that only Gym 0.26 had are
+here too; all of its wrappers are in `gymcore.compat.gym26.wrappers`. Wrappers outside
+`gymcore.wrappers.common` are imported at first use, and with them the packages that they need.
 """
 
 from __future__ import annotations
@@ -17,15 +17,9 @@ from gymcore.wrappers.common import (
     RecordEpisodeStatistics,
     TimeLimit,
 )
-from gymcore.wrappers.legacy_paths import provide_legacy_modules
 
 if TYPE_CHECKING:
-    from gymcore.wrappers import vector
-    from gymcore.wrappers.array_conversion import ArrayConversion
-    from gymcore.wrappers.atari_preprocessing import AtariPreprocessing
-    from gymcore.wrappers.jax_to_numpy import JaxToNumpy
-    from gymcore.wrappers.jax_to_torch import JaxToTorch
-    from gymcore.wrappers.legacy import (
+    from gymcore.compat.gym26.wrappers import (
         AutoResetWrapper,
         EnvCompatibility,
         FrameStack,
@@ -36,6 +30,11 @@ if TYPE_CHECKING:
         StepAPICompatibility,
         VectorListInfo,
     )
+    from gymcore.wrappers import vector
+    from gymcore.wrappers.array_conversion import ArrayConversion
+    from gymcore.wrappers.atari_preprocessing import AtariPreprocessing
+    from gymcore.wrappers.jax_to_numpy import JaxToNumpy
+    from gymcore.wrappers.jax_to_torch import JaxToTorch
     from gymcore.wrappers.numpy_to_torch import NumpyToTorch
     from gymcore.wrappers.rendering import (
         AddWhiteNoise,
@@ -133,17 +132,6 @@ __getattr__, __dir__ = lazy_namespace(
         ".atari_preprocessing": ("AtariPreprocessing",),
         ".jax_to_numpy": ("JaxToNumpy",),
         ".jax_to_torch": ("JaxToTorch",),
-        ".legacy": (
-            "AutoResetWrapper",
-            "EnvCompatibility",
-            "FrameStack",
-            "GrayScaleObservation",
-            "LazyFrames",
-            "Monitor",
-            "PixelObservationWrapper",
-            "StepAPICompatibility",
-            "VectorListInfo",
-        ),
         ".numpy_to_torch": ("NumpyToTorch",),
         ".rendering": (
             "AddWhiteNoise",
@@ -178,6 +166,17 @@ __getattr__, __dir__ = lazy_namespace(
         ".common": (),
         ".utils": (),
         ".vector": (),
-        **{f".{module}": () for module in provide_legacy_modules(__name__)},
+        # What only Gym 0.26 (and `Monitor`, 0.21) had.
+        "gymcore.compat.gym26.wrappers": (
+            "AutoResetWrapper",
+            "EnvCompatibility",
+            "FrameStack",
+            "GrayScaleObservation",
+            "LazyFrames",
+            "Monitor",
+            "PixelObservationWrapper",
+            "StepAPICompatibility",
+            "VectorListInfo",
+        ),
     },
 )

@@ -11,14 +11,13 @@ from gymcore.core import ActType, Env, Wrapper
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers.legacy_calls import HandsOver
 from gymcore.wrappers.transform_observation import load_cv2
 
 __all__ = ["AtariPreprocessing"]
 
 
 class AtariPreprocessing(
-    Wrapper[npt.NDArray[Any], ActType, npt.NDArray[Any], ActType], RecordConstructorArgs, HandsOver
+    Wrapper[npt.NDArray[Any], ActType, npt.NDArray[Any], ActType], RecordConstructorArgs
 ):
     """Prepare an Atari environment for learning from pictures.
 
@@ -36,8 +35,6 @@ class AtariPreprocessing(
     The environment has to be one of the Arcade Learning Environment (ale-py), with `frameskip=1`,
     or to look like one: `env.unwrapped` has `_frameskip`, `get_action_meanings()`, and an `ale`
     with `lives()`, `getScreenGrayscale(buffer)` and `getScreenRGB(buffer)`.
-
-    Gym 0.26: an environment whose id has "NoFrameskip" in it is one as well.
 
     Needs OpenCV: `pip install "gymcore[other]"`.
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 from gymcore import error, logger
 from gymcore.core import ActType, Env, ObsType, Wrapper
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers.legacy_calls import HandsOver
 
 if TYPE_CHECKING:
     from gymcore.specs import EnvSpec
@@ -46,13 +45,11 @@ def _next_working(env: Env[Any, Any]) -> Env[Any, Any]:
     return env
 
 
-class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs, HandsOver):
+class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
     """Truncate episodes after a number of steps.
 
     `terminated` is passed on as it is, so both flags are true if an episode ends with its last
     step.
-
-    Gym 0.26: `TimeLimit(env)` takes the limit that the environment was registered with.
 
     Example:
         >>> import gymcore
@@ -314,15 +311,10 @@ class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
         return self._cached_spec
 
 
-class RecordEpisodeStatistics(
-    Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs, HandsOver
-):
+class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
     """Add the return, length and duration of an episode to the info of its last step.
 
     `info["episode"]` is `{"r": return, "l": steps, "t": seconds since reset}`.
-
-    Gym 0.26: given `deque_size` or a vector environment, this makes
-    `gymcore.wrappers.legacy.RecordEpisodeStatistics`.
 
     Attributes:
         episode_count: Episodes that have ended.

@@ -17,7 +17,6 @@ from gymcore.rendering.video_files import VIDEO_FORMATS, VideoWriter, find_ffmpe
 from gymcore.rendering.window import Window, load_pygame
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.save_video import capped_cubic_video_schedule
-from gymcore.wrappers.legacy_calls import HandsOver
 
 if TYPE_CHECKING:
     import numpy as np
@@ -428,7 +427,7 @@ class VideoRecording:
 
 
 class RecordVideo(
-    VideoRecording, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs, HandsOver
+    VideoRecording, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
 ):
     """Film episodes of an environment, or stretches of steps, into mp4 or GIF files.
 
@@ -436,9 +435,6 @@ class RecordVideo(
     video. Files are called `{name_prefix}-episode-{number}.mp4` or `{name_prefix}-step-...` and
     appear when they are whole. `close` finishes the last one; so do an exception in `step`, the
     end of the program, and the deletion of the wrapper, which warns.
-
-    Gym 0.26: given a vector environment, this makes `gymcore.wrappers.legacy.RecordVideo`, which
-    films its first lane.
 
     Attributes:
         render_history: Frames that a render mode ending in "_list" has collected for `render`.

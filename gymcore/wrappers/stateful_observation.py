@@ -26,7 +26,6 @@ from gymcore.spaces import Box, Dict, Space, Tuple, flatten, flatten_space
 from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.wrappers.common import TimeLimit
-from gymcore.wrappers.legacy_calls import HandsOver
 from gymcore.wrappers.utils import KeepsStatistics, RunningMeanStd, check_epsilon
 from gymcore_ext.wrappers.running_stats import ColumnStats
 
@@ -414,15 +413,11 @@ class NormalizeObservation(
     KeepsStatistics,
     ObservationWrapper[WrapperObsType, ActType, ObsType],
     RecordConstructorArgs,
-    HandsOver,
 ):
     """Shift and scale observations to mean 0 and variance 1, over all that have been seen.
 
     Each observation, also the first and the last of an episode, enters the statistics once and is
     then normalised by them: `(observation - mean) / sqrt(var + epsilon)`, float32.
-
-    Gym 0.26: given a vector environment, this makes
-    `gymcore.wrappers.legacy.NormalizeObservation`, with float64 statistics and observations.
 
     Attributes:
         obs_rms: The statistics, a `RunningMeanStd`: float32, or float64 if observations are

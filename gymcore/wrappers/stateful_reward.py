@@ -10,22 +10,18 @@ import numpy.typing as npt
 
 from gymcore.core import ActType, Env, ObsType, Wrapper
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers.legacy_calls import HandsOver
 from gymcore.wrappers.utils import KeepsStatistics, RunningMeanStd, check_epsilon, check_gamma
 
 __all__ = ["NormalizeReward"]
 
 
 class NormalizeReward(
-    KeepsStatistics, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs, HandsOver
+    KeepsStatistics, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
 ):
     """Divide rewards by the deviation of their discounted sum.
 
     The sum is over rewards so far, discounted by `gamma` a step; a termination ends it (with the
     reward of that step in it), a truncation or a reset does not. This is what Gymnasium 1.4 does.
-
-    Gym 0.26: given a vector environment, this makes `gymcore.wrappers.legacy.NormalizeReward`,
-    whose sums end with any episode.
 
     Attributes:
         return_rms: The statistics of the sums, a `RunningMeanStd`.

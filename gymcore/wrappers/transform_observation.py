@@ -28,7 +28,6 @@ from gymcore.spaces import (
     flatten_space,
 )
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers.legacy_calls import HandsOver
 from gymcore.wrappers.utils import rescale_box
 from gymcore_ext.wrappers import greys
 
@@ -50,11 +49,9 @@ BatchFunction = Callable[[Any], Any]
 
 
 class TransformObservation(
-    ObservationWrapper[WrapperObsType, ActType, ObsType], RecordConstructorArgs, HandsOver
+    ObservationWrapper[WrapperObsType, ActType, ObsType], RecordConstructorArgs
 ):
     """Change observations with a function.
-
-    Gym 0.26: `TransformObservation(env, f)` leaves the space as it is.
 
     `gymcore.wrappers.vector.TransformObservation` applies a function to whole batches, and
     `gymcore.wrappers.vector.VectorizeTransformObservation` this wrapper to each lane.
@@ -170,8 +167,6 @@ Array = npt.NDArray[Any]
 
 class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Keep some entries of a `Dict` or `Tuple` observation.
-
-    Gym 0.26: without keys all entries of a `Dict` are kept.
 
     Attributes:
         filter_keys: What is kept, in this order.
@@ -674,9 +669,6 @@ def _grey_column(pictures: Any) -> Picture:
 
 class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Resize pictures with OpenCV's `INTER_AREA`.
-
-    Gym 0.26: one number in place of the shape is height and width; pictures without channels then
-    come back as `[height, width, 1]`.
 
     Attributes:
         shape: The new height and width.

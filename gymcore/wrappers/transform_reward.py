@@ -11,15 +11,12 @@ import numpy.typing as npt
 from gymcore.core import ActType, Env, ObsType, RewardWrapper
 from gymcore.error import ArgumentTypeError, InvalidBound
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers.legacy_calls import HandsOver
 
 __all__ = ["ClipReward", "TransformReward"]
 
 
-class TransformReward(RewardWrapper[ObsType, ActType], RecordConstructorArgs, HandsOver):
+class TransformReward(RewardWrapper[ObsType, ActType], RecordConstructorArgs):
     """Apply a function to the rewards.
-
-    Gym 0.26: the function may be given as `f`.
 
     Attributes:
         func: The function.

@@ -10,8 +10,8 @@ import pytest
 
 import gymcore
 from gymcore.compat import EnvCompatibility
+from gymcore.compat.gym26.wrappers import AutoResetWrapper
 from gymcore.envs.registration import EnvSpec
-from gymcore.wrappers.legacy import AutoResetWrapper
 from tests.compat.old import OldEnv
 
 

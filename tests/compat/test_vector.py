@@ -155,7 +155,7 @@ def test_an_old_batch() -> None:
 
 
 def test_vector_wrappers_around_an_old_batch() -> None:
-    envs = gymcore.wrappers.legacy.RecordEpisodeStatistics(from_done_api(old_batch()))
+    envs = gymcore.compat.gym26.wrappers.RecordEpisodeStatistics(from_done_api(old_batch()))
     envs.reset()
     envs.step([1, 2])
     infos = envs.step([1, 2])[4]

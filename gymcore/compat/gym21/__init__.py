@@ -23,8 +23,8 @@ from gymcore.compat.gym21.core import (
     register,
 )
 from gymcore.envs import registration as envs
-from gymcore.specs import spec
 from gymcore.spaces import Space
+from gymcore.specs import spec
 
 __all__ = [
     "ActionWrapper",

@@ -6,7 +6,7 @@ from typing import Any
 
 import gymcore
 from gymcore.compat.bridges import to_done_api
-from gymcore.wrappers.legacy.forwarding import Forwarding
+from gymcore.compat.forwarding import Forwarding
 
 __all__ = [
     "ActionWrapper",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gymcore.compat.bridges import from_done_api, to_done_api
+from gymcore.compat.gym26 import wrappers as legacy
+from gymcore.compat.gym26.wrappers import LazyFrames
 from gymcore.core import Env
-from gymcore.wrappers import legacy
-from gymcore.wrappers.legacy import LazyFrames
 
 _NAMES = (
     "AtariPreprocessing",
@@ -54,7 +54,7 @@ class _OldForm(type):
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    text = f"`{name}` of Gym 0.21; see `gymcore.wrappers.legacy.{name}`."
+    text = f"`{name}` of Gym 0.21; see `gymcore.compat.gym26.wrappers.{name}`."
     wrapper = _OldForm(name, (), {"__doc__": text, "__module__": __name__})
     globals()[name] = wrapper
     return wrapper

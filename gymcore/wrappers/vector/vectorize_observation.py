@@ -192,12 +192,7 @@ class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, A
         VectorObservationWrapper.__init__(self, env)
         RecordConstructorArgs.__init__(self, wrapper=wrapper, **kwargs)
         single = self._SingleEnv(env.single_observation_space, env.single_action_space)
-        made: Any
-        if wrapper.__new__ is base.__new__:  # which hands calls of Gym 0.26 over: not for batches
-            made = object.__new__(wrapper)
-            made.__init__(single, **kwargs)
-        else:
-            made = wrapper(single, **kwargs)
+        made: Any = wrapper(single, **kwargs)
         if not isinstance(made, base):
             raise error.ArgumentTypeError(
                 "Expected wrapper to be a class derived from `TransformObservation`, "

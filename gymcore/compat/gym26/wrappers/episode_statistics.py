@@ -9,12 +9,12 @@ from typing import Any, SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.compat.forwarding import Forwarding, LegacyVectorWrapper, VectorTwin
+from gymcore.compat.gym26.wrappers.checks import checked_count
 from gymcore.core import Env, Wrapper
 from gymcore.utils import RecordConstructorArgs
 from gymcore.vector import VectorEnv
 from gymcore.wrappers import common
-from gymcore.wrappers.legacy.checks import checked_count
-from gymcore.wrappers.legacy.forwarding import Forwarding, LegacyVectorWrapper, VectorTwin
 from gymcore.wrappers.vector import common as vector_common
 
 __all__ = ["RecordEpisodeStatistics"]

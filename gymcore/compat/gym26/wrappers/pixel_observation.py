@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from gymcore import error
+from gymcore.compat.forwarding import Forwarding
 from gymcore.core import Env, ObservationWrapper
 from gymcore.spaces import Box, Dict
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers.legacy.forwarding import Forwarding
 
 __all__ = ["PixelObservationWrapper"]
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from gymcore import error
+from gymcore.compat.forwarding import Forwarding
 from gymcore.core import Env, Wrapper
 from gymcore.spaces import Dict
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers import transform_observation
-from gymcore.wrappers.legacy.forwarding import Forwarding
 
 __all__ = ["FilterObservation", "FlattenObservation", "TransformObservation"]
 

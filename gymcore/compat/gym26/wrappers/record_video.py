@@ -9,13 +9,13 @@ from typing import Any, ClassVar, SupportsFloat
 import numpy.typing as npt
 
 from gymcore import error, logger
+from gymcore.compat.forwarding import Forwarding, LegacyVectorWrapper, VectorTwin
+from gymcore.compat.gym26.wrappers.checks import checked_count
+from gymcore.compat.gym26.wrappers.video_recorder import VideoRecorder
 from gymcore.core import Env, Wrapper
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.save_video import capped_cubic_video_schedule
 from gymcore.vector import VectorEnv
-from gymcore.wrappers.legacy.checks import checked_count
-from gymcore.wrappers.legacy.forwarding import Forwarding, LegacyVectorWrapper, VectorTwin
-from gymcore.wrappers.legacy.video_recorder import VideoRecorder
 
 __all__ = ["RecordVideo", "capped_cubic_video_schedule"]
 

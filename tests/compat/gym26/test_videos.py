@@ -12,9 +12,7 @@ import pytest
 import gymcore
 from gymcore import error
 from gymcore.compat import to_done_api
-from gymcore.rendering import video_files
-from gymcore.vector import SyncVectorEnv
-from gymcore.wrappers.legacy import (
+from gymcore.compat.gym26.wrappers import (
     HumanRendering,
     Monitor,
     RecordVideo,
@@ -23,7 +21,9 @@ from gymcore.wrappers.legacy import (
     capped_cubic_video_schedule,
     video_recorder,
 )
-from tests.wrappers.legacy.scripted import Scripted
+from gymcore.rendering import video_files
+from gymcore.vector import SyncVectorEnv
+from tests.compat.gym26.scripted import Scripted
 
 
 class FakeWriter:

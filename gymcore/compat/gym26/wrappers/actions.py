@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.compat.forwarding import Forwarding
 from gymcore.core import ActionWrapper, Env
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers import transform_reward
-from gymcore.wrappers.legacy.forwarding import Forwarding
 
 __all__ = ["ClipAction", "RescaleAction", "TransformReward"]
 

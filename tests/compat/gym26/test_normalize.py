@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import gymcore
+from gymcore.compat.gym26.wrappers import NormalizeObservation, NormalizeReward
 from gymcore.vector import SyncVectorEnv
-from gymcore.wrappers.legacy import NormalizeObservation, NormalizeReward
-from tests.wrappers.legacy.scripted import Scripted
+from tests.compat.gym26.scripted import Scripted
 
 ACTIONS = np.zeros((2, 2), np.float32)
 

@@ -8,10 +8,10 @@ from typing import Any, SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.compat.forwarding import Forwarding, LegacyVectorWrapper, VectorTwin
 from gymcore.core import Env, Wrapper
 from gymcore.utils import RecordConstructorArgs
 from gymcore.vector import VectorEnv
-from gymcore.wrappers.legacy.forwarding import Forwarding, LegacyVectorWrapper, VectorTwin
 from gymcore.wrappers.utils import RunningMeanStd
 
 __all__ = ["NormalizeObservation", "NormalizeReward", "RunningMeanStd"]

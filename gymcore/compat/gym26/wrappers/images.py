@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.compat.forwarding import Forwarding
 from gymcore.core import Env, ObservationWrapper
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers import transform_observation
-from gymcore.wrappers.legacy.forwarding import Forwarding
 from gymcore.wrappers.transform_observation import load_cv2
 
 __all__ = ["GrayScaleObservation", "ResizeObservation", "to_grey"]

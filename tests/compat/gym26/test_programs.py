@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gymcore as gym
+from gymcore.compat.gym26 import wrappers
 
 
 class Agent:
@@ -30,13 +31,13 @@ def make_env(gamma: float) -> Any:
     """The wrappers of a PPO for continuous actions."""
 
     def wrap(env: Any) -> Any:
-        env = gym.wrappers.FlattenObservation(env)
-        env = gym.wrappers.RecordEpisodeStatistics(env)
-        env = gym.wrappers.ClipAction(env)
-        env = gym.wrappers.NormalizeObservation(env)
-        env = gym.wrappers.TransformObservation(env, lambda obs: np.clip(obs, -10, 10))
-        env = gym.wrappers.NormalizeReward(env, gamma=gamma)
-        env = gym.wrappers.TransformReward(env, lambda reward: np.clip(reward, -10, 10))
+        env = wrappers.FlattenObservation(env)
+        env = wrappers.RecordEpisodeStatistics(env)
+        env = wrappers.ClipAction(env)
+        env = wrappers.NormalizeObservation(env)
+        env = wrappers.TransformObservation(env, lambda obs: np.clip(obs, -10, 10))
+        env = wrappers.NormalizeReward(env, gamma=gamma)
+        env = wrappers.TransformReward(env, lambda reward: np.clip(reward, -10, 10))
         return env
 
     return wrap
@@ -77,8 +78,8 @@ def test_ppo_with_continuous_actions(asynchronous: bool) -> None:
 
 def test_ppo_with_wrappers_around_the_batch() -> None:
     envs = gym.vector.make("CartPole-v1", num_envs=4)
-    envs = gym.wrappers.RecordEpisodeStatistics(envs)
-    envs = gym.wrappers.NormalizeReward(envs, gamma=0.99)
+    envs = wrappers.RecordEpisodeStatistics(envs)
+    envs = wrappers.NormalizeReward(envs, gamma=0.99)
     assert isinstance(envs.single_action_space, gym.spaces.Discrete)
     agent = Agent(envs)
     next_obs, _ = envs.reset(seed=1)
@@ -100,14 +101,14 @@ def test_ppo_with_wrappers_around_the_batch() -> None:
 def test_dqn_on_pictures() -> None:
     pytest.importorskip("cv2", reason="cv2 is not installed")
     env = gym.make("CartPole-v1", render_mode="rgb_array")
-    env = gym.wrappers.PixelObservationWrapper(env)
-    env = gym.wrappers.FilterObservation(env, ["pixels"])
-    env = gym.wrappers.TransformObservation(env, lambda obs: obs["pixels"])
+    env = wrappers.PixelObservationWrapper(env)
+    env = wrappers.FilterObservation(env, ["pixels"])
+    env = wrappers.TransformObservation(env, lambda obs: obs["pixels"])
     env.observation_space = env.env.observation_space["pixels"]
-    env = gym.wrappers.RecordEpisodeStatistics(env)
-    env = gym.wrappers.GrayScaleObservation(gym.wrappers.ResizeObservation(env, 84))
-    env = gym.wrappers.FrameStack(env, 4)
-    env = gym.wrappers.AutoResetWrapper(env)
+    env = wrappers.RecordEpisodeStatistics(env)
+    env = wrappers.GrayScaleObservation(wrappers.ResizeObservation(env, 84))
+    env = wrappers.FrameStack(env, 4)
+    env = wrappers.AutoResetWrapper(env)
     env.action_space.seed(0)
     memory = []
     obs, _ = env.reset(seed=1)

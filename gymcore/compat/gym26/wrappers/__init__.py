@@ -5,7 +5,7 @@ allowed as one for the wrapper here: a vector environment given to `RecordEpisod
 `TransformObservation(env, f)`, and so on. A program that wants Gym 0.26's behaviour throughout
 imports from here:
 
-    from gymcore.wrappers import legacy as wrappers
+    from gymcore.compat.gym26 import wrappers as legacy as wrappers
 
 Attributes of inner layers are found on all of them, as in Gym 0.26.
 """
@@ -16,28 +16,28 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gymcore.compat.old_envs import EnvCompatibility
-    from gymcore.compat.step_api import StepAPICompatibility
-    from gymcore.wrappers.common import PassiveEnvChecker
-    from gymcore.wrappers.legacy.actions import ClipAction, RescaleAction, TransformReward
-    from gymcore.wrappers.legacy.atari import AtariPreprocessing
-    from gymcore.wrappers.legacy.episode_statistics import RecordEpisodeStatistics
-    from gymcore.wrappers.legacy.episodes import AutoResetWrapper, OrderEnforcing, TimeLimit
-    from gymcore.wrappers.legacy.frame_stack import FrameStack, LazyFrames
-    from gymcore.wrappers.legacy.images import GrayScaleObservation, ResizeObservation
-    from gymcore.wrappers.legacy.monitor import Monitor
-    from gymcore.wrappers.legacy.normalize import NormalizeObservation, NormalizeReward
-    from gymcore.wrappers.legacy.observations import (
+    from gymcore.compat.gym26.wrappers.actions import ClipAction, RescaleAction, TransformReward
+    from gymcore.compat.gym26.wrappers.atari import AtariPreprocessing
+    from gymcore.compat.gym26.wrappers.episode_statistics import RecordEpisodeStatistics
+    from gymcore.compat.gym26.wrappers.episodes import AutoResetWrapper, OrderEnforcing, TimeLimit
+    from gymcore.compat.gym26.wrappers.frame_stack import FrameStack, LazyFrames
+    from gymcore.compat.gym26.wrappers.images import GrayScaleObservation, ResizeObservation
+    from gymcore.compat.gym26.wrappers.monitor import Monitor
+    from gymcore.compat.gym26.wrappers.normalize import NormalizeObservation, NormalizeReward
+    from gymcore.compat.gym26.wrappers.observations import (
         FilterObservation,
         FlattenObservation,
         TransformObservation,
     )
-    from gymcore.wrappers.legacy.pixel_observation import PixelObservationWrapper
-    from gymcore.wrappers.legacy.record_video import RecordVideo, capped_cubic_video_schedule
-    from gymcore.wrappers.legacy.rendering import HumanRendering, RenderCollection
-    from gymcore.wrappers.legacy.time_aware import TimeAwareObservation
-    from gymcore.wrappers.legacy.vector_list_info import VectorListInfo
-    from gymcore.wrappers.legacy.video_recorder import VideoRecorder
+    from gymcore.compat.gym26.wrappers.pixel_observation import PixelObservationWrapper
+    from gymcore.compat.gym26.wrappers.record_video import RecordVideo, capped_cubic_video_schedule
+    from gymcore.compat.gym26.wrappers.rendering import HumanRendering, RenderCollection
+    from gymcore.compat.gym26.wrappers.time_aware import TimeAwareObservation
+    from gymcore.compat.gym26.wrappers.vector_list_info import VectorListInfo
+    from gymcore.compat.gym26.wrappers.video_recorder import VideoRecorder
+    from gymcore.compat.old_envs import EnvCompatibility
+    from gymcore.compat.step_api import StepAPICompatibility
+    from gymcore.wrappers.common import PassiveEnvChecker
 
 __all__ = [
     "AtariPreprocessing",

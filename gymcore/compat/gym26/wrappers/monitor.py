@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from gymcore import error
+from gymcore.compat.forwarding import Forwarding
+from gymcore.compat.gym26.wrappers.record_video import capped_cubic_video_schedule
+from gymcore.compat.gym26.wrappers.video_recorder import VideoRecorder
 from gymcore.core import Env, Wrapper
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers.legacy.forwarding import Forwarding
-from gymcore.wrappers.legacy.record_video import capped_cubic_video_schedule
-from gymcore.wrappers.legacy.video_recorder import VideoRecorder
 
 __all__ = ["Monitor"]
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from gymcore import error
+from gymcore.compat.forwarding import LegacyVectorWrapper
 from gymcore.utils import RecordConstructorArgs
 from gymcore.vector import VectorEnv
 from gymcore.vector.utils.infos import split_info
-from gymcore.wrappers.legacy.forwarding import LegacyVectorWrapper
 
 __all__ = ["VectorListInfo"]
 

@@ -9,7 +9,7 @@ import pytest
 
 import gymcore
 from gymcore import error, spaces
-from gymcore.wrappers.legacy import (
+from gymcore.compat.gym26.wrappers import (
     FilterObservation,
     FlattenObservation,
     GrayScaleObservation,
@@ -18,7 +18,7 @@ from gymcore.wrappers.legacy import (
     TimeAwareObservation,
     TransformObservation,
 )
-from tests.wrappers.legacy.scripted import Scripted
+from tests.compat.gym26.scripted import Scripted
 
 
 class Entries(Scripted):

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.compat.forwarding import Forwarding
 from gymcore.core import Env, ObservationWrapper
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers.legacy.forwarding import Forwarding
 
 __all__ = ["TimeAwareObservation"]
 

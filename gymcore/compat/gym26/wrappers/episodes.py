@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, SupportsFloat
 
 from gymcore import error
+from gymcore.compat.forwarding import Forwarding
 from gymcore.core import Env, Wrapper
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers import common
-from gymcore.wrappers.legacy.forwarding import Forwarding
 
 __all__ = ["AutoResetWrapper", "OrderEnforcing", "TimeLimit"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gymcore import spaces
-from gymcore.wrappers.legacy import ClipAction, RescaleAction, TransformReward
-from tests.wrappers.legacy.scripted import Scripted
+from gymcore.compat.gym26.wrappers import ClipAction, RescaleAction, TransformReward
+from tests.compat.gym26.scripted import Scripted
 
 
 def test_clipped_actions() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gymcore.compat.forwarding import Forwarding
 from gymcore.wrappers import rendering
-from gymcore.wrappers.legacy.forwarding import Forwarding
 
 __all__ = ["HumanRendering", "RenderCollection"]
 

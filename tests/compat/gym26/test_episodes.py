@@ -9,16 +9,16 @@ import pytest
 
 import gymcore
 from gymcore import error
-from gymcore.vector import SyncVectorEnv
-from gymcore.wrappers import common
-from gymcore.wrappers.legacy import (
+from gymcore.compat.gym26.wrappers import (
     AutoResetWrapper,
     OrderEnforcing,
     RecordEpisodeStatistics,
     TimeLimit,
     VectorListInfo,
 )
-from tests.wrappers.legacy.scripted import Scripted
+from gymcore.vector import SyncVectorEnv
+from gymcore.wrappers import common
+from tests.compat.gym26.scripted import Scripted
 
 ACTIONS = np.zeros((2, 2), np.float32)
 

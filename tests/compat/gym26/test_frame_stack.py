@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from gymcore import error, spaces
+from gymcore.compat.gym26.wrappers import FrameStack, LazyFrames
 from gymcore.vector import SyncVectorEnv
-from gymcore.wrappers.legacy import FrameStack, LazyFrames
-from tests.wrappers.legacy.scripted import Scripted
+from tests.compat.gym26.scripted import Scripted
 
 PICTURES = spaces.Box(0, 255, (84, 84), np.uint8)
 

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.compat.forwarding import Forwarding
+from gymcore.compat.gym26.wrappers.checks import checked_count
 from gymcore.core import Env, ObservationWrapper
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers.legacy.checks import checked_count
-from gymcore.wrappers.legacy.forwarding import Forwarding
 
 __all__ = ["FrameStack", "LazyFrames"]
 

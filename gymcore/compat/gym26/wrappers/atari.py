@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gymcore import error
+from gymcore.compat.forwarding import Forwarding
 from gymcore.core import Env
 from gymcore.wrappers import atari_preprocessing
-from gymcore.wrappers.legacy.forwarding import Forwarding
 
 __all__ = ["AtariPreprocessing"]
 
