@@ -1,10 +1,12 @@
-"""Output arrays that look fresh at every step and cost no allocation (DESIGN: fresh-looking arrays)."""
+"""The array toolkit: checked access to arrays of callers, lane indices, busy flags and recycled output arrays."""
 
 cimport numpy as cnp
+from libc.stdint cimport int64_t
 
 
 cdef enum:
     MOST_AXES = 64         # NumPy's own limit
+    MAX_CACHED_SIZES = 4   # a program steps subsets of a few different sizes
 
 
 cdef class ArrayRing:
@@ -12,7 +14,7 @@ cdef class ArrayRing:
     cdef int rank, typenum
     cdef cnp.npy_intp sizes[MOST_AXES]
     cdef object dtype
-    cdef bint reuse        # hand out one and the same array for ever
+    cdef bint reuse        # always hand out the same array
     cdef list arrays
     cdef void* pointers[3]
     cdef int oldest
@@ -21,7 +23,33 @@ cdef class ArrayRing:
     cdef object take(self, void** pointer)
 
 
+# Whether an array has exactly this shape.
+cdef bint has_shape(cnp.ndarray array, tuple shape)
+
+# The first byte of a C-contiguous array of exactly this dtype and shape; anything else is an error naming it.
 cdef void* array_pointer(
     object array, str name, int typenum, tuple shape, bint writable, object errors) except NULL
 
-cdef int check_apart(list named, object errors) except -1
+# Raise if two of the C-contiguous arrays, pairs (name, array), share memory.
+cdef int check_no_overlap(list named, object errors) except -1
+
+# The array itself if it is contiguous, of this type and shape (n,), else a converted copy.
+cdef cnp.ndarray as_column(object array, int typenum, Py_ssize_t n, str name)
+
+# The first of the indices of lanes, int64 [n], every one of which is below `num_envs`.
+cdef const int64_t* lane_pointer(object lanes, str name, Py_ssize_t num_envs, object errors) except NULL
+
+
+cdef inline int claim(bint* busy, str use, object errors) except -1:
+    """Raise the busy flag of an object for one call, which lowers it in a `finally`; a second call is an error."""
+    if busy[0]:
+        raise errors.ConcurrentUseError(f"{use} by another thread; use one at a time")
+    busy[0] = True
+    return 0
+
+
+cdef inline int make_room(dict by_size) except -1:
+    """Empty a cache of arrays by their number of rows, if it is full."""
+    if len(by_size) == MAX_CACHED_SIZES:
+        by_size.clear()
+    return 0

@@ -1,6 +1,7 @@
 """NumPy arrays at the border: recycled outputs, and checked access to arrays of the caller."""
 cimport numpy as cnp
 from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
 
 
 cdef extern from "Python.h":
@@ -24,7 +25,7 @@ cdef extern from *:
 
 
 cdef class ArrayRing:
-    """Hands out arrays of one shape and dtype that the caller may keep for ever.
+    """Hands out arrays of one shape and dtype that the caller may keep forever.
 
     An array is handed out again only when nobody but the ring holds a reference to it: views, memoryviews and DLPack
     capsules of it count, since each of them holds the array. A caller that drops its arrays (a training loop) gets the
@@ -78,6 +79,17 @@ cdef class ArrayRing:
         return array
 
 
+cdef bint has_shape(cnp.ndarray array, tuple shape):
+    """Whether an array has exactly this shape."""
+    cdef Py_ssize_t k, rank = len(shape)
+    if cnp.PyArray_NDIM(array) != rank:
+        return False
+    for k in range(rank):
+        if cnp.PyArray_DIM(array, k) != <Py_ssize_t> shape[k]:
+            return False
+    return True
+
+
 cdef void* array_pointer(
     object array, str name, int typenum, tuple shape, bint writable, object errors
 ) except NULL:
@@ -101,7 +113,7 @@ cdef void* array_pointer(
     return cnp.PyArray_DATA(checked)
 
 
-cdef int check_apart(list named, object errors) except -1:
+cdef int check_no_overlap(list named, object errors) except -1:
     """Raise if two C-contiguous arrays share memory: the engine writes each of them as if it were the only one.
 
     `named` has a pair (name, array) for each.
@@ -120,3 +132,49 @@ cdef int check_apart(list named, object errors) except -1:
                 raise errors.InvalidArgument(
                     f"{named[i][0]}: expected memory of its own, got that of {named[k][0]}")
     return 0
+
+
+cdef cnp.ndarray as_column(object array, int typenum, Py_ssize_t n, str name):
+    """The array itself if it is contiguous, of this type and shape (n,), else a converted copy."""
+    cdef cnp.ndarray column
+    if isinstance(array, cnp.ndarray):
+        column = array
+        if (cnp.PyArray_TYPE(column) == typenum and cnp.PyArray_NDIM(column) == 1 and cnp.PyArray_DIM(column, 0) == n
+                and cnp.PyArray_ISCARRAY_RO(column)):
+            return column
+    converted = np.ascontiguousarray(array, cnp.PyArray_DescrFromType(typenum))
+    if converted.shape != (n,) or np.ndim(array) != 1:
+        raise ValueError(f"{name}: expected shape ({n},), got {np.shape(array)}")
+    return converted
+
+
+cdef const int64_t* lane_pointer(object lanes, str name, Py_ssize_t num_envs, object errors) except NULL:
+    """The first of the indices of lanes, int64 [n], every one of which is below `num_envs`."""
+    cdef Py_ssize_t k, count = np.size(lanes)
+    cdef const int64_t* indices = <const int64_t*> array_pointer(
+        lanes, name, cnp.NPY_INT64, (count,), False, errors)
+    for k in range(count):
+        if not 0 <= indices[k] < num_envs:
+            raise errors.InvalidArgument(f"{name}: expected indices below {num_envs}, got {indices[k]}")
+    return indices
+
+
+def are_lanes(cnp.ndarray lanes not None, Py_ssize_t num_envs):
+    """Whether an int64 array [n] holds distinct indices below `num_envs`, and at least one."""
+    cdef Py_ssize_t k, count = cnp.PyArray_SIZE(lanes)
+    cdef const int64_t* indices = <const int64_t*> cnp.PyArray_DATA(lanes)
+    cdef char* seen
+    if (
+        cnp.PyArray_TYPE(lanes) != cnp.NPY_INT64 or cnp.PyArray_NDIM(lanes) != 1
+        or not cnp.PyArray_ISCARRAY_RO(lanes)
+    ):
+        raise TypeError(f"lanes: expected a contiguous int64 array [n], got {lanes.dtype} {np.shape(lanes)}")
+    if not 0 < count <= num_envs:
+        return False
+    marks = bytearray(num_envs)
+    seen = marks
+    for k in range(count):
+        if not 0 <= indices[k] < num_envs or seen[indices[k]]:
+            return False
+        seen[indices[k]] = 1
+    return True

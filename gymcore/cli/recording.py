@@ -30,35 +30,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.cli.common import CliError, byte_count
+from gymcore.utils.nested import map_leaves, named_leaves, stack_nested
 
 #: Episode ends whose observations the prediction allows for, as a share of all steps.
 _FINAL_SHARE = 0.1
 #: Share of the free memory that a recording may take.
 _MEMORY_SHARE = 0.9
-
-
-def leaves(value: Any, prefix: str = "") -> dict[str, Any]:
-    """Return the leaves of a nested observation, action or space by name.
-
-    Args:
-        value: A mapping, tuple, Dict or Tuple space, or a leaf.
-        prefix: What the names begin with.
-
-    Returns:
-        `{"": value}` for a leaf, else `.key` (or `.index`) paths to the leaves.
-
-    Example:
-        >>> leaves({"a": 1, "b": (2, 3)})
-        {'.a': 1, '.b.0': 2, '.b.1': 3}
-    """
-    children: Any = getattr(value, "spaces", value)
-    if isinstance(children, Mapping):
-        pairs = [(str(key), child) for key, child in children.items()]
-    elif isinstance(children, (tuple, list)):
-        pairs = [(str(k), child) for k, child in enumerate(children)]
-    else:
-        return {prefix: value}
-    return {name: leaf for key, c in pairs for name, leaf in leaves(c, f"{prefix}.{key}").items()}
 
 
 class Recording:
@@ -119,7 +96,7 @@ class Recording:
             row: The step that acts on them.
             value: The batch [num_envs, ...], or its dictionary or tuple.
         """
-        for name, leaf in leaves(value).items():
+        for name, leaf in named_leaves(value).items():
             self.observations[name][row] = leaf
 
     def set_actions(self, row: int, value: Any) -> None:
@@ -129,7 +106,7 @@ class Recording:
             row: The step that sends them.
             value: The batch [num_envs, ...], or its dictionary or tuple.
         """
-        for name, leaf in leaves(value).items():
+        for name, leaf in named_leaves(value).items():
             self.actions[name][row] = leaf
 
     def add_finals(
@@ -148,7 +125,7 @@ class Recording:
             self._finals = {name: _grown(old, lo, 2 * hi) for name, old in self._finals.items()}
         self._final_indices[lo:hi, 0] = rows
         self._final_indices[lo:hi, 1] = lanes
-        for name, ends in leaves(values).items():
+        for name, ends in named_leaves(values).items():
             self._finals[name][lo:hi] = ends
         self._ends = hi
 
@@ -201,21 +178,8 @@ def observations_at(value: Any, lanes: npt.NDArray[np.int64]) -> Any:
         An array [K, ...], or a nest of dictionaries of such whose leaves have the same names.
     """
     if isinstance(value, np.ndarray) and value.dtype == object:
-        return _stacked([value[lane] for lane in lanes])
-    if isinstance(value, Mapping):
-        return {key: observations_at(child, lanes) for key, child in value.items()}
-    if isinstance(value, (tuple, list)):
-        return tuple(observations_at(child, lanes) for child in value)
-    return np.asarray(value)[lanes]
-
-
-def _stacked(each: list[Any]) -> Any:
-    """Return a list of equal nests as one nest of stacked arrays."""
-    if isinstance(each[0], Mapping):
-        return {key: _stacked([one[key] for one in each]) for key in each[0]}
-    if isinstance(each[0], (tuple, list)):
-        return tuple(_stacked(list(children)) for children in zip(*each, strict=True))
-    return np.stack([np.asarray(one) for one in each])
+        return stack_nested([value[lane] for lane in lanes])
+    return map_leaves(lambda leaf: np.asarray(leaf)[lanes], value)
 
 
 def _grown(array: npt.NDArray[Any], used: int, size: int) -> npt.NDArray[Any]:
@@ -227,8 +191,8 @@ def _grown(array: npt.NDArray[Any], used: int, size: int) -> npt.NDArray[Any]:
 
 def _array_leaves(envs: Any, kind: str) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
     """Return leaf name -> batched shape and dtype of the observation or action space."""
-    single = leaves(getattr(envs, f"single_{kind}_space"))
-    batched = leaves(getattr(envs, f"{kind}_space"))
+    single = named_leaves(getattr(envs, f"single_{kind}_space"))
+    batched = named_leaves(getattr(envs, f"{kind}_space"))
     found = {}
     for name, space in batched.items():
         if name not in single or space.shape is None or space.dtype is None:

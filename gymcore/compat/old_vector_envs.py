@@ -11,9 +11,9 @@ import numpy.typing as npt
 from gymcore import error
 from gymcore.compat.old_envs import modern_metadata
 from gymcore.specs import EnvSpec
+from gymcore.utils.arguments import split_reset_mask
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.utils import batch_space
-from gymcore.vector.utils.arguments import split_reset_mask
 from gymcore.vector.utils.infos import merge_info
 
 __all__ = ["VectorEnvCompatibility"]

@@ -13,7 +13,8 @@ from gymcore import error
 from gymcore.core import Env
 from gymcore.experimental.functional import FuncEnv
 from gymcore.utils import seeding
-from gymcore.vector.utils.arguments import seeds_per_env, split_reset_mask
+from gymcore.utils.arguments import seeds_per_env, split_reset_mask
+from gymcore.utils.nested import map_leaves
 from gymcore.vector.utils.batch_spaces import batch_space
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
@@ -434,19 +435,18 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
 Generators = tuple[np.random.Generator, ...]
 
 
-def _map(function: Any, first: Any, *rest: Any) -> Any:
-    """Apply a function to the arrays of nested dicts, tuples and lists of one form."""
-    if isinstance(first, dict):
-        return {key: _map(function, first[key], *(one[key] for one in rest)) for key in first}
-    if isinstance(first, (tuple, list)):
-        parts = [_map(function, *parts) for parts in zip(first, *rest, strict=True)]
-        return first._make(parts) if hasattr(first, "_make") else type(first)(parts)
-    if not isinstance(first, np.ndarray):
-        raise error.ArgumentTypeError(
-            "The functions of a batched FuncEnv: expected states and observations of arrays in "
-            f"dicts, tuples and lists, got {type(first)}"
-        )
-    return function(first, *rest)
+def _map(function: Any, *batches: Any) -> Any:
+    """Apply a function to the arrays of batches; leaves that are not arrays raise."""
+
+    def checked(first: Any, *others: Any) -> Any:
+        if not isinstance(first, np.ndarray):
+            raise ArgumentTypeError(
+                "The functions of a batched FuncEnv: expected states and observations of arrays in "
+                f"dicts, tuples and lists, got {type(first)}"
+            )
+        return function(first, *others)
+
+    return map_leaves(checked, *batches)
 
 
 class SingleFunctions:

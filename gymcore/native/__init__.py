@@ -1,1 +1,1 @@
-"""The compiled batch as an environment (`NativeEnv`) and as a vector environment (`NativeVectorEnv`)."""
+"""The compiled batch: `NativeEnv` for one environment, `NativeVectorEnv` for many."""

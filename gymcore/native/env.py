@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gymcore import error, logger
 from gymcore.core import ActType, Env
 from gymcore.native.parameters import Derived, Parameter
-from gymcore.native.state import as_states, lane_indices, load_lanes, save_lanes, write_states
+from gymcore.native.state import as_states, load_lanes, save_lanes, write_states
 from gymcore.utils import seeding
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.lane_memory import kernel_facts
@@ -216,7 +216,7 @@ class NativeEnv(Env[Any, ActType]):
             return
         self._ensure_seeded()
         numbers = as_states([value], self.kernel_facts())
-        write_states(self._batch, numbers, lane_indices([self._lane], self._lane + 1))
+        write_states(self._batch, numbers, np.array([self._lane]))
 
     def get_state(self) -> npt.NDArray[Any]:
         """Everything that decides what comes next, random stream included: a structured array [1].
@@ -225,9 +225,7 @@ class NativeEnv(Env[Any, ActType]):
         the whole environment to keep that too.
         """
         self._ensure_seeded()
-        return save_lanes(
-            self._batch, self.kernel_facts(), lane_indices([self._lane], self._lane + 1)
-        )
+        return save_lanes(self._batch, self.kernel_facts(), np.array([self._lane]))
 
     def set_state(self, state: npt.NDArray[Any]) -> None:
         """Continue from what `get_state` returned, here or from a lane of a vector environment.
@@ -235,13 +233,13 @@ class NativeEnv(Env[Any, ActType]):
         Raises:
             InvalidArgument: the state of another environment.
         """
-        indices = lane_indices([self._lane], self._lane + 1)
+        indices = np.array([self._lane])
         load_lanes(self._batch, self.kernel_facts(), state, indices)
         self._np_random = self._batch.generator(self._lane)
         self._np_random_seed = -1
 
     def _save(self) -> npt.NDArray[Any]:
-        indices = lane_indices([self._lane], self._lane + 1)
+        indices = np.array([self._lane])
         return save_lanes(self._batch, self.kernel_facts(), indices)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -250,7 +248,7 @@ class NativeEnv(Env[Any, ActType]):
             k: v for k, v in self.__dict__.items() if k not in ("_batch", "_np_random", "_renderer")
         }
         seeded = self._shares_batch or self._np_random is not None
-        indices = lane_indices([self._lane], self._lane + 1)
+        indices = np.array([self._lane])
         kept["_saved"] = save_lanes(self._batch, self.kernel_facts(), indices), seeded
         kept["_closed"] = self._batch.is_closed
         return kept
@@ -264,7 +262,7 @@ class NativeEnv(Env[Any, ActType]):
                 kept.pop(name)
         self.__dict__.update(kept)
         self._batch = self._own_batch()
-        load_lanes(self._batch, self.kernel_facts(), saved, lane_indices(None, 1))
+        load_lanes(self._batch, self.kernel_facts(), saved, np.array([0]))
         self._np_random = self._batch.generator(0) if seeded else None
         if closed:
             self._batch.close()

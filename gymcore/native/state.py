@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.native.parameters import write_table
 from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.native.parameters import write_table
 
 # `elapsed` of a lane that was saved before its first reset.
 NEVER_RESET = -1
@@ -33,26 +33,6 @@ def lane_dtype(facts: dict[str, Any], width: int | None = None) -> np.dtype[Any]
             ("ended", np.bool_),
         ]
     )
-
-
-def lane_indices(lanes: Sequence[int] | npt.NDArray[Any] | None, num_envs: int) -> Any:
-    """Lanes as an index array, all of them for None; an index out of range or twice is an error."""
-    if lanes is None:
-        return np.arange(num_envs)
-    indices = np.asarray(lanes)
-    if indices.dtype == np.bool_ and indices.shape == (num_envs,):
-        return np.flatnonzero(indices)
-    if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
-        raise ArgumentTypeError(
-            f"lanes: expected integers or a mask [{num_envs}] bool, got {lanes!r}"
-        )
-    indices = indices.astype(np.int64)
-    outside = (indices < 0) | (indices >= num_envs)
-    if outside.any() or len(set(indices.tolist())) != len(indices):
-        raise InvalidArgument(
-            f"lanes: expected distinct lanes of 0 to {num_envs - 1}, got {lanes!r}"
-        )
-    return indices
 
 
 def as_states(values: Sequence[Any], facts: dict[str, Any]) -> npt.NDArray[np.float64]:

@@ -10,8 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.native.state import lane_indices, load_lanes, save_lanes
+from gymcore.native.final_frames import NativeFinalFrames
+from gymcore.native.infos import add_reports
+from gymcore.native.lanes import call_lanes, set_lanes, shown
+from gymcore.native.pictures import Pictures
+from gymcore.native.rollout import Rollout, rollout_arrays
+from gymcore.native.seeds import LaneSeeds
+from gymcore.native.state import load_lanes, save_lanes
 from gymcore.utils import seeding
+from gymcore.utils.arguments import lane_indices, seeds_per_env, split_reset_mask
 from gymcore.vector.engine_options import (
     check_threads,
     check_worker_options,
@@ -20,14 +27,7 @@ from gymcore.vector.engine_options import (
     thread_count,
 )
 from gymcore.vector.episode_ends import ended_mask
-from gymcore.native.final_frames import NativeFinalFrames
-from gymcore.native.infos import add_reports
-from gymcore.native.lanes import call_lanes, set_lanes, shown
-from gymcore.native.pictures import Pictures
-from gymcore.native.rollout import Rollout, rollout_arrays
-from gymcore.native.seeds import LaneSeeds
 from gymcore.vector.partial_batches import Lanes, PartialBatches, StepResult
-from gymcore.vector.utils.arguments import seeds_per_env, split_reset_mask
 from gymcore.vector.utils.batch_spaces import batch_space
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from gymcore.core import RenderFrame
 from gymcore.error import InvalidArgument, ResetNeeded
+from gymcore.utils.arguments import lane_indices
 from gymcore.vector.async_options import checked_timeout
 from gymcore.vector.async_state import AsyncState
 from gymcore.vector.episode_ends import ended_mask
 from gymcore.vector.lane_states import LaneState
-from gymcore.vector.utils.arguments import lane_list
 
 # The class that these are part of; naming it here would be a circle.
 Base: Any = object
@@ -166,7 +166,7 @@ class AsyncCalls(Base):
         self._begin("get_state")
         if not self._ready:
             raise ResetNeeded(f"get_state: call reset() of {self} first")
-        chosen = lane_list(lanes, self.num_envs)
+        chosen = lane_indices(lanes, self.num_envs).tolist()
         self._post_calls("get_state", dict.fromkeys(chosen, ()))
         found = dict(zip(sorted(chosen), self._call_results(None), strict=True))
         return [
@@ -191,7 +191,7 @@ class AsyncCalls(Base):
             EnvironmentFailed: The `set_state` of an environment raised.
         """
         self._begin("set_state")
-        chosen = lane_list(lanes, self.num_envs)
+        chosen = lane_indices(lanes, self.num_envs).tolist()
         if len(state) != len(chosen):
             raise InvalidArgument(
                 f"state: expected one for each of the {len(chosen)} lanes, got {len(state)}"

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.error import InvalidArgument, UnsupportedMode
+from gymcore.utils.arguments import seeds_per_env, split_reset_mask
 from gymcore.vector.async_calls import check_call, values_per_env
 from gymcore.vector.async_options import AsyncOptions, checked_timeout
 from gymcore.vector.async_state import AsyncState
 from gymcore.vector.async_vector_env import AsyncVectorEnv
 from gymcore.vector.sub_envs import adopt_spaces
-from gymcore.vector.utils.arguments import seeds_per_env, split_reset_mask
 from gymcore.vector.workers.custom_loop import CustomWorkerEngine
 
 __all__ = ["CustomAsyncVectorEnv"]

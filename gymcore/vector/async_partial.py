@@ -18,8 +18,8 @@ from gymcore.error import (
     ResetNeeded,
     WorkerDied,
 )
+from gymcore.utils.arguments import lane_indices
 from gymcore.vector.async_options import checked_timeout
-from gymcore.vector.utils.arguments import lane_list
 from gymcore.vector.utils.space_utils import iterate
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore.vector.workers.actions import checked_actions, store_actions
@@ -70,7 +70,7 @@ class AsyncPartial(Base):
         """
         self._begin("send", outstanding=True)
         if env_ids is not None:
-            lanes = lane_list(env_ids, self.num_envs, "env_ids")
+            lanes = lane_indices(env_ids, self.num_envs, "env_ids").tolist()
         elif self._received is not None:
             lanes = self._received
         else:
@@ -269,7 +269,7 @@ class AsyncPartial(Base):
         """Step some environments and wait for them; see `step`."""
         assert self._pool is not None
         self._begin("step_async")
-        lanes = lane_list(env_ids, self.num_envs, "env_ids")
+        lanes = lane_indices(env_ids, self.num_envs, "env_ids").tolist()
         self._check_steppable(lanes)
         single: list[Any] | None = None
         if self._action_layout is None:

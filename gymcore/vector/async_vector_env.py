@@ -18,13 +18,13 @@ from gymcore.error import (
     WorkerDied,
 )
 from gymcore.spaces import Space
+from gymcore.utils.arguments import seeds_per_env, split_reset_mask
 from gymcore.vector.async_calls import AsyncCalls
 from gymcore.vector.async_options import AsyncOptions, checked_timeout
 from gymcore.vector.async_partial import AsyncPartial
 from gymcore.vector.async_state import AsyncState, AsyncStates
 from gymcore.vector.layouts import action_layout, has_objects, layout_of
 from gymcore.vector.sub_envs import adopt_spaces
-from gymcore.vector.utils.arguments import seeds_per_env, split_reset_mask
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore.vector.workers import loop
 from gymcore.vector.workers.actions import checked_actions, store_actions

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import operator
-from typing import Any
-
 from gymcore import error
+from gymcore.utils.arguments import positive
 
 _MOST_THREADS = 1024
 
@@ -14,35 +12,6 @@ _MOST_THREADS = 1024
 # calls follow each other closely; if not, they are as fast as one at 80 us, and 1.2x at 160 us.
 _SHARE = 10_000
 _SHARE_TO_WAKE = 80_000
-
-
-def positive(name: str, value: Any, most: int | None = None) -> int:
-    """Return a count as an int.
-
-    Args:
-        name: what the error calls it.
-        value: an integer, Python's or NumPy's.
-        most: the greatest one that makes sense; None for none.
-
-    Raises:
-        ArgumentTypeError: no integer.
-        InvalidArgument: below 1 or above `most`.
-
-    Example:
-        >>> positive("num_envs", 3, most=10)
-        3
-    """
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise error.ArgumentTypeError(
-            f"{name}: expected an integer, got {value!r} ({type(value)})"
-        ) from None
-    if number < 1:
-        raise error.InvalidArgument(f"{name}: expected at least 1, got {number}")
-    if most is not None and number > most:
-        raise error.InvalidArgument(f"{name}: expected at most {most}, got {number}")
-    return number
 
 
 def check_threads(num_threads: int | None) -> int | None:

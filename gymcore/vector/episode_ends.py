@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.error import InvalidArgument, UnsupportedMode
+from gymcore.error import UnsupportedMode
+from gymcore.utils.arguments import check_mask
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 
 __all__ = ["ended_mask"]
@@ -35,9 +36,4 @@ def ended_mask(env: VectorEnv[Any, Any, Any], mask: Any) -> npt.NDArray[np.bool_
             "end_episodes: same-step autoreset leaves no episode ended; reset(options="
             "{'reset_mask': mask}) begins the next ones"
         )
-    expected = f"mask: expected a bool array of shape ({env.num_envs},)"
-    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-        raise InvalidArgument(f"{expected}, got {mask!r}")
-    if mask.shape != (env.num_envs,):
-        raise InvalidArgument(f"{expected}, got shape {mask.shape}")
-    return mask
+    return check_mask(mask, env.num_envs)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.vector.utils.arguments import split_reset_mask
+from gymcore.utils.arguments import split_reset_mask
 from gymcore.vector.vector_env import AutoresetMode
 
 if TYPE_CHECKING:

@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from gymcore.error import (
     AlreadyPendingCallError,
-    ArgumentTypeError,
     InvalidArgument,
     NoAsyncCallError,
 )
-from gymcore_ext.python_envs.rows import are_lanes
+from gymcore.utils.arguments import lane_indices
 
 if TYPE_CHECKING:
     from gymcore.vector.vector_env import VectorEnv
@@ -25,44 +24,13 @@ if TYPE_CHECKING:
 else:
     Base = object
 
-__all__ = ["Lanes", "PartialBatches", "lane_array"]
+__all__ = ["Lanes", "PartialBatches"]
 
 Lanes = npt.NDArray[np.int64]
 
 StepResult = tuple[
     Any, npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]
 ]
-
-
-def lane_array(lanes: Any, num_envs: int, name: str = "env_ids") -> Lanes:
-    """Return indices of environments as an array.
-
-    Args:
-        lanes: Indices, or a mask `[num_envs] bool`.
-        num_envs: Number of environments.
-        name: What errors call the argument.
-
-    Raises:
-        ArgumentTypeError: Neither indices nor a mask (a `TypeError`).
-        InvalidArgument: An index out of range or given twice, or none at all (a `ValueError`).
-
-    Example:
-        >>> lane_array([2, 0], num_envs=3)
-        array([2, 0])
-    """
-    indices = np.asarray(lanes)
-    if indices.dtype == np.bool_ and indices.shape == (num_envs,):
-        indices = np.flatnonzero(indices)
-    if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
-        raise ArgumentTypeError(
-            f"{name}: expected integers or a mask [{num_envs}] bool, got {lanes!r}"
-        )
-    found = np.array(indices, dtype=np.int64)
-    if not are_lanes(found, num_envs):
-        raise InvalidArgument(
-            f"{name}: expected distinct environments of 0 to {num_envs - 1}, got {lanes!r}"
-        )
-    return found
 
 
 class PartialBatches(Base):
@@ -127,7 +95,7 @@ class PartialBatches(Base):
         """
         self._check_steppable(None)
         if env_ids is not None:
-            lanes = lane_array(env_ids, self.num_envs)
+            lanes = lane_indices(env_ids, self.num_envs, "env_ids")
         elif self._received is not None and len(self._received):
             lanes = self._received
         else:
@@ -206,6 +174,6 @@ class PartialBatches(Base):
     def _step_some(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any]) -> StepResult:
         """Step some environments at once."""
         self._check_none_sent("step")
-        lanes = lane_array(env_ids, self.num_envs)
+        lanes = lane_indices(env_ids, self.num_envs, "env_ids")
         self._check_steppable(lanes)
         return self._step_lanes(self._single_actions(actions, len(lanes)), lanes)

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from gymcore.core import Env, RenderFrame
 from gymcore.error import ClosedEnvironmentError, InvalidArgument, ResetNeeded, StateNotSupported
+from gymcore.utils.arguments import lane_indices
 from gymcore.vector.episode_ends import ended_mask
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env
 from gymcore.vector.partial_batches import PartialBatches
-from gymcore.vector.utils.arguments import lane_list
 from gymcore_ext.python_envs.row_loop import RowLoop
 
 __all__ = ["SyncCalls", "naming_lane"]
@@ -157,7 +157,7 @@ class SyncCalls(PartialBatches):
         if self._loop.needs_reset:
             raise ResetNeeded(f"get_state: call reset() of {self} first")
         states = []
-        for lane in lane_list(lanes, self.num_envs):
+        for lane in lane_indices(lanes, self.num_envs).tolist():
             with naming_lane(lane, "get_state"):
                 env, wrappers = save_env(self.envs[lane], lane)
             states.append(LaneState(env, wrappers, *self._loop.save_lane(lane)))
@@ -182,7 +182,7 @@ class SyncCalls(PartialBatches):
         """
         if self.closed:
             raise ClosedEnvironmentError(f"set_state: {self} is closed")
-        chosen = lane_list(lanes, self.num_envs)
+        chosen = lane_indices(lanes, self.num_envs).tolist()
         if len(state) != len(chosen):
             raise InvalidArgument(
                 f"state: expected one for each of the {len(chosen)} lanes, got {len(state)}"

@@ -20,12 +20,12 @@ from gymcore.error import (
     ResetNeeded,
 )
 from gymcore.spaces import Space
+from gymcore.utils.arguments import seeds_per_env, split_reset_mask
 from gymcore.vector.engine_options import check_threads, check_worker_options, received_rows
 from gymcore.vector.layouts import action_layout, layout_of
 from gymcore.vector.partial_batches import Lanes, StepResult
 from gymcore.vector.sub_envs import adopt_spaces
 from gymcore.vector.sync_calls import SyncCalls, naming_lane
-from gymcore.vector.utils.arguments import seeds_per_env, split_reset_mask
 from gymcore.vector.utils.space_utils import iterate
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore_ext.python_envs.row_loop import RowLoop

@@ -2,6 +2,7 @@
 cimport numpy as cnp
 from libc.stdint cimport int64_t
 
+from gymcore_ext.arrays cimport has_shape
 from gymcore_ext.engine.step cimport lifecycle_t, pool_run, pool_t
 from gymcore_ext.engine.threads cimport Threads
 
@@ -53,16 +54,6 @@ cdef int64_t count_bad(check_t* check, int64_t size, Threads threads) except -1:
         else:
             bad = check_job(check, 0, size)
     return bad
-
-
-cdef bint has_shape(cnp.ndarray array, tuple shape):
-    cdef Py_ssize_t k, rank = len(shape)
-    if cnp.PyArray_NDIM(array) != rank:
-        return False
-    for k in range(rank):
-        if cnp.PyArray_DIM(array, k) != <Py_ssize_t> shape[k]:
-            return False
-    return True
 
 
 cdef void widen(const float* source, double* target, Py_ssize_t count) noexcept nogil:

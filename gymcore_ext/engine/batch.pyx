@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memchr, memset
 
 from gymcore_ext.engine.actions cimport checked_actions
-from gymcore_ext.arrays cimport array_pointer, check_apart
+from gymcore_ext.arrays cimport array_pointer, check_no_overlap, lane_pointer, make_room
 from gymcore_ext.engine.step cimport (
     INT64, MOST_PARTS, STREAM_BYTES, STREAM_WORDS, advance, flag_t, job_t, kernel_t, outputs_t, pool_run, pool_t,
 )
@@ -36,8 +36,6 @@ cdef enum:
     LEAST_WORK = 5000
     # Steps in one call that are worth waking every thread.
     LONG_ROLLOUT = 4
-    # Numbers of lanes for which arrays are kept: a program steps subsets of a few different sizes.
-    MOST_SUBSETS = 4
 
 
 cdef class Batch(LaneMemory):
@@ -253,19 +251,14 @@ cdef class Batch(LaneMemory):
         if n == self.num_envs:
             return self.arrays
         if n not in self.subsets:
-            if len(self.subsets) == MOST_SUBSETS:
-                self.subsets.clear()
+            make_room(self.subsets)
             self.subsets[n] = self._arrays(n)
         return self.subsets[n]
 
     cdef Py_ssize_t _check_lanes(self, cnp.ndarray lanes) except -1:
         """How many lanes these are; raises for an index that is none, and an ended lane in DISABLED mode."""
         cdef Py_ssize_t k, n = cnp.PyArray_SIZE(lanes)
-        cdef const int64_t* indices = <const int64_t*> array_pointer(
-            lanes, "lanes", cnp.NPY_INT64, (n,), False, self.errors)
-        for k in range(n):
-            if not 0 <= indices[k] < self.num_envs:
-                raise self.errors.InvalidArgument(f"lanes: expected indices below {self.num_envs}, got {indices[k]}")
+        cdef const int64_t* indices = lane_pointer(lanes, "lanes", self.num_envs, self.errors)
         if self.lanes.episodes.mode == DISABLED:
             for k in range(n):
                 if self.lanes.episodes.ended[indices[k]]:
@@ -299,7 +292,7 @@ cdef class Batch(LaneMemory):
         out.rewards = <double*> array_pointer(rewards, "rewards", cnp.NPY_FLOAT64, lead, True, errors)
         out.terminated = <uint8_t*> array_pointer(terminated, "terminated", cnp.NPY_BOOL, lead, True, errors)
         out.truncated = <uint8_t*> array_pointer(truncated, "truncated", cnp.NPY_BOOL, lead, True, errors)
-        check_apart(taken + [("rewards", rewards), ("terminated", terminated), ("truncated", truncated)], errors)
+        check_no_overlap(taken + [("rewards", rewards), ("terminated", terminated), ("truncated", truncated)], errors)
         return 0
 
     def rollout(self, actions, observations, rewards, terminated, truncated, final_observations=None):
@@ -336,7 +329,7 @@ cdef class Batch(LaneMemory):
                 taken = bind_parts(
                     out.final_observations, final_observations, "final_observations", lead, self.facts, self.errors)
                 others = [("rewards", rewards), ("terminated", terminated), ("truncated", truncated)]
-                check_apart(named_parts("observations", observations) + others + taken, self.errors)
+                check_no_overlap(named_parts("observations", observations) + others + taken, self.errors)
             checked = self._actions(actions, (steps,) + self.action_shape)
             self._prepare()
             count = self._run(cnp.PyArray_DATA(checked), &out, steps)

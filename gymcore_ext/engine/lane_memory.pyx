@@ -5,7 +5,7 @@ from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
-from gymcore_ext.arrays cimport array_pointer
+from gymcore_ext.arrays cimport array_pointer, claim
 from gymcore_ext.engine.step cimport (
     INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MOST_INFOS, MOST_PARTS, best_isa, kernel_t, lifecycles,
     rng_below, rng_double, rng_seed_range, rng_t,
@@ -192,9 +192,7 @@ cdef class LaneMemory:
 
     cdef int _enter(self, int use) except -1:
         """Claim the batch for one call. Between this and `busy = False` nothing may raise without lowering it."""
-        if self.busy:
-            raise self.errors.ConcurrentUseError("this batch is being stepped by another thread; use one at a time")
-        if use != ANY_USE:
+        if use != ANY_USE and not self.busy:
             if self.closed:
                 raise self.errors.ClosedEnvironmentError("the environment was closed; make a new one")
             if not self.ready:
@@ -202,8 +200,7 @@ cdef class LaneMemory:
             if self.held and use == STEP:
                 raise self.errors.AlreadyPendingCallError(
                     f"Calling `step` while {self.held} environments are being stepped; call `recv` first.", "step")
-        self.busy = True
-        return 0
+        return claim(&self.busy, "this batch is being stepped", self.errors)
 
     # --- random streams --------------------------------------------------------------------------------------------
 

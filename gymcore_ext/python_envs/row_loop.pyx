@@ -14,6 +14,7 @@ from cpython.tuple cimport PyTuple_CheckExact
 from libc.stdint cimport int32_t, uint8_t
 from libc.string cimport memchr, memset
 
+from gymcore_ext.arrays cimport claim, make_room
 from gymcore_ext.engine.episodes cimport (
     DISABLED, NEXT_STEP, SAME_STEP, begin_episode, count_step, report_episode,
 )
@@ -28,10 +29,6 @@ from time import perf_counter
 import numpy as np
 
 cnp.import_array()
-
-cdef enum:
-    # Sizes of subsets whose outputs are kept: a program steps a few different ones.
-    MOST_SUBSETS = 4
 
 
 cdef class RowLoop:
@@ -127,15 +124,12 @@ cdef class RowLoop:
 
     cdef int enter(self, list lanes) except -1:
         """Claim the loop for one call. Between this and `busy = False` nothing may raise without lowering it."""
-        if self.busy:
-            raise self.errors.ConcurrentUseError(
-                "these environments are being stepped by another thread, or by one of themselves; use one at a time")
         if len(self.envs) != self.count:
             raise self.errors.InvalidArgument(f"envs: expected {self.count} environments, got {len(self.envs)}")
         self.check_lanes(lanes)
+        claim(&self.busy, "these environments are being stepped by one of themselves, or", self.errors)
         self.lane = -1
         self.infos = {}
-        self.busy = True
         return 0
 
     cdef int check_lanes(self, list lanes) except -1:
@@ -166,8 +160,7 @@ cdef class RowLoop:
             return self.outputs
         n = len(lanes)
         if n not in self.subsets:
-            if len(self.subsets) == MOST_SUBSETS:
-                self.subsets.clear()
+            make_room(self.subsets)
             self.subsets[n] = own_outputs(Rows(rows.layout, n, reuse=rows.reuse), n, self.statistics)
         return self.subsets[n]
 

@@ -1,9 +1,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 class Rows:
     def __init__(
         self,
@@ -36,4 +33,3 @@ class Rows:
     def write_objects(self, row: int, objects: Sequence[Any]) -> None: ...
 
 def rows_of(layout: tuple[Any, ...], batch: Any, n: int) -> list[Any]: ...
-def are_lanes(indices: npt.NDArray[np.int64], num_envs: int) -> bool: ...

@@ -416,28 +416,6 @@ def rows_of(object layout, object batch, Py_ssize_t n):
     return found
 
 
-def are_lanes(cnp.ndarray indices not None, Py_ssize_t num_envs):
-    """Whether an int64 array [n] holds distinct indices below `num_envs`, and at least one."""
-    cdef Py_ssize_t k, count = cnp.PyArray_SIZE(indices)
-    cdef const int64_t* lanes
-    cdef char* seen
-    if (
-        cnp.PyArray_TYPE(indices) != cnp.NPY_INT64 or cnp.PyArray_NDIM(indices) != 1
-        or not cnp.PyArray_ISCARRAY_RO(indices)
-    ):
-        raise TypeError(f"indices: expected a contiguous int64 array [n], got {indices.dtype} {np.shape(indices)}")
-    if not 0 < count <= num_envs:
-        return False
-    marks = bytearray(num_envs)
-    seen = marks
-    lanes = <const int64_t*> cnp.PyArray_DATA(indices)
-    for k in range(count):
-        if not 0 <= lanes[k] < num_envs or seen[lanes[k]]:
-            return False
-        seen[lanes[k]] = 1
-    return True
-
-
 cdef list scalars(cnp.ndarray array):
     """The elements of an array [n], as iterating over it gives them."""
     cdef Py_ssize_t k, n = cnp.PyArray_DIM(array, 0), stride = cnp.PyArray_STRIDE(array, 0)

@@ -1,8 +1,7 @@
 """Returns, lengths and durations of the episodes of a batch."""
 cimport numpy as cnp
 from cpython.object cimport PyObject
-from gymcore_ext.arrays cimport ArrayRing
-from gymcore_ext.python_envs.lane_columns cimport as_column
+from gymcore_ext.arrays cimport ArrayRing, as_column
 from libc.math cimport rint
 from libc.stdint cimport int64_t, uint8_t
 

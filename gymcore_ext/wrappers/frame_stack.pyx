@@ -7,7 +7,7 @@ cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from gymcore_ext.arrays cimport ArrayRing, array_pointer
+from gymcore_ext.arrays cimport ArrayRing, array_pointer, claim, lane_pointer
 from gymcore_ext.copying cimport copy_bytes
 
 from importlib import import_module
@@ -146,10 +146,7 @@ cdef class FrameMemory:
     # --- one call at a time ---------------------------------------------------------------------------------------
 
     cdef int _enter(self) except -1:
-        if self.busy:
-            raise self.errors.ConcurrentUseError("these frames are being stacked by another thread; use one at a time")
-        self.busy = True
-        return 0
+        return claim(&self.busy, "these frames are being stacked", self.errors)
 
     cdef cnp.ndarray _batch(self, object observations, Py_ssize_t rows):
         """A batch [rows, *shape] in one piece, of our dtype; maybe the very array."""
@@ -161,16 +158,10 @@ cdef class FrameMemory:
 
     cdef Py_ssize_t _rows(self, cnp.ndarray lanes) except -1:
         """How many lanes these are, all of them for None; one that is none is an error."""
-        cdef Py_ssize_t k, rows
-        cdef const int64_t* chosen
         if lanes is None:
             return self.num_envs
-        rows = cnp.PyArray_SIZE(lanes)
-        chosen = <const int64_t*> array_pointer(lanes, "lanes", cnp.NPY_INT64, (rows,), False, self.errors)
-        for k in range(rows):
-            if not 0 <= chosen[k] < self.num_envs:
-                raise self.errors.InvalidArgument(f"lanes: expected lanes below {self.num_envs}, got {chosen[k]}")
-        return rows
+        lane_pointer(lanes, "lanes", self.num_envs, self.errors)
+        return cnp.PyArray_SIZE(lanes)
 
     cdef tuple _shape(self, Py_ssize_t rows):
         if self.oldest:

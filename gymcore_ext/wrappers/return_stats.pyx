@@ -1,7 +1,6 @@
 """Rewards divided by the deviation of the discounted return."""
 cimport numpy as cnp
-from gymcore_ext.arrays cimport ArrayRing
-from gymcore_ext.python_envs.lane_columns cimport as_column
+from gymcore_ext.arrays cimport ArrayRing, as_column
 from gymcore_ext.wrappers.sums cimport moments
 from libc.math cimport sqrt
 from libc.stdint cimport uint8_t

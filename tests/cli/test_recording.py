@@ -8,7 +8,8 @@ import pytest
 from gymcore import spaces
 from gymcore.cli import machine, recording
 from gymcore.cli.common import CliError
-from gymcore.cli.recording import Recording, leaves, observations_at
+from gymcore.cli.recording import Recording, observations_at
+from gymcore.utils.nested import named_leaves
 from gymcore.vector.utils import batch_space
 
 
@@ -54,10 +55,10 @@ def test_leaves_of_spaces_and_of_their_samples_have_the_same_names():
     space = spaces.Dict(
         {"b": spaces.Tuple((spaces.Discrete(2), spaces.Box(0, 1, (2,)))), "a": spaces.Discrete(3)}
     )
-    assert list(leaves(space)) == [".a", ".b.0", ".b.1"]
-    assert sorted(leaves(space.sample())) == sorted(leaves(space))
-    assert list(leaves(np.zeros(3))) == [""]
-    assert leaves(space)[".b.0"] == spaces.Discrete(2)
+    assert list(named_leaves(space)) == [".a", ".b.0", ".b.1"]
+    assert sorted(named_leaves(space.sample())) == sorted(named_leaves(space))
+    assert list(named_leaves(np.zeros(3))) == [""]
+    assert named_leaves(space)[".b.0"] == spaces.Discrete(2)
 
 
 def test_final_observations_grow_as_needed_and_keep_their_order():

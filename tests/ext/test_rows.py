@@ -9,7 +9,8 @@ import pytest
 import gymcore
 from gymcore.vector.layouts import layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
-from gymcore_ext.python_envs.rows import Rows, are_lanes, rows_of
+from gymcore_ext.arrays import are_lanes
+from gymcore_ext.python_envs.rows import Rows, rows_of
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
 
 FLOATS = ("array", np.float32, (2,))

@@ -8,8 +8,8 @@ import pytest
 
 import gymcore as gym
 from gymcore import error
+from gymcore.utils.arguments import lane_indices
 from gymcore.vector import SyncVectorEnv
-from gymcore.vector.partial_batches import lane_array
 from tests.testing_env import make_counting_env, make_random_env
 from tests.vector.contract import DISABLED, MODES, SAME_STEP, draw_actions, make_envs, same_bytes
 
@@ -441,11 +441,11 @@ def test_lane_array_takes_any_integers():
         np.array([[2, 0]])[0],
         range(2, -1, -2),
     ):
-        found = lane_array(lanes, 3)
+        found = lane_indices(lanes, 3)
         assert found.dtype == np.int64
         assert found.tolist() == [2, 0]
     mine = np.array([2, 0])
-    assert not np.shares_memory(lane_array(mine, 3), mine)
+    assert not np.shares_memory(lane_indices(mine, 3), mine)
 
 
 @pytest.mark.parametrize("num_threads", [1, 2])

@@ -23,12 +23,12 @@ from gymcore.error import (
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
+from gymcore.utils.arguments import split_reset_mask
 from gymcore.vector.final_frames import add_final_frames
 from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.legacy import LegacyVectorEnv
 from gymcore.vector.legacy_infos import with_legacy_names
 from gymcore.vector.utils import batch_space, iterate
-from gymcore.vector.utils.arguments import split_reset_mask
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore.vector.vector_wrappers import VectorWrapper
 from gymcore.wrappers.vector.lanes import RowsOf, join_infos, plain_infos, stepped, without

@@ -16,11 +16,10 @@ import numpy.typing as npt
 from gymcore.error import UnsupportedMode
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.utils import RecordConstructorArgs, seeding
+from gymcore.utils.arguments import lane_indices, seeds_per_env
 from gymcore.vector.lane_episodes import LaneEpisodes
-from gymcore.vector.partial_batches import lane_array
 from gymcore.vector.sync_vector_env import SyncVectorEnv
 from gymcore.vector.utils import create_empty_array
-from gymcore.vector.utils.arguments import seeds_per_env
 from gymcore.vector.vector_env import AutoresetMode
 from gymcore.vector.vector_wrappers import VectorWrapper
 from gymcore.wrappers.stateful_action import check_repeats, check_sticky
@@ -104,7 +103,7 @@ class LaneRepeats(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
             As `VectorEnv.step`: sums of the rewards, and all else as the last step of each lane
             left it. With next-step autoreset a lane that begins an episode only does that.
         """
-        lanes = None if env_ids is None else lane_array(env_ids, self.num_envs)
+        lanes = None if env_ids is None else lane_indices(env_ids, self.num_envs, "env_ids")
         resting = self._resting(lanes)
         steps = _Steps(self, actions, lanes, resting)
         for _ in range(self._times - 1):
@@ -484,7 +483,7 @@ class StickyAction(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordCo
         if env_ids is None:
             lanes = np.arange(self.num_envs)
         else:
-            env_ids = lanes = lane_array(env_ids, self.num_envs)
+            env_ids = lanes = lane_indices(env_ids, self.num_envs, "env_ids")
         self._rows.check_actions(actions, len(lanes))
         before = self.is_sticky_actions.copy(), self.num_repeats.copy(), self.repeats_taken.copy()
         taken, acting = self._taken(actions, lanes)

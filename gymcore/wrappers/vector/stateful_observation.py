@@ -19,11 +19,11 @@ from gymcore.core import ActType
 from gymcore.error import EnvironmentFailed, InvalidArgument
 from gymcore.spaces import Box, Space
 from gymcore.utils import RecordConstructorArgs
+from gymcore.utils.arguments import split_reset_mask
 from gymcore.vector.final_observations import final_batch, put_final_batch
 from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.layouts import Layout, layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
-from gymcore.vector.utils.arguments import split_reset_mask
 from gymcore.vector.vector_env import ArrayType, VectorEnv
 from gymcore.vector.vector_wrappers import VectorObservationWrapper, VectorWrapper
 from gymcore.wrappers.stateful_observation import (

@@ -13,7 +13,7 @@ from gymcore.core import ActType, Env, ObsType, WrapperActType
 from gymcore.error import ArgumentTypeError, InvalidAction
 from gymcore.spaces import Space
 from gymcore.utils import RecordConstructorArgs
-from gymcore.vector.partial_batches import lane_array
+from gymcore.utils.arguments import lane_indices
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.vector.vector_env import ArrayType, VectorEnv
 from gymcore.vector.vector_wrappers import VectorActionWrapper
@@ -48,7 +48,7 @@ class _LaneActions(
             actions: A row for each of them, not changed.
             env_ids: Which ones, indices or a mask.
         """
-        lanes = lane_array(env_ids, self.num_envs)
+        lanes = lane_indices(env_ids, self.num_envs, "env_ids")
         return self.env.step_lanes(self._some_actions(actions, len(lanes)), lanes)
 
     def _some_actions(self, actions: WrapperActType, n: int) -> ActType:

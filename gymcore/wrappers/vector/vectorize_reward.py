@@ -17,8 +17,8 @@ import numpy.typing as npt
 from gymcore.core import ActType, Env, ObsType
 from gymcore.error import ArgumentTypeError
 from gymcore.utils import RecordConstructorArgs
+from gymcore.utils.arguments import lane_indices
 from gymcore.vector.lane_episodes import LaneEpisodes
-from gymcore.vector.partial_batches import lane_array
 from gymcore.vector.vector_env import ArrayType, AutoresetMode, VectorEnv
 from gymcore.vector.vector_wrappers import VectorRewardWrapper
 from gymcore.wrappers import transform_reward
@@ -71,7 +71,7 @@ class _StepRewards(VectorRewardWrapper[ObsType, ActType, ArrayType], RecordConst
             actions: A row for each of them.
             env_ids: Which ones, indices or a mask.
         """
-        lanes = lane_array(env_ids, self.num_envs)
+        lanes = lane_indices(env_ids, self.num_envs, "env_ids")
         observations, rewards, terminations, truncations, infos = self.env.step_lanes(
             actions, lanes
         )

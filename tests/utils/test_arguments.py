@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from gymcore import error
-from gymcore.vector.utils.arguments import seeds_per_env, split_reset_mask
+from gymcore.utils.arguments import seeds_per_env, split_reset_mask
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""Checking and normalising what callers hand to a vector environment's `reset`.
+"""Checks of arguments that several parts of the package take: counts, seeds, lanes and masks.
 
-Every engine uses these, so that seeds and masks mean the same whichever one runs.
+Every engine uses these, so an argument means the same and fails in the same way whichever one runs.
 """
 
 from __future__ import annotations
@@ -13,8 +13,42 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore_ext.arrays import are_lanes
+
+__all__ = ["check_mask", "lane_indices", "positive", "seeds_per_env", "split_reset_mask"]
+
+Lanes = npt.NDArray[np.int64]
 
 RESET_MASK = "reset_mask"
+
+
+def positive(name: str, value: Any, maximum: int | None = None) -> int:
+    """Return a count as an int.
+
+    Args:
+        name: What errors call it.
+        value: An integer, Python's or NumPy's.
+        maximum: The greatest allowed value; None for no limit.
+
+    Raises:
+        ArgumentTypeError: Not an integer (a `TypeError`).
+        InvalidArgument: Below 1 or above `maximum` (a `ValueError`).
+
+    Example:
+        >>> positive("num_envs", 3, maximum=10)
+        3
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{name}: expected an integer, got {value!r} ({type(value)})"
+        ) from None
+    if number < 1:
+        raise InvalidArgument(f"{name}: expected at least 1, got {number}")
+    if maximum is not None and number > maximum:
+        raise InvalidArgument(f"{name}: expected at most {maximum}, got {number}")
+    return number
 
 
 def seeds_per_env(
@@ -49,7 +83,9 @@ def seeds_per_env(
                 "If seeds are passed as a list the length must match "
                 f"num_envs={num_envs} but got length={len(seed)}."
             )
-        return [None if one is None else _as_seed(one, f"seed[{i}]") for i, one in enumerate(seed)]
+        return [
+            None if value is None else _as_seed(value, f"seed[{i}]") for i, value in enumerate(seed)
+        ]
     first = _as_seed(seed, "seed")
     return [first + i for i in range(num_envs)]
 
@@ -83,7 +119,8 @@ def split_reset_mask(
         the mask `[num_envs] bool` of environments to reset, or None to reset them all.
 
     Raises:
-        ArgumentTypeError: `options` is no mapping, or the mask no boolean array (a `TypeError`).
+        ArgumentTypeError: `options` is not a mapping, or the mask not a boolean array (a
+            `TypeError`).
         InvalidArgument: The mask has the wrong shape, or selects nothing (a `ValueError`).
 
     Example:
@@ -118,10 +155,12 @@ def split_reset_mask(
     return {key: value for key, value in options.items() if key != RESET_MASK}, mask
 
 
-def lane_list(
-    lanes: Sequence[int] | npt.NDArray[Any] | None, num_envs: int, name: str = "lanes"
-) -> list[int]:
-    """Return indices of environments as a list.
+def lane_indices(
+    lanes: Sequence[int] | npt.NDArray[Any] | None,
+    num_envs: int,
+    name: str = "lanes",
+) -> Lanes:
+    """Return indices of environments as a new int64 array.
 
     Args:
         lanes: Indices, or a mask `[num_envs] bool`; None for all.
@@ -133,11 +172,11 @@ def lane_list(
         InvalidArgument: An index out of range or given twice, or none at all (a `ValueError`).
 
     Example:
-        >>> lane_list([2, 0], 3), lane_list(None, 2)
-        ([2, 0], [0, 1])
+        >>> lane_indices([2, 0], num_envs=3), lane_indices(None, num_envs=2)
+        (array([2, 0]), array([0, 1]))
     """
     if lanes is None:
-        return list(range(num_envs))
+        return np.arange(num_envs, dtype=np.int64)
     indices = np.asarray(lanes)
     if indices.dtype == np.bool_ and indices.shape == (num_envs,):
         indices = np.flatnonzero(indices)
@@ -145,9 +184,28 @@ def lane_list(
         raise ArgumentTypeError(
             f"{name}: expected integers or a mask [{num_envs}] bool, got {lanes!r}"
         )
-    found: list[int] = indices.tolist()
-    if not found or len(set(found)) != len(found) or min(found) < 0 or max(found) >= num_envs:
+    indices = np.array(indices, dtype=np.int64)
+    if not are_lanes(indices, num_envs):
         raise InvalidArgument(
             f"{name}: expected distinct environments of 0 to {num_envs - 1}, got {lanes!r}"
         )
-    return found
+    return indices
+
+
+def check_mask(mask: Any, num_envs: int, name: str = "mask") -> npt.NDArray[np.bool_]:
+    """Return a mask of environments, unless it is not a bool array `[num_envs]`.
+
+    Args:
+        mask: What a caller gave.
+        num_envs: Number of environments.
+        name: What errors call the argument.
+
+    Raises:
+        InvalidArgument: Another type, dtype or shape (a `ValueError`).
+    """
+    expected = f"{name}: expected a bool array of shape ({num_envs},)"
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+        raise InvalidArgument(f"{expected}, got {mask!r}")
+    if mask.shape != (num_envs,):
+        raise InvalidArgument(f"{expected}, got shape {mask.shape}")
+    return mask

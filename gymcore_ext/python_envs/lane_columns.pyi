@@ -1,1 +1,0 @@
-# For other Cython modules: see lane_columns.pxd.

@@ -1,0 +1,37 @@
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+from gymcore.spaces import Box, Dict, Discrete, Tuple
+from gymcore.utils.nested import map_leaves, named_leaves, stack_nested
+
+Point = namedtuple("Point", "x y")
+
+
+def test_map_leaves_keeps_the_structure():
+    assert map_leaves(str, {"a": [1, (2,)], "b": Point(3, 4)}) == {
+        "a": ["1", ("2",)],
+        "b": Point("3", "4"),
+    }
+
+
+def test_map_leaves_of_several():
+    assert map_leaves(max, (1, {"a": 5}), (4, {"a": 2})) == (4, {"a": 5})
+    with pytest.raises(KeyError):
+        map_leaves(max, {"a": 1}, {"b": 1})
+    with pytest.raises(ValueError, match=r"longer|shorter"):
+        map_leaves(max, (1, 2), (1,))
+
+
+def test_named_leaves_of_spaces_and_their_elements():
+    space = Dict(a=Discrete(2), b=Tuple([Discrete(2), Box(0, 1, (2,))]))
+    assert list(named_leaves(space)) == [".a", ".b.0", ".b.1"]
+    assert sorted(named_leaves(space.sample())) == sorted(named_leaves(space))
+    assert named_leaves(7) == {"": 7}
+
+
+def test_stack_nested():
+    stacked = stack_nested([(np.zeros(2), {"n": 1}), (np.ones(2), {"n": 2})])
+    np.testing.assert_array_equal(stacked[0], [[0, 0], [1, 1]])
+    np.testing.assert_array_equal(stacked[1]["n"], [1, 2])
