@@ -32,7 +32,7 @@ def compiler_flags() -> tuple[list[str], list[str]]:
     """Flags of the compiler and of the linker."""
     if sys.platform == "win32":
         return ["/Od" if DEBUG else "/O2", "/fp:precise", "/std:c11"], []
-    # No contraction, no fast mathematics: the same bits on every machine (lane_math.h).
+    # No contraction, no fast mathematics: the same bits on every machine (gymcore/math.h).
     compiling = ["-ffp-contract=off", "-fno-strict-aliasing", "-Wno-unused-function"]
     linking = []
     if DEBUG:
@@ -90,8 +90,8 @@ def stamp() -> str:
 
 def extensions() -> list[Extension]:
     """One module for every .pyx file."""
-    headers = [path for path in (ROOT / PACKAGE).rglob("*") if path.suffix in (".h", ".pxd")]
-    depends = [*sorted(str(path.relative_to(ROOT)) for path in headers), stamp()]
+    # Cython knows which .pxd files a module uses, not which headers its verbatim C includes.
+    depends = [*sorted(str(path.relative_to(ROOT)) for path in (ROOT / PACKAGE).rglob("*.h")), stamp()]
     sources = [path.relative_to(ROOT) for path in sorted((ROOT / PACKAGE).rglob("*.pyx"))]
     return [
         Extension(

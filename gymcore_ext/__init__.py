@@ -28,7 +28,7 @@ def get_include() -> str:
     Example:
         >>> import os
         >>> import gymcore_ext
-        >>> os.path.exists(os.path.join(gymcore_ext.get_include(), "lanes.h"))
+        >>> os.path.exists(os.path.join(gymcore_ext.get_include(), "gymcore", "lanes.h"))
         True
     """
     return os.path.join(_HERE, "include")

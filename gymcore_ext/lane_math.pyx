@@ -1,4 +1,4 @@
-"""The elementary functions that physics uses (include/lane_math.h), over NumPy arrays.
+"""The elementary functions that physics uses (include/gymcore/math.h), over NumPy arrays.
 
 For tests, for authors of kernels who want to know what `sin` in a kernel gives, and for code that must compute the same
 bits on every machine, which NumPy's own functions do not promise.
@@ -26,7 +26,7 @@ cdef extern from "array_math.h":
 def sincos(x, *, isa=None):
     """Sine and cosine of every element.
 
-    Errors: see include/lane_math.h. For nan, infinities and |x| from 2^51 on the results mean nothing.
+    Errors: see include/gymcore/math.h. For nan, infinities and |x| from 2^51 on the results mean nothing.
 
     Args:
         x: radians; anything that `numpy.asarray` makes float64 of.

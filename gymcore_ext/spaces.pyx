@@ -15,7 +15,7 @@ import numpy as np
 
 cnp.import_array()
 
-cdef extern from "rng.h":
+cdef extern from "gymcore/rng.h":
     ctypedef struct rng_t "gymcore_rng":
         pass
     void rng_seed "gymcore_rng_seed"(rng_t* rng, const uint32_t* words, int count) noexcept nogil

@@ -1,4 +1,4 @@
-"""Fit the polynomials that ``gymcore_ext/include/lane_math.h`` uses for sine and cosine.
+"""Fit the polynomials that ``gymcore_ext/include/gymcore/math.h`` uses for sine and cosine.
 
 Run ``python tools/fit_trigonometry.py``; it prints the coefficients as C hexadecimal literals with
 the largest error of each fit, and the three-part split of pi/2. Needs mpmath.

@@ -10,7 +10,7 @@ lanes are reset when is decided by the mode, the same way in both:
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
-cdef extern from "lane_math.h":
+cdef extern from "gymcore/math.h":
     double round_half_even "gymcore_round"(double x) noexcept nogil
 
 

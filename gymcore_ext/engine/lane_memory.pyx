@@ -21,7 +21,7 @@ from gymcore_ext.engine.lane_random import lane_generator
 cnp.import_array()
 
 
-cdef extern from "memory.h":
+cdef extern from "engine/memory.h":
     void* zeroed "gymcore_zeroed"(size_t size) noexcept nogil
 
 

@@ -11,7 +11,7 @@ from libc.string cimport memcpy, memset
 from gymcore_ext.engine.episodes cimport NEXT_STEP, SAME_STEP, begin_episode, episodes_t, report_of, report_t
 
 
-cdef extern from "kernel.h":
+cdef extern from "gymcore/kernel.h":
     const char* KERNEL_CAPSULE "GYMCORE_KERNEL_CAPSULE"
     int KERNEL_ABI "GYMCORE_KERNEL_ABI"
     int ISA_COUNT "GYMCORE_ISA_COUNT"
@@ -81,14 +81,14 @@ cdef extern from "kernel.h":
     uint32_t rng_below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
 
 
-cdef extern from "platform.h":
+cdef extern from "gymcore/platform.h":
     void prefetch "gymcore_prefetch"(const void* address) noexcept nogil
     void prefetch_range "gymcore_prefetch_range"(const void* address, int64_t bytes) noexcept nogil
     void stream "gymcore_stream"(void* target, const void* source, int64_t bytes) noexcept nogil
     void stream_fence "gymcore_stream_fence"() noexcept nogil
 
 
-cdef extern from "lifecycle.h":
+cdef extern from "engine/lifecycle.h":
     ctypedef int64_t (*count_loop_t)(
         const double*, const flag_t*, uint8_t*, uint8_t*, uint8_t*, int32_t*, double*, int32_t, int64_t, int64_t
     ) noexcept nogil
@@ -113,7 +113,7 @@ cdef extern from "lifecycle.h":
 # Work on lanes [lo, hi); results are added up.
 ctypedef int64_t (*job_t)(void* context, int64_t lo, int64_t hi) noexcept nogil
 
-cdef extern from "pool.h":
+cdef extern from "engine/pool.h":
     ctypedef struct pool_t "gymcore_pool":
         int workers
         int64_t ended

@@ -26,7 +26,7 @@ cdef extern from *:
     #define LANE_OBSERVATION_SIZE 6
     #define LANE_DISCRETE_ACTIONS 3
     #define LANE_NANOSECONDS 50
-    #include "lanes.h"
+    #include "gymcore/lanes.h"
     """
     ctypedef struct acrobot_state:
         double theta1, theta2, dtheta1, dtheta2

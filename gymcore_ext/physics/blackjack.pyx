@@ -26,7 +26,7 @@ cdef extern from *:
     #define LANE_DEALS
     #define LANE_USUALLY(F) F(natural, 0.0) F(sab, 1.0)
     #define LANE_NANOSECONDS 15
-    #include "lanes.h"
+    #include "gymcore/lanes.h"
     typedef double *const *blackjack_columns;
     """
     ctypedef double** columns_t "blackjack_columns"

@@ -27,7 +27,7 @@ cdef extern from *:
     #define LANE_BOUNDS(F) F(low, -0.05) F(high, 0.05)
     #define LANE_OBSERVATION_SIZE 4
     #define LANE_DISCRETE_ACTIONS 2
-    #include "lanes.h"
+    #include "gymcore/lanes.h"
     """
     ctypedef struct cartpole_state:
         double x, x_dot, theta, theta_dot

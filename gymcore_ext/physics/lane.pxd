@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 
-cdef extern from "kernel.h":
+cdef extern from "gymcore/kernel.h":
     const char* KERNEL_CAPSULE "GYMCORE_KERNEL_CAPSULE"
 
     ctypedef struct rng_t "gymcore_rng":
@@ -26,7 +26,7 @@ cdef extern from "kernel.h":
     uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
 
 
-cdef extern from "lane_math.h":
+cdef extern from "gymcore/math.h":
     const double PI "GYMCORE_PI"
     const double TWO_PI "GYMCORE_TWO_PI"
     void sincos "gymcore_sincos"(double x, double* sine, double* cosine) noexcept nogil

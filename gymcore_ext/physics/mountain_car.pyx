@@ -20,7 +20,7 @@ cdef extern from *:
     #define LANE_BOUNDS(F) F(low, -0.6) F(high, -0.4)
     #define LANE_OBSERVATION_SIZE 2
     #define LANE_DISCRETE_ACTIONS 3
-    #include "lanes.h"
+    #include "gymcore/lanes.h"
     """
     ctypedef struct mountain_car_state:
         double position, velocity

@@ -21,7 +21,7 @@ cdef extern from *:
     #define LANE_BOUNDS(F) F(low, -0.6) F(high, -0.4)
     #define LANE_OBSERVATION_SIZE 2
     #define LANE_CONTINUOUS_ACTIONS 1
-    #include "lanes.h"
+    #include "gymcore/lanes.h"
     """
     ctypedef struct mountain_car_continuous_state:
         double position, velocity

@@ -21,7 +21,7 @@ cdef extern from *:
     #define LANE_OBSERVATION_SIZE 3
     #define LANE_CONTINUOUS_ACTIONS 1
     #define LANE_NANOSECONDS 8
-    #include "lanes.h"
+    #include "gymcore/lanes.h"
     """
     ctypedef struct pendulum_state:
         double theta, theta_dot

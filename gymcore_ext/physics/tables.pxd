@@ -8,10 +8,10 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from gymcore_ext.physics.lane cimport random, rng_t, to_whole
 
 
-cdef extern from "rng.h":
+cdef extern from "gymcore/rng.h":
     const double DRAWS "GYMCORE_DRAWS"
 
-cdef extern from "table.h":
+cdef extern from "physics/table.h":
     ctypedef struct transition_t "gymcore_transition":
         uint32_t next, value
 

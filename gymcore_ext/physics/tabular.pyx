@@ -25,8 +25,8 @@ cdef extern from *:
     #define LANE_TABLE_USUALLY(F) F(cumulative, NULL)
     #define LANE_INFOS(F) F(prob, float64, 1)
     #define LANE_NANOSECONDS 7
-    #include "table.h"
-    #include "lanes.h"
+    #include "physics/table.h"
+    #include "gymcore/lanes.h"
     """
     ctypedef struct tabular_state:
         double s, lastaction, prob

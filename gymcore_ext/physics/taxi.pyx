@@ -27,9 +27,9 @@ cdef extern from *:
     #define LANE_TABLE_USUALLY(F) F(cumulative, NULL)
     #define LANE_USUALLY(F) F(fickle_passenger, 0.0)
     #define LANE_INFOS(F) F(prob, float64, 1) F(action_mask, int8, 6)
-    #include "table.h"
+    #include "physics/table.h"
     #define LANE_NANOSECONDS 7
-    #include "lanes.h"
+    #include "gymcore/lanes.h"
     """
     ctypedef struct taxi_state:
         double s, lastaction, prob, fickle_step

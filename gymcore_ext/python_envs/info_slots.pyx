@@ -28,10 +28,10 @@ cnp.import_array()
 cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX
 
-cdef extern from "pool.h":
-    ctypedef int64_t gymcore_atomic
-    int64_t gymcore_load(gymcore_atomic* word) noexcept
-    void gymcore_store(gymcore_atomic* word, int64_t value) noexcept
+cdef extern from "engine/atomics.h":
+    ctypedef uint64_t gymcore_word64
+    uint64_t gymcore_load64(gymcore_word64* word) noexcept
+    void gymcore_store64(gymcore_word64* word, uint64_t value) noexcept
 
 cdef enum:
     # Flags of a word; the rest, from bit 8 on, is the number of bytes.
@@ -109,7 +109,7 @@ cdef class InfoSlots:
     cdef uint64_t word_of(self, Py_ssize_t lane) except? 1:
         """What is said of a lane: 0 for nothing."""
         self.check_lane(lane)
-        return <uint64_t> gymcore_load(<gymcore_atomic*> self.words + lane)
+        return <uint64_t> gymcore_load64(<gymcore_word64*> self.words + lane)
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
@@ -131,12 +131,12 @@ cdef class InfoSlots:
         return self.put_record(lane, info if type(info) is dict else dict(info), final_info, extra) == 0
 
     cdef int put_record(self, Py_ssize_t lane, dict info, object final_info, object extra) except -1:
-        cdef gymcore_atomic* word
+        cdef gymcore_word64* word
         cdef RecordWriter writer
         self.check_lane(lane)
-        word = <gymcore_atomic*> self.words + lane
-        if gymcore_load(word) != 0:
-            gymcore_store(word, 0)
+        word = <gymcore_word64*> self.words + lane
+        if gymcore_load64(word) != 0:
+            gymcore_store64(word, 0)
             if self.overflow:
                 self.overflow.pop(lane, None)
         if (info is None or PyDict_Size(info) == 0) and final_info is None and extra is None:
@@ -152,7 +152,7 @@ cdef class InfoSlots:
     cdef int write_record(
         self, RecordWriter writer, Py_ssize_t lane, dict info, object final_info, object extra
     ) except -1:
-        cdef gymcore_atomic* word = <gymcore_atomic*> self.words + lane
+        cdef gymcore_word64* word = <gymcore_word64*> self.words + lane
         cdef uint64_t flags = FILLED
         cdef size_t nbytes
         writer.begin(8)  # the word again, for a record that travels alone
@@ -171,11 +171,11 @@ cdef class InfoSlots:
         flags |= nbytes << 8
         if nbytes <= <size_t> self.slot_bytes:
             memcpy(self.records + lane * self.slot_bytes, writer.data + 8, nbytes)
-            gymcore_store(word, <int64_t> flags)
+            gymcore_store64(word, <int64_t> flags)
             return 0
         (<uint64_t*> writer.data)[0] = flags
         self.overflow[lane] = PyBytes_FromStringAndSize(writer.data, writer.used)
-        gymcore_store(word, OVERFLOWED)
+        gymcore_store64(word, OVERFLOWED)
         return 1
 
     def take_overflow(self):
@@ -187,7 +187,7 @@ cdef class InfoSlots:
     def clear(self, Py_ssize_t lane):
         """Make a lane one without infos."""
         self.check_lane(lane)
-        gymcore_store(<gymcore_atomic*> self.words + lane, 0)
+        gymcore_store64(<gymcore_word64*> self.words + lane, 0)
         self.overflow.pop(lane, None)
 
     # --- reading ------------------------------------------------------------------------------------------------------

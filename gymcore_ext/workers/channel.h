@@ -151,7 +151,7 @@ static inline int gymcore_await_replies(gymcore_channel *c, uint32_t request, in
     for (; spin > 0; spin--) {
         if (gymcore_replied(c, request))
             return 1;
-        gymcore_relax();
+        gymcore_pause();
     }
     uint32_t ticket = gymcore_load32(&c->bells->parent_bell);
     gymcore_store64(&c->bells->wake_at, GYMCORE_NEVER);
@@ -197,7 +197,7 @@ static inline void gymcore_await_activity(
     for (; spin > 0; spin--) {
         if (gymcore_load32(&desk->activity) != activity)
             return;
-        gymcore_relax();
+        gymcore_pause();
     }
     uint32_t ticket = gymcore_load32(&c->bells->bell);
     gymcore_store32(&desk->asleep, 1);
@@ -273,7 +273,7 @@ static inline int gymcore_complete(
     desk->mean += (seconds - desk->mean) / 32;
     gymcore_store64(&c->ring[2 * c->lo[worker] + (int64_t)(tail % size)], (uint64_t)submission << 32 | (uint64_t)lane);
     gymcore_store64(&desk->tail, tail + 1);
-    if (gymcore_increment64(&c->bells->completed) >= gymcore_load64(&c->bells->wake_at))
+    if (gymcore_add64(&c->bells->completed, 1) >= gymcore_load64(&c->bells->wake_at))
         gymcore_ring_parent(c);
     return 1;
 }
@@ -345,7 +345,7 @@ static inline void gymcore_await_completed(gymcore_channel *c, uint64_t goal, in
     for (; spin > 0; spin--) {
         if (gymcore_load64(&c->bells->completed) >= goal)
             return;
-        gymcore_relax();
+        gymcore_pause();
     }
     uint32_t ticket = gymcore_load32(&c->bells->parent_bell);
     gymcore_store64(&c->bells->wake_at, goal);

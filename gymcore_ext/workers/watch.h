@@ -8,7 +8,7 @@
 
 #include "Python.h"
 #include "pythread.h"
-#include "platform.h"
+#include "../include/gymcore/platform.h"
 
 #if defined(_WIN32)
 #include <windows.h>

@@ -51,6 +51,6 @@ def test_it_is_ready_for_json():
 def test_get_include_is_where_the_headers_are():
     folder = Path(gymcore_ext.get_include())
     assert folder.is_absolute()
-    assert {"kernel.h", "lanes.h", "lane_loops.h", "lane_math.h", "platform.h", "rng.h"} <= {
-        path.name for path in folder.iterdir()
+    assert {"kernel.h", "lanes.h", "math.h", "platform.h", "rng.h"} <= {
+        path.name for path in (folder / "gymcore").iterdir()
     }

@@ -7,7 +7,7 @@
  */
 #define GYMCORE_MOST_LANES ((int64_t)1000) /* larger jobs go in several parts */
 #include <stdio.h>
-#include "pool.h"
+#include "engine/pool.h"
 
 enum { LANES = 4000 };
 

@@ -17,7 +17,7 @@ from tests.ext.instruction_sets import available
 
 Floats = npt.NDArray[np.float64]
 
-# What include/lane_math.h states, in units in the last place of the true value.
+# What include/gymcore/math.h states, in units in the last place of the true value.
 BOUND = 0.85
 BOUND_AT_LARGE_MULTIPLES = 1.1
 HALF_PI = math.pi / 2

@@ -83,7 +83,7 @@ def test_stack_is_numpys(dtype, shape):
 @pytest.mark.parametrize("size", [1023, 1024, 1025, 1087, 1088, 7056, (4 << 20) - 1, 4 << 20])
 @pytest.mark.parametrize("offset", [0, 1, 16])
 def test_stack_of_rows_of_every_size_that_is_copied_in_its_own_way(size, offset):
-    """Rows of kilobytes are not copied by memcpy (include/copy.h)."""
+    """Rows of kilobytes are not copied by memcpy (engine/copy.h)."""
     random = np.random.default_rng(size)
     memory = random.integers(0, 256, size + offset, np.uint8)
     stacked = stack([memory[offset:], memory[:size]])

@@ -45,7 +45,7 @@ ENGINE_LOOPS = [
     ("array_math_loops.h", "gymcore_clip_array", "clip"),
 ]
 ENGINE_SOURCE = """
-#include "lifecycle.h"
+#include "engine/lifecycle.h"
 #include "array_math.h"
 const void *tables[] = { gymcore_lifecycles, gymcore_array_maths };
 """
@@ -103,7 +103,7 @@ def ask(compiler: str, source: Path) -> str:
     """Compile and return what the compiler says of vectors, function by function."""
     dump = source.with_suffix(".vect")
     subprocess.run(
-        [compiler, *flags(), *SHORTCUTS, f"-I{INCLUDE}", f"-I{sysconfig.get_path('include')}",
+        [compiler, *flags(), *SHORTCUTS, f"-I{PACKAGE}", f"-I{INCLUDE}", f"-I{sysconfig.get_path('include')}",
          f"-fdump-tree-vect-optimized={dump}", "-S", "-o", os.devnull, source],
         check=True,
         capture_output=True,
@@ -133,7 +133,7 @@ def reports(
     """Reports of every kernel, and of the engine's loops."""
     compiler, version = find_compiler()
     content = hashlib.sha256(" ".join([version, *flags(), *SHORTCUTS, ENGINE_SOURCE]).encode())
-    for path in sorted([*INCLUDE.glob("*.h"), *(PACKAGE / "physics").glob("*.p*")]):
+    for path in sorted([*PACKAGE.rglob("*.h"), *(PACKAGE / "physics").glob("*.p*")]):
         content.update(path.read_bytes())
     key = f"gymcore/vectorised-{content.hexdigest()[:24]}"
     texts = request.config.cache.get(key, None) if request.config.cache else None
@@ -155,7 +155,8 @@ def reports(
 
 def line_of(header: str, comment: str) -> int:
     """Number of the line that carries `/* loop: <comment> */`."""
-    lines = (INCLUDE / header).read_text().splitlines()
+    (path,) = PACKAGE.rglob(header)
+    lines = path.read_text().splitlines()
     found = [number for number, line in enumerate(lines, 1) if f"/* loop: {comment} */" in line]
     assert len(found) == 1, f"{header} has {len(found)} loops called {comment!r}"
     return found[0]

@@ -17,7 +17,7 @@ cdef extern from *:
     #define LANE_BOUNDS(F) F(low, 5.0) F(high, 10.0)
     #define LANE_OBSERVATION_SIZE 2
     #define LANE_DISCRETE_ACTIONS 3
-    #include "lanes.h"
+    #include "gymcore/lanes.h"
     """
     ctypedef struct docking_state:
         double position, velocity

@@ -2,7 +2,7 @@
 #ifndef GYMCORE_FLAGS_H
 #define GYMCORE_FLAGS_H
 
-#include "platform.h"
+#include "../include/gymcore/platform.h"
 
 /* Index of the lowest bit that is set; x is not 0. */
 GYMCORE_INLINE int gymcore_lowest_bit(uint64_t x)

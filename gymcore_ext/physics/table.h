@@ -2,7 +2,7 @@
 #ifndef GYMCORE_TABLE_H
 #define GYMCORE_TABLE_H
 
-#include "platform.h"
+#include "../include/gymcore/platform.h"
 
 /* One outcome of an action: eight bytes, so that a table of thousands stays in the first-level cache. */
 typedef struct {

@@ -4,7 +4,7 @@
 #define GYMCORE_MEMORY_H
 
 #include "Python.h"
-#include "platform.h"
+#include "../include/gymcore/platform.h"
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif

@@ -13,38 +13,7 @@
 
 #include "Python.h"
 #include "pythread.h"
-#include "clock.h"
-#include "platform.h"
-
-#if defined(_MSC_VER)
-#include <intrin.h>
-typedef volatile __int64 gymcore_atomic;
-GYMCORE_INLINE int64_t gymcore_load(gymcore_atomic *a) { return _InterlockedOr64(a, 0); }
-GYMCORE_INLINE void gymcore_store(gymcore_atomic *a, int64_t v) { _InterlockedExchange64(a, v); }
-GYMCORE_INLINE int64_t gymcore_add(gymcore_atomic *a, int64_t v) { return _InterlockedExchangeAdd64(a, v) + v; }
-GYMCORE_INLINE int gymcore_swap_if(gymcore_atomic *a, int64_t from, int64_t to)
-{
-    return _InterlockedCompareExchange64(a, to, from) == from;
-}
-#else
-typedef volatile int64_t gymcore_atomic;
-GYMCORE_INLINE int64_t gymcore_load(gymcore_atomic *a) { return __atomic_load_n(a, __ATOMIC_SEQ_CST); }
-GYMCORE_INLINE void gymcore_store(gymcore_atomic *a, int64_t v) { __atomic_store_n(a, v, __ATOMIC_SEQ_CST); }
-GYMCORE_INLINE int64_t gymcore_add(gymcore_atomic *a, int64_t v) { return __atomic_add_fetch(a, v, __ATOMIC_SEQ_CST); }
-GYMCORE_INLINE int gymcore_swap_if(gymcore_atomic *a, int64_t from, int64_t to)
-{
-    return __atomic_compare_exchange_n(a, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-}
-#endif
-
-GYMCORE_INLINE void gymcore_pause(void)
-{
-#if defined(__x86_64__) || defined(_M_X64)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
+#include "atomics.h"
 
 /* Work on lanes [lo, hi); results are added up. */
 typedef int64_t gymcore_job(void *context, int64_t lo, int64_t hi);
@@ -54,7 +23,7 @@ struct gymcore_pool;
 typedef struct {
     struct gymcore_pool *pool;
     PyThread_type_lock wake, exited;
-    gymcore_atomic asleep;
+    gymcore_word64 asleep;
 } gymcore_worker;
 
 /* Whether jobs that follow each other closely are shared: both ways are tried in turn, the better one for longer and longer.
@@ -95,10 +64,10 @@ typedef struct gymcore_pool {
     gymcore_job *job;
     void *context;
     int64_t first;               /* the lane that is counted from */
-    gymcore_atomic left;         /* lanes that nobody has begun: [lower half, upper half) of the word */
-    gymcore_atomic lanes_open;   /* how many are not finished */
-    gymcore_atomic least, most;  /* lanes to take at a time */
-    gymcore_atomic sum, stop, asker_asleep;
+    gymcore_word64 left;         /* lanes that nobody has begun: [lower half, upper half) of the word */
+    gymcore_word64 lanes_open;   /* how many are not finished */
+    gymcore_word64 least, most;  /* lanes to take at a time */
+    gymcore_word64 sum, stop, asker_asleep;
     PyThread_type_lock finished;
     int64_t ended; /* when the last call did */
     int chooses;   /* whether it does not share what is faster alone */
@@ -130,7 +99,7 @@ typedef struct gymcore_pool {
 
 GYMCORE_INLINE int gymcore_pool_empty(gymcore_pool *pool)
 {
-    int64_t left = gymcore_load(&pool->left);
+    int64_t left = gymcore_load64(&pool->left);
     return GYMCORE_LOWEST(left) >= GYMCORE_HIGHEST(left);
 }
 
@@ -140,12 +109,12 @@ GYMCORE_INLINE int gymcore_pool_take(gymcore_pool *pool, int asker)
 {
     int64_t left, lo, hi, rest;
     do {
-        left = gymcore_load(&pool->left);
+        left = gymcore_load64(&pool->left);
         lo = GYMCORE_LOWEST(left);
         hi = GYMCORE_HIGHEST(left);
         if (lo >= hi)
             return 0;
-        int64_t least = gymcore_load(&pool->least), most = gymcore_load(&pool->most);
+        int64_t least = gymcore_load64(&pool->least), most = gymcore_load64(&pool->most);
         int64_t share = (hi - lo) / (2 * (pool->workers + 1));
         share = share < least ? least : share > most ? most : share;
         share = share < hi - lo ? share : hi - lo;
@@ -159,9 +128,9 @@ GYMCORE_INLINE int gymcore_pool_take(gymcore_pool *pool, int asker)
             hi = to > lo ? to : hi;
             rest = GYMCORE_LANES(hi, GYMCORE_HIGHEST(left));
         }
-    } while (!gymcore_swap_if(&pool->left, left, rest));
-    gymcore_add(&pool->sum, pool->job(pool->context, pool->first + lo, pool->first + hi));
-    if (gymcore_add(&pool->lanes_open, lo - hi) == 0 && gymcore_swap_if(&pool->asker_asleep, 1, 0))
+    } while (!gymcore_replace64(&pool->left, left, rest));
+    gymcore_add64(&pool->sum, pool->job(pool->context, pool->first + lo, pool->first + hi));
+    if (gymcore_add64(&pool->lanes_open, lo - hi) == 0 && gymcore_replace64(&pool->asker_asleep, 1, 0))
         PyThread_release_lock(pool->finished);
     return 1;
 }
@@ -171,11 +140,11 @@ GYMCORE_INLINE int gymcore_pool_spin(gymcore_pool *pool)
 {
     int64_t until = gymcore_clock() + GYMCORE_AWAKE_NS;
     int busy = 0;
-    for (int spins = 1; gymcore_pool_empty(pool) && !gymcore_load(&pool->stop); spins++) {
+    for (int spins = 1; gymcore_pool_empty(pool) && !gymcore_load64(&pool->stop); spins++) {
         gymcore_pause();
         if (spins % GYMCORE_SPINS)
             continue;
-        if (busy < GYMCORE_BUSY_SPINS && gymcore_load(&pool->lanes_open) > 0) {
+        if (busy < GYMCORE_BUSY_SPINS && gymcore_load64(&pool->lanes_open) > 0) {
             busy += GYMCORE_SPINS;
             until = gymcore_clock() + GYMCORE_AWAKE_NS;
         } else if (gymcore_clock() > until) {
@@ -189,15 +158,15 @@ static void gymcore_pool_worker(void *argument)
 {
     gymcore_worker *self = (gymcore_worker *)argument;
     gymcore_pool *pool = self->pool;
-    while (!gymcore_load(&pool->stop)) {
+    while (!gymcore_load64(&pool->stop)) {
         while (gymcore_pool_take(pool, 0))
             ;
         if (gymcore_pool_spin(pool))
             continue;
-        gymcore_store(&self->asleep, 1);
+        gymcore_store64(&self->asleep, 1);
         /* Look again: work that came before the flag was up woke nobody. Whoever lowers the flag owns the wake-up. */
-        if ((!gymcore_pool_empty(pool) || gymcore_load(&pool->stop)) &&
-            gymcore_swap_if(&self->asleep, 1, 0))
+        if ((!gymcore_pool_empty(pool) || gymcore_load64(&pool->stop)) &&
+            gymcore_replace64(&self->asleep, 1, 0))
             continue;
         PyThread_acquire_lock(self->wake, WAIT_LOCK);
     }
@@ -207,7 +176,7 @@ static void gymcore_pool_worker(void *argument)
 GYMCORE_INLINE void gymcore_pool_wake(gymcore_pool *pool, int most)
 {
     for (int i = 0; i < pool->workers && i < most; i++)
-        if (gymcore_swap_if(&pool->worker[i].asleep, 1, 0))
+        if (gymcore_replace64(&pool->worker[i].asleep, 1, 0))
             PyThread_release_lock(pool->worker[i].wake);
 }
 
@@ -215,16 +184,16 @@ GYMCORE_INLINE void gymcore_pool_wake(gymcore_pool *pool, int most)
 static void gymcore_pool_share(gymcore_pool *pool, int64_t first, int64_t lanes, int helpers)
 {
     pool->first = first;
-    gymcore_store(&pool->lanes_open, lanes);
-    gymcore_store(&pool->left, GYMCORE_LANES(0, lanes));
+    gymcore_store64(&pool->lanes_open, lanes);
+    gymcore_store64(&pool->left, GYMCORE_LANES(0, lanes));
     gymcore_pool_wake(pool, helpers);
     while (gymcore_pool_take(pool, 1))
         ;
-    for (int spins = 0; spins < GYMCORE_BUSY_SPINS && gymcore_load(&pool->lanes_open) > 0; spins++)
+    for (int spins = 0; spins < GYMCORE_BUSY_SPINS && gymcore_load64(&pool->lanes_open) > 0; spins++)
         gymcore_pause();
-    while (gymcore_load(&pool->lanes_open) > 0) {
-        gymcore_store(&pool->asker_asleep, 1);
-        if (gymcore_load(&pool->lanes_open) == 0 && gymcore_swap_if(&pool->asker_asleep, 1, 0))
+    while (gymcore_load64(&pool->lanes_open) > 0) {
+        gymcore_store64(&pool->asker_asleep, 1);
+        if (gymcore_load64(&pool->lanes_open) == 0 && gymcore_replace64(&pool->asker_asleep, 1, 0))
             break;
         PyThread_acquire_lock(pool->finished, WAIT_LOCK);
     }
@@ -242,14 +211,14 @@ static int64_t gymcore_pool_run(
     } else {
         pool->job = job;
         pool->context = context;
-        gymcore_store(&pool->least, least);
-        gymcore_store(&pool->most, most);
-        gymcore_store(&pool->sum, 0);
+        gymcore_store64(&pool->least, least);
+        gymcore_store64(&pool->most, most);
+        gymcore_store64(&pool->sum, 0);
         for (int64_t first = 0, count; first < lanes; first += count) {
             count = lanes - first < GYMCORE_MOST_LANES ? lanes - first : GYMCORE_MOST_LANES;
             gymcore_pool_share(pool, first, count, soon ? pool->workers : helpers);
         }
-        sum = gymcore_load(&pool->sum);
+        sum = gymcore_load64(&pool->sum);
     }
     pool->ended = gymcore_clock();
     if (pool->chooses && soon)
@@ -260,7 +229,7 @@ static int64_t gymcore_pool_run(
 /* Stop the workers, wait until they are gone, free everything. */
 static void gymcore_pool_free(gymcore_pool *pool)
 {
-    gymcore_store(&pool->stop, 1);
+    gymcore_store64(&pool->stop, 1);
     gymcore_pool_wake(pool, pool->workers);
     for (int i = 0; i < pool->workers; i++) {
         PyThread_acquire_lock(pool->worker[i].exited, WAIT_LOCK);

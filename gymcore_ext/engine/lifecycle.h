@@ -4,7 +4,7 @@
 #define GYMCORE_LIFECYCLE_H
 
 #include "flags.h"
-#include "kernel.h"
+#include "../include/gymcore/kernel.h"
 
 /* A step limit that no count reaches. */
 #define GYMCORE_NO_LIMIT INT32_MAX

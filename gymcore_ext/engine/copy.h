@@ -6,7 +6,7 @@
 #ifndef GYMCORE_COPY_H
 #define GYMCORE_COPY_H
 
-#include "platform.h"
+#include "../include/gymcore/platform.h"
 
 #define GYMCORE_COPY_LEAST 1024        /* from here on memcpy may be slow */
 #define GYMCORE_COPY_MOST (4 << 20) /* from here on it writes past the caches, as this does not */

@@ -46,9 +46,9 @@
  *   void pole_inform(const pole_state *, const pole_parameters *, pole_infos *), if there are infos: where to write each
  * The compiler inlines them into every loop below and vectorises over lanes.
  */
-#include "flags.h"
+#include "../../engine/flags.h"
 #include "kernel.h"
-#include "lane_math.h"
+#include "math.h"
 
 #define LANE(suffix) GYMCORE_JOIN(LANE_NAME, suffix)
 #define LANE_FIELD(field, ...) double field;

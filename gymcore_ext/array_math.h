@@ -1,9 +1,9 @@
-/* The functions of lane_math.h over whole arrays, for every instruction set: what gymcore_ext.lane_math offers to Python.
+/* The functions of math.h over whole arrays, for every instruction set: what gymcore_ext.lane_math offers to Python.
  * Outputs do not overlap inputs. */
 #ifndef GYMCORE_ARRAY_MATH_H
 #define GYMCORE_ARRAY_MATH_H
 
-#include "lane_math.h"
+#include "include/gymcore/math.h"
 
 typedef void gymcore_sincos_loop(const double *x, double *sine, double *cosine, int64_t count);
 typedef void gymcore_mod_loop(const double *x, double *remainder, int64_t count);
