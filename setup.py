@@ -91,7 +91,8 @@ def stamp() -> str:
 def extensions() -> list[Extension]:
     """One module for every .pyx file."""
     # Cython knows which .pxd files a module uses, not which headers its verbatim C includes.
-    depends = [*sorted(str(path.relative_to(ROOT)) for path in (ROOT / PACKAGE).rglob("*.h")), stamp()]
+    headers = sorted((ROOT / PACKAGE).rglob("*.h"))
+    depends = [*(str(path.relative_to(ROOT)) for path in headers), stamp()]
     sources = [path.relative_to(ROOT) for path in sorted((ROOT / PACKAGE).rglob("*.pyx"))]
     return [
         Extension(

@@ -13,7 +13,7 @@
 
 #include <setjmp.h>
 #include <string.h>
-#include "platform.h"
+#include "gymcore/platform.h"
 
 #if defined(_MSC_VER)
 #define GYMCORE_THREAD __declspec(thread)
