@@ -13,6 +13,7 @@ from gymcore.compat.done_api import fresh_seed
 from gymcore.compat.forwarding import VectorForwarding
 from gymcore.utils import seeding
 from gymcore.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymcore.vector.gym26_infos import remove_gym26_names
 from gymcore.vector.utils import iterate
 from gymcore.vector.utils.infos import split_info
 
@@ -185,9 +186,7 @@ def _ended_infos(
     infos: dict[str, Any], infos_list: list[dict[str, Any]], lanes: list[int]
 ) -> dict[int, dict[str, Any]]:
     """Return the last infos of ended episodes in same-step mode, by lane."""
-    # A LegacyInfos' own final_info is an object array of dicts, the engine's a merged dict.
-    final = infos.get("final_info", {})
-    final = getattr(final, "merged", final)
+    final = remove_gym26_names(infos).get("final_info", {})
     result = {}
     for lane in lanes:
         result[lane] = {**infos_list[lane], **split_info(final, lane)}

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from gymcore.utils.lazy_namespace import lazy_namespace
 from gymcore.vector import utils
-from gymcore.vector.legacy import make
 from gymcore.vector.sync_vector_env import SyncVectorEnv
 from gymcore.vector.vector_env import (
     AutoresetMode,
@@ -18,6 +17,7 @@ from gymcore.vector.vector_env import (
 )
 
 if TYPE_CHECKING:
+    from gymcore.envs.vector_make import make
     from gymcore.native.vector_env import NativeVectorEnv
     from gymcore.vector.async_vector_env import AsyncState, AsyncVectorEnv
 
@@ -42,5 +42,6 @@ __getattr__, __dir__ = lazy_namespace(
     {
         ".async_vector_env": ("AsyncState", "AsyncVectorEnv"),
         "gymcore.native.vector_env": ("NativeVectorEnv",),
+        "gymcore.envs.vector_make": ("make",),
     },
 )

@@ -12,8 +12,8 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from gymcore.vector.legacy_infos import LegacyInfos
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
 from gymcore_ext.python_envs import masked_rows
 
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from gymcore.spaces import Space
     from gymcore.vector.vector_env import VectorEnv
 
-__all__ = ["change_final_observations", "final_batch", "put_final_batch"]
+__all__ = [
+    "change_final_observations",
+    "final_batch",
+    "object_rows",
+    "put_final_batch",
+    "replace_final_obs",
+]
 
 
 def final_batch(
@@ -69,10 +75,31 @@ def put_final_batch(infos: dict[str, Any], batch: Any, space: Space[Any]) -> Non
         last = np.full(len(mask), None, dtype=object)
         for i in np.flatnonzero(mask).tolist():
             last[i] = deepcopy(rows[i])
-    if isinstance(infos, LegacyInfos):
-        infos.replace_final_obs(last)
-    else:
-        infos["final_obs"] = last
+    replace_final_obs(infos, last)
+
+
+def object_rows(
+    observations: npt.NDArray[Any], mask: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.object_]:
+    """Return an object array of the rows in `mask`, None elsewhere."""
+    if observations.dtype == object:
+        return observations
+    rows = np.full(len(mask), None, dtype=object)
+    for i in np.flatnonzero(mask).tolist():
+        rows[i] = observations[i]
+    return rows
+
+
+def replace_final_obs(infos: dict[str, Any], final_obs: npt.NDArray[Any]) -> None:
+    """Put other last observations into the infos of a same-step step, under every name.
+
+    Args:
+        infos: With `final_obs`; changed.
+        final_obs: An array `[num_envs, ...]` or an object array, not copied.
+    """
+    infos["final_obs"] = final_obs
+    if "final_observation" in infos:
+        infos["final_observation"] = object_rows(final_obs, infos["_final_obs"])
 
 
 def change_final_observations(

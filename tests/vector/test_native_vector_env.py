@@ -8,7 +8,7 @@ import pytest
 import gymcore as gym
 from gymcore import error
 from gymcore.vector import AutoresetMode, NativeVectorEnv, SyncVectorEnv, VectorWrapper
-from gymcore.vector.legacy import LegacyVectorEnv
+from gymcore.vector.gym26_infos import Gym26VectorEnv
 from tests.vector.contract import DISABLED, NEXT_STEP, draw_actions, make_envs, same_bytes
 
 
@@ -152,7 +152,7 @@ def test_numpy_integers_are_counts():
 
 def test_gym_vector_make():
     envs = gym.vector.make("CartPole-v1", num_envs=3)
-    assert isinstance(envs, LegacyVectorEnv)
+    assert isinstance(envs, Gym26VectorEnv)
     assert isinstance(envs.unwrapped, NativeVectorEnv)
     assert envs.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
     assert envs.observation_space.shape == (3, 4)

@@ -25,13 +25,12 @@ from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import split_reset_mask
 from gymcore.vector.final_frames import add_final_frames
+from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names, remove_gym26_names
 from gymcore.vector.lane_episodes import LaneEpisodes
-from gymcore.vector.legacy import LegacyVectorEnv
-from gymcore.vector.legacy_infos import with_legacy_names
 from gymcore.vector.utils import batch_space, iterate
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore.vector.vector_wrappers import VectorWrapper
-from gymcore.wrappers.vector.lanes import RowsOf, join_infos, plain_infos, stepped, without
+from gymcore.wrappers.vector.lanes import RowsOf, join_infos, stepped, without
 from gymcore_ext.wrappers.episode_counts import EpisodeCounts
 
 if TYPE_CHECKING:
@@ -287,7 +286,7 @@ class TimeLimit(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordConst
             )
         # One array of last observations, as this engine gives them, or an object array.
         self._dense = isinstance(engine, NativeVectorEnv)
-        self._legacy = _has_layer(env, LegacyVectorEnv)
+        self._gym26 = _has_layer(env, Gym26VectorEnv)
         self._final_frames = False
 
     @property
@@ -395,15 +394,15 @@ class TimeLimit(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordConst
         final = {
             "final_obs": self._last(observations, infos, rows, len(cut)),
             "_final_obs": cut,
-            "final_info": without(plain_infos(infos), "final_obs", "final_info"),
+            "final_info": without(remove_gym26_names(infos), "final_obs", "final_info"),
             "_final_info": cut,
         }
         parts = [(final, rows, rows), (reset_infos, rows if lanes is None else lanes[rows], rows)]
         if others.size:
             parts.append((infos, others, others))
         joined = join_infos(parts, len(cut))
-        if self._legacy and "final_observation" not in joined:
-            joined = with_legacy_names(joined)
+        if self._gym26 and "final_observation" not in joined:
+            joined = add_gym26_names(joined)
         if ids is not None:
             joined["env_id"] = ids
         return joined

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from gymcore.error import InvalidAction
 from gymcore.spaces import Space
+from gymcore.vector.gym26_infos import add_gym26_names, remove_gym26_names
 from gymcore.vector.layouts import Layout, layout_of
-from gymcore.vector.legacy_infos import LegacyInfos, with_legacy_names
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 
-__all__ = ["RowsOf", "join_infos", "plain_infos", "replace_final_obs", "stepped", "without"]
+__all__ = ["RowsOf", "join_infos", "stepped", "without"]
 
 
 Indices = npt.NDArray[np.int64]
@@ -230,38 +230,6 @@ def stepped(
 
 Rows = npt.NDArray[np.int64]
 
-_GYM_NAMES = ("final_observation", "_final_observation")
-
-
-def replace_final_obs(infos: dict[str, Any], last: Any) -> None:
-    """Put other last observations into the infos of a same-step step.
-
-    Args:
-        infos: With `final_obs`; changed.
-        last: An array `[num_envs, ...]` or an object array; kept.
-    """
-    if isinstance(infos, LegacyInfos):
-        infos.replace_final_obs(last)
-    else:
-        infos["final_obs"] = last
-
-
-def plain_infos(infos: dict[str, Any]) -> dict[str, Any]:
-    """Return infos without the names that `LegacyVectorEnv` adds; the same dict if it did not.
-
-    Args:
-        infos: Of a reset or step.
-    """
-    if not isinstance(infos, LegacyInfos):
-        return infos
-    source = infos._source
-    plain = {key: dict.__getitem__(infos, key) for key in infos if key not in _GYM_NAMES}
-    for key in ("final_info", "_final_info"):
-        plain.pop(key)
-        if key in source:
-            plain[key] = source[key]
-    return plain
-
 
 def without(infos: dict[str, Any], *names: str) -> dict[str, Any]:
     """Return infos without some entries and their masks.
@@ -298,15 +266,13 @@ def join_infos(parts: list[tuple[dict[str, Any], Rows, Rows]], num_rows: int) ->
         array([1., 5.])
     """
     joined: dict[str, Any] = {}
-    legacy = False
+    gym26 = False
     for infos, source, target in sorted(parts, key=lambda part: int(part[2][0])):
-        legacy = legacy or isinstance(infos, LegacyInfos)
-        _join(joined, plain_infos(infos), source, target, num_rows)
+        gym26 = gym26 or "final_observation" in infos
+        _join(joined, remove_gym26_names(infos), source, target, num_rows)
     if len(parts) > 1:
         joined = _ordered(joined)
-    if legacy and "final_obs" in joined:
-        return with_legacy_names(joined)
-    return joined
+    return add_gym26_names(joined) if gym26 else joined
 
 
 def _ordered(joined: dict[str, Any]) -> dict[str, Any]:

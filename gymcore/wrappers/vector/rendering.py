@@ -15,7 +15,7 @@ from gymcore.rendering.video_files import as_rgb
 from gymcore.rendering.window import Window, load_pygame
 from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.final_frames import final_frames
-from gymcore.vector.final_observations import change_final_observations
+from gymcore.vector.final_observations import change_final_observations, replace_final_obs
 from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.utils import batch_space
 from gymcore.vector.vector_env import ArrayType, AutoresetMode, VectorEnv
@@ -27,7 +27,6 @@ from gymcore.wrappers.transform_observation import (
     frame_space,
     join_frames,
 )
-from gymcore.wrappers.vector.lanes import replace_final_obs
 
 if TYPE_CHECKING:
     import pygame

@@ -17,13 +17,14 @@ from gymcore.error import UnsupportedMode
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.utils import RecordConstructorArgs, seeding
 from gymcore.utils.arguments import lane_indices, seeds_per_env
+from gymcore.vector.final_observations import replace_final_obs
 from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.sync_vector_env import SyncVectorEnv
 from gymcore.vector.utils import create_empty_array
 from gymcore.vector.vector_env import AutoresetMode
 from gymcore.vector.vector_wrappers import VectorWrapper
 from gymcore.wrappers.stateful_action import check_repeats, check_sticky
-from gymcore.wrappers.vector.lanes import RowsOf, join_infos, replace_final_obs, stepped
+from gymcore.wrappers.vector.lanes import RowsOf, join_infos, stepped
 
 if TYPE_CHECKING:
     from gymcore.vector.vector_env import VectorEnv

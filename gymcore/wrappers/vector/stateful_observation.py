@@ -20,7 +20,7 @@ from gymcore.error import EnvironmentFailed, InvalidArgument
 from gymcore.spaces import Box, Space
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import split_reset_mask
-from gymcore.vector.final_observations import final_batch, put_final_batch
+from gymcore.vector.final_observations import final_batch, put_final_batch, replace_final_obs
 from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.layouts import Layout, layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
@@ -36,7 +36,7 @@ from gymcore.wrappers.stateful_observation import (
 )
 from gymcore.wrappers.utils import KeepsStatistics, RunningMeanStd, check_epsilon
 from gymcore.wrappers.vector.common import TimeLimit
-from gymcore.wrappers.vector.lanes import replace_final_obs, stepped
+from gymcore.wrappers.vector.lanes import stepped
 from gymcore.wrappers.vector.stateful_action import LaneRepeats
 from gymcore_ext.python_envs import masked_rows
 from gymcore_ext.wrappers.frame_stack import FrameMemory

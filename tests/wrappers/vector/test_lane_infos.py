@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gymcore.vector.legacy_infos import LegacyInfos, with_legacy_names
+from gymcore.vector.gym26_infos import FinalInfos, add_gym26_names, remove_gym26_names
 from gymcore.vector.utils.infos import merge_info
-from gymcore.wrappers.vector.lanes import join_infos, plain_infos, without
+from gymcore.wrappers.vector.lanes import join_infos, without
 from tests.testing_env import assert_same
 
 
@@ -63,11 +63,11 @@ def test_gyms_names_come_back() -> None:
         "final_info": {"a": np.array([4, 0]), "_a": mask},
         "_final_info": mask,
     }
-    infos = with_legacy_names(source)
-    assert_same(plain_infos(infos), source)
-    assert plain_infos(source) is source
+    infos = add_gym26_names(source)
+    assert_same(remove_gym26_names(infos), source)
+    assert remove_gym26_names(source) is source
     joined = join_infos([(infos, rows(0), rows(2))], 3)
-    assert isinstance(joined, LegacyInfos)
+    assert isinstance(joined["final_info"], FinalInfos)
     assert joined["final_info"][2] == {"a": 4}
     assert joined["_final_observation"].tolist() == [False, False, True]
     assert without(source, "final_obs", "final_info") == {}

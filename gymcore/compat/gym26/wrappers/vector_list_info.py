@@ -67,5 +67,4 @@ class VectorListInfo(LegacyVectorWrapper):
         """Return the infos of each environment."""
         if not infos:
             return [{} for _ in range(self.num_envs)]
-        infos = dict(infos)  # builds what a LegacyInfos has not built yet
         return [split_info(infos, lane) for lane in range(self.num_envs)]

@@ -5,7 +5,8 @@ import pytest
 
 import gymcore
 from gymcore import error
-from gymcore.vector import AutoresetMode, SyncVectorEnv, VectorEnv, legacy
+from gymcore.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from gymcore.vector.gym26_infos import FinalInfos
 from tests.testing_env import assert_same, make_counting_env
 
 CountingEnv = make_counting_env(gymcore)
@@ -112,7 +113,7 @@ def test_final_info_reads_as_gym_and_as_gymnasium_give_it():
 
 def test_final_info_is_an_array_that_copies_and_pickles():
     merged = {"score": np.array([0, 9]), "_score": np.array([False, True])}
-    infos = legacy.FinalInfos.from_merged(merged, mask=np.array([False, True]))
+    infos = FinalInfos.from_merged(merged, mask=np.array([False, True]))
     assert infos.tolist() == [None, {"score": 9}]
     assert infos.copy()["score"].tolist() == [0, 9]
     assert pickle.loads(pickle.dumps(infos)).tolist() == [None, {"score": 9}]

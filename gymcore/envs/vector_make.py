@@ -1,0 +1,128 @@
+"""`gymcore.vector.make`: Gym 0.26's function, on today's engines."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gymcore.core import Env
+from gymcore.envs.making import make as make_single
+from gymcore.envs.making import make_vec
+from gymcore.error import ArgumentTypeError
+from gymcore.specs import EnvSpec, VectorizeMode, find_spec
+from gymcore.vector import AutoresetMode
+from gymcore.vector.gym26_infos import Gym26VectorEnv
+from gymcore.vector.sync_vector_env import SyncVectorEnv
+
+__all__ = ["make"]
+
+EnvWrapper = Callable[[Env[Any, Any]], Env[Any, Any]]
+
+
+def make(
+    id: str | EnvSpec,
+    num_envs: int = 1,
+    asynchronous: bool | None = None,
+    wrappers: EnvWrapper | Iterable[EnvWrapper] | None = None,
+    disable_env_checker: bool | None = None,
+    **kwargs: Any,
+) -> Gym26VectorEnv:
+    """Make a vector environment as Gym 0.26 did: ended episodes restart in the same step.
+
+    Args:
+        id: The environment's id, or its spec.
+        num_envs: Number of environments.
+        asynchronous: True steps them in worker processes, False one after another in this process;
+            None takes the compiled engine where the id has one and no wrappers are given, and this
+            process otherwise.
+        wrappers: A function, or several, applied to each single environment.
+        disable_env_checker: True leaves the environment checker out; else the first environment
+            has it.
+        **kwargs: For the environment, as in `gymcore.make`.
+
+    Returns:
+        The vector environment. When an episode ends, `infos` holds its last observation under both
+        `final_observation` and `final_obs`, and its last info under `final_info`.
+
+    Raises:
+        Error: The environment cannot be made.
+        ArgumentTypeError: `wrappers` is neither a function nor functions (a `TypeError`).
+
+    Example:
+        >>> import gymcore as gym
+        >>> envs = gym.vector.make("CartPole-v1", num_envs=3)
+        >>> envs.action_space
+        MultiDiscrete([2 2 2])
+        >>> observations, infos = envs.reset(seed=7)
+        >>> observations.shape
+        (3, 4)
+    """
+    # Resolved here: worker processes need not know the registration.
+    spec = id if isinstance(id, EnvSpec) else find_spec(id)
+    has_engine = spec.vector_entry_point is not None and not spec.additional_wrappers
+    if asynchronous is None and wrappers is None and has_engine:
+        return Gym26VectorEnv(
+            make_vec(
+                spec,
+                num_envs=num_envs,
+                vectorization_mode=VectorizeMode.VECTOR_ENTRY_POINT,
+                vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
+                **kwargs,
+            )
+        )
+
+    engine: Callable[..., Any] = SyncVectorEnv
+    if asynchronous:
+        from gymcore.vector.async_vector_env import AsyncVectorEnv
+
+        engine = AsyncVectorEnv
+    env_fns = single_env_fns(make_single, spec, num_envs, wrappers, disable_env_checker, kwargs)
+    return Gym26VectorEnv(engine(env_fns, autoreset_mode=AutoresetMode.SAME_STEP))
+
+
+def single_env_fns(
+    make_env: Callable[..., Any],
+    spec: EnvSpec,
+    num_envs: int,
+    wrappers: EnvWrapper | Iterable[EnvWrapper] | None,
+    disable_env_checker: bool | None,
+    kwargs: dict[str, Any],
+) -> list[Callable[[], Any]]:
+    """Return functions that make the single environments, of which only the first is checked.
+
+    Args:
+        make_env: Makes one environment from its spec, like `gymcore.make`.
+        spec: The spec.
+        num_envs: Number of functions.
+        wrappers: As for `make`.
+        disable_env_checker: As for `make`.
+        kwargs: For `make_env`.
+
+    Raises:
+        ArgumentTypeError: `wrappers` is neither a function nor functions (a `TypeError`).
+    """
+    if wrappers is None:
+        wrappers = ()
+    several = (wrappers,) if callable(wrappers) else wrappers
+    several = tuple(several) if isinstance(several, Iterable) else (several,)
+    if not all(callable(wrapper) for wrapper in several):
+        raise ArgumentTypeError(f"wrappers: expected a function or functions, got {wrappers!r}")
+    make_one = functools.partial(_make_one, make_env, spec, several, kwargs)
+    return [
+        functools.partial(make_one, disable_env_checker if i == 0 else True)
+        for i in range(num_envs)
+    ]
+
+
+def _make_one(
+    make_env: Callable[..., Any],
+    spec: EnvSpec,
+    wrappers: tuple[EnvWrapper, ...],
+    kwargs: dict[str, Any],
+    disable_env_checker: bool | None,
+) -> Any:
+    env = make_env(spec, disable_env_checker=disable_env_checker, **kwargs)
+    for wrapper in wrappers:
+        env = wrapper(env)
+    return env

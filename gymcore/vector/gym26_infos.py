@@ -1,0 +1,145 @@
+"""Infos of ended episodes under the names of Gym 0.26, beside those of Gymnasium."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.vector.final_observations import object_rows
+from gymcore.vector.utils.infos import split_info
+from gymcore.vector.vector_wrappers import VectorWrapper
+
+__all__ = ["FinalInfos", "Gym26VectorEnv", "add_gym26_names", "remove_gym26_names"]
+
+
+class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
+    """Last infos of ended episodes, readable as Gym 0.26 and as Gymnasium give them.
+
+    As an object array `[num_envs]` it holds one dict for each ended episode, None elsewhere.
+    Indexed by a string it is the merged dict of arrays.
+
+    Example:
+        >>> import numpy as np
+        >>> merged = {"score": np.array([0, 9]), "_score": np.array([False, True])}
+        >>> infos = FinalInfos.from_merged(merged, mask=np.array([False, True]))
+        >>> infos[1], infos["score"], "score" in infos
+        ({'score': np.int64(9)}, array([0, 9]), True)
+    """
+
+    merged: dict[str, Any]
+
+    @classmethod
+    def from_merged(cls, merged: dict[str, Any], mask: npt.NDArray[np.bool_]) -> FinalInfos:
+        """Return the infos of the environments in `mask`.
+
+        Args:
+            merged: The merged dict of infos, not copied.
+            mask: `[num_envs] bool`, the environments whose episode has ended.
+        """
+        infos = np.full(len(mask), None, dtype=object).view(cls)
+        for i in np.flatnonzero(mask).tolist():
+            infos[i] = split_info(merged, i) if merged else {}
+        infos.merged = merged
+        return infos
+
+    def __array_finalize__(self, source: Any) -> None:
+        """Give the merged dict to views and copies."""
+        self.merged = getattr(source, "merged", {})
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return entries by index, or a column of the merged dict by name."""
+        if isinstance(key, str):
+            return self.merged[key]
+        return super().__getitem__(key)
+
+    def __contains__(self, key: object) -> bool:
+        """Return whether a name is in the merged dict, or a value in the array."""
+        if isinstance(key, str):
+            return key in self.merged
+        return super().__contains__(key)
+
+
+def add_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
+    """Return the infos of a same-step step with `final_observation` and Gym 0.26's `final_info`.
+
+    Args:
+        infos: What an engine returned, not changed. Without `final_obs` it is returned as it is.
+
+    Example:
+        >>> import numpy as np
+        >>> mask = np.array([False, True])
+        >>> infos = {"final_obs": np.array([[0.0, 0.0], [1.5, 2.5]]), "_final_obs": mask}
+        >>> infos = add_gym26_names(infos)
+        >>> infos["final_observation"]
+        array([None, array([1.5, 2.5])], dtype=object)
+        >>> infos["final_info"].tolist()
+        [None, {}]
+    """
+    if "final_obs" not in infos:
+        return infos
+    mask = infos["_final_obs"]
+    return {
+        **infos,
+        "final_observation": object_rows(infos["final_obs"], mask),
+        "_final_observation": mask,
+        "final_info": FinalInfos.from_merged(infos.get("final_info", {}), mask),
+        "_final_info": mask,
+    }
+
+
+def remove_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
+    """Return infos without what `add_gym26_names` added; the same dict if it added nothing.
+
+    Args:
+        infos: Of a reset or step, not changed.
+    """
+    if "final_observation" not in infos:
+        return infos
+    plain = {
+        key: value
+        for key, value in infos.items()
+        if key not in ("final_observation", "_final_observation")
+    }
+    plain["final_info"] = getattr(plain["final_info"], "merged", plain["final_info"])
+    return plain
+
+
+class Gym26VectorEnv(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
+    """A same-step vector environment whose infos have Gym 0.26's names beside Gymnasium's.
+
+    Where an episode has ended, the infos hold its last observation as `final_obs` (as the engine
+    gives it) and as `final_observation` (an object array, None where no episode has ended), its
+    last info as `final_info` (a `FinalInfos`), and a mask for each.
+
+    Attributes that are not its own are those of the wrapped environment, as with Gym's wrappers.
+    """
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+        """Step the environments; see `VectorEnv.step`."""
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        return observations, rewards, terminations, truncations, add_gym26_names(infos)
+
+    def step_lanes(
+        self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any]
+    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+        """Step some of the environments; see `VectorEnv.step_lanes`."""
+        results = self.env.step_lanes(actions, env_ids)
+        return *results[:4], add_gym26_names(results[4])
+
+    @property
+    def steps_some_lanes(self) -> bool:  # type: ignore[override]
+        """Whether the engine does."""
+        return self.env.steps_some_lanes
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return an attribute of the wrapped environment."""
+            if name.startswith("_") or name == "env":
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return getattr(self.env, name)

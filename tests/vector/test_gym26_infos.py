@@ -1,0 +1,105 @@
+"""Infos of ended episodes with the names of Gym 0.26 beside those of Gymnasium."""
+
+import pickle
+
+import numpy as np
+
+import gymcore as gym
+from gymcore.vector.final_observations import replace_final_obs
+from gymcore.vector.gym26_infos import add_gym26_names, remove_gym26_names
+
+MASK = np.array([False, True, True])
+DENSE = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, 4.0]], np.float32)
+KEYS = ["final_obs", "_final_obs", "final_info", "_final_info", "extra"]
+ALL = [*KEYS, "final_observation", "_final_observation"]
+
+
+def make_infos(**more):
+    infos = {
+        "final_obs": DENSE,
+        "_final_obs": MASK,
+        "final_info": {"score": np.array([0, 7, 9]), "_score": MASK},
+        "_final_info": MASK,
+        "extra": 5,
+        **more,
+    }
+    return add_gym26_names(infos)
+
+
+def check(infos):
+    """What a plain dict would hold."""
+    assert type(infos) is dict
+    assert list(infos) == ALL
+    assert infos["final_observation"].dtype == object
+    rows = [row if row is None else row.tolist() for row in infos["final_observation"]]
+    assert rows == [None, [1.0, 2.0], [3.0, 4.0]]
+    assert infos["final_info"].tolist() == [None, {"score": 7}, {"score": 9}]
+    assert infos["_final_observation"].tolist() == MASK.tolist()
+
+
+def test_both_names():
+    infos = make_infos()
+    check(infos)
+    assert infos["final_info"]["score"].tolist() == [0, 7, 9]
+    assert infos["final_obs"] is DENSE and infos["extra"] == 5
+    check(pickle.loads(pickle.dumps(infos)))
+
+
+def test_without_an_end_nothing_is_added():
+    infos = {"extra": 5}
+    assert add_gym26_names(infos) is infos
+    assert remove_gym26_names(infos) is infos
+
+
+def test_other_last_observations():
+    infos = make_infos()
+    replace_final_obs(infos, 2 * DENSE)
+    assert infos["final_obs"][1].tolist() == [2.0, 4.0]
+    assert infos["final_observation"][1].tolist() == [2.0, 4.0]
+    assert infos["final_observation"][0] is None
+    plain = remove_gym26_names(infos)
+    assert list(plain) == KEYS and plain["final_info"]["score"].tolist() == [0, 7, 9]
+    replace_final_obs(plain, DENSE)
+    assert list(plain) == KEYS
+
+
+def test_engines_object_arrays_are_taken_as_they_are():
+    objects = np.array([None, 1, 2], dtype=object)
+    infos = make_infos(final_obs=objects)
+    assert infos["final_observation"] is objects
+
+
+def test_structured_observations():
+    infos = make_infos(final_obs=np.array([None, {"a": 1}, {"a": 2}], dtype=object))
+    assert infos["final_observation"][2] == {"a": 2}
+
+
+def test_engines_without_final_info():
+    infos = add_gym26_names({"final_obs": DENSE, "_final_obs": MASK})
+    assert infos["final_info"].tolist() == [None, {}, {}]
+    assert infos["_final_info"] is MASK
+
+
+def test_the_engines_dict_is_left_alone():
+    source = {"final_obs": DENSE, "_final_obs": MASK, "final_info": {}, "_final_info": MASK}
+    infos = add_gym26_names(source)
+    infos["final_info"], infos["final_observation"]
+    assert list(source) == ["final_obs", "_final_obs", "final_info", "_final_info"]
+    assert source["final_info"] == {}
+
+
+def test_a_step_without_an_end_has_no_infos():
+    envs = gym.vector.make("CartPole-v1", num_envs=2)
+    envs.reset(seed=1)
+    infos = envs.step([0, 1])[4]
+    assert infos == {}
+    assert type(infos) is dict
+
+
+def test_statistics_come_through():
+    envs = gym.vector.make("CartPole-v1", num_envs=2, max_episode_steps=2, episode_statistics=True)
+    envs.reset(seed=1)
+    envs.step([0, 1])
+    infos = envs.step([0, 1])[4]
+    assert infos["episode"]["l"].tolist() == [2, 2]
+    assert infos["final_observation"][0].shape == (4,)
