@@ -48,6 +48,17 @@ def blank(size: tuple[int, int]) -> pygame.Surface:
     return pygame.image.frombuffer(pixels.data, (width, height), "RGB")
 
 
+def vertical_gradient(size: tuple[int, int], top: Color, bottom: Color) -> pygame.Surface:
+    """Return a new surface of `size` (width, height) whose color changes from `top` to `bottom`."""
+    import pygame
+
+    width, height = size
+    share = np.linspace(0.0, 1.0, height)[:, None, None]
+    rows = np.rint(np.asarray(top) + share * (np.asarray(bottom) - np.asarray(top)))
+    pixels = np.ascontiguousarray(np.broadcast_to(rows, (height, width, 3)), np.uint8)
+    return pygame.image.frombuffer(pixels.data, size, "RGB")
+
+
 def paint(
     surface: pygame.Surface, color: Color, center: Point, reach: Point, distance: Distance
 ) -> None:
@@ -175,3 +186,12 @@ def convex_polygon(surface: pygame.Surface, color: Color, points: Sequence[Point
         return outermost
 
     paint(surface, color, center, ((max(xs) - min(xs)) / 2, (max(ys) - min(ys)) / 2), distance)
+
+
+def outlined_polygon(
+    surface: pygame.Surface, fill: Color, edge: Color, points: Sequence[Point], width: float
+) -> None:
+    """Draw a convex polygon with an edge, `width` pixels thick, in another color."""
+    convex_polygon(surface, fill, points)
+    for start, end in zip(points, (*points[1:], points[0]), strict=True):
+        bar(surface, edge, start, end, width / 2, 0.5)

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import gymcore
-from gymcore.envs.box2d.library import load_box2d
+from gymcore.envs.box2d.box2d_env import load_box2d
 from gymcore.envs.making import POOLED_FROM, prefers_workers
 from gymcore.utils import cpus
 

@@ -46,7 +46,7 @@ def test_bad_shapes(corners, ends):
 
 
 def test_equals_box2d():
-    from gymcore.envs.box2d.library import load_box2d
+    from gymcore.envs.box2d.box2d_env import load_box2d
     from gymcore.error import DependencyNotInstalled
 
     try:

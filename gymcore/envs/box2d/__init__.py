@@ -1,12 +1,13 @@
 """The environments over Box2D: LunarLander, BipedalWalker and CarRacing.
 
-Each is imported when it is first asked for, and Box2D with it.
+Box2D is imported with the first of them.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gymcore.utils.lazy_namespace import lazy_namespace
 
 if TYPE_CHECKING:
     from gymcore.envs.box2d.bipedal_walker import BipedalWalker, BipedalWalkerHardcore
@@ -21,23 +22,12 @@ __all__ = [
     "LunarLanderContinuous",
 ]
 
-_MODULES = {
-    "BipedalWalker": "bipedal_walker",
-    "BipedalWalkerHardcore": "bipedal_walker",
-    "CarRacing": "car_racing",
-    "LunarLander": "lunar_lander",
-    "LunarLanderContinuous": "lunar_lander",
-}
-_SUBMODULES = frozenset(("bipedal_walker", "car_dynamics", "car_racing", "lunar_lander"))
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    if name in _SUBMODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_SUBMODULES})
+__getattr__, __dir__ = lazy_namespace(
+    __name__,
+    {
+        ".bipedal_walker": ("BipedalWalker", "BipedalWalkerHardcore"),
+        ".car_dynamics": (),
+        ".car_racing": ("CarRacing",),
+        ".lunar_lander": ("LunarLander", "LunarLanderContinuous"),
+    },
+)

@@ -4,77 +4,89 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
-from gymcore.envs.box2d.replayed import ReplayedEnv
-from gymcore.envs.box2d.walker_heuristic import BipedalWalkerHeuristics
-from gymcore.envs.box2d.walker_world import (
-    FPS,
-    FRICTION,
-    HULL_FD,
-    HULL_POLY,
-    INITIAL_RANDOM,
-    LEG_DOWN,
-    LEG_FD,
-    LEG_H,
-    LEG_W,
-    LIDAR_RANGE,
-    LOWER_FD,
-    MOTORS_TORQUE,
-    SCALE,
-    SPEED_HIP,
-    SPEED_KNEE,
-    TERRAIN_GRASS,
-    TERRAIN_HEIGHT,
-    TERRAIN_LENGTH,
-    TERRAIN_STARTPAD,
-    TERRAIN_STEP,
-    VIEWPORT_H,
-    VIEWPORT_W,
-    Box2D,
-    ContactDetector,
-    Terrain,
-    WalkerParts,
-    build_terrain,
-    counter_clockwise,
-    draw_terrain,
-    ray_ends,
-    terrain_x,
+from gymcore.envs.box2d.box2d_env import Box2DEnv, load_box2d, makers, nothing_to_solve
+from gymcore.rendering.shapes import (
+    Color,
+    Pixels,
+    Point,
+    bar,
+    convex_polygon,
+    disc,
+    outlined_polygon,
+    paint,
+    vertical_gradient,
 )
 from gymcore_ext.box2d.rays import Rays
-from gymcore_ext.box2d.walker import Observer, after_costs, effort
 
-__all__ = [
-    "FPS",
-    "FRICTION",
-    "HULL_FD",
-    "HULL_POLY",
-    "INITIAL_RANDOM",
-    "LEG_DOWN",
-    "LEG_FD",
-    "LEG_H",
-    "LEG_W",
-    "LIDAR_RANGE",
-    "LOWER_FD",
-    "MOTORS_TORQUE",
-    "SCALE",
-    "SPEED_HIP",
-    "SPEED_KNEE",
-    "TERRAIN_GRASS",
-    "TERRAIN_HEIGHT",
-    "TERRAIN_LENGTH",
-    "TERRAIN_STARTPAD",
-    "TERRAIN_STEP",
-    "VIEWPORT_H",
-    "VIEWPORT_W",
-    "BipedalWalker",
-    "BipedalWalkerHardcore",
-    "BipedalWalkerHeuristics",
-    "ContactDetector",
+if TYPE_CHECKING:
+    import pygame
+
+Box2D: Any = load_box2d()
+_create_body, _create_fixture = makers(Box2D)
+
+FPS = 50
+SCALE = 30.0  # pixels a metre
+MOTORS_TORQUE = 80
+SPEED_HIP = 4
+SPEED_KNEE = 6
+LIDAR_RANGE = 160 / SCALE
+LIDAR_RAYS = 10
+INITIAL_RANDOM = 5  # N, the push at the start
+
+HULL_POLY = [(-30, +9), (+6, +9), (+34, +1), (+34, -8), (-30, -8)]  # pixels
+LEG_DOWN = -8 / SCALE
+LEG_W, LEG_H = 8 / SCALE, 34 / SCALE
+
+VIEWPORT_W = 600
+VIEWPORT_H = 400
+
+TERRAIN_STEP = 14 / SCALE
+TERRAIN_LENGTH = 200  # points
+TERRAIN_HEIGHT = VIEWPORT_H / SCALE / 4
+TERRAIN_GRASS = 10  # longest stretch between obstacles, steps
+TERRAIN_STARTPAD = 20  # flat at the start, steps
+FRICTION = 2.5
+
+# All collide only with the ground (mask 1).
+HULL_FD = Box2D.b2FixtureDef(
+    shape=Box2D.b2PolygonShape(vertices=[(x / SCALE, y / SCALE) for x, y in HULL_POLY]),
+    density=5.0,
+    friction=0.1,
+    categoryBits=0x0020,
+    maskBits=0x001,
+    restitution=0.0,
+)
+LEG_FD = Box2D.b2FixtureDef(
+    shape=Box2D.b2PolygonShape(box=(LEG_W / 2, LEG_H / 2)),
+    density=1.0,
+    restitution=0.0,
+    categoryBits=0x0020,
+    maskBits=0x001,
+)
+LOWER_FD = Box2D.b2FixtureDef(
+    shape=Box2D.b2PolygonShape(box=(0.8 * LEG_W / 2, LEG_H / 2)),
+    density=1.0,
+    restitution=0.0,
+    categoryBits=0x0020,
+    maskBits=0x001,
+)
+GROUND_BODY = Box2D.b2BodyDef()
+
+GRASS, STUMP, STAIRS, PIT = range(4)
+
+# The x of each point of the ground, and where each ray of the lidar ends, seen from the hull: from
+# straight down to the front. Metres.
+GROUND_X = [i * TERRAIN_STEP for i in range(TERRAIN_LENGTH)]
+RAY_ENDS = [
+    (math.sin(1.5 * i / 10.0) * LIDAR_RANGE, -(math.cos(1.5 * i / 10.0) * LIDAR_RANGE))
+    for i in range(LIDAR_RAYS)
 ]
 
 _WIDTH = VIEWPORT_W / SCALE
@@ -82,22 +94,17 @@ _HEIGHT = VIEWPORT_H / SCALE
 _GOAL = (TERRAIN_LENGTH - TERRAIN_GRASS) * TERRAIN_STEP
 _TORQUE_COST = 0.00035 * MOTORS_TORQUE
 _SPEEDS = (float(SPEED_HIP), float(SPEED_KNEE), float(SPEED_HIP), float(SPEED_KNEE))
-_RAY_ENDS = ray_ends()
-# The setters themselves: an assignment asks SWIG's types first, for twice the price.
+# The setters themselves: an assignment checks SWIG's types first, which takes as long again.
 _set_speed = Box2D.b2RevoluteJoint.motorSpeed.fset
 _set_torque = Box2D.b2RevoluteJoint.maxMotorTorque.fset
-_GROUND_X = np.array(terrain_x())
-_RAYS = np.array(_RAY_ENDS)
-_OBSERVER = Observer(_WIDTH, _HEIGHT, FPS, SPEED_HIP, SPEED_KNEE)
 _CLOUDS = TERRAIN_LENGTH // 20
 _CLOUD_CORNERS = 5
-
 
 Clouds = tuple[tuple[tuple[float, float], ...], ...]
 
 
-class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
-    """A hull on two legs with hips and knees, over ground that it feels with a lidar.
+class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
+    """A hull on two legs with hips and knees, over ground that it senses with a lidar.
 
     - Observation float32 [24]: angle and angular velocity of the hull, its velocity; for each leg
       angle and speed of hip and knee and whether the foot touches the ground; and how far each of
@@ -108,16 +115,16 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
       torque; -100 for a fall. A fall or the end of the ground terminates.
 
     Terrain, pushes, observations, rewards and flags are Gymnasium's for the same seeds and actions,
-    to the bit. As in Gymnasium the world is kept from one episode to the next, and the order in
-    which Box2D finds contacts in it depends on the episodes before. Set `fresh_worlds` for episodes
+    to the bit. As in Gymnasium the world is kept from one episode to the next, so the order in
+    which Box2D finds contacts depends on earlier episodes. Set `fresh_worlds` for episodes
     that depend on their seed alone, and for states that continue to the bit in later ones too.
 
     Attributes:
-        fresh_worlds: Whether `reset` begins with a new world. False, as Gymnasium has it; it may be
+        fresh_worlds: Whether `reset` begins with a new world; False, as in Gymnasium. It can be
             set at any time.
         hull, legs, joints, terrain, world: Box2D's bodies, joints and world.
         terrain_x, terrain_y: The points of the ground, metres.
-        lidar_fractions: How far each ray got.
+        lidar_fractions: The fraction of each ray that is free.
 
     Example:
         >>> import gymcore as gym
@@ -131,7 +138,7 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
 
     fresh_worlds = False
     counters = ("prev_shaping", "clouds", "scroll", "lidar_fractions")
-    _made_again = frozenset(
+    _not_pickled = frozenset(
         (
             "world",
             "hull",
@@ -163,7 +170,7 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         self.action_space = spaces.Box(-1, 1, (4,), np.float32)
         self.prev_shaping: float | None = None
         self._clouds: Clouds | npt.NDArray[np.float64] = ()
-        self.terrain_x = terrain_x()
+        self.terrain_x = list(GROUND_X)
         self.terrain_y: list[float] = []
         self.scroll = 0.0
         self._no_world()
@@ -193,7 +200,7 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
 
     @property
     def clouds(self) -> Clouds:
-        """The corners of the clouds, metres; computed when somebody asks for them."""
+        """The corners of the clouds, metres; computed at the first access."""
         if isinstance(self._clouds, np.ndarray):
             self._clouds = _clouds_of(self._clouds)
         return self._clouds
@@ -228,10 +235,10 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         return self.step(np.zeros(4, np.float32))[0], {}
 
     def _begin(self, start: tuple[Any, ...]) -> None:
-        """Put ground and walker into the world, in place of those of the last episode."""
+        """Put ground and walker into the world, and remove those of the last episode."""
         heights, boxes, push = start
         world = self.world
-        # What is destroyed and made in which order decides the order of Box2D's contacts.
+        # The order of destruction and creation decides the order of Box2D's contacts.
         world.contactListener = None
         if self.hull is not None:
             for body in (*self.terrain, self.hull, *self.legs):
@@ -245,10 +252,12 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         self._contacts = ContactDetector(self.hull, [self.legs[1], self.legs[3]])
         world.contactListener = self._contacts
         self._rays = Rays(
-            np.column_stack((_GROUND_X, heights)), [counter_clockwise(box) for box in boxes], _RAYS
+            np.column_stack((GROUND_X, heights)),
+            [counter_clockwise(box) for box in boxes],
+            RAY_ENDS,
         )
-        # The first two look into the body's own memory: they are read anew each time, for a tenth
-        # of what `hull.position` costs. They live as long as the body.
+        # The first two are views of the body's memory, so they are always up to date, and reading
+        # them takes a tenth of the time of `hull.position`. They live as long as the body.
         self._live = (self.hull.position, self.hull.linearVelocity, world.Step)
 
     # --- a step --------------------------------------------------------------------------------
@@ -256,16 +265,16 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
     def step(
         self, action: npt.ArrayLike
     ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Step by four numbers; the torques they stand for are clipped, so any size will do.
+        """Step by four numbers; the torques are clipped to [-1, 1].
 
         Raises:
-            InvalidAction: not four numbers (an `AssertionError` too).
+            InvalidAction: not four numbers (also an `AssertionError`).
             ResetNeeded: before the first reset.
         """
         hull = self.hull
         if hull is None:
             raise error.ResetNeeded("step: call reset() first")
-        move, costs = effort(action, _TORQUE_COST) or self._checked(action)
+        move, costs = self._checked(action)
         self._moves.append(move)
         self._move(move)
 
@@ -273,31 +282,31 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         x = position.x
         self.lidar_fractions = fractions = self._rays.cast(x, position.y)
         angle = hull.angle
-        hip_1, knee_1, hip_2, knee_2 = self.joints
-        _, foot_1, _, foot_2 = self.legs
-        observation = _OBSERVER.observe(
+        observed = [
             angle,
-            hull.angularVelocity,
-            velocity.x,
-            velocity.y,
-            hip_1.angle,
-            hip_1.speed,
-            knee_1.angle,
-            knee_1.speed,
-            foot_1.ground_contact,
-            hip_2.angle,
-            hip_2.speed,
-            knee_2.angle,
-            knee_2.speed,
-            foot_2.ground_contact,
-            fractions,
-        )
+            2.0 * hull.angularVelocity / FPS,
+            0.3 * velocity.x * _WIDTH / FPS,
+            0.3 * velocity.y * _HEIGHT / FPS,
+        ]
+        for leg in (0, 2):
+            hip, knee = self.joints[leg : leg + 2]
+            observed += (
+                hip.angle,
+                hip.speed / SPEED_HIP,
+                knee.angle + 1.0,
+                knee.speed / SPEED_KNEE,
+                1.0 if self.legs[leg + 1].ground_contact else 0.0,
+            )
+        observation = np.array(observed + fractions, np.float32)
         self.scroll = x - _WIDTH / 5
         shaping = 130 * x / SCALE - 5.0 * abs(angle)
         previous = self.prev_shaping
         self.prev_shaping = shaping
         # In the precision of the action, one motor after the other, as Gymnasium rounds.
-        reward = after_costs(0.0 if previous is None else shaping - previous, costs)
+        reward = costs.dtype.type(0.0 if previous is None else shaping - previous)
+        for cost in costs:
+            reward -= cost
+        reward = float(reward)
         terminated = False
         if self._contacts.fell or x < 0:
             terminated, reward = True, -100.0
@@ -312,11 +321,11 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         try:
             numbers = np.asarray(action)
             costs = np.minimum(np.abs(numbers), 1) * _TORQUE_COST
-            move = tuple(float(number) for number in numbers.tolist())
+            move = tuple(map(float, numbers.tolist()))
         except (TypeError, ValueError):
             move = ()
-        # NaN would go on into every body, and stay.
-        if len(move) != 4 or any(math.isnan(number) for number in move):
+        # NaN would stay in all bodies from then on.
+        if len(move) != 4 or math.isnan(sum(map(abs, move))):
             raise error.InvalidAction(
                 f"action: {action!r} ({type(action)}) invalid, expected four numbers, none of "
                 "them NaN"
@@ -324,46 +333,268 @@ class BipedalWalker(ReplayedEnv[npt.NDArray[np.float32]]):
         return move, costs
 
     def _move(self, move: tuple[Any, ...]) -> None:
-        """Set the motors, and let Box2D go one step on."""
+        """Set the motors, and step the world."""
         for joint, speed, number in zip(self.joints, _SPEEDS, move, strict=True):
             _set_speed(joint, speed if number > 0 else -speed if number < 0 else 0.0)
             _set_torque(joint, MOTORS_TORQUE * min(abs(number), 1.0))
         self._live[2](1.0 / FPS, 180, 60)
 
-    # --- pictures ------------------------------------------------------------------------------
+    # --- rendering -----------------------------------------------------------------------------
 
-    def _draw(self, surface: Any) -> None:
-        from gymcore.envs.box2d.drawing.bipedal_walker import draw_bipedal_walker
+    def _draw(self, surface: pygame.Surface) -> None:
+        size, left = surface.get_size(), self.scroll
+        surface.blit(_sky(size), (0, 0))
 
-        left = self.scroll
-
-        def pixel(x: float, y: float) -> tuple[float, float]:
+        def pixel(x: float, y: float) -> Point:
             return (x - left) * SCALE, VIEWPORT_H - y * SCALE
 
-        def corners(body: Any) -> list[tuple[float, float]]:
+        def corners(body: Any) -> list[Point]:
             shape = body.fixtures[0].shape
             return [pixel(*body.GetWorldPoint(corner)) for corner in shape.vertices]
 
-        x, y = self.hull.position
-        ray = len(self._moves) % len(_RAY_ENDS)
-        end_x, end_y = _RAY_ENDS[ray]
-        fraction = self.lidar_fractions[ray] if self.lidar_fractions else 0.0
-        _, boxes, _ = self._start or ((), (), 0.0)
-        draw_bipedal_walker(
-            surface,
-            ground=[pixel(*p) for p in zip(self.terrain_x, self.terrain_y, strict=True)],
-            boxes=[[pixel(*corner) for corner in box] for box in boxes],
+        def is_visible(points: Sequence[Point]) -> bool:
+            return max(x for x, _ in points) > 0 and min(x for x, _ in points) < size[0]
+
+        for cloud in self.clouds:
             # Far away, so that they move at half the speed.
-            clouds=[[(pixel(a + left / 2, b)) for a, b in cloud] for cloud in self.clouds],
-            flag=pixel(TERRAIN_STEP * 3, TERRAIN_HEIGHT),
-            hull=corners(self.hull),
-            legs=[corners(leg) for leg in self.legs],
-            ray=(pixel(x, y), pixel(x + fraction * end_x, y + fraction * end_y)),
+            points = [pixel(x + left / 2, y) for x, y in cloud]
+            if is_visible(points):
+                convex_polygon(surface, CLOUD, points)
+        flag_x, flag_y = pixel(TERRAIN_STEP * 3, TERRAIN_HEIGHT)
+        if flag_x > -40.0:
+            x, top = round(flag_x) + 0.5, flag_y - FLAGPOLE
+            bar(surface, POLE, (x, flag_y), (x, top), 1.0, 0.5)
+            convex_polygon(
+                surface, FLAG, [(x + 1.0, top), (x + 25.0, top + 6.0), (x + 1.0, top + 12.0)]
+            )
+        _draw_ground(surface, [pixel(*p) for p in zip(self.terrain_x, self.terrain_y, strict=True)])
+        _, boxes, _ = self._start or ((), (), 0.0)
+        for box in boxes:
+            points = [pixel(*corner) for corner in box]
+            if is_visible(points):
+                outlined_polygon(surface, STONE, STONE_EDGE, points, 1.5)
+        # One ray of the lidar after the other.
+        ray = len(self._moves) % LIDAR_RAYS
+        fraction = self.lidar_fractions[ray] if self.lidar_fractions else 0.0
+        x, y = self.hull.position
+        end = pixel(x + fraction * RAY_ENDS[ray][0], y + fraction * RAY_ENDS[ray][1])
+        bar(surface, RAY, pixel(x, y), end, 0.6, 0.5)
+        disc(surface, RAY, end, 2.4)
+        for leg in self.legs[:2]:
+            outlined_polygon(surface, *LEGS[0], corners(leg), 1.2)
+        outlined_polygon(surface, HULL, HULL_EDGE, corners(self.hull), 1.6)
+        for leg in self.legs[2:]:
+            outlined_polygon(surface, *LEGS[1], corners(leg), 1.2)
+
+
+class BipedalWalkerHardcore:
+    """Gymnasium's name for `make("BipedalWalkerHardcore-v3")`; it cannot be instantiated."""
+
+    def __init__(self) -> None:
+        """Raise an error that says how to make the environment.
+
+        Raises:
+            Error: always.
+        """
+        raise error.Error(
+            "Error initializing BipedalWalkerHardcore Environment.\n"
+            "Currently, we do not support initializing this mode of environment by calling the "
+            "class directly.\n"
+            "To use this environment, instead create it by specifying the hardcore keyword in "
+            'gym.make, i.e.\ngym.make("BipedalWalker-v3", hardcore=True)'
         )
 
 
+# --- the world -----------------------------------------------------------------------------------
+
+
+class Terrain(NamedTuple):
+    """The ground of an episode, in metres: its outline, and the boxes of its obstacles."""
+
+    heights: tuple[float, ...]
+    boxes: tuple[tuple[Point, ...], ...]
+
+
+def draw_terrain(random: np.random.Generator, hardcore: bool) -> Terrain:
+    """Draw the ground from a generator, in the order of Gymnasium.
+
+    Args:
+        random: The environment's generator.
+        hardcore: Whether there are stumps, stairs and pits.
+    """
+    draw = random.random
+
+    def integer(low: int, high: int) -> int:
+        return int(random.integers(low, high))
+
+    heights: list[float] = []
+    boxes: list[tuple[Point, ...]] = []
+    kind, begins, left = GRASS, False, TERRAIN_STARTPAD
+    y, slope = TERRAIN_HEIGHT, 0.0
+    base = 0.0  # height of the ground an obstacle stands on
+    stairs = stair_width = rise = 0
+    step = TERRAIN_STEP
+    for i in range(TERRAIN_LENGTH):
+        x = i * step
+        if kind == GRASS and not begins:
+            slope = 0.8 * slope + 0.01 * ((y < TERRAIN_HEIGHT) - (y > TERRAIN_HEIGHT))
+            if i > TERRAIN_STARTPAD:
+                # The bits of `uniform(-1, 1)` in a quarter of the time.
+                slope += (-1.0 + 2.0 * draw()) / SCALE
+            y += slope
+        elif kind == PIT and begins:
+            left = integer(3, 5)
+            wall = ((x, y), (x + step, y), (x + step, y - 4 * step), (x, y - 4 * step))
+            boxes.append(wall)
+            boxes.append(tuple((at + step * left, height) for at, height in wall))
+            left += 2
+            base = y
+        elif kind == PIT:
+            y = base
+            if left > 1:
+                y -= 4 * step
+        elif kind == STUMP and begins:
+            left = integer(1, 3)
+            side = left * step
+            boxes.append(((x, y), (x + side, y), (x + side, y + side), (x, y + side)))
+        elif kind == STAIRS and begins:
+            rise = 1 if draw() > 0.5 else -1
+            stair_width = integer(4, 5)
+            stairs = integer(3, 5)
+            base = y
+            for s in range(stairs):
+                near, far = x + (s * stair_width) * step, x + ((1 + s) * stair_width) * step
+                top, bottom = y + (s * rise) * step, y + (-1 + s * rise) * step
+                boxes.append(((near, top), (far, top), (far, bottom), (near, bottom)))
+            left = stairs * stair_width
+        elif kind == STAIRS:
+            s = stairs * stair_width - left - rise
+            y = base + (s / stair_width * rise) * step
+        begins = False
+        heights.append(y)
+        left -= 1
+        if left == 0:
+            left = integer(TERRAIN_GRASS // 2, TERRAIN_GRASS)
+            kind = integer(1, 4) if kind == GRASS and hardcore else GRASS
+            begins = True
+    return Terrain(tuple(heights), tuple(boxes))
+
+
+def counter_clockwise(box: tuple[Point, ...]) -> tuple[Point, ...]:
+    """Return the box counter-clockwise; those of stairs and pits come clockwise."""
+    return box if box[0][1] < box[2][1] else box[::-1]
+
+
+def build_terrain(world: Any, terrain: Terrain) -> list[Any]:
+    """Make the ground's bodies, from the right to the left end, as Gymnasium lists them."""
+    box_shape, edge_shape = Box2D.b2PolygonShape(box=(1, 1)), Box2D.b2EdgeShape()
+    box_fixture = Box2D.b2FixtureDef(shape=box_shape, friction=FRICTION)
+    edge_fixture = Box2D.b2FixtureDef(shape=edge_shape, friction=FRICTION, categoryBits=0x0001)
+    bodies = []
+    for box in terrain.boxes:
+        box_shape.vertices = list(box)
+        body = _create_body(world, GROUND_BODY)
+        _create_fixture(body, box_fixture)
+        bodies.append(body)
+    # The setters themselves take half as long as assignments, and a quarter as long as a list of
+    # vertices: that saves more than half of a reset.
+    begin, end = Box2D.b2EdgeShape.vertex1.fset, Box2D.b2EdgeShape.vertex2.fset
+    points = list(zip(GROUND_X, terrain.heights, strict=True))
+    left = points[0]
+    for right in points[1:]:
+        begin(edge_shape, left)
+        end(edge_shape, right)
+        left = right
+        body = _create_body(world, GROUND_BODY)
+        _create_fixture(body, edge_fixture)
+        bodies.append(body)
+    bodies.reverse()
+    return bodies
+
+
+class WalkerParts:
+    """Definitions of the walker's bodies and joints, made once: that takes longer than the rest.
+
+    Each environment has its own, because the definitions of joints refer to bodies.
+    """
+
+    def __init__(self) -> None:
+        x = TERRAIN_STEP * TERRAIN_STARTPAD / 2
+        y = TERRAIN_HEIGHT + 2 * LEG_H
+        dynamic = Box2D.b2_dynamicBody
+        self.hull = Box2D.b2BodyDef(type=dynamic, position=(x, y))
+        self.legs: list[tuple[Any, Any, Any]] = []  # body, fixture, and the joint to what is above
+        for side in (-1, 1):
+            parts = ((LEG_FD, LEG_H / 2, LEG_DOWN), (LOWER_FD, LEG_H * 3 / 2, -LEG_H / 2))
+            for knee, (fixture, down, anchor) in enumerate(parts):
+                body = Box2D.b2BodyDef(
+                    type=dynamic, position=(x, y - down - LEG_DOWN), angle=side * 0.05
+                )
+                joint = Box2D.b2RevoluteJointDef(
+                    localAnchorA=(0, anchor),
+                    localAnchorB=(0, LEG_H / 2),
+                    # The angle between the bodies when the joint is made.
+                    referenceAngle=0.0 if knee else side * 0.05,
+                    enableMotor=True,
+                    enableLimit=True,
+                    maxMotorTorque=MOTORS_TORQUE,
+                    motorSpeed=1 if knee else side,
+                    lowerAngle=-1.6 if knee else -0.8,
+                    upperAngle=-0.1 if knee else 1.1,
+                )
+                self.legs.append((body, fixture, joint))
+
+    def build(self, world: Any, push: float) -> tuple[Any, list[Any], list[Any]]:
+        """Make the hull, the legs (upper and lower, twice) and the joints (hip and knee, twice)."""
+        hull = _create_body(world, self.hull)
+        _create_fixture(hull, HULL_FD)
+        hull.ApplyForceToCenter((push, 0), True)
+        legs: list[Any] = []
+        joints: list[Any] = []
+        for index, (definition, fixture, joint) in enumerate(self.legs):
+            part = _create_body(world, definition)
+            _create_fixture(part, fixture)
+            part.ground_contact = False
+            joint.bodyA, joint.bodyB = legs[-1] if index % 2 else hull, part
+            legs.append(part)
+            joints.append(world.CreateJoint(joint))
+        return hull, legs, joints
+
+
+class ContactDetector(Box2D.b2ContactListener):
+    """Records which feet touch the ground, and whether the hull has touched it.
+
+    As in Gymnasium, a foot that leaves one piece of ground counts as in the air, even if it still
+    touches the next piece: the last event decides.
+    """
+
+    PreSolve = PostSolve = nothing_to_solve
+
+    def __init__(self, hull: Any, feet: list[Any]) -> None:
+        super().__init__()
+        self.hull = hull
+        self.feet = feet
+        self.fell = False
+
+    def BeginContact(self, contact: Any) -> None:
+        """Box2D calls this when two fixtures begin to touch."""
+        bodies = (contact.fixtureA.body, contact.fixtureB.body)
+        if self.hull in bodies:
+            self.fell = True
+        for foot in self.feet:
+            if foot in bodies:
+                foot.ground_contact = True
+
+    def EndContact(self, contact: Any) -> None:
+        """Box2D calls this when two fixtures cease to touch."""
+        bodies = (contact.fixtureA.body, contact.fixtureB.body)
+        for foot in self.feet:
+            if foot in bodies:
+                foot.ground_contact = False
+
+
 def _clouds_of(draws: npt.NDArray[np.float64]) -> Clouds:
-    """Return the clouds of numbers in [0, 1): for each its place, then right and up of corners."""
+    """Return clouds made from numbers in [0, 1): of each its place, then offsets of its corners."""
     turns = [3.14 * 2 * corner / 5 for corner in range(_CLOUD_CORNERS)]
     y = _HEIGHT * 3 / 4
     clouds = []
@@ -382,19 +613,148 @@ def _clouds_of(draws: npt.NDArray[np.float64]) -> Clouds:
     return tuple(clouds)
 
 
-class BipedalWalkerHardcore:
-    """Gymnasium's name for the environment that `make("BipedalWalkerHardcore-v3")` makes."""
+# --- a controller --------------------------------------------------------------------------------
+
+
+class BipedalWalkerHeuristics:
+    """A gait in three phases: swing a leg forward, put it down, push off with the other one.
+
+    Proportional and derivative control brings hips and knees to the angles of the phase, and keeps
+    the hull upright. Angles and gains come from a search over random grounds; 28 of 30 walks over
+    other grounds reached the end, with a return of about 300.
+
+    Attributes:
+        state: The phase: `STAY_ON_ONE_LEG`, `PUT_OTHER_DOWN` or `PUSH_OFF`.
+        moving_leg: The leg that swings, 0 or 1.
+        supporting_leg: The other one.
+        supporting_knee_angle: Where the supporting knee is held, rad.
+        a: The last action [4].
+
+    Example:
+        >>> import gymcore as gym
+        >>> env = gym.make("BipedalWalker-v3")
+        >>> observation, info = env.reset(seed=1)
+        >>> gait = BipedalWalkerHeuristics()
+        >>> for _ in range(100):
+        ...     observation, *_ = env.step(gait.step_heuristic(observation))
+        >>> bool(env.unwrapped.hull.position.x > 5)
+        True
+    """
+
+    STAY_ON_ONE_LEG, PUT_OTHER_DOWN, PUSH_OFF = 1, 2, 3
+    SPEED = 0.223  # in the units of the observation; above it the walker stands taller
+    SUPPORT_KNEE_ANGLE = 0.072
+    # Before the walk begins.
+    state = STAY_ON_ONE_LEG
+    moving_leg = 0
+    supporting_leg = 1
+    supporting_knee_angle = SUPPORT_KNEE_ANGLE
+    a: npt.NDArray[Any] = np.zeros(4)
 
     def __init__(self) -> None:
-        """Raise: ask `make` for it.
+        """Begin a walk; use a new object for each episode."""
+        self.state = self.STAY_ON_ONE_LEG
+        self.moving_leg, self.supporting_leg = 0, 1
+        self.supporting_knee_angle = self.SUPPORT_KNEE_ANGLE
+        self.a = np.zeros(4)
 
-        Raises:
-            Error: always.
+    def step_heuristic(self, s: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
+        """Choose the action for an observation.
+
+        Args:
+            s: The observation [24].
+
+        Returns:
+            The action [4], within [-1, 1].
         """
-        raise error.Error(
-            "Error initializing BipedalWalkerHardcore Environment.\n"
-            "Currently, we do not support initializing this mode of environment by calling the "
-            "class directly.\n"
-            "To use this environment, instead create it by specifying the hardcore keyword in "
-            'gym.make, i.e.\ngym.make("BipedalWalker-v3", hardcore=True)'
-        )
+        seen: list[float] = np.asarray(s).tolist()
+        moving, supporting = self.moving_leg, self.supporting_leg
+        swing, carry = 4 + 5 * moving, 4 + 5 * supporting
+        hips: list[float | None] = [None, None]
+        knees: list[float | None] = [None, None]
+
+        if self.state == self.STAY_ON_ONE_LEG:
+            hips[moving], knees[moving] = 1.52, -0.672
+            self.supporting_knee_angle += 0.0274
+            if seen[2] > self.SPEED:
+                self.supporting_knee_angle += 0.0273
+            self.supporting_knee_angle = min(self.supporting_knee_angle, self.SUPPORT_KNEE_ANGLE)
+            knees[supporting] = self.supporting_knee_angle
+            if seen[carry] < 0.165:  # the supporting leg is behind
+                self.state = self.PUT_OTHER_DOWN
+        if self.state == self.PUT_OTHER_DOWN:
+            hips[moving], knees[moving] = 0.131, self.SUPPORT_KNEE_ANGLE
+            knees[supporting] = self.supporting_knee_angle
+            if seen[swing + 4]:  # it touches the ground
+                self.state = self.PUSH_OFF
+                self.supporting_knee_angle = min(seen[swing + 2], self.SUPPORT_KNEE_ANGLE)
+        if self.state == self.PUSH_OFF:
+            knees[moving], knees[supporting] = self.supporting_knee_angle, 1.01
+            if seen[carry + 2] > 0.841 or seen[2] > 1.38 * self.SPEED:
+                self.state = self.STAY_ON_ONE_LEG
+                self.moving_leg, self.supporting_leg = supporting, moving
+
+        motors = []
+        upright = 0.625 * (seen[0] - 0.00309) + 1.37 * seen[1]
+        for leg in (0, 1):
+            angle, turn, bend, bending = seen[4 + 5 * leg : 8 + 5 * leg]
+            hip, knee = hips[leg], knees[leg]
+            swung = 0.0 if hip is None else 0.967 * (hip - angle) - 0.194 * turn
+            bent = 0.0 if knee is None else 3.67 * (knee - bend) - 0.139 * bending
+            motors += [swung + upright, bent - 13.2 * seen[3]]  # the last term dampens bouncing
+        self.a = np.clip(0.532 * np.array(motors), -1.0, 1.0)
+        return self.a
+
+
+# --- rendering -----------------------------------------------------------------------------------
+
+SKY_TOP, SKY_BOTTOM = (176, 205, 238), (236, 243, 250)
+CLOUD: Color = (226, 236, 247)
+GRASS_COLOR: Color = (108, 158, 84)
+EARTH: Color = (134, 112, 84)
+STONE: Color = (206, 204, 196)
+STONE_EDGE: Color = (138, 136, 130)
+HULL: Color = (134, 104, 190)
+HULL_EDGE: Color = (82, 58, 132)
+# The leg behind, darker, and the one in front.
+LEGS: tuple[tuple[Color, Color], ...] = (
+    ((166, 108, 146), (110, 62, 98)),
+    ((202, 142, 178), (128, 78, 114)),
+)
+RAY: Color = (226, 66, 66)
+FLAG: Color = (230, 72, 60)
+POLE: Color = (70, 70, 76)
+
+TURF = 9.0  # pixels of grass
+FLAGPOLE = 50.0
+
+
+@functools.lru_cache(maxsize=4)
+def _sky(size: tuple[int, int]) -> pygame.Surface:
+    """Return the sky; cached, so callers must not draw on it."""
+    return vertical_gradient(size, SKY_TOP, SKY_BOTTOM)
+
+
+def _draw_ground(surface: pygame.Surface, ground: Sequence[Point]) -> None:
+    """Draw earth under turf; `ground` is its outline from left to right, in pixels."""
+    width, height = surface.get_size()
+    visible = [point for point in ground if -60.0 < point[0] < width + 60.0]
+    if len(visible) < 2:
+        return
+    xs, ys = np.array(visible).T
+    steepness = np.sqrt(1.0 + (np.diff(ys) / np.diff(xs)) ** 2)
+    # Nothing is painted left of the first point and right of the last one.
+    left, right = max(0.0, xs[0]), min(float(width), xs[-1])
+    top = max(0.0, float(ys.min()) - 1.0)
+    center = ((left + right) / 2.0, (top + height) / 2.0)
+    reach = ((right - left) / 2.0 - 1.0, (height - top) / 2.0)
+    for depth, color in ((0.0, GRASS_COLOR), (TURF, EARTH)):
+
+        def above_ground(x: Pixels, y: Pixels, depth: float = depth) -> Pixels:
+            columns = x[0] + center[0]
+            piece = np.clip(np.searchsorted(xs, columns) - 1, 0, len(steepness) - 1)
+            rows = (np.interp(columns, xs, ys) - center[1]).astype(np.float32)
+            slant = (1.0 / steepness[piece]).astype(np.float32)
+            return (rows - y) * slant + np.float32(depth)
+
+        paint(surface, color, center, reach, above_ground)

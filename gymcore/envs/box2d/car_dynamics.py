@@ -14,8 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gymcore.envs.box2d.library import load_box2d
+from gymcore.envs.box2d.box2d_env import load_box2d
+from gymcore.rendering.shapes import Color, Point
+from gymcore.rendering.window import load_pygame
 
 if TYPE_CHECKING:
     import pygame
@@ -127,6 +130,7 @@ class Car:
         self.fuel_spent = 0.0
         self.drawlist = [*self.wheels, self.hull]
         self.particles: deque[Particle] = deque(maxlen=_MAX_MARKS)
+        self._shape: CarShape | None = None
 
     def _add_wheel(self, angle: float, x: float, y: float, right: int, ahead: int) -> Any:
         width, radius = WHEEL_W * SIZE, WHEEL_R * SIZE
@@ -277,9 +281,39 @@ class Car:
             angle: By how much the world is turned around its origin, in radians.
             draw_particles: Whether the marks of skidding wheels are drawn, below the car.
         """
-        from gymcore.envs.box2d.drawing.car_racing import View, draw_car
+        self.draw_in(surface, View(zoom, translation, angle), draw_particles)
 
-        draw_car(surface, View(zoom, translation, angle), self, marks=draw_particles)
+    def draw_in(self, surface: pygame.Surface, view: View, marks: bool) -> None:
+        """Draw the car, and the marks of its wheels if `marks`; see `draw`."""
+        pygame = load_pygame()
+        polygon = pygame.draw.polygon
+        if marks:
+            for mark in self.particles:
+                points = view.place(np.array(mark.poly, np.float64)).tolist()
+                pygame.draw.lines(surface, mark.color, False, points, 2)
+        if self._shape is None:
+            self._shape = CarShape(self.drawlist)
+        shape = self._shape
+        poses = np.array(
+            [(*body.GetWorldVector((1, 0)).tuple, *body.position.tuple) for body in self.drawlist],
+            np.float32,
+        )
+        whites = [(index, white_patch(wheel.phase)) for index, wheel in enumerate(self.wheels)]
+        patches = [(index, patch) for index, patch in whites if patch is not None]
+        points, owners = shape.points, shape.owners
+        if patches:
+            points = np.concatenate(
+                [points, *(np.array(patch, np.float32) for _, patch in patches)]
+            )
+            owners = np.concatenate([owners, np.repeat([index for index, _ in patches], 4)])
+        pixels = view.place(in_world(points, owners, poses)).tolist()
+        first = len(shape.points)
+        white_at = {index: first + 4 * place for place, (index, _) in enumerate(patches)}
+        for index, part, color in shape.parts:
+            polygon(surface, color, pixels[part])
+            if index in white_at:
+                begin = white_at[index]
+                polygon(surface, WHEEL_WHITE, pixels[begin : begin + 4])
 
     def destroy(self) -> None:
         """Take the car out of the world."""
@@ -290,6 +324,88 @@ class Car:
         self.wheels = []
 
 
-def corners(body: Any) -> list[np.ndarray]:
-    """Corners of a body's fixtures as Box2D keeps them, float32 [n, 2] each, in its own axes."""
-    return [np.array(fixture.shape.vertices, np.float32) for fixture in body.fixtures]
+# --- rendering -----------------------------------------------------------------------------------
+
+
+class View:
+    """A mapping from the world to the pixels of an image whose y axis points up.
+
+    Attributes:
+        zoom: Pixels a metre.
+        translation: Pixels from the image's corner to the world's origin.
+        cosine: Of the angle by which the world is rotated.
+        sine: Of the same angle.
+    """
+
+    def __init__(self, zoom: float, translation: Point, angle: float) -> None:
+        """Take scale, translation and the angle by which the world is rotated."""
+        self.zoom = zoom
+        self.translation = translation
+        self.cosine, self.sine = rotation(angle)
+
+    def place(self, points: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+        """Points [..., 2] of the world as float64 [..., 2] pixels."""
+        x, y = points[..., 0].astype(np.float64), points[..., 1].astype(np.float64)
+        pixels = np.empty(points.shape, np.float64)
+        pixels[..., 0] = (self.cosine * x - self.sine * y) * self.zoom + self.translation[0]
+        pixels[..., 1] = (self.sine * x + self.cosine * y) * self.zoom + self.translation[1]
+        return pixels
+
+
+def rotation(angle: float) -> tuple[float, float]:
+    """Cosine and sine of an angle as pygame's vectors have them: exact near quarter turns."""
+    axis = load_pygame().math.Vector2(1.0, 0.0).rotate_rad(angle)
+    return axis.x, axis.y
+
+
+class CarShape:
+    """The corners of a car's parts, and which part each belongs to."""
+
+    def __init__(self, bodies: list[Any]) -> None:
+        """Read the shapes of the bodies from Box2D."""
+        shapes: list[NDArray[np.float32]] = []
+        owners: list[int] = []
+        self.parts: list[tuple[int, slice, Color]] = []
+        first = 0
+        for index, body in enumerate(bodies):
+            color = tuple(int(channel * 255) for channel in body.color)
+            for fixture in body.fixtures:
+                shape = np.array(fixture.shape.vertices, np.float32)
+                shapes.append(shape)
+                owners += [index] * len(shape)
+                self.parts.append((index, slice(first, first + len(shape)), color))  # type: ignore[arg-type]
+                first += len(shape)
+        self.points = np.concatenate(shapes)
+        self.owners = np.array(owners)
+
+
+def in_world(
+    points: NDArray[np.float32], owners: NDArray[np.int64], poses: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Points [n, 2] of bodies in the world, float32 [n, 2], in Box2D's own arithmetic.
+
+    Args:
+        points: In the axes of their bodies.
+        owners: The body of each point.
+        poses: Cosine, sine, x and y of each body [bodies, 4].
+    """
+    cosine, sine, place_x, place_y = poses[owners].T
+    x, y = points[:, 0], points[:, 1]
+    placed = np.empty_like(points)
+    placed[:, 0] = (cosine * x - sine * y) + place_x
+    placed[:, 1] = (sine * x + cosine * y) + place_y
+    return placed
+
+
+def white_patch(phase: float) -> list[Point] | None:
+    """The white stripe across a turning wheel, in the wheel's axes; None while it is below."""
+    sine, next_sine = math.sin(phase), math.sin(phase + 1.2)
+    if sine > 0 and next_sine > 0:
+        return None
+    cosine, next_cosine = math.cos(phase), math.cos(phase + 1.2)
+    if sine > 0:
+        cosine = math.copysign(1.0, cosine)
+    if next_sine > 0:
+        next_cosine = math.copysign(1.0, next_cosine)
+    width, near, far = WHEEL_W * SIZE, WHEEL_R * cosine * SIZE, WHEEL_R * next_cosine * SIZE
+    return [(-width, near), (width, near), (width, far), (-width, far)]

@@ -7,44 +7,28 @@ rewards and flags are those of Gymnasium's CarRacing-v3 to the bit.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
+from gymcore.envs.box2d.box2d_env import Box2DEnv, load_box2d, makers
 from gymcore.envs.box2d.car_dynamics import Car
-from gymcore.envs.box2d.car_racing_contacts import FrictionDetector
-from gymcore.envs.box2d.car_racing_track import (
-    BORDER,
-    BORDER_MIN_COUNT,
-    SCALE,
-    START_ALPHA,
-    TRACK_DETAIL_STEP,
-    TRACK_RAD,
-    TRACK_TURN_RATE,
-    TRACK_WIDTH,
-    Closed,
-    TrackPoint,
-    border_corners,
-    draw_checkpoints,
-    find_borders,
-    lay_out,
-    tile_corners,
-)
-from gymcore.envs.box2d.drawing.car_racing import (
+from gymcore.envs.box2d.car_racing_rendering import (
     GRASS_DIM,
     PLAYFIELD,
+    SCALE,
     STATE_H,
     STATE_W,
     WINDOW_H,
     WINDOW_W,
     ZOOM,
     Scenery,
+    painter,
 )
-from gymcore.envs.box2d.drawing.car_racing_painter import painter
-from gymcore.envs.box2d.library import load_box2d, makers
-from gymcore.envs.box2d.replayed import ReplayedEnv
+from gymcore.rendering.shapes import Point
 
 if TYPE_CHECKING:
     import pygame
@@ -53,33 +37,19 @@ Box2D = load_box2d()
 _create_body, _create_fixture = makers(Box2D)
 _TILE_BODY = Box2D.b2BodyDef()
 
-__all__ = [
-    "BORDER",
-    "BORDER_MIN_COUNT",
-    "FPS",
-    "GRASS_DIM",
-    "MAX_SHAPE_DIM",
-    "PLAYFIELD",
-    "SCALE",
-    "STATE_H",
-    "STATE_W",
-    "TRACK_DETAIL_STEP",
-    "TRACK_RAD",
-    "TRACK_TURN_RATE",
-    "TRACK_WIDTH",
-    "VIDEO_H",
-    "VIDEO_W",
-    "WINDOW_H",
-    "WINDOW_W",
-    "ZOOM",
-    "ZOOM_FOLLOW",
-    "Car",
-    "CarRacing",
-    "FrictionDetector",
-]
-
 VIDEO_W, VIDEO_H = 600, 400
 FPS = 50
+TRACK_RAD = 900 / SCALE
+TRACK_DETAIL_STEP = 21 / SCALE
+TRACK_TURN_RATE = 0.31
+TRACK_WIDTH = 40 / SCALE
+BORDER = 8 / SCALE
+BORDER_MIN_COUNT = 4
+
+CHECKPOINTS = 12
+START_ALPHA = 2 * math.pi * (-0.5) / CHECKPOINTS
+_LAPS = 5
+_MAX_POINTS = 2500
 ZOOM_FOLLOW = True
 MAX_SHAPE_DIM = max(GRASS_DIM, TRACK_WIDTH, TRACK_DETAIL_STEP) * math.sqrt(2) * ZOOM * SCALE
 
@@ -93,10 +63,10 @@ _PEDALS = ((0.0, 0.0, 0.0), (-0.6, 0.0, 0.0), (0.6, 0.0, 0.0), (0.0, 0.2, 0.0), 
 Move = tuple[float, float, float] | None
 
 
-class CarRacing(ReplayedEnv[Any]):
+class CarRacing(Box2DEnv[Any]):
     """A car with rear drive on a closed track of some 300 pieces, in a field of grass.
 
-    - Observation uint8 [96, 96, 3]: the picture from above, the car below its middle. The bars
+    - Observation uint8 [96, 96, 3]: the view from above, the car below its middle. The bars
       below it show speed, the wheels' speeds, steering and turning, and the score.
     - Actions float32 [3]: steering (-1 left, 1 right), gas and brake (0 to 1). With
       `continuous=False` one of 5: nothing, right, left, gas, brake.
@@ -131,7 +101,7 @@ class CarRacing(ReplayedEnv[Any]):
     }
     picture_size: ClassVar[tuple[int, int]] = (WINDOW_W, WINDOW_H)
     counters = ("reward", "prev_reward", "tile_visited_count", "new_lap", "t")
-    _made_again = frozenset(
+    _not_pickled = frozenset(
         (
             "world",
             "contactListener_keepref",
@@ -146,7 +116,7 @@ class CarRacing(ReplayedEnv[Any]):
         )
     )
 
-    # Attributes that programs for Gymnasium look at; there are no such windows.
+    # For programs that read these attributes of Gymnasium's; there are no such windows.
     invisible_state_window = None
     invisible_video_window = None
     start_alpha = START_ALPHA
@@ -164,16 +134,16 @@ class CarRacing(ReplayedEnv[Any]):
         Args:
             render_mode: None, "human", "rgb_array" (600 x 400) or "state_pixels" (the
                 observation).
-            verbose: Whether to print how tracks come about.
+            verbose: Whether to print how tracks are generated.
             lap_complete_percent: A lap ends when every piece has been visited, or when the start
                 is visited for the first time after more than this share of them. The car begins on
-                the start, so that never happens unless this is near 0 (as in Gymnasium).
+                the start, so the latter never happens unless this is near 0 (as in Gymnasium).
             domain_randomize: Whether each reset draws new colors of road and grass, unless its
                 options are `{"randomize": False}`.
             continuous: Whether actions are three numbers instead of one of five.
 
         Raises:
-            ArgumentTypeError: `lap_complete_percent` is no number.
+            ArgumentTypeError: `lap_complete_percent` is not a number.
         """
         if not isinstance(lap_complete_percent, (int, float, np.number)):
             raise error.ArgumentTypeError(
@@ -218,7 +188,7 @@ class CarRacing(ReplayedEnv[Any]):
     # --- colors --------------------------------------------------------------------------------
 
     def _init_colors(self) -> None:
-        """The colors of the beginning: the usual ones, or drawn."""
+        """Set the initial colors: the usual ones, or random ones."""
         if self.domain_randomize:
             self._reinit_colors(True)
             return
@@ -237,8 +207,8 @@ class CarRacing(ReplayedEnv[Any]):
         self.grass_color[self.np_random.integers(3)] += 20
 
     def _recolor(self, polygon: int, color: npt.NDArray[Any]) -> None:
-        """A polygon of the road has a new color."""
-        self._colors[polygon] = _whole(color)
+        """Give a polygon of the road a new color."""
+        self._colors[polygon] = _as_color(color)
 
     # --- episodes ------------------------------------------------------------------------------
 
@@ -255,7 +225,7 @@ class CarRacing(ReplayedEnv[Any]):
             The observation, and an empty dict.
 
         Raises:
-            Error: `seed` is negative or no integer.
+            Error: `seed` is negative or not an integer.
         """
         super().reset(seed=seed)
         if self.domain_randomize:
@@ -282,8 +252,8 @@ class CarRacing(ReplayedEnv[Any]):
             self.render()
         return observation, {}
 
-    def _begin(self, start: tuple[Any, ...], closed: Closed | None = None) -> None:
-        """Build track and car, and let the first step without a driver pass."""
+    def _begin(self, start: tuple[Any, ...], closed: Track | None = None) -> None:
+        """Build track and car, and do the first step, which has no action."""
         draws, colors = start
         self.road_color, self.bg_color, self.grass_color = (
             np.array(color, dtype) for dtype, color in colors
@@ -304,10 +274,10 @@ class CarRacing(ReplayedEnv[Any]):
         self._move(None)
 
     def _destroy(self) -> None:
-        """Take road and car out of the world."""
+        """Remove road and car from the world."""
         if not self.road:
             return
-        # Nobody is to hear that contacts with a road end that is not there any more.
+        # Contacts with the removed road must not be reported.
         self.world.contactListener = None
         for tile in self.road:
             self.world.DestroyBody(tile)
@@ -342,12 +312,12 @@ class CarRacing(ReplayedEnv[Any]):
             if borders[index]:
                 color = _WHITE if index % 2 == 0 else _RED
                 self.road_poly.append((border_corners(here, before), color))
-        self._colors = [_whole(color) for _, color in self.road_poly]
+        self._colors = [_as_color(color) for _, color in self.road_poly]
         self._scenery = Scenery(
             [polygon for polygon, _ in self.road_poly],
             self._colors,
-            _whole(self.bg_color),
-            _whole(self.grass_color),
+            _as_color(self.bg_color),
+            _as_color(self.grass_color),
         )
 
     # --- steps ---------------------------------------------------------------------------------
@@ -357,13 +327,13 @@ class CarRacing(ReplayedEnv[Any]):
 
         Args:
             action: An array of steering, gas and brake, or one of 0 to 4. Steering goes as far as
-                the wheels do, gas is clipped to 0..1. None lets time pass, without a reward.
+                the wheels do, gas is clipped to 0..1. None means no action and no reward.
 
         Returns:
             Observation (a new array), reward, terminated, truncated (False), and info.
 
         Raises:
-            InvalidAction: `action` is of another shape, no number, or no element of `Discrete(5)`.
+            InvalidAction: `action` is not three numbers, or not an element of `Discrete(5)`.
             ResetNeeded: before the first reset.
         """
         if self.car is None:
@@ -377,7 +347,7 @@ class CarRacing(ReplayedEnv[Any]):
         return observation, reward, terminated, False, info
 
     def _as_move(self, action: Any) -> Move:
-        """Steering, gas and brake; the wheels are counted the other way round than the action."""
+        """Return steering, gas and brake; the wheels' angle has the opposite sign of the action."""
         if action is None:
             return None
         if not self.continuous:
@@ -399,7 +369,7 @@ class CarRacing(ReplayedEnv[Any]):
         )
 
     def _move(self, move: Move) -> tuple[float, bool, dict[str, Any]]:
-        """Do all of a step but its picture."""
+        """Do everything of a step but the observation."""
         car = self.car
         assert car is not None
         if move is not None:
@@ -431,7 +401,7 @@ class CarRacing(ReplayedEnv[Any]):
             step_reward = _LEFT_THE_FIELD
         return step_reward, terminated, info
 
-    # --- pictures ------------------------------------------------------------------------------
+    # --- rendering -----------------------------------------------------------------------------
 
     def _observe(self, score: float) -> npt.NDArray[np.uint8]:
         assert self._scenery is not None and self.car is not None
@@ -445,7 +415,7 @@ class CarRacing(ReplayedEnv[Any]):
         surface.blit(self._paint(), (0, 0))
 
     def render(self) -> npt.NDArray[np.uint8] | None:
-        """The picture.
+        """Render the current state.
 
         Returns:
             For "rgb_array" a new array uint8 [400, 600, 3]; for "state_pixels" one of
@@ -465,6 +435,232 @@ class CarRacing(ReplayedEnv[Any]):
         return super().render()
 
 
-def _whole(color: Any) -> tuple[int, int, int]:
+class FrictionDetector(Box2D.b2ContactListener):  # type: ignore[name-defined]
+    """Records which pieces of road the wheels are on, and rewards the first visit of each.
+
+    Attributes:
+        env: The environment.
+        lap_complete_percent: Share of the road that must have been visited when the start is
+            visited first, for that to end the lap.
+    """
+
+    def __init__(self, env: CarRacing, lap_complete_percent: float) -> None:
+        """Keep the environment."""
+        super().__init__()
+        self.env = env
+        self.lap_complete_percent = lap_complete_percent
+
+    def BeginContact(self, contact: Any) -> None:
+        """Box2D calls this when two fixtures begin to touch."""
+        self._contact(contact, True)
+
+    def EndContact(self, contact: Any) -> None:
+        """Box2D calls this when two fixtures cease to touch."""
+        self._contact(contact, False)
+
+    def _contact(self, contact: Any, begin: bool) -> None:
+        tile, other = contact.fixtureA.body.userData, contact.fixtureB.body.userData
+        if not hasattr(tile, "road_friction"):
+            tile, other = other, tile
+            if not hasattr(tile, "road_friction"):
+                return
+        env = self.env
+        # Once the car, hull included, has touched a piece, it is drawn in the plain color.
+        tile.color[:] = env.road_color
+        env._recolor(tile.polygon, tile.color)
+        # The hull has no user data.
+        if other is None or not hasattr(other, "tiles"):
+            return
+        if not begin:
+            other.tiles.discard(tile)
+            return
+        other.tiles.add(tile)
+        if tile.road_visited:
+            return
+        tile.road_visited = True
+        env.reward += 1000.0 / len(env.track)
+        env.tile_visited_count += 1
+        # As in Gymnasium, only the first visit of the start counts. The car begins on it, so this
+        # ends laps only if `lap_complete_percent` is low.
+        visited = env.tile_visited_count / len(env.track)
+        if tile.idx == 0 and visited > self.lap_complete_percent:
+            env.new_lap = True
+
+
+def _as_color(color: Any) -> tuple[int, int, int]:
     red, green, blue = color
     return int(red), int(green), int(blue)
+
+
+# --- tracks --------------------------------------------------------------------------------------
+#
+# A track is a closed curve through twelve checkpoints. The curve is Gymnasium's: it starts on the x
+# axis and turns toward one checkpoint after the other, five times round; the last lap that closes
+# is the track. The same draws give the same track, to the bit.
+
+Draws = tuple[tuple[float, float], ...]
+
+
+class TrackPoint(NamedTuple):
+    """A point of the track's middle line.
+
+    Attributes:
+        alpha: Its direction from the origin, in radians.
+        beta: Angle of the car there, 0 along the y axis.
+        x: Metres.
+        y: Metres.
+    """
+
+    alpha: float
+    beta: float
+    x: float
+    y: float
+
+
+class Track(NamedTuple):
+    """A closed track.
+
+    Attributes:
+        points: Its points.
+        first: Index of the first point on the curve.
+        last: Index where the curve passes the start again.
+    """
+
+    points: list[TrackPoint]
+    first: int
+    last: int
+
+
+def draw_checkpoints(np_random: np.random.Generator) -> Draws:
+    """Draw the noise of the angle (radians) and the radius (metres) of each checkpoint."""
+    return tuple(
+        (
+            float(np_random.uniform(0, 2 * math.pi * 1 / CHECKPOINTS)),
+            float(np_random.uniform(TRACK_RAD / 3, TRACK_RAD)),
+        )
+        for _ in range(CHECKPOINTS)
+    )
+
+
+def lay_out(draws: Draws) -> Track | None:
+    """Return the track through the checkpoints, or None if the curve does not close.
+
+    Example:
+        >>> track = lay_out(((0.2, 100.0),) * CHECKPOINTS)
+        >>> len(track.points), len(track.points) == track.last - track.first - 1
+        (260, True)
+    """
+    curve = _curve(_checkpoints(draws))
+    # Where the curve passes the start, from the end: the last two passes bound the track.
+    starts = [
+        index
+        for index in range(len(curve) - 1, 0, -1)
+        if curve[index].alpha > START_ALPHA and curve[index - 1].alpha <= START_ALPHA
+    ][:2]
+    if len(starts) < 2:
+        return None
+    last, first = starts
+    points = curve[first : last - 1]
+    begin, end = points[0], points[-1]
+    gap = math.sqrt(
+        (math.cos(begin.beta) * (begin.x - end.x)) ** 2
+        + (math.sin(begin.beta) * (begin.y - end.y)) ** 2
+    )
+    return None if gap > TRACK_DETAIL_STEP else Track(points, first, last)
+
+
+def _checkpoints(draws: Draws) -> list[tuple[float, float, float]]:
+    """Angle, x and y of each checkpoint; the first and the last are fixed."""
+    places = []
+    for index, (noise, radius) in enumerate(draws):
+        alpha = 2 * math.pi * index / CHECKPOINTS + noise
+        if index == 0:
+            alpha, radius = 0.0, 1.5 * TRACK_RAD
+        elif index == CHECKPOINTS - 1:
+            alpha, radius = 2 * math.pi * index / CHECKPOINTS, 1.5 * TRACK_RAD
+        places.append((alpha, radius * math.cos(alpha), radius * math.sin(alpha)))
+    return places
+
+
+def _curve(checkpoints: Sequence[tuple[float, float, float]]) -> list[TrackPoint]:
+    """Five laps, in steps of `TRACK_DETAIL_STEP`, that turn toward the next checkpoint."""
+    pi, cos, sin, atan2 = math.pi, math.cos, math.sin, math.atan2
+    x, y, beta = 1.5 * TRACK_RAD, 0.0, 0.0
+    target = laps = 0
+    on_other_side = False
+    points: list[TrackPoint] = []
+    while len(points) < _MAX_POINTS:
+        alpha = atan2(y, x)
+        if on_other_side and alpha > 0:
+            laps += 1
+            on_other_side = False
+        if alpha < 0:
+            on_other_side = True
+            alpha += 2 * pi
+        # The next checkpoint ahead; after the last one the angle goes on below the first.
+        while alpha > checkpoints[target % CHECKPOINTS][0]:
+            target += 1
+            if target % CHECKPOINTS == 0:
+                alpha -= 2 * pi
+        _, target_x, target_y = checkpoints[target % CHECKPOINTS]
+
+        ahead_x, ahead_y = cos(beta), sin(beta)
+        # How far the checkpoint is to the side, in pixels of the original.
+        sideways = (ahead_x * (target_x - x) + ahead_y * (target_y - y)) * SCALE
+        while beta - alpha > 1.5 * pi:
+            beta -= 2 * pi
+        while beta - alpha < -1.5 * pi:
+            beta += 2 * pi
+        before = beta
+        turn = min(TRACK_TURN_RATE, abs(0.001 * sideways))
+        if sideways > 0.3:
+            beta -= turn
+        elif sideways < -0.3:
+            beta += turn
+        x += -ahead_y * TRACK_DETAIL_STEP
+        y += ahead_x * TRACK_DETAIL_STEP
+        points.append(TrackPoint(alpha, before * 0.5 + beta * 0.5, x, y))
+        if laps > _LAPS - 1:
+            break
+    return points
+
+
+def find_borders(points: Sequence[TrackPoint]) -> list[bool]:
+    """Whether each piece of the track has a red and white border: it is in a hard turn."""
+    count = len(points)
+    turns = [points[index].beta - points[index - 1].beta for index in range(count)]
+    borders = []
+    for index in range(count):
+        last_turns = [turns[index - back] for back in range(BORDER_MIN_COUNT)]
+        is_hard = all(abs(turn) > TRACK_TURN_RATE * 0.2 for turn in last_turns)
+        left = sum(turn > 0 for turn in last_turns)
+        borders.append(is_hard and left in (0, BORDER_MIN_COUNT))
+    for index in range(count):
+        for back in range(BORDER_MIN_COUNT):
+            borders[index - back] |= borders[index]
+    return borders
+
+
+def tile_corners(here: TrackPoint, before: TrackPoint) -> list[Point]:
+    """Corners of the piece of road between two points."""
+    corners = []
+    for point, sides in ((here, (-1, 1)), (before, (1, -1))):
+        across_x, across_y = TRACK_WIDTH * math.cos(point.beta), TRACK_WIDTH * math.sin(point.beta)
+        corners += [(point.x + side * across_x, point.y + side * across_y) for side in sides]
+    return corners
+
+
+def border_corners(here: TrackPoint, before: TrackPoint) -> list[Point]:
+    """Corners of the border beside that piece, on the outside of the turn."""
+    side = float(np.sign(before.beta - here.beta))
+    corners = []
+    for point, widths in (
+        (here, (TRACK_WIDTH, TRACK_WIDTH + BORDER)),
+        (before, (TRACK_WIDTH + BORDER, TRACK_WIDTH)),
+    ):
+        across_x, across_y = math.cos(point.beta), math.sin(point.beta)
+        corners += [
+            (point.x + side * width * across_x, point.y + side * width * across_y)
+            for width in widths
+        ]
+    return corners

@@ -4,79 +4,87 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger, spaces
-from gymcore.envs.box2d.lander_heuristic import demo_heuristic_lander, heuristic
-from gymcore.envs.box2d.lander_world import (
-    CHUNKS,
-    FPS,
-    HEIGHT,
-    HELIPAD_Y,
-    INITIAL_RANDOM,
-    LANDER_POLY,
-    LEG_AWAY,
-    LEG_DOWN,
-    LEG_H,
-    LEG_SPRING_TORQUE,
-    LEG_W,
-    MAIN_ENGINE_POWER,
-    MAIN_ENGINE_Y_LOCATION,
-    SCALE,
-    SIDE_ENGINE_AWAY,
-    SIDE_ENGINE_HEIGHT,
-    SIDE_ENGINE_POWER,
-    VIEWPORT_H,
-    VIEWPORT_W,
-    WIDTH,
-    ContactDetector,
-    leg_definitions,
-    make_world,
+from gymcore.envs.box2d.box2d_env import Box2DEnv, load_box2d, makers, nothing_to_solve
+from gymcore.rendering.shapes import (
+    Color,
+    Pixels,
+    Point,
+    bar,
+    convex_polygon,
+    disc,
+    outlined_polygon,
+    paint,
+    vertical_gradient,
 )
-from gymcore.envs.box2d.replayed import ReplayedEnv
-from gymcore_ext.box2d.draws import Draws
-from gymcore_ext.box2d.lander import Observer
 
-__all__ = [
-    "FPS",
-    "INITIAL_RANDOM",
-    "LANDER_POLY",
-    "LEG_AWAY",
-    "LEG_DOWN",
-    "LEG_H",
-    "LEG_SPRING_TORQUE",
-    "LEG_W",
-    "MAIN_ENGINE_POWER",
-    "MAIN_ENGINE_Y_LOCATION",
-    "SCALE",
-    "SIDE_ENGINE_AWAY",
-    "SIDE_ENGINE_HEIGHT",
-    "SIDE_ENGINE_POWER",
-    "VIEWPORT_H",
-    "VIEWPORT_W",
-    "ContactDetector",
-    "LunarLander",
-    "LunarLanderContinuous",
-    "demo_heuristic_lander",
-    "heuristic",
-]
+if TYPE_CHECKING:
+    import pygame
+
+Box2D: Any = load_box2d()
+_create_body, _create_fixture = makers(Box2D)
+
+FPS = 50
+SCALE = 30.0  # pixels a metre
+MAIN_ENGINE_POWER = 13.0
+SIDE_ENGINE_POWER = 0.6
+INITIAL_RANDOM = 1000.0  # N, the push at the start
+
+# Pixels.
+LANDER_POLY = [(-14, 17), (-17, 0), (-17, -10), (17, -10), (17, 0), (14, 17)]
+LEG_AWAY = 20
+LEG_DOWN = 18
+LEG_W, LEG_H = 2, 8
+LEG_SPRING_TORQUE = 40
+SIDE_ENGINE_HEIGHT = 14
+SIDE_ENGINE_AWAY = 12
+MAIN_ENGINE_Y_LOCATION = 4
+VIEWPORT_W = 600
+VIEWPORT_H = 400
+
+CHUNKS = 11  # points of the ground
+WIDTH = VIEWPORT_W / SCALE
+HEIGHT = VIEWPORT_H / SCALE
+HALF_WIDTH, HALF_HEIGHT = WIDTH / 2, HEIGHT / 2
+HELIPAD_Y = HEIGHT / 4
+REST_Y = HELIPAD_Y + LEG_DOWN / SCALE  # of a lander that stands on the pad
+
+# Both collide only with the ground (mask 1).
+HULL = Box2D.b2FixtureDef(
+    shape=Box2D.b2PolygonShape(vertices=[(x / SCALE, y / SCALE) for x, y in LANDER_POLY]),
+    density=5.0,
+    friction=0.1,
+    categoryBits=0x0010,
+    maskBits=0x001,
+    restitution=0.0,
+)
+LEG = Box2D.b2FixtureDef(
+    shape=Box2D.b2PolygonShape(box=(LEG_W / SCALE, LEG_H / SCALE)),
+    density=1.0,
+    restitution=0.0,
+    categoryBits=0x0020,
+    maskBits=0x001,
+)
+BEDROCK = Box2D.b2FixtureDef(shape=Box2D.b2EdgeShape(vertices=[(0, 0), (WIDTH, 0)]))
+GROUND_BODY = Box2D.b2BodyDef()
+HULL_BODY = Box2D.b2BodyDef(type=Box2D.b2_dynamicBody, position=(WIDTH / 2, HEIGHT), angle=0.0)
 
 PARTICLE_STEPS = 25
-_OBSERVER = Observer(WIDTH / 2, HEIGHT / 2, HELIPAD_Y + LEG_DOWN / SCALE, FPS)
 
-# What is an integer without a question.
-_INTEGERS = (int, np.int64)
 # Engines by discrete action: power of the main engine, power of a side engine, its direction.
 _ENGINES = ((0.0, 0.0, 0), (0.0, 1.0, -1), (1.0, 0.0, 0), (0.0, 1.0, 1))
 
 
-class LunarLander(ReplayedEnv[Any]):
+class LunarLander(Box2DEnv[Any]):
     """A craft with a main engine, two side engines and two sprung legs, over hilly ground.
 
-    - Observation float32 [8]: x and y (0, 0 is the pad; half a picture is 1), velocities, angle
+    - Observation float32 [8]: x and y (0, 0 is the pad; half the viewport is 1), velocities, angle
       (rad), angular velocity, and 1 for each leg that touches the ground.
     - Actions: 0 nothing, 1 left engine, 2 main engine, 3 right engine. With `continuous` float32
       [2]: the main engine runs above 0, from half to full power; a side engine beyond -0.5 or 0.5.
@@ -90,7 +98,7 @@ class LunarLander(ReplayedEnv[Any]):
     Attributes:
         lander, legs, moon, world: Box2D's bodies and world; None before the first reset.
         helipad_x1, helipad_x2, helipad_y: The pad, metres.
-        wind_idx, torque_idx: Where the wind is in its course, with `enable_wind`.
+        wind_idx, torque_idx: Positions in the course of the wind, with `enable_wind`.
 
     Example:
         >>> import gymcore as gym
@@ -103,7 +111,7 @@ class LunarLander(ReplayedEnv[Any]):
     """
 
     counters = ("prev_shaping", "wind_idx", "torque_idx")
-    _made_again = frozenset(
+    _not_pickled = frozenset(
         (
             "world",
             "moon",
@@ -112,7 +120,6 @@ class LunarLander(ReplayedEnv[Any]):
             "drawlist",
             "particles",
             "_leg_definitions",
-            "_draws",
             "_contacts",
             "_live",
         )
@@ -138,8 +145,8 @@ class LunarLander(ReplayedEnv[Any]):
             turbulence_power: Largest torque of the wind; 0 to 2 is sensible.
 
         Raises:
-            FailedCheck: `gravity` is not between -12 and 0 (an `AssertionError` too).
-            ArgumentTypeError: one of the three is no number.
+            FailedCheck: `gravity` is not between -12 and 0 (also an `AssertionError`).
+            ArgumentTypeError: `gravity` or a power is not a number.
         """
         numbers = {
             "gravity": gravity,
@@ -182,7 +189,6 @@ class LunarLander(ReplayedEnv[Any]):
 
     def _no_world(self) -> None:
         self._leg_definitions = leg_definitions()
-        self._draws: Draws | None = None
         self.world: Any = None
         self.moon: Any = None
         self.lander: Any = None
@@ -217,7 +223,7 @@ class LunarLander(ReplayedEnv[Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
-        """Begin an episode: new ground, and a random push at the top of the picture.
+        """Begin an episode: new ground, and a random push at the top of the viewport.
 
         Args:
             seed: Seeds `np_random`.
@@ -259,8 +265,8 @@ class LunarLander(ReplayedEnv[Any]):
         self._contacts = contacts
         self.drawlist = [lander, *legs]
         self.particles = []
-        # These two look into the body's own memory, so they are read anew each time and for a tenth
-        # of what `lander.position` costs. They live as long as the world.
+        # The first two are views of the body's memory, so they are always up to date, and reading
+        # them takes a tenth of the time of `lander.position`. They live as long as the world.
         self._live = (lander.position, lander.linearVelocity, world.Step)
 
     # --- a step --------------------------------------------------------------------------------
@@ -270,10 +276,10 @@ class LunarLander(ReplayedEnv[Any]):
     ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Step by an action of `action_space`; see the class.
 
-        With `continuous` any two numbers will do: they are clipped to [-1, 1].
+        With `continuous`, any two numbers are accepted and clipped to [-1, 1].
 
         Raises:
-            InvalidAction: no action of `action_space` (an `AssertionError` too).
+            InvalidAction: not an element of `action_space` (also an `AssertionError`).
             ResetNeeded: before the first reset.
         """
         lander = self.lander
@@ -282,9 +288,7 @@ class LunarLander(ReplayedEnv[Any]):
         if self.continuous:
             main, side, direction = self._continuous_engines(action)
         else:
-            if not (type(action) in _INTEGERS and 0 <= action < 4) and (
-                not self.action_space.contains(action)
-            ):
+            if not self.action_space.contains(action):
                 raise error.InvalidAction(
                     f"action: {action!r} ({type(action)}) invalid, expected an element of "
                     f"{self.action_space}"
@@ -294,34 +298,36 @@ class LunarLander(ReplayedEnv[Any]):
         wind = None
         if self.enable_wind and not (leg_1.ground_contact or leg_2.ground_contact):
             wind = self._blow()
-        draws = self._draws
-        if draws is None or draws.generator is not self._np_random:
-            self._draws = draws = Draws(self.np_random)
-        scatter_along, scatter_across = draws.pair(SCALE)
+        # The bits of `uniform(-1, 1)`, drawn twice, in half the time.
+        draw = self.np_random.random
+        scatter_along = (-1.0 + 2.0 * draw()) / SCALE
+        scatter_across = (-1.0 + 2.0 * draw()) / SCALE
         move = (main, side, direction, scatter_along, scatter_across, wind)
         self._moves.append(move)
         if self.render_mode is not None:
             self._smoke(move)
         self._move(move)
 
+        # Gymnasium's order of operations, because every one of them rounds.
         position, velocity, _ = self._live
-        observation, shaping, is_outside = _OBSERVER.observe(
-            position.x,
-            position.y,
-            velocity.x,
-            velocity.y,
-            lander.angle,
-            lander.angularVelocity,
-            leg_1.ground_contact,
-            leg_2.ground_contact,
-        )
+        x, y = (position.x - HALF_WIDTH) / HALF_WIDTH, (position.y - REST_Y) / HALF_HEIGHT
+        x_speed = velocity.x * HALF_WIDTH / FPS
+        y_speed = velocity.y * HALF_HEIGHT / FPS
+        angle = lander.angle
+        touch_1 = 1.0 if leg_1.ground_contact else 0.0
+        touch_2 = 1.0 if leg_2.ground_contact else 0.0
+        turn = 20.0 * lander.angularVelocity / FPS
+        observation = np.array([x, y, x_speed, y_speed, angle, turn, touch_1, touch_2], np.float32)
+        shaping = -100.0 * math.sqrt(x * x + y * y)
+        shaping -= 100.0 * math.sqrt(x_speed * x_speed + y_speed * y_speed)
+        shaping = shaping - 100.0 * abs(angle) + 10.0 * touch_1 + 10.0 * touch_2
         previous = self.prev_shaping
         reward = 0.0 if previous is None else shaping - previous
         self.prev_shaping = shaping
         reward -= main * 0.30
         reward -= side * 0.03
         terminated = False
-        if self._contacts.crashed or is_outside:
+        if self._contacts.crashed or abs(x) >= 1.0:
             terminated, reward = True, -100.0
         if not lander.awake:
             terminated, reward = True, 100.0
@@ -354,7 +360,7 @@ class LunarLander(ReplayedEnv[Any]):
         return force * self.wind_power, torque * self.turbulence_power
 
     def _move(self, move: tuple[Any, ...]) -> None:
-        """Push the craft as the engines and the wind do, and let Box2D go one step on."""
+        """Push the craft as the engines and the wind do, and step the world."""
         main, side, direction, scatter_along, scatter_across, wind = move
         lander = self.lander
         position, _, world_step = self._live
@@ -387,10 +393,10 @@ class LunarLander(ReplayedEnv[Any]):
                 )
         world_step(1.0 / FPS, 180, 60)
 
-    # --- pictures ------------------------------------------------------------------------------
+    # --- rendering -----------------------------------------------------------------------------
 
     def _smoke(self, move: tuple[Any, ...]) -> None:
-        """Let the smoke drift, and add what the engines blow out: for the eye alone."""
+        """Move the particles, and add those that the engines emit; they are only drawn."""
         main, side, direction, along, across, _ = move
         drifting = []
         for x, y, x_speed, y_speed, age in self.particles:
@@ -411,37 +417,41 @@ class LunarLander(ReplayedEnv[Any]):
                 )
         self.particles = drifting
 
-    def _draw(self, surface: Any) -> None:
-        from gymcore.envs.box2d.drawing.lunar_lander import draw_lunar_lander
-
-        def pixel(x: float, y: float) -> tuple[float, float]:
+    def _draw(self, surface: pygame.Surface) -> None:
+        def pixel(x: float, y: float) -> Point:
             return x * SCALE, VIEWPORT_H - y * SCALE
 
-        def corners(body: Any) -> list[tuple[float, float]]:
+        def corners(body: Any) -> list[Point]:
             shape = body.fixtures[0].shape
             return [pixel(*body.GetWorldPoint(corner)) for corner in shape.vertices]
 
         ground = zip(self._ground_x(), self.ground_y, strict=True)
         _, pad_y = pixel(0.0, self.ground_y[CHUNKS // 2])
-        draw_lunar_lander(
-            surface,
-            ground=tuple(pixel(x, y) for x, y in ground),
-            pad=(self.helipad_x1 * SCALE, self.helipad_x2 * SCALE, pad_y),
-            hull=corners(self.lander),
-            window=pixel(*self.lander.GetWorldPoint((0.0, 6 / SCALE))),
-            legs=[
-                (pixel(*self.lander.GetWorldPoint((side * 15 / SCALE, -8 / SCALE))), corners(leg))
-                for side, leg in zip((1, -1), self.legs, strict=True)
-            ],
-            smoke=[(*pixel(x, y), age / PARTICLE_STEPS) for x, y, _, _, age in self.particles],
-        )
+        pad = (self.helipad_x1 * SCALE, self.helipad_x2 * SCALE, pad_y)
+        background = _background(surface.get_size(), tuple(pixel(*point) for point in ground), pad)
+        surface.blit(background, (0, 0))
+        hot, cold = np.array(FLAME_HOT), np.array(FLAME_COLD)
+        for x, y, _, _, steps in self.particles:
+            age = steps / PARTICLE_STEPS
+            red, green, blue = np.rint(hot + age * (cold - hot)).astype(int).tolist()
+            disc(surface, (red, green, blue), pixel(x, y), 0.6 + 3.4 * (1.0 - age))
+        for side, body in zip((1, -1), self.legs, strict=True):
+            shoulder = pixel(*self.lander.GetWorldPoint((side * 15 / SCALE, -8 / SCALE)))
+            leg = corners(body)
+            foot = ((leg[2][0] + leg[3][0]) / 2, (leg[2][1] + leg[3][1]) / 2)
+            bar(surface, LEG_EDGE, shoulder, foot, 1.2)
+            outlined_polygon(surface, LEG_COLOR, LEG_EDGE, leg, 1.0)
+        outlined_polygon(surface, HULL_COLOR, HULL_EDGE, corners(self.lander), 1.6)
+        window = pixel(*self.lander.GetWorldPoint((0.0, 6 / SCALE)))
+        disc(surface, HULL_EDGE, window, 5.0)
+        disc(surface, WINDOW, window, 3.6)
 
 
 class LunarLanderContinuous:
-    """Gymnasium's name for the environment that `make("LunarLanderContinuous-v3")` makes."""
+    """Gymnasium's name for `make("LunarLanderContinuous-v3")`; it cannot be instantiated."""
 
     def __init__(self) -> None:
-        """Raise: ask `make` for it.
+        """Raise an error that says how to make the environment.
 
         Raises:
             Error: always.
@@ -453,3 +463,245 @@ class LunarLanderContinuous:
             "To use this environment, instead create it by specifying the continuous keyword in "
             'gym.make, i.e.\ngym.make("LunarLander-v3", continuous=True)'
         )
+
+
+# --- the world -----------------------------------------------------------------------------------
+
+
+def leg_definitions() -> list[tuple[Any, Any]]:
+    """Body and joint of both legs, for `make_world`, which writes to the joints' definitions."""
+    return [_leg_definition(side) for side in (-1, 1)]
+
+
+def _leg_definition(side: int) -> tuple[Any, Any]:
+    body = Box2D.b2BodyDef(
+        type=Box2D.b2_dynamicBody,
+        position=(WIDTH / 2 - side * LEG_AWAY / SCALE, HEIGHT),
+        angle=side * 0.05,
+    )
+    lower, upper = (0.9 - 0.5, 0.9) if side == -1 else (-0.9, -0.9 + 0.5)
+    joint = Box2D.b2RevoluteJointDef(
+        localAnchorA=(0, 0),
+        localAnchorB=(side * LEG_AWAY / SCALE, LEG_DOWN / SCALE),
+        # The angle between the bodies when the joint is made.
+        referenceAngle=side * 0.05,
+        enableMotor=True,
+        enableLimit=True,
+        maxMotorTorque=LEG_SPRING_TORQUE,
+        motorSpeed=0.3 * side,
+        lowerAngle=lower,
+        upperAngle=upper,
+    )
+    return body, joint
+
+
+def make_world(
+    gravity: float, ground_x: list[float], ground_y: list[float], legs: list[tuple[Any, Any]]
+) -> tuple[Any, Any, Any, list[Any]]:
+    """Build a world: ground, hull and two legs. The order decides that of Box2D's contacts.
+
+    Definitions and shapes are reused, since Box2D copies them: making one takes ten times as long
+    as making the fixture.
+
+    Args:
+        gravity: m/s^2.
+        ground_x: x of the corners of the ground, metres.
+        ground_y: y of them.
+        legs: What `leg_definitions` returned; not shared between environments.
+
+    Returns:
+        The world, the ground, the hull and the legs.
+    """
+    world = Box2D.b2World(gravity=(0, gravity))
+    moon = _create_body(world, GROUND_BODY)
+    _create_fixture(moon, BEDROCK)
+    edge = Box2D.b2EdgeShape()
+    ground = Box2D.b2FixtureDef(shape=edge, density=0, friction=0.1)
+    # The setters themselves: a list of vertices takes three times as long.
+    begin, end = Box2D.b2EdgeShape.vertex1.fset, Box2D.b2EdgeShape.vertex2.fset
+    corners = list(zip(ground_x, ground_y, strict=True))
+    left = corners[0]
+    for right in corners[1:]:
+        begin(edge, left)
+        end(edge, right)
+        left = right
+        _create_fixture(moon, ground)
+    lander = _create_body(world, HULL_BODY)
+    _create_fixture(lander, HULL)
+    made = []
+    for body, joint in legs:
+        leg = _create_body(world, body)
+        _create_fixture(leg, LEG)
+        leg.ground_contact = False
+        joint.bodyA, joint.bodyB = lander, leg
+        leg.joint = world.CreateJoint(joint)
+        made.append(leg)
+    return world, moon, lander, made
+
+
+class ContactDetector(Box2D.b2ContactListener):
+    """Records which legs touch the ground, and whether the hull has touched it.
+
+    As in Gymnasium, a leg that leaves one piece of ground counts as in the air, even if it still
+    touches the next piece: the last event decides.
+    """
+
+    PreSolve = PostSolve = nothing_to_solve
+
+    def __init__(self, lander: Any, legs: list[Any]) -> None:
+        super().__init__()
+        self.lander = lander
+        self.legs = legs
+        self.crashed = False
+
+    def BeginContact(self, contact: Any) -> None:
+        """Box2D calls this when two fixtures begin to touch."""
+        bodies = (contact.fixtureA.body, contact.fixtureB.body)
+        if self.lander in bodies:
+            self.crashed = True
+        for leg in self.legs:
+            if leg in bodies:
+                leg.ground_contact = True
+
+    def EndContact(self, contact: Any) -> None:
+        """Box2D calls this when two fixtures cease to touch."""
+        bodies = (contact.fixtureA.body, contact.fixtureB.body)
+        for leg in self.legs:
+            if leg in bodies:
+                leg.ground_contact = False
+
+
+# --- a controller --------------------------------------------------------------------------------
+
+
+def heuristic(env: Any, s: npt.NDArray[np.float32]) -> Any:
+    """Choose an action that lands the craft; the mean return is above 200.
+
+    Args:
+        env: The lander, with or without wrappers, or anything whose `unwrapped` has `continuous`.
+        s: The observation [8].
+
+    Returns:
+        An action of the environment: an int, or an array [2].
+
+    Example:
+        >>> import gymcore as gym
+        >>> env = gym.make("LunarLander-v3")
+        >>> observation, info = env.reset(seed=1)
+        >>> heuristic(env, observation) in env.action_space
+        True
+    """
+    x, y, x_speed, y_speed, angle, turn, leg_1, leg_2 = s
+    # Lean towards the pad, the more the farther and the faster the craft is away from it.
+    wanted_angle = np.minimum(np.maximum(x * 0.5 + x_speed * 1.0, -0.4), 0.4)
+    wanted_height = 0.55 * np.abs(x)
+    turning = (wanted_angle - angle) * 0.5 - turn * 1.0
+    lifting = (wanted_height - y) * 0.5 - y_speed * 0.5
+    if leg_1 or leg_2:
+        turning = 0
+        lifting = -y_speed * 0.5  # only slow down: it is on the ground
+    if env.unwrapped.continuous:
+        return np.clip(np.array([lifting * 20 - 1, -turning * 20]), -1, +1)
+    if lifting > np.abs(turning) and lifting > 0.05:
+        return 2
+    if turning < -0.05:
+        return 3
+    return 1 if turning > 0.05 else 0
+
+
+def demo_heuristic_lander(env: Any, seed: int | None = None, render: bool = False) -> float:
+    """Fly one episode with `heuristic`, and print its progress.
+
+    Args:
+        env: The lander.
+        seed: For `reset`.
+        render: Whether to render every step.
+
+    Returns:
+        The sum of the rewards.
+    """
+    total, steps, ended = 0.0, 0, False
+    observation, _ = env.reset(seed=seed)
+    while not ended:
+        observation, reward, terminated, truncated, _ = env.step(heuristic(env, observation))
+        ended = terminated or truncated
+        total += reward
+        if render and env.render() is False:
+            break
+        if ended or steps % 20 == 0:
+            print("observations:", " ".join(f"{number:+0.2f}" for number in observation))
+            print(f"step {steps} total_reward {total:+0.2f}")
+        steps += 1
+    if render:
+        env.close()
+    return total
+
+
+# --- rendering -----------------------------------------------------------------------------------
+
+SKY_TOP, SKY_BOTTOM = (9, 11, 28), (44, 46, 88)
+GROUND: Color = (92, 94, 110)
+GROUND_RIM: Color = (186, 188, 204)
+PAD: Color = (240, 240, 246)
+FLAG: Color = (250, 204, 64)
+HULL_COLOR: Color = (226, 226, 240)
+HULL_EDGE: Color = (110, 104, 160)
+WINDOW: Color = (96, 178, 232)
+LEG_COLOR: Color = (176, 172, 204)
+LEG_EDGE: Color = (84, 80, 124)
+# From the nozzle to where the smoke is gone.
+FLAME_HOT, FLAME_COLD = (255, 236, 160), (226, 92, 40)
+
+STARS = 90
+RIM = 3.0  # pixels
+FLAGPOLE = 36.0
+FLAG_LENGTH, FLAG_HALF_HEIGHT = 19.0, 5.0
+
+
+@lru_cache(maxsize=16)
+def _background(
+    size: tuple[int, int], ground: tuple[Point, ...], pad: tuple[float, float, float]
+) -> pygame.Surface:
+    """Return sky, ground and flags; cached, so callers must not draw on it.
+
+    Args:
+        size: width and height.
+        ground: corners of the ground from left to right, in pixels.
+        pad: x of its two ends, and its y, in pixels.
+    """
+    width, height = size
+    surface = vertical_gradient(size, SKY_TOP, SKY_BOTTOM)
+    # Always the same stars.
+    random = np.random.default_rng(7)
+    for x, y, size_of, light in random.random((STARS, 4)).tolist():
+        shade = 120 + int(130 * light)
+        disc(surface, (shade, shade, min(shade + 15, 255)), (x * width, y * height), 0.4 + size_of)
+
+    xs, ys = np.array(ground).T
+    slopes = np.diff(ys) / np.diff(xs)
+    center, reach = (width / 2.0, height / 2.0), (width / 2.0, height / 2.0)
+    for depth, color in ((0.0, GROUND_RIM), (RIM, GROUND)):
+
+        def above_ground(x: Pixels, y: Pixels, depth: float = depth) -> Pixels:
+            columns = x[0] + center[0]
+            rows = np.interp(columns, xs, ys) - center[1]
+            piece = np.clip(np.searchsorted(xs, columns) - 1, 0, len(slopes) - 1)
+            steepness = np.sqrt(1.0 + slopes[piece] ** 2)
+            return ((rows - y) / steepness + depth).astype(np.float32)
+
+        paint(surface, color, center, reach, above_ground)
+
+    left, right, pad_y = pad
+    bar(surface, PAD, (left, pad_y + 1.0), (right, pad_y + 1.0), 2.0, 1.0)
+    for x in (left, right):
+        # In the middle of a pixel column, where a line two pixels thick is sharp.
+        x = float(round(x))
+        top = pad_y - FLAGPOLE
+        bar(surface, PAD, (x, pad_y), (x, top), 1.0, 0.5)
+        pennant = [
+            (x + 1.0, top),
+            (x + FLAG_LENGTH, top + FLAG_HALF_HEIGHT),
+            (x + 1.0, top + 2.0 * FLAG_HALF_HEIGHT),
+        ]
+        convex_polygon(surface, FLAG, pennant)
+    return surface

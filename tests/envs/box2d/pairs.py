@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gymcore
-from gymcore.envs.box2d.library import load_box2d
+from gymcore.envs.box2d.box2d_env import load_box2d
 
 try:
     load_box2d()  # before Gymnasium does: SWIG's types make Python warn

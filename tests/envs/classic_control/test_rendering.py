@@ -34,7 +34,7 @@ SCENES = {
     "MountainCarContinuous-v0": (
         MountainCarEnv.draw,
         (600, 400),
-        {**CAR, "goal_position": 0.45},
+        CONTINUOUS_CAR,
         2,
     ),
     "Pendulum-v1": (PendulumEnv.draw, (500, 500), PENDULUM, 2),

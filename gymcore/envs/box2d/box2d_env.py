@@ -1,12 +1,17 @@
-"""What the environments over Box2D share: pictures, and states that are an episode's moves.
+"""The base of the environments over Box2D: saved states, rendering, and the import of Box2D.
 
-Box2D has no way to put the impulses back that its solver starts the next step from. An episode here
-is a pure function of its start and of what was done to its bodies in each step, so a state is just
-that: the start and the moves. Restoring it plays them again, which continues to the bit.
+Box2D cannot restore the impulses from which its solver starts the next step. But an episode is a
+pure function of its start and of what was done to its bodies in each step, so a saved state is just
+that: the start and the moves. Restoring it replays the moves, and continues to the bit.
 """
 
 from __future__ import annotations
 
+import importlib
+import sys
+import warnings
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,8 +24,49 @@ from gymcore.rendering.frames import Renderer
 STATE_VERSION = 1
 
 
-class ReplayedEnv(Env[npt.NDArray[Any], ActType]):
-    """Base of the environments over Box2D whose episodes can be played again.
+def load_box2d() -> ModuleType:
+    """Import Box2D (pybox2d) and return it.
+
+    Raises:
+        DependencyNotInstalled: Box2D is not installed.
+    """
+    loaded = sys.modules.get("Box2D")
+    if loaded is not None:
+        return loaded
+    try:
+        with warnings.catch_warnings():
+            # SWIG's types have no `__module__`: Python 3.11 and later warn about that.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return importlib.import_module("Box2D")
+    except ImportError as problem:
+        raise error.DependencyNotInstalled(
+            'Box2D is not installed, run `pip install "gymcore[box2d]"`'
+        ) from problem
+
+
+def makers(box2d: Any) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    """Return functions `(world, definition)` for bodies and `(body, definition)` for fixtures.
+
+    They take only definitions, and bodies without fixtures. These are the functions that pybox2d's
+    methods call, where they exist: they take half the time, and a reset makes up to 200 bodies.
+    """
+    world, body = box2d.b2World, box2d.b2Body
+    return (
+        getattr(world, "_b2World__CreateBody", world.CreateBody),
+        getattr(body, "_b2Body__CreateFixture", body.CreateFixture),
+    )
+
+
+def nothing_to_solve(self: Any, contact: Any, details: Any) -> None:
+    """Do nothing: the `PreSolve` and `PostSolve` of our contact listeners.
+
+    Box2D calls them for each contact in each step. Those of the base class do nothing either, but
+    call C++ from Python: a twentieth of BipedalWalker's step.
+    """
+
+
+class Box2DEnv(Env[npt.NDArray[Any], ActType]):
+    """Base of the environments over Box2D.
 
     A subclass builds its world in `_begin(start)`, does one step to it in `_move(move)`, appends
     every move to `_moves`, and names the other attributes that belong to an episode in `counters`.
@@ -29,8 +75,8 @@ class ReplayedEnv(Env[npt.NDArray[Any], ActType]):
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 50}  # noqa: RUF012
     picture_size: ClassVar[tuple[int, int]] = (600, 400)
     counters: ClassVar[tuple[str, ...]] = ()
-    # Attributes that hold parts of the world, and the window: made again, never copied.
-    _made_again: ClassVar[frozenset[str]] = frozenset()
+    # Attributes that hold parts of the world: copies and pickles build them again.
+    _not_pickled: ClassVar[frozenset[str]] = frozenset()
 
     _start: tuple[Any, ...] | None = None
     _moves: list[tuple[Any, ...]]
@@ -38,20 +84,20 @@ class ReplayedEnv(Env[npt.NDArray[Any], ActType]):
     isopen: bool = True
 
     def _begin(self, start: tuple[Any, ...]) -> None:
-        """Build the world of an episode; everything random about it is in `start`."""
+        """Build the world of an episode; `start` holds everything random about it."""
         raise NotImplementedError
 
     def _move(self, move: tuple[Any, ...]) -> Any:
-        """Do one step to the world; everything random about it is in `move`."""
+        """Step the world; `move` holds everything random about the step."""
         raise NotImplementedError
 
     # --- state ---------------------------------------------------------------------------------
 
     def get_state(self) -> dict[str, Any]:
-        """Everything that decides what comes next, random generator included.
+        """Return all that decides how the episode continues, random generator included.
 
-        The state is the episode's start and its moves, so it grows by some 100 bytes a step. What a
-        program did to the bodies itself is not in it.
+        The state is the episode's start and its moves, so it grows by some 100 bytes a step.
+        Changes that a program made to the bodies directly are not part of it.
 
         Returns:
             A dict of plain values that pickles; the caller owns it.
@@ -73,14 +119,14 @@ class ReplayedEnv(Env[npt.NDArray[Any], ActType]):
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue, bit for bit, from what `get_state` returned, here or in another environment.
 
-        Takes the time of the steps that led to the state, without Python's part of them.
+        This takes as long as Box2D took for the steps that led to the state.
 
         Args:
             state: What `get_state` returned; it is not changed.
 
         Raises:
-            ArgumentTypeError: no dict.
-            InvalidArgument: the state of another environment.
+            ArgumentTypeError: `state` is not a dict.
+            InvalidArgument: `state` belongs to another environment.
         """
         if not isinstance(state, dict):
             raise error.ArgumentTypeError(
@@ -109,35 +155,35 @@ class ReplayedEnv(Env[npt.NDArray[Any], ActType]):
             setattr(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Attributes, and the episode as its moves: worlds and windows are made again."""
-        left_out = {"_renderer", "_start", "_moves", *self._made_again}
-        kept = {name: value for name, value in vars(self).items() if name not in left_out}
+        """Return the attributes, and the episode as its moves; worlds and windows are left out."""
+        left_out = {"_renderer", "_start", "_moves", *self._not_pickled}
+        attributes = {name: value for name, value in vars(self).items() if name not in left_out}
         if self._start is not None:
-            kept["_saved"] = {
+            attributes["_saved"] = {
                 "start": self._start,
                 "moves": tuple(self._moves),
                 "counters": {name: getattr(self, name) for name in self.counters},
             }
-        return kept
+        return attributes
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Make the world again; a copy continues as its original does."""
-        kept = dict(kept)
-        saved = kept.pop("_saved", None)
-        self.__dict__.update(kept)
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        """Replay the episode; the copy continues as its original does."""
+        attributes = dict(attributes)
+        saved = attributes.pop("_saved", None)
+        self.__dict__.update(attributes)
         self._no_world()
         self._moves = []
         if saved is not None:
             self._replay(saved)
 
     def _no_world(self) -> None:
-        """Set the attributes that hold parts of the world to what they are before a reset."""
+        """Set the attributes that hold parts of the world to their values before a reset."""
         raise NotImplementedError
 
-    # --- pictures ------------------------------------------------------------------------------
+    # --- rendering -----------------------------------------------------------------------------
 
     def _draw(self, surface: Any) -> None:
-        """Draw the whole picture."""
+        """Draw the current state; every pixel is overwritten."""
         raise NotImplementedError
 
     @property
@@ -178,13 +224,13 @@ class ReplayedEnv(Env[npt.NDArray[Any], ActType]):
         return self._renderer.render(self)
 
     def close(self) -> None:
-        """Close the window, if there is one; the physics go on."""
+        """Close the window, if there is one. The environment can still be reset and stepped."""
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
         self.isopen = False
 
 
-def draw_of(surface: Any, env: ReplayedEnv[Any]) -> None:
-    """Draw `env`: what a renderer calls, which must not keep the environment alive."""
+def draw_of(surface: Any, env: Box2DEnv[Any]) -> None:
+    """Draw `env`. A renderer gets this function, so that it does not keep the environment alive."""
     env._draw(surface)

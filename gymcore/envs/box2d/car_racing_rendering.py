@@ -1,0 +1,267 @@
+"""Rendering of CarRacing: grass, road and car from above, and the instruments below them.
+
+The image is what the agent observes, so it is Gymnasium's to the bit: 1000 x 800 pixels, drawn
+upside down (the y axis of the world points up), flipped, and scaled to the wanted size. What makes
+it fast:
+
+* Polygons that cannot be in the window are left out, by arithmetic over all of them at once.
+* Where the grass fills the window, it is filled, not drawn as a polygon.
+* For the observation, `observe` scales the width first, to 96 columns, and flips those: pygame
+  scales one axis after the other, so the pixels are the same. The rows that the instruments hide
+  are never drawn.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gymcore.envs.box2d.car_dynamics import Car, View
+from gymcore.rendering.shapes import Color, Point
+from gymcore.rendering.text import render_text
+from gymcore.rendering.window import load_pygame
+
+if TYPE_CHECKING:
+    import pygame
+
+STATE_W, STATE_H = 96, 96
+WINDOW_W, WINDOW_H = 1000, 800
+SCALE = 6.0
+PLAYFIELD = 2000 / SCALE
+ZOOM = 2.7
+GRASS_DIM = PLAYFIELD / 20.0
+
+# The instruments are five rows of forty high.
+DASH_H = 5 * WINDOW_H // 40
+SHOWN_H = WINDOW_H - DASH_H
+# The car is in the middle, a quarter of the height above the lower edge.
+_CAR_X, _CAR_Y = WINDOW_W / 2, WINDOW_H / 4
+# Pixels from the car to the farthest corner, and metres around the middle of the largest polygon.
+_REACH = math.hypot(_CAR_X, WINDOW_H - _CAR_Y) + 2.0
+_MARGIN = GRASS_DIM
+_BLACK: Color = (0, 0, 0)
+_S, _H = WINDOW_W / 40.0, WINDOW_H / 40.0
+_WHITE: Color = (255, 255, 255)
+_DASH_ROWS = 5
+_ABS: tuple[Color, ...] = ((0, 0, 255), (0, 0, 255), (51, 0, 255), (51, 0, 255))
+_STEERING: Color = (0, 255, 0)
+_TURNING: Color = (255, 0, 0)
+_LEAST = 1e-4
+_FONT_SIZE = 42
+_SCORE_AT = 60, WINDOW_H - WINDOW_H // 16
+_GROUND = (
+    (WINDOW_W, WINDOW_H),
+    (WINDOW_W, WINDOW_H - 5 * _H),
+    (0, WINDOW_H - 5 * _H),
+    (0, WINDOW_H),
+)
+
+
+_of_thread = threading.local()
+
+
+def painter() -> Painter:
+    """Return the painter of this thread: its surfaces take 7 MB, too much for one in every lane."""
+    if not hasattr(_of_thread, "painter"):
+        _of_thread.painter = Painter()
+    return _of_thread.painter
+
+
+class Painter:
+    """Draws images on surfaces that it reuses."""
+
+    def __init__(self) -> None:
+        """Make the surfaces."""
+        pygame = load_pygame()
+        importlib.import_module("pygame.gfxdraw")
+        self._flip, self._rescale = pygame.transform.flip, pygame.transform.smoothscale
+        # Upside down, as the world is drawn; and the right way up.
+        self.world = _surface(WINDOW_W, WINDOW_H)[0]
+        self.surface = _surface(WINDOW_W, WINDOW_H)[0]
+        self._shown = self.world.subsurface((0, DASH_H, WINDOW_W, SHOWN_H))
+        self._dashboard = self.surface.subsurface((0, SHOWN_H, WINDOW_W, DASH_H))
+        # The observation's columns at full height: upside down, and the right way up.
+        self._shown_columns, self._shown_pixels = _surface(STATE_W, SHOWN_H)
+        self._columns, self._column_pixels = _surface(STATE_W, WINDOW_H)
+        self._dashboard_columns = self._columns.subsurface((0, SHOWN_H, STATE_W, DASH_H))
+        self._state, self._state_pixels = _surface(STATE_W, STATE_H)
+
+    def observe(self, scenery: Scenery, car: Car, t: float, score: float) -> NDArray[np.uint8]:
+        """Return the observation, uint8 [96, 96, 3], a new array."""
+        rescale = self._rescale
+        if draw_dashboard(self.surface, car, score):
+            self._draw_world(scenery, car, t, marks=False, lowest=DASH_H)
+            rescale(self._shown, (STATE_W, SHOWN_H), self._shown_columns)
+            self._column_pixels[:SHOWN_H] = self._shown_pixels[::-1]
+            rescale(self._dashboard, (STATE_W, DASH_H), self._dashboard_columns)
+            rescale(self._columns, (STATE_W, STATE_H), self._state)
+        else:
+            rescale(
+                self.paint(scenery, car, t, score, marks=False), (STATE_W, STATE_H), self._state
+            )
+        return self._state_pixels.view(np.uint8).reshape(STATE_H, STATE_W, 4)[:, :, :3].copy()
+
+    def paint(
+        self, scenery: Scenery, car: Car, t: float, score: float, marks: bool
+    ) -> pygame.Surface:
+        """Return the image at full size, 1000 x 800, on a surface that the next call reuses."""
+        self._draw_world(scenery, car, t, marks)
+        self.surface.blit(self._flip(self.world, False, True), (0, 0))
+        draw_dashboard(self.surface, car, score)
+        return self.surface
+
+    def _draw_world(
+        self, scenery: Scenery, car: Car, t: float, marks: bool, lowest: int = 0
+    ) -> None:
+        view = view_behind(car.hull, t)
+        scenery.draw(self.world, view, car.hull.position.tuple, lowest)
+        car.draw_in(self.world, view, marks)
+
+    def scaled(self, image: pygame.Surface, size: tuple[int, int]) -> NDArray[np.uint8]:
+        """Return an image rescaled to (width, height): uint8 [height, width, 3], a new array."""
+        scaled = self._rescale(image, size)
+        width, height = size
+        pixels = np.frombuffer(scaled.get_buffer().raw, np.uint8)
+        return pixels.reshape(height, width, 4)[:, :, :3].copy()
+
+
+def _surface(width: int, height: int) -> tuple[pygame.Surface, NDArray[np.uint32]]:
+    """Return a surface, and its pixels [height, width], each the bytes red, green, blue, unused."""
+    pixels = np.zeros((height, width), np.uint32)
+    surface = load_pygame().image.frombuffer(pixels, (width, height), "RGBX")
+    return surface, pixels
+
+
+def view_behind(hull: Any, t: float) -> View:
+    """Return the view that follows the car: from far away at first, near after a second."""
+    zoom = 0.1 * SCALE * max(1 - t, 0) + ZOOM * SCALE * min(t, 1)
+    view = View(zoom, (0.0, 0.0), -hull.angle)
+    x, y = hull.position.tuple
+    x, y = -x * zoom, -y * zoom
+    view.translation = (
+        _CAR_X + (view.cosine * x - view.sine * y),
+        _CAR_Y + (view.sine * x + view.cosine * y),
+    )
+    return view
+
+
+class Scenery:
+    """Everything that does not move: the field, its darker squares of grass, road and borders."""
+
+    def __init__(
+        self, polygons: Sequence[Sequence[Point]], colors: list[Color], bg: Color, grass: Color
+    ) -> None:
+        """Keep the polygons of the road.
+
+        Args:
+            polygons: Four corners each, in metres, in the order in which they are drawn.
+            colors: Of each polygon. The list is kept, and may be changed.
+            bg: Color of the field.
+            grass: Color of its squares.
+        """
+        squares = [
+            [(x + GRASS_DIM, y), (x, y), (x, y + GRASS_DIM), (x + GRASS_DIM, y + GRASS_DIM)]
+            for x in (GRASS_DIM * i for i in range(-20, 20, 2))
+            for y in (GRASS_DIM * j for j in range(-20, 20, 2))
+        ]
+        self.bg, self.grass, self.colors = bg, grass, colors
+        self.num_squares = len(squares)
+        self.corners = np.array([*squares, *polygons], np.float64).reshape(-1, 4, 2)
+        self.middle_x = self.corners[:, :, 0].mean(axis=1)
+        self.middle_y = self.corners[:, :, 1].mean(axis=1)
+
+    def draw(self, surface: pygame.Surface, view: View, center: Point, lowest: int = 0) -> None:
+        """Draw field, grass and road.
+
+        Args:
+            surface: What to draw on, all of it but the rows below `lowest`.
+            view: Where the world is in it.
+            center: Position of the car in the world.
+            lowest: First row that is needed.
+        """
+        gfxdraw = load_pygame().gfxdraw
+        aapolygon, filled_polygon = gfxdraw.aapolygon, gfxdraw.filled_polygon
+        x, y = center
+        reach = _REACH / view.zoom
+        if max(abs(x), abs(y)) + reach < PLAYFIELD:
+            surface.fill(self.bg)
+        else:
+            surface.fill(_BLACK)
+            edge = PLAYFIELD
+            field = np.array([(edge, edge), (edge, -edge), (-edge, -edge), (-edge, edge)])
+            points = view.place(field).astype(np.int64).tolist()
+            aapolygon(surface, points, self.bg)
+            filled_polygon(surface, points, self.bg)
+
+        away_x, away_y = self.middle_x - x, self.middle_y - y
+        away_x *= away_x
+        away_y *= away_y
+        away_x += away_y
+        near = (away_x < (reach + _MARGIN) ** 2).nonzero()[0]
+        pixels = view.place(self.corners[near])
+        low, high = pixels.min(axis=1), pixels.max(axis=1)
+        is_seen = (
+            (high[:, 0] > -2.0)
+            & (low[:, 0] < WINDOW_W + 2.0)
+            & (high[:, 1] > lowest - 2.0)
+            & (low[:, 1] < WINDOW_H + 2.0)
+        )
+        # Whole pixels: pygame's gfxdraw cuts the fractions off as well.
+        seen = pixels[is_seen].astype(np.int64).tolist()
+        squares, grass, colors = self.num_squares, self.grass, self.colors
+        for index, points in zip(near[is_seen].tolist(), seen, strict=True):
+            color = grass if index < squares else colors[index - squares]
+            aapolygon(surface, points, color)
+            filled_polygon(surface, points, color)
+
+
+def draw_dashboard(surface: pygame.Surface, car: Car, score: float) -> bool:
+    """Draw the instruments into the lowest eighth of an image of 1000 x 800 pixels.
+
+    Returns:
+        Whether they stay within it: the bar of a fast wheel can be higher.
+    """
+    polygon = load_pygame().draw.polygon
+    polygon(surface, _BLACK, _GROUND)
+    speed_x, speed_y = car.hull.linearVelocity.tuple
+    speed = math.sqrt(speed_x * speed_x + speed_y * speed_y)
+    heights = [0.02 * speed]
+    if abs(speed) > _LEAST:
+        polygon(surface, _WHITE, _upright(5, heights[0]))
+    for index, wheel in enumerate(car.wheels):
+        omega = wheel.omega
+        if abs(omega) > _LEAST:
+            heights.append(0.01 * omega)
+            polygon(surface, _ABS[index], _upright(7 + index, 0.01 * omega))
+    steering = car.wheels[0].joint.angle
+    if abs(steering) > _LEAST:
+        polygon(surface, _STEERING, _lying(20, -10.0 * steering))
+    turning = car.hull.angularVelocity
+    if abs(turning) > _LEAST:
+        polygon(surface, _TURNING, _lying(30, -0.8 * turning))
+
+    text = render_text(f"{score:04.0f}", _FONT_SIZE, _WHITE, _BLACK, scaled=False)
+    surface.blit(text, text.get_rect(center=_SCORE_AT))
+    return max(heights) < _DASH_ROWS - 1.0
+
+
+def _upright(place: int, value: float) -> list[Point]:
+    top, bottom = WINDOW_H - (_H + _H * value), WINDOW_H - _H
+    left, right = place * _S, (place + 1) * _S
+    return [(left, top), (right, top), (right, bottom), (left, bottom)]
+
+
+def _lying(place: int, value: float) -> list[Point]:
+    left, right = (place + 0) * _S, (place + value) * _S
+    return [
+        (left, WINDOW_H - 4 * _H),
+        (right, WINDOW_H - 4 * _H),
+        (right, WINDOW_H - 2 * _H),
+        (left, WINDOW_H - 2 * _H),
+    ]

@@ -1,1 +1,0 @@
-"""Pictures of the environments over Box2D."""
