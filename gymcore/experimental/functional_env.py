@@ -440,7 +440,7 @@ def _map(function: Any, *batches: Any) -> Any:
 
     def checked(first: Any, *others: Any) -> Any:
         if not isinstance(first, np.ndarray):
-            raise ArgumentTypeError(
+            raise error.ArgumentTypeError(
                 "The functions of a batched FuncEnv: expected states and observations of arrays in "
                 f"dicts, tuples and lists, got {type(first)}"
             )

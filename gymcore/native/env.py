@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -40,6 +41,8 @@ class NativeEnv(Env[Any, ActType]):
     """
 
     kernel_module: ClassVar[str]
+    # A static method `draw(surface, state, **scene())`, of environments that can be rendered.
+    draw: ClassVar[Callable[..., None]]
     picture_size: ClassVar[tuple[int, int]] = (600, 400)
     parameters: ClassVar[dict[str, Parameter]] = {}
     # Constructor arguments besides these, the same for all lanes of a batch.
@@ -288,11 +291,6 @@ class NativeEnv(Env[Any, ActType]):
 
     def _acted(self, action: npt.NDArray[np.float32]) -> None:
         """Remember what the picture shows of an action."""
-
-    @staticmethod
-    def draw(surface: Any, state: Any, **scene: Any) -> None:
-        """Draw a state on a `pygame.Surface`; `scene` is what the method of that name returns."""
-        raise NotImplementedError
 
     def scene(self) -> dict[str, Any]:
         """Keyword arguments of `draw` besides the state."""
