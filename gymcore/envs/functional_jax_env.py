@@ -18,10 +18,10 @@ from gymcore import error
 from gymcore.core import Env
 from gymcore.experimental.functional import FuncEnv
 from gymcore.rendering.window import load_pygame
+from gymcore.spaces.batching import batch_space
 from gymcore.utils import seeding
 from gymcore.utils.arguments import split_reset_mask
 from gymcore.utils.ezpickle import EzPickle
-from gymcore.vector.utils.batch_spaces import batch_space
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 
 if TYPE_CHECKING:

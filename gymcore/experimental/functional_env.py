@@ -12,10 +12,10 @@ import numpy.typing as npt
 from gymcore import error
 from gymcore.core import Env
 from gymcore.experimental.functional import FuncEnv
+from gymcore.spaces.batching import batch_space
 from gymcore.utils import seeding
 from gymcore.utils.arguments import seeds_per_env, split_reset_mask
 from gymcore.utils.nested import map_leaves
-from gymcore.vector.utils.batch_spaces import batch_space
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv

@@ -17,6 +17,7 @@ from gymcore.native.pictures import Pictures
 from gymcore.native.rollout import Rollout, rollout_arrays
 from gymcore.native.seeds import LaneSeeds
 from gymcore.native.state import load_lanes, save_lanes
+from gymcore.spaces.batching import batch_space
 from gymcore.utils import seeding
 from gymcore.utils.arguments import lane_indices, seeds_per_env, split_reset_mask
 from gymcore.vector.engine_options import (
@@ -28,7 +29,6 @@ from gymcore.vector.engine_options import (
 )
 from gymcore.vector.episode_ends import ended_mask
 from gymcore.vector.partial_batches import Lanes, PartialBatches, StepResult
-from gymcore.vector.utils.batch_spaces import batch_space
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 
 if TYPE_CHECKING:

@@ -8,10 +8,8 @@ from collections.abc import Iterable, Iterator, KeysView
 from typing import Any
 
 from gymcore import error
-from gymcore.spaces._checks import reject_both
-from gymcore.spaces._seeds import check_seeds, is_plain
-from gymcore.spaces._typing import T_co
-from gymcore.spaces.space import Space
+from gymcore.spaces.masks import reject_both
+from gymcore.spaces.space import Space, T_co, check_seeds, is_plain
 
 __all__ = ["Dict"]
 
@@ -194,14 +192,7 @@ class Dict(Space[dict[str, T_co]], collections.abc.Mapping[str, Any]):
         return all(x[key] in space for key, space in self.spaces.items())
 
     def to_jsonable(self, sample_n: Iterable[dict[str, Any]]) -> dict[str, Any]:
-        """Turn a batch of dicts into one dict of batches.
-
-        Args:
-            sample_n: Elements of the space.
-
-        Returns:
-            Under each key what its subspace makes of the values of all elements.
-        """
+        """Turn a batch of dicts into one dict of batches; see `Space.to_jsonable`."""
         samples = list(sample_n)
         return {
             key: space.to_jsonable([sample[key] for sample in samples])
@@ -209,14 +200,7 @@ class Dict(Space[dict[str, T_co]], collections.abc.Mapping[str, Any]):
         }
 
     def from_jsonable(self, sample_n: dict[str, Any]) -> list[dict[str, Any]]:
-        """Turn the result of `to_jsonable` back into dicts.
-
-        Args:
-            sample_n: What `to_jsonable` returned.
-
-        Returns:
-            One dict a sample.
-        """
+        """Turn the result of `to_jsonable` back into dicts; see `Space.from_jsonable`."""
         columns = [space.from_jsonable(sample_n[key]) for key, space in self.spaces.items()]
         return [dict(zip(self.spaces, row, strict=True)) for row in zip(*columns, strict=True)]
 

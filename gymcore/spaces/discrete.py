@@ -10,16 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.spaces._checks import (
-    dtype_limits,
+from gymcore.spaces.masks import (
     is_binary,
     is_in_unit_interval,
     pick,
     reject_both,
     sums_to_one,
 )
-from gymcore.spaces._typing import IntegerT_co
-from gymcore.spaces.space import Space
+from gymcore.spaces.space import IntegerT_co, Space, dtype_limits
 
 __all__ = ["Discrete"]
 
@@ -212,25 +210,11 @@ class Discrete(Space[IntegerT_co]):
         return first <= value < stop
 
     def to_jsonable(self, sample_n: Iterable[SupportsIndex]) -> list[int]:
-        """Turn elements into Python ints.
-
-        Args:
-            sample_n: Elements of the space.
-
-        Returns:
-            One int an element.
-        """
+        """Turn elements into Python ints; see `Space.to_jsonable`."""
         return [int(sample) for sample in sample_n]
 
     def from_jsonable(self, sample_n: Iterable[int]) -> list[np.integer[Any]]:
-        """Turn ints back into elements.
-
-        Args:
-            sample_n: What `to_jsonable` returned.
-
-        Returns:
-            One NumPy scalar of the dtype of the space a sample.
-        """
+        """Turn ints back into elements; see `Space.from_jsonable`."""
         return [self.dtype.type(sample) for sample in sample_n]
 
     def __repr__(self) -> str:

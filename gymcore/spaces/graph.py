@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import index
 from typing import Any, NamedTuple, SupportsIndex
 
@@ -10,15 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
-from gymcore.spaces._checks import reject_both
-from gymcore.spaces._seeds import check_seeds, is_plain
-from gymcore.spaces._stacking import (
+from gymcore.spaces.batching import (
+    batch_differing_others,
+    batch_differing_spaces,
     batch_from_jsonable,
     batch_space,
     batch_to_jsonable,
+    create_empty_array,
     unstack,
 )
-from gymcore.spaces.space import Space
+from gymcore.spaces.masks import reject_both, split_pair
+from gymcore.spaces.space import Space, check_seeds, is_plain
 
 __all__ = ["Graph", "GraphInstance"]
 
@@ -168,7 +170,9 @@ class Graph(Space[GraphInstance]):
         edge_options: dict[str, Any] = {}
         for name, value in (("mask", mask), ("probability", probability)):
             if value is not None:
-                node_options[name], edge_options[name] = _split(value, name)
+                node_options[name], edge_options[name] = split_pair(
+                    value, name, "Graph", f"node {name}, edge"
+                )
         nodes_count = _as_count("num_nodes", num_nodes)
         if nodes_count <= 0:
             raise error.FailedCheck(
@@ -236,14 +240,7 @@ class Graph(Space[GraphInstance]):
         )
 
     def to_jsonable(self, sample_n: Iterable[GraphInstance]) -> list[dict[str, Any]]:
-        """Turn graphs into dicts of lists.
-
-        Args:
-            sample_n: Elements of the space.
-
-        Returns:
-            For each graph a dict with "nodes", and "edges" and "edge_links" if it has edges.
-        """
+        """Turn graphs into dicts of lists; see `Space.to_jsonable`."""
         result = []
         for sample in sample_n:
             entry = {
@@ -263,14 +260,7 @@ class Graph(Space[GraphInstance]):
         return result
 
     def from_jsonable(self, sample_n: Iterable[dict[str, Any]]) -> list[GraphInstance]:
-        """Turn the result of `to_jsonable` back into graphs.
-
-        Args:
-            sample_n: What `to_jsonable` returned.
-
-        Returns:
-            One graph a sample, with int32 links.
-        """
+        """Turn the result of `to_jsonable` back into graphs; see `Space.from_jsonable`."""
         result = []
         for entry in sample_n:
             nodes = batch_from_jsonable(self.node_space, self.batch_node_space, entry["nodes"])
@@ -298,21 +288,6 @@ class Graph(Space[GraphInstance]):
         )
 
 
-def _split(mask: Any, name: str) -> tuple[Any, Any]:
-    """Return the two parts of a mask, or raise."""
-    if not isinstance(mask, (tuple, list)):
-        raise error.FailedTypeCheck(
-            f"Expects the `{name}` of a Graph to be a tuple (node {name}, edge {name}), "
-            f"actual type: {type(mask)}"
-        )
-    if len(mask) != 2:
-        raise error.InvalidMask(
-            f"Expects the `{name}` of a Graph to be a tuple (node {name}, edge {name}), "
-            f"actual length: {len(mask)}"
-        )
-    return mask[0], mask[1]
-
-
 def _as_count(name: str, value: Any) -> int:
     """Return a number of nodes or edges as an int, or raise."""
     try:
@@ -321,3 +296,23 @@ def _as_count(name: str, value: Any) -> int:
         raise error.ArgumentTypeError(
             f"{name}: expected an integer, got {value!r} of type {type(value)}"
         ) from None
+
+
+@create_empty_array.register(Graph)
+def _create_empty_graphs(
+    space: Graph, n: int = 1, fn: Callable[..., Any] = np.zeros
+) -> tuple[GraphInstance, ...]:
+    def one_node() -> GraphInstance:
+        nodes = create_empty_array(space.node_space, 1, fn)
+        if space.edge_space is None:
+            return GraphInstance(nodes=nodes, edges=None, edge_links=None)
+        return GraphInstance(
+            nodes=nodes,
+            edges=create_empty_array(space.edge_space, 1, fn),
+            edge_links=fn((1, 2), dtype=np.int64),
+        )
+
+    return tuple(one_node() for _ in range(n))
+
+
+batch_differing_spaces.register(Graph, batch_differing_others)

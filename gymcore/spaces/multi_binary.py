@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.spaces._checks import is_binary, is_in_unit_interval, reject_both
+from gymcore.spaces.masks import is_binary, is_in_unit_interval, reject_both
 from gymcore.spaces.space import Space
 
 __all__ = ["MultiBinary"]
@@ -169,25 +169,11 @@ class MultiBinary(Space[npt.NDArray[np.int8]]):
         return bool(np.all((x == 0) | (x == 1)))
 
     def to_jsonable(self, sample_n: Iterable[npt.NDArray[np.int8]]) -> list[Any]:
-        """Turn arrays into nested lists of ints.
-
-        Args:
-            sample_n: Elements of the space.
-
-        Returns:
-            One (nested) list an element.
-        """
+        """Turn arrays into nested lists of ints; see `Space.to_jsonable`."""
         return [np.asarray(sample).tolist() for sample in sample_n]
 
     def from_jsonable(self, sample_n: Iterable[Any]) -> list[npt.NDArray[np.int8]]:
-        """Turn nested lists back into arrays.
-
-        Args:
-            sample_n: What `to_jsonable` returned.
-
-        Returns:
-            One int8 array a sample.
-        """
+        """Turn nested lists back into arrays; see `Space.from_jsonable`."""
         return [np.asarray(sample, dtype=self.dtype) for sample in sample_n]
 
     def __repr__(self) -> str:

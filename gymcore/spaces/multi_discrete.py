@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
-from gymcore.spaces._checks import check_nested_masks, dtype_limits, pick, reject_both
-from gymcore.spaces._repeated import LaterArray
-from gymcore.spaces._typing import IntegerT_co
 from gymcore.spaces.discrete import Discrete
-from gymcore.spaces.space import Space
+from gymcore.spaces.masks import is_binary, is_in_unit_interval, pick, reject_both, sums_to_one
+from gymcore.spaces.space import IntegerT_co, Space, dtype_limits
 
 __all__ = ["MultiDiscrete"]
 
@@ -46,11 +44,8 @@ class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
 
     dtype: np.dtype[Any]
     _shape: tuple[int, ...]
-    if TYPE_CHECKING:
-        nvec: npt.NDArray[Any]
-        start: npt.NDArray[Any]
-    else:
-        nvec, start = LaterArray(), LaterArray()
+    nvec: npt.NDArray[Any]
+    start: npt.NDArray[Any]
 
     def __init__(
         self,
@@ -103,23 +98,6 @@ class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
             )
         super().__init__(self.nvec.shape, self.dtype, seed)
 
-    @classmethod
-    def _of(
-        cls, shape: tuple[int, ...], dtype: np.dtype[Any], arrays: dict[str, Any]
-    ) -> MultiDiscrete[Any]:
-        """Return the space of ranges that are known to be good.
-
-        Args:
-            shape: The shape of the elements.
-            dtype: The dtype of the elements.
-            arrays: `nvec` and `start`, which are kept; or `_rows` in their place.
-        """
-        space: MultiDiscrete[Any] = cls.__new__(cls)
-        space.dtype = dtype
-        space._shape = shape
-        space.__dict__.update(arrays)
-        return space
-
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the elements, which is that of `nvec`."""
@@ -158,10 +136,10 @@ class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
         """
         if mask is not None:
             reject_both(mask, probability)
-            check_nested_masks(mask, self.nvec, is_mask=True)
+            _check_masks(mask, self.nvec, is_mask=True)
             return np.array(self._draw_allowed(mask, self.start), dtype=self.dtype)
         if probability is not None:
-            check_nested_masks(probability, self.nvec, is_mask=False)
+            _check_masks(probability, self.nvec, is_mask=False)
             return np.array(self._draw_weighted(probability, self.start), dtype=self.dtype)
         values = self.np_random.random(self.nvec.shape) * self.nvec
         return values.astype(self.dtype) + self.start
@@ -211,25 +189,11 @@ class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
         )
 
     def to_jsonable(self, sample_n: Iterable[npt.NDArray[Any]]) -> list[Any]:
-        """Turn arrays into nested lists of ints.
-
-        Args:
-            sample_n: Elements of the space.
-
-        Returns:
-            One (nested) list an element.
-        """
+        """Turn arrays into nested lists of ints; see `Space.to_jsonable`."""
         return [sample.tolist() for sample in sample_n]
 
     def from_jsonable(self, sample_n: Iterable[Any]) -> list[npt.NDArray[np.integer[Any]]]:
-        """Turn nested lists back into arrays.
-
-        Args:
-            sample_n: What `to_jsonable` returned.
-
-        Returns:
-            One array of the dtype of the space a sample.
-        """
+        """Turn nested lists back into arrays; see `Space.from_jsonable`."""
         return [np.array(sample, dtype=self.dtype) for sample in sample_n]
 
     def __getitem__(self, index: Any) -> Discrete | MultiDiscrete:
@@ -279,3 +243,44 @@ class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
         if "start" not in restored and "nvec" in restored:
             restored["start"] = np.zeros_like(restored["nvec"])
         super().__setstate__(restored)
+
+
+def _check_masks(mask: Any, nvec: Any, is_mask: bool) -> None:
+    """Raise if nested tuples of masks (or of probabilities) do not mirror `nvec`."""
+    if np.ndim(nvec):
+        if not isinstance(mask, tuple):
+            raise error.InvalidMask(
+                f"Expects the mask to be a tuple for sub_nvec ({nvec}), actual type: {type(mask)}"
+            )
+        if len(mask) != len(nvec):
+            raise error.InvalidMask(
+                "Expects the mask length to be equal to the number of actions, "
+                f"mask length: {len(mask)}, nvec length: {len(nvec)}"
+            )
+        for sub_mask, sub_nvec in zip(mask, nvec, strict=True):
+            _check_masks(sub_mask, sub_nvec, is_mask)
+        return
+    if not isinstance(mask, np.ndarray):
+        raise error.InvalidMask(f"Expects the sub mask to be np.ndarray, actual type: {type(mask)}")
+    if mask.shape != (nvec,):
+        raise error.InvalidMask(
+            "Expects the mask length to be equal to the number of actions, "
+            f"mask length: {len(mask) if mask.ndim else mask.shape}, action: {nvec}"
+        )
+    dtype = np.int8 if is_mask else np.float64
+    if mask.dtype != dtype:
+        raise error.InvalidMask(
+            f"Expects the mask dtype to be np.{dtype.__name__}, actual dtype: {mask.dtype}"
+        )
+    if is_mask:
+        if not is_binary(mask):
+            raise error.InvalidMask(f"Expects all masks values to 0 or 1, actual values: {mask}")
+        return
+    if not is_in_unit_interval(mask):
+        raise error.InvalidMask(
+            f"Expects all masks values to be between 0 and 1, actual values: {mask}"
+        )
+    if not sums_to_one(mask):
+        raise error.InvalidMask(
+            f"Expects the sum of all mask values to be 1, actual sum: {mask.sum()}"
+        )

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from gymcore import error
-from gymcore.spaces._checks import reject_both
-from gymcore.spaces._seeds import check_seeds, is_plain
-from gymcore.spaces._stacking import is_array_like
-from gymcore.spaces._typing import T_co
+from gymcore.spaces.batching import (
+    batch_differing_others,
+    batch_differing_spaces,
+    create_empty_array,
+    is_array_like,
+)
 from gymcore.spaces.dict import Dict
+from gymcore.spaces.masks import reject_both
 from gymcore.spaces.sequence import Sequence
-from gymcore.spaces.space import Space
+from gymcore.spaces.space import Space, T_co, check_seeds, is_plain
 from gymcore.spaces.tuple import Tuple, checked_spaces
 
 __all__ = ["OneOf"]
@@ -177,14 +180,7 @@ class OneOf(Space[tuple[Any, T_co]]):
         )
 
     def to_jsonable(self, sample_n: Iterable[tuple[Any, Any]]) -> list[Any]:
-        """Turn pairs into lists.
-
-        Args:
-            sample_n: Elements of the space.
-
-        Returns:
-            For each element the list `[i, x]`, with what the i-th subspace makes of its value.
-        """
+        """Turn pairs into lists; see `Space.to_jsonable`."""
         result = []
         for chosen, value in sample_n:
             space = self.spaces[chosen]
@@ -193,14 +189,7 @@ class OneOf(Space[tuple[Any, T_co]]):
         return result
 
     def from_jsonable(self, sample_n: list[Any]) -> list[tuple[Any, ...]]:
-        """Turn the result of `to_jsonable` back into pairs.
-
-        Args:
-            sample_n: What `to_jsonable` returned.
-
-        Returns:
-            One pair a sample.
-        """
+        """Turn the result of `to_jsonable` back into pairs; see `Space.from_jsonable`."""
         result = []
         for chosen, value in sample_n:
             space = self.spaces[chosen]
@@ -223,3 +212,13 @@ class OneOf(Space[tuple[Any, T_co]]):
     def __eq__(self, other: object) -> bool:
         """Tell whether `other` is a `OneOf` of equal subspaces."""
         return isinstance(other, OneOf) and self.spaces == other.spaces
+
+
+@create_empty_array.register(OneOf)
+def _create_empty_one_ofs(
+    space: OneOf, n: int = 1, fn: Callable[..., Any] = np.zeros
+) -> tuple[Any, ...]:
+    return tuple(() for _ in range(n))
+
+
+batch_differing_spaces.register(OneOf, batch_differing_others)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.spaces._checks import pick, reject_both
-from gymcore.spaces._seeds import check_seeds, is_plain
-from gymcore.spaces._stacking import (
+from gymcore.spaces.batching import (
+    batch_differing_others,
+    batch_differing_spaces,
     batch_space,
+    create_empty_array,
     is_array_like,
     stack,
     unstack,
     with_axes,
 )
-from gymcore.spaces.space import Space
+from gymcore.spaces.masks import pick, reject_both, split_pair
+from gymcore.spaces.space import Space, check_seeds, is_plain
 
 __all__ = ["Sequence"]
 
@@ -140,10 +142,12 @@ class Sequence(Space[Any]):
         length: Any = None
         name = None
         if mask is not None:
-            length, options["mask"] = _split(mask, "mask")
+            length, options["mask"] = split_pair(mask, "mask", "Sequence", "length, feature")
             name = "mask"
         elif probability is not None:
-            length, options["probability"] = _split(probability, "probability")
+            length, options["probability"] = split_pair(
+                probability, "probability", "Sequence", "length, feature"
+            )
             name = "probability"
         count = self.generate_sample_length(length, name)
         items = tuple([self.feature_space.sample(**options) for _ in range(count)])
@@ -222,15 +226,7 @@ class Sequence(Space[Any]):
         return all(item in self.feature_space for item in items)
 
     def to_jsonable(self, sample_n: Iterable[Any]) -> Any:
-        """Turn sequences into what the `json` module can write.
-
-        Args:
-            sample_n: Elements of the space.
-
-        Returns:
-            For each sequence what the feature space makes of its entries; with `stack=True` and
-            batches of arrays, what the stacked feature space makes of all sequences.
-        """
+        """Turn sequences into what the `json` module can write; see `Space.to_jsonable`."""
         if not self.stack:
             return [self.feature_space.to_jsonable(sample) for sample in sample_n]
         if is_array_like(self.feature_space):
@@ -241,14 +237,7 @@ class Sequence(Space[Any]):
         ]
 
     def from_jsonable(self, sample_n: Any) -> list[Any]:
-        """Turn the result of `to_jsonable` back into sequences.
-
-        Args:
-            sample_n: What `to_jsonable` returned.
-
-        Returns:
-            One sequence a sample.
-        """
+        """Turn the result of `to_jsonable` back into sequences; see `Space.from_jsonable`."""
         space = self.feature_space
         if not self.stack:
             return [tuple(space.from_jsonable(sample)) for sample in sample_n]
@@ -270,16 +259,13 @@ class Sequence(Space[Any]):
         )
 
 
-def _split(mask: Any, name: str) -> tuple[Any, Any]:
-    """Return the two parts of a mask, or raise."""
-    if not isinstance(mask, (tuple, list)):
-        raise error.FailedTypeCheck(
-            f"Expects the `{name}` of a Sequence to be a tuple (length, feature {name}), "
-            f"actual type: {type(mask)}"
-        )
-    if len(mask) != 2:
-        raise error.InvalidMask(
-            f"Expects the `{name}` of a Sequence to be a tuple (length, feature {name}), "
-            f"actual length: {len(mask)}"
-        )
-    return mask[0], mask[1]
+@create_empty_array.register(Sequence)
+def _create_empty_sequences(
+    space: Sequence, n: int = 1, fn: Callable[..., Any] = np.zeros
+) -> tuple[Any, ...]:
+    if space.stack:
+        return tuple(create_empty_array(space.feature_space, 1, fn) for _ in range(n))
+    return tuple(() for _ in range(n))
+
+
+batch_differing_spaces.register(Sequence, batch_differing_others)

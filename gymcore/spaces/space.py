@@ -3,25 +3,46 @@
 from __future__ import annotations
 
 import copy
+import functools
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, SupportsIndex
+from typing import Any, Generic, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import TypeVar
 
-from gymcore.spaces._generators import (
-    LaterGenerator,
-    copy_generator,
-    seed_later,
-    seed_with_parts_later,
-)
-from gymcore.spaces._typing import T_co
 from gymcore.utils import seeding
 
 __all__ = ["Space"]
 
+# With defaults, a plain `Box` in an annotation means `Box[Any]`.
+T_co = TypeVar("T_co", covariant=True, default=Any)
+ScalarT_co = TypeVar("ScalarT_co", bound=np.generic, covariant=True, default=Any)
+IntegerT_co = TypeVar("IntegerT_co", bound="np.integer[Any]", covariant=True, default=Any)
+
 # Names under which old pickles stored what is now an attribute with an underscore.
 _LEGACY_NAMES = {"shape": "_shape", "np_random": "_np_random"}
+
+
+class _LazyGenerator:
+    """Class attribute `_np_random`, looked up only where the space itself has none.
+
+    Most spaces are never sampled: an environment's observation spaces, the subspaces of a Dict. A
+    generator takes 10 us to make, so a space that was seeded keeps the seed until then.
+    """
+
+    def __get__(self, space: Any, owner: type | None = None) -> Any:
+        """Make the generator from the seed; None for a space that was never seeded."""
+        if space is None:
+            return self
+        attributes = space.__dict__
+        seed = attributes.get("_pending_seed")
+        generator = None if seed is None else seeding.np_random(seed)[0]
+        # Also with several threads there is one generator.
+        generator = attributes.setdefault("_np_random", generator)
+        attributes.pop("_pending_seed", None)
+        return generator
 
 
 class Space(Generic[T_co]):
@@ -36,10 +57,7 @@ class Space(Generic[T_co]):
         dtype: The NumPy dtype of the elements, or None where an element is not one array.
     """
 
-    if TYPE_CHECKING:
-        _np_random: np.random.Generator | None
-    else:
-        _np_random = LaterGenerator()
+    _np_random: np.random.Generator | None = _LazyGenerator()  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -116,16 +134,23 @@ class Space(Generic[T_co]):
             ArgumentTypeError: If `seed` has the wrong type.
             InvalidArgument: If `seed` is negative.
         """
-        return seed_later(self, None if seed is None else seeding.checked_seed(seed))
+        if seed is None:
+            seed = int.from_bytes(os.urandom(16), "little")
+        self.__dict__["_pending_seed"] = seed = seeding.checked_seed(seed)
+        self.__dict__.pop("_np_random", None)
+        return seed
 
     def _draw_subseeds(self, seed: SupportsIndex, count: int) -> list[int]:
         """Seed the space itself, and draw one seed for each of its `count` subspaces."""
-        return seed_with_parts_later(self, seeding.checked_seed(seed), count)
+        self._np_random = seeding.np_random(seed)[0]
+        return self._np_random.integers(np.iinfo(np.int32).max, size=count).tolist()
 
     def _copy_generator(self, source: Space[Any]) -> None:
         """Draw from now on what `source` would draw, independently of it."""
-        if type(source).np_random is Space.np_random:
-            copy_generator(source, self)
+        attributes = source.__dict__
+        if type(source).np_random is Space.np_random and attributes.get("_np_random") is None:
+            seed = attributes.get("_pending_seed")
+            Space.seed(self, Space.seed(source) if seed is None else seed)
         else:
             self._np_random = copy.deepcopy(source.np_random)
 
@@ -176,3 +201,33 @@ class Space(Generic[T_co]):
         self.__dict__.update(
             (_LEGACY_NAMES.get(name, name), value) for name, value in dict(state).items()
         )
+
+
+def check_seeds(seeds: Iterable[Any]) -> None:
+    """Raise if a plain seed is not one, before any subspace has been seeded.
+
+    Tuples, lists and dicts are left to the subspaces that they are meant for.
+    """
+    for seed in seeds:
+        if seed is not None and not isinstance(seed, (tuple, list, dict)):
+            seeding.checked_seed(seed)
+
+
+def is_plain(seed: Any) -> bool:
+    """Tell whether a seed is one integer rather than a collection of seeds."""
+    return hasattr(seed, "__index__") and not isinstance(seed, np.ndarray)
+
+
+@functools.cache
+def dtype_limits(dtype: np.dtype[Any]) -> tuple[int, int] | tuple[float, float]:
+    """Return the lowest and the highest finite value of a dtype, as Python numbers.
+
+    Comparisons with Python numbers never wrap around.
+    """
+    if dtype.kind == "f":
+        floats = np.finfo(dtype)
+        return float(floats.min), float(floats.max)
+    if dtype.kind == "b":
+        return 0, 1
+    integers = np.iinfo(dtype)
+    return int(integers.min), int(integers.max)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.spaces._checks import (
+from gymcore.spaces.masks import (
     is_binary,
     is_in_unit_interval,
     reject_both,

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from gymcore import error
-from gymcore.spaces._checks import reject_both
-from gymcore.spaces._seeds import check_seeds, is_plain
-from gymcore.spaces._typing import T_co
-from gymcore.spaces.space import Space
+from gymcore.spaces.masks import reject_both
+from gymcore.spaces.space import Space, T_co, check_seeds, is_plain
 
 __all__ = ["Tuple"]
 
@@ -167,14 +165,7 @@ class Tuple(Space[tuple[T_co, ...]], collections.abc.Sequence[Any]):
         return all(part in space for space, part in zip(self.spaces, x, strict=True))
 
     def to_jsonable(self, sample_n: Iterable[tuple[Any, ...]]) -> list[Any]:
-        """Turn tuples into lists, subspace by subspace.
-
-        Args:
-            sample_n: Elements of the space.
-
-        Returns:
-            For each subspace what it makes of its entries of all elements.
-        """
+        """Turn tuples into lists, subspace by subspace; see `Space.to_jsonable`."""
         samples = list(sample_n)
         return [
             space.to_jsonable([sample[i] for sample in samples])
@@ -182,14 +173,7 @@ class Tuple(Space[tuple[T_co, ...]], collections.abc.Sequence[Any]):
         ]
 
     def from_jsonable(self, sample_n: list[Any]) -> list[tuple[Any, ...]]:
-        """Turn the result of `to_jsonable` back into tuples.
-
-        Args:
-            sample_n: What `to_jsonable` returned.
-
-        Returns:
-            One tuple a sample.
-        """
+        """Turn the result of `to_jsonable` back into tuples; see `Space.from_jsonable`."""
         columns = [space.from_jsonable(sample_n[i]) for i, space in enumerate(self.spaces)]
         return list(zip(*columns, strict=True))
 

@@ -20,8 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gymcore.spaces import Space
-from gymcore.vector.utils import space_utils
+from gymcore.spaces import Space, batching
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
 
 __all__ = ["Layout", "ObjectBatch", "action_layout", "has_objects", "layout_of"]
@@ -79,11 +78,11 @@ def layout_of(space: Space[Any], *, copy: bool = True) -> Layout:
     """
     functions = concatenate.dispatch(type(space)), create_empty_array.dispatch(type(space))
     own: Any = space
-    if functions == (space_utils._concatenate_arrays, space_utils._create_empty_arrays):
+    if functions == (batching._concatenate_arrays, batching._create_empty_arrays):
         return "array", np.dtype(own.dtype), tuple(own.shape)
-    if functions == (space_utils._concatenate_tuple, space_utils._create_empty_tuple):
+    if functions == (batching._concatenate_tuple, batching._create_empty_tuple):
         return "tuple", tuple(layout_of(part, copy=copy) for part in own.spaces)
-    if functions == (space_utils._concatenate_dict, space_utils._create_empty_dict):
+    if functions == (batching._concatenate_dict, batching._create_empty_dict):
         parts = tuple(layout_of(part, copy=copy) for part in own.spaces.values())
         return "dict", tuple(own.spaces), parts
     return "objects", ObjectBatch(space, copy)
@@ -127,10 +126,10 @@ def _iterated(layout: Layout, batch_space: Any) -> bool:
     """Whether `iterate` over the batch does what the layout says."""
     function = iterate.dispatch(type(batch_space))
     if layout[0] == "array":
-        return function is space_utils._iterate_array
+        return function is batching._iterate_array
     if layout[0] == "tuple":
-        parts = batch_space.spaces if function is space_utils._iterate_tuple else ()
+        parts = batch_space.spaces if function is batching._iterate_tuple else ()
     else:
-        spaces = batch_space.spaces if function is space_utils._iterate_dict else {}
+        spaces = batch_space.spaces if function is batching._iterate_dict else {}
         parts = [spaces[key] for key in layout[1] if key in spaces]
     return len(parts) == len(layout[-1]) and all(map(_iterated, layout[-1], parts))

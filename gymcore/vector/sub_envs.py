@@ -7,7 +7,7 @@ from typing import Any
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.spaces import Space
-from gymcore.vector.utils.batch_spaces import batch_differing_spaces, batch_space
+from gymcore.spaces.batching import batch_differing_spaces, batch_space
 from gymcore.vector.utils.space_checks import check_equal_spaces, check_equivalent_spaces
 
 __all__ = ["adopt_spaces"]

@@ -24,7 +24,7 @@ from gymcore.spaces import (
     Text,
     Tuple,
 )
-from gymcore.vector.utils.dispatch import unsupported_space
+from gymcore.spaces.batching import unsupported_space
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array
 from gymcore_ext.wrappers.running_stats import ColumnStats
 

@@ -30,8 +30,8 @@ from gymcore.spaces import (
     Text,
     Tuple,
 )
+from gymcore.spaces.batching import unsupported_space
 from gymcore.spaces.utils import flatten
-from gymcore.vector.utils.dispatch import unsupported_space
 
 __all__ = ["create_shared_memory", "read_from_shared_memory", "write_to_shared_memory"]
 

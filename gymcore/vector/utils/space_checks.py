@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from operator import attrgetter, eq
+from operator import eq
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from gymcore.error import SpaceMismatch
-from gymcore.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
+from gymcore.spaces import Box, Dict, Space, Tuple
 from gymcore.spaces.utils import is_space_dtype_shape_equiv
-from gymcore_ext.spaces import differing
 
 Fits: TypeAlias = Callable[[Any, Any], bool]
 
 _MOST_NAMED = 5
 
-# Of the types that are compared many at a time (`==` takes 20 us and more for arrays): what the
-# same spaces have in common besides their arrays and subspaces, and the names of these arrays.
-_FORMS: dict[type, Callable[[Any], Any]] = {
-    Box: attrgetter("_shape", "dtype"),
-    MultiDiscrete: attrgetter("_shape", "dtype"),
-    Discrete: attrgetter("_range", "dtype"),
-    Dict: lambda space: space.spaces.keys(),
-    Tuple: lambda space: len(space.spaces),
-}
-_ARRAYS = {Box: ("low", "high"), MultiDiscrete: ("nvec", "start")}
-
 
 def differing_spaces(expected: Space[Any], spaces: Sequence[Space[Any]]) -> list[int]:
     """Return the indices, in order, of the spaces for which not `space == expected`.
-
-    Each environment makes its own spaces, which nearly always hold the same bytes: these are
-    compared many at a time. Whatever is not the same is left to the spaces' own `==`, which also
-    calls close bounds equal.
 
     Args:
         expected: The space to compare with.
@@ -45,32 +29,7 @@ def differing_spaces(expected: Space[Any], spaces: Sequence[Space[Any]]) -> list
         >>> differing_spaces(Discrete(3), [Discrete(3), Discrete(4), Discrete(3, start=1)])
         [1, 2]
     """
-    others = [i for i, space in enumerate(spaces) if space is not expected]
-    doubtful = _doubtful(expected, [spaces[i] for i in others])
-    return [others[k] for k in doubtful if not eq(spaces[others[k]], expected)]
-
-
-def _doubtful(expected: Space[Any], spaces: list[Any]) -> list[int]:
-    """Return the indices, in order, of the spaces that do not hold the same as `expected`."""
-    kind = type(expected)
-    form = _FORMS.get(kind)
-    if form is None:
-        return [i for i, space in enumerate(spaces) if not eq(space, expected)]
-    wanted = form(expected)
-    alike = [i for i, space in enumerate(spaces) if type(space) is kind and form(space) == wanted]
-    if len(alike) < len(spaces):
-        same = set(alike)
-        found = {i for i in range(len(spaces)) if i not in same}
-        spaces = [spaces[i] for i in alike]
-    else:
-        found = set()
-    for name in _ARRAYS.get(kind, ()):
-        arrays = [getattr(space, name) for space in spaces]
-        found.update(alike[k] for k in differing(getattr(expected, name), arrays))
-    for key, part in _parts(expected):
-        column = [space.spaces[key] for space in spaces]
-        found.update(alike[k] for k in _doubtful(part, column))
-    return sorted(found)
+    return [i for i, space in enumerate(spaces) if space is not expected and space != expected]
 
 
 def _parts(space: Any) -> Iterable[tuple[Any, Space[Any]]]:
