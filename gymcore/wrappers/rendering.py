@@ -578,7 +578,7 @@ class RecordVideo(
 
 
 #: Shares of red, green and blue in how bright white is (ITU-R BT.601), in 255ths.
-_GREY_SHARES = (76, 149, 29)
+_BRIGHTNESS_SHARES = (76, 149, 29)
 
 _Frame = npt.NDArray[np.uint8]
 
@@ -620,7 +620,7 @@ class _SpoiltFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruct
     def _noise(self, shape: tuple[int, ...]) -> _Frame:
         """Draw a whole picture of noise, grey or in colours."""
         if self.is_noise_grayscale:
-            shares = self.np_random.integers(0, _GREY_SHARES, size=shape, dtype=np.uint8)
+            shares = self.np_random.integers(0, _BRIGHTNESS_SHARES, size=shape, dtype=np.uint8)
             return shares.sum(axis=-1, keepdims=True, dtype=np.uint8)
         return self.np_random.integers(0, 255, size=shape, dtype=np.uint8)
 

@@ -27,7 +27,7 @@ from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.wrappers.common import TimeLimit
 from gymcore.wrappers.utils import KeepsStatistics, RunningMeanStd, check_epsilon
-from gymcore_ext.wrappers.running_stats import ColumnStats
+from gymcore_ext.wrappers import statistics
 
 __all__ = [
     "DelayObservation",
@@ -462,7 +462,6 @@ class NormalizeObservation(
         self.observation_space = space
         self.obs_rms = RunningMeanStd(shape=shape, dtype=np.float32)
         self.epsilon = epsilon
-        self._columns = ColumnStats(0, shape)
 
     def observation(self, observation: ObsType) -> WrapperObsType:
         """Add an observation to the statistics, and return it normalised.
@@ -473,42 +472,31 @@ class NormalizeObservation(
         Returns:
             float32, of the same shape; the caller may keep it.
         """
-        result: Any = normalize(self, observation, self._columns, 0)
+        result: Any = normalize(self, np.asarray(observation)[None])[0]
         return result
 
 
-def normalize(
-    wrapper: Any, observations: Any, columns: ColumnStats, batch: int
-) -> npt.NDArray[np.float32]:
-    """Update a wrapper's `obs_rms`, unless that is frozen, and return normalised observations.
+def normalize(wrapper: Any, observations: Any) -> npt.NDArray[np.float32]:
+    """Add a batch of observations to the statistics of a wrapper, and return it normalized.
 
     Args:
-        wrapper: Has `obs_rms`, `epsilon` and `_update_running_mean`.
-        observations: One observation, or a batch of them.
-        columns: For these.
-        batch: The number of axes of a batch, 0 or 1.
+        wrapper: Has `obs_rms`, `epsilon` and `update_running_mean`.
+        observations: `[n, ...]`, not changed.
     """
-    statistics, update = wrapper.obs_rms, wrapper._update_running_mean
-    if type(statistics) is RunningMeanStd:
-        found = columns.normalize(
-            observations,
-            statistics.mean,
-            statistics.var,
-            statistics.count,
-            wrapper.epsilon,
-            update,
+    rms, update = wrapper.obs_rms, wrapper.update_running_mean
+    if type(rms) is RunningMeanStd:
+        # Float arrays, without the ten arrays and calls that NumPy needs.
+        result = statistics.normalize_observations(
+            observations, rms.mean, rms.var, rms.count, wrapper.epsilon, update
         )
-        if found is not None:
-            if update:
-                result, statistics.mean, statistics.var = found
-                statistics.count += len(result) if batch else 1
-                return result
-            return found[0]
+        if result is not None:
+            normalized, rms.mean, rms.var = result
+            rms.count += len(normalized) if update else 0
+            return normalized
     observations = np.asarray(observations)
     if update:
-        statistics.update(observations if batch else observations[None])
-    deviation = np.sqrt(statistics.var + wrapper.epsilon)
-    return np.float32((observations - statistics.mean) / deviation)
+        rms.update(observations)
+    return np.float32((observations - rms.mean) / np.sqrt(rms.var + wrapper.epsilon))
 
 
 class TimeFormat:

@@ -10,7 +10,13 @@ import numpy.typing as npt
 
 from gymcore.core import ActType, Env, ObsType, Wrapper
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers.utils import KeepsStatistics, RunningMeanStd, check_epsilon, check_gamma
+from gymcore.wrappers.utils import (
+    KeepsStatistics,
+    RunningMeanStd,
+    add_numbers,
+    check_epsilon,
+    check_gamma,
+)
 
 __all__ = ["NormalizeReward"]
 
@@ -66,26 +72,12 @@ class NormalizeReward(
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
         """Step the environment, and return the scaled reward, a float64."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        kept = float(self.discounted_reward[0]) * self.gamma * (1 - terminated)
-        discounted = kept + float(reward)
+        previous = float(self.discounted_reward[0]) * self.gamma * (1 - terminated)
+        discounted = previous + float(reward)
         self.discounted_reward = np.array([discounted])
         if self._update_running_mean:
-            add_one(self.return_rms, discounted)
+            # The variance of one number: 0, or NaN if it is not finite.
+            add_numbers(self.return_rms, discounted, discounted - discounted, 1)
         deviation = math.sqrt(self.return_rms.var + self.epsilon)
         scaled: Any = reward / np.float64(deviation)
         return observation, scaled, terminated, truncated, info
-
-
-def add_one(statistics: RunningMeanStd, value: float) -> None:
-    """Add one number to the statistics of numbers: `update` of an array of one, in plain floats."""
-    if type(statistics) is not RunningMeanStd:
-        statistics.update(np.array([value]))
-        return
-    mean, var, count = float(statistics.mean), float(statistics.var), statistics.count
-    total = count + 1
-    delta = value - mean
-    own = (value - value) ** 2  # nan for what is not finite, as NumPy's variance
-    squares = var * count + own + delta * delta * count / total
-    statistics.mean = np.float64(mean + delta / total)
-    statistics.var = np.float64(squares / total)
-    statistics.count = total

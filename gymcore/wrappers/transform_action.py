@@ -15,7 +15,6 @@ from gymcore.error import ArgumentTypeError, InvalidAction, InvalidArgument, Inv
 from gymcore.spaces import Box, Discrete, MultiDiscrete, Space
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.utils import rescale_box
-from gymcore_ext.wrappers.intervals import Clip, Shrink
 
 __all__ = ["ClipAction", "DiscretizeAction", "RescaleAction", "TransformAction"]
 
@@ -112,7 +111,7 @@ class ClipAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]):
         TransformAction.__init__(
             self,
             env,
-            Clip(space.low, space.high),
+            functools.partial(_clip, space.low, space.high),
             Box(low, high, shape=space.shape, dtype=space.dtype),
         )
 
@@ -166,9 +165,8 @@ class RescaleAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]
                 "Expected an action space whose lower bounds are smaller than the upper ones, "
                 f"got {space}: equal bounds have no inverse"
             )
-        func: Callable[[Any], Any] = Shrink(*_scaling(space, min_action, max_action))
-        if space.dtype.kind in "iu":
-            func = functools.partial(_to_integers, func, space.dtype)
+        rounded = space.dtype if space.dtype.kind in "iu" else None
+        func = functools.partial(_rescale, *_scaling(space, min_action, max_action), rounded)
         TransformAction.__init__(self, env, func, new_space)
 
 
@@ -388,10 +386,20 @@ def _scaling(
     return intercept, gradient
 
 
-def _to_integers(
-    func: Callable[[Any], npt.NDArray[Any]], dtype: np.dtype[Any], action: Any
+def _clip(low: npt.NDArray[Any], high: npt.NDArray[Any], action: Any) -> Any:
+    """Do what `np.clip` does, in a sixth of its time for small arrays."""
+    return np.minimum(np.maximum(np.asanyarray(action), low), high)
+
+
+def _rescale(
+    intercept: npt.NDArray[Any],
+    gradient: npt.NDArray[Any],
+    rounded: np.dtype[Any] | None,
+    action: Any,
 ) -> npt.NDArray[Any]:
-    return np.rint(func(action)).astype(dtype)
+    """Map an action, or a batch of them; to the nearest integers of a dtype if one is given."""
+    mapped: npt.NDArray[Any] = np.subtract(action, intercept) / gradient
+    return mapped if rounded is None else np.rint(mapped).astype(rounded)
 
 
 def _counts(bins: Any, n_dims: int) -> tuple[int, ...]:

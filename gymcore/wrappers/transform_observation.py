@@ -29,7 +29,6 @@ from gymcore.spaces import (
 )
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.utils import rescale_box
-from gymcore_ext.wrappers import greys
 
 __all__ = [
     "AddRenderObservation",
@@ -608,10 +607,11 @@ def _space_of_dtype(space: Space[Any], dtype: Any) -> tuple[Any, np.dtype[Any]]:
     return Box(low, high, space.shape, kind), kind
 
 
-Picture = npt.NDArray[np.uint8]
+Image = npt.NDArray[np.uint8]
 
-# Rec. 709 luma as scikit-image rounds it. OpenCV's, which Gym 0.26 used, is another.
-GREY = (0.2125, 0.7154, 0.0721)
+# Products of the values of red, green and blue with their shares of brightness: Rec. 709 as
+# scikit-image rounds it. (OpenCV's weights, which Gym 0.26 used, are others.)
+_BRIGHTNESS = np.arange(256) * np.array([[0.2125], [0.7154], [0.0721]])
 
 
 class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
@@ -649,22 +649,41 @@ class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType
             raise error.FailedCheck(
                 f"GrayscaleObservation requires an image with 3 channels, got shape {space.shape}"
             )
-        func = _grey_column if keep_dim else grey
+        func = _to_grayscale_axis if keep_dim else to_grayscale
         shape = (*space.shape[:2], 1) if keep_dim else space.shape[:2]
         box: Any = Box(0, 255, shape, np.uint8)
         RecordConstructorArgs.__init__(self, keep_dim=keep_dim)
         TransformObservation.__init__(self, env, func, box)
-        self._whole_batches = func, functools.partial(of_any_size, func)
+        self._whole_batches = func, functools.partial(_batch_of_images, func, shape)
         self.keep_dim = keep_dim
 
 
-def grey(pictures: Any) -> Picture:
-    """Return the grey values of pictures `[..., 3]` uint8, as `[...]` uint8: a new array."""
-    return greys.grey(np.asarray(pictures, np.uint8), *GREY)
+def to_grayscale(image: Any, out: Image | None = None) -> Image:
+    """Return the gray values of an image `[..., 3]` uint8: `[...]` uint8, a new array or `out`."""
+    image = np.asarray(image, np.uint8)
+    brightness = _BRIGHTNESS[0].take(image[..., 0])
+    brightness += _BRIGHTNESS[1].take(image[..., 1])
+    brightness += _BRIGHTNESS[2].take(image[..., 2])
+    if out is None:
+        return brightness.astype(np.uint8)
+    out[...] = brightness
+    return out
 
 
-def _grey_column(pictures: Any) -> Picture:
-    return grey(pictures)[..., None]
+def _to_grayscale_axis(image: Any, out: Image | None = None) -> Image:
+    return to_grayscale(image, None if out is None else out[..., 0]).reshape(*image.shape[:-1], 1)
+
+
+def _batch_of_images(func: Any, shape: tuple[int, ...], num_envs: int) -> BatchFunction:
+    """Return a function that applies `func(image, out)` to the images of a batch."""
+
+    def change_batch(images: Any) -> Image:
+        out = np.empty((num_envs, *shape), np.uint8)
+        for image, target in zip(images, out, strict=True):
+            func(image, target)
+        return out
+
+    return change_batch
 
 
 class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
@@ -708,7 +727,7 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         box: Any = Box(0, 255, new, np.uint8)
         RecordConstructorArgs.__init__(self, shape=shape)
         TransformObservation.__init__(self, env, func, box)
-        self._whole_batches = func, functools.partial(_batch_resizer, func, new)
+        self._whole_batches = func, functools.partial(_batch_of_images, func, new)
         self.shape = (height, width)
         self.cv2_shape = (width, height)
 
@@ -730,8 +749,8 @@ def load_cv2(wrapper: str) -> ModuleType:
 
 
 def resize(
-    cv2: ModuleType, shape: tuple[int, ...], picture: Any, out: Picture | None = None
-) -> Picture:
+    cv2: ModuleType, shape: tuple[int, ...], picture: Any, out: Image | None = None
+) -> Image:
     """Resize one picture.
 
     Args:
@@ -755,16 +774,6 @@ def resize(
             result = cv2.resize(part, size, interpolation=cv2.INTER_AREA)
             out[..., lo : lo + 4] = result.reshape(*shape[:2], -1)
     return out
-
-
-def _batch_resizer(func: Any, shape: tuple[int, ...], num_envs: int) -> BatchFunction:
-    def resize_batch(pictures: Any) -> Picture:
-        out = np.empty((num_envs, *shape), np.uint8)
-        for picture, target in zip(pictures, out, strict=True):
-            func(picture, target)
-        return out
-
-    return resize_batch
 
 
 def _check_resizable(space: Box[Any]) -> None:

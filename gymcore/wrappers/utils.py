@@ -26,7 +26,6 @@ from gymcore.spaces import (
 )
 from gymcore.spaces.batching import unsupported_space
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array
-from gymcore_ext.wrappers.running_stats import ColumnStats
 
 __all__ = [
     "RunningMeanStd",
@@ -89,11 +88,6 @@ class RunningMeanStd:
                 f"got {x.dtype} of shape {x.shape}"
             )
         if not len(x):
-            return
-        found = ColumnStats.update(x, self.mean, self.var, self.count)
-        if found is not None:
-            self.mean, self.var = found
-            self.count += len(x)
             return
         try:
             np.broadcast_shapes(x.shape[1:], np.shape(self.mean))
@@ -271,8 +265,20 @@ def update_mean_var_count_from_moments(
     total = count + batch_count
     new_mean = mean + delta * batch_count / total
     squares = var * count + batch_var * batch_count
-    squares = squares + np.square(delta) * count * batch_count / total
+    squares = squares + delta * delta * count * batch_count / total
     return new_mean, squares / total, total
+
+
+def add_numbers(statistics: RunningMeanStd, mean: float, var: float, count: int) -> None:
+    """Do `update_from_moments` for statistics of numbers, in plain floats: a fifth of the time."""
+    if type(statistics) is not RunningMeanStd:
+        statistics.update_from_moments(mean, var, count)
+        return
+    old_mean, old_var = float(statistics.mean), float(statistics.var)
+    new_mean, new_var, statistics.count = update_mean_var_count_from_moments(
+        old_mean, old_var, statistics.count, mean, var, count
+    )
+    statistics.mean, statistics.var = np.float64(new_mean), np.float64(new_var)
 
 
 class KeepsStatistics:

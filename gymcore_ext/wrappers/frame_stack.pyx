@@ -1,13 +1,12 @@
 """FrameMemory: the last observations of every lane of a batch, and stacks of them.
 
-A lane's frames lie in a ring of `depth` slots next to each other, so that a stack is one or two copies a lane. Every
-lane has its own place in its ring: lanes begin episodes, and may be stepped, independently of one another.
+A lane's frames lie in a ring of `depth` slots next to each other. Every lane has its own place in its ring: lanes begin
+episodes, and may be stepped, independently of one another.
 """
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memset
 
-from gymcore_ext.arrays cimport ArrayRing, array_pointer, claim, lane_pointer
+from gymcore_ext.arrays cimport ArrayRing, array_pointer, claim, lane_pointer, make_room
 from gymcore_ext.copying cimport copy_bytes
 
 from importlib import import_module
@@ -20,13 +19,12 @@ cnp.import_array()
 cdef enum:
     # Bytes of a result below which a call is shorter than giving the GIL away and taking it back.
     GIL_BYTES = 1 << 16
-    # Numbers of rows for which arrays are kept: a program steps subsets of a few different sizes.
-    MOST_SUBSETS = 4
 
-# What happens to the lanes that do not begin an episode.
+# What a call does in the lanes that are flagged, and in the others.
 cdef enum:
-    STAY = 0             # nothing: a masked reset
-    GO_ON = 1            # they get a frame
+    RESET                # they begin an episode; the others stay as they are
+    STEP                 # they begin an episode; the others get one more frame
+    PEEK                 # their stacks as if they had got one more frame; the others' rows stay zeros
 
 
 cdef struct frames_t:
@@ -38,7 +36,7 @@ cdef struct frames_t:
 
 
 cdef void begin(const frames_t* self, int64_t lane, const char* frame) noexcept nogil:
-    """The first observation of an episode, with padding before it."""
+    """Put the first observation of an episode into a lane, with padding before it."""
     cdef char* slot = self.frames + lane * self.depth * self.row
     cdef Py_ssize_t _k
     for _k in range(self.depth - 1):
@@ -49,7 +47,7 @@ cdef void begin(const frames_t* self, int64_t lane, const char* frame) noexcept 
 
 
 cdef void add(const frames_t* self, int64_t lane, const char* frame) noexcept nogil:
-    """A further observation, in place of the oldest one."""
+    """Put a further observation into a lane, in place of the oldest one."""
     cdef int32_t slot = self.newest[lane] + 1
     if slot == self.depth:
         slot = 0
@@ -57,20 +55,42 @@ cdef void add(const frames_t* self, int64_t lane, const char* frame) noexcept no
     copy_bytes(self.frames + (lane * self.depth + slot) * self.row, frame, self.row)
 
 
-cdef void put_stack(const frames_t* self, int64_t lane, char* out) noexcept nogil:
-    """Write the frames of a lane, the oldest first."""
+cdef void write_frames(
+    const frames_t* self, int64_t lane, Py_ssize_t first, Py_ssize_t count, char* out
+) noexcept nogil:
+    """Write some of the frames of a lane, counted from the oldest."""
     cdef const char* ring = self.frames + lane * self.depth * self.row
-    cdef Py_ssize_t old = self.depth - 1 - self.newest[lane]
-    copy_bytes(out, ring + (self.depth - old) * self.row, old * self.row)
-    copy_bytes(out + old * self.row, ring, (self.depth - old) * self.row)
+    cdef Py_ssize_t k, slot = (self.newest[lane] + 1 + first) % self.depth
+    for k in range(count):
+        copy_bytes(out, ring + slot * self.row, self.row)
+        out += self.row
+        slot += 1
+        if slot == self.depth:
+            slot = 0
 
 
-cdef void put_oldest(const frames_t* self, int64_t lane, char* out) noexcept nogil:
-    """Write the oldest frame of a lane."""
-    cdef Py_ssize_t slot = self.newest[lane] + 1
-    if slot == self.depth:
-        slot = 0
-    copy_bytes(out, self.frames + (lane * self.depth + slot) * self.row, self.row)
+cdef void turn(
+    const frames_t* self, const char* frame, const uint8_t* flags, int call, const int64_t* lanes, Py_ssize_t rows,
+    bint oldest, char* out,
+) noexcept nogil:
+    """Do a call for some lanes, and write what it returns: their stacks, or the oldest frame of each."""
+    cdef Py_ssize_t k, count = 1 if oldest else self.depth
+    cdef int64_t lane
+    for k in range(rows):
+        lane = k if lanes == NULL else lanes[k]
+        if call == PEEK:
+            if flags[k]:
+                write_frames(self, lane, 1, min(count, self.depth - 1), out)
+                if count == self.depth:
+                    copy_bytes(out + (count - 1) * self.row, frame, self.row)
+        else:
+            if flags[k]:
+                begin(self, lane, frame)
+            elif call == STEP:
+                add(self, lane, frame)
+            write_frames(self, lane, 0, count, out)
+        frame += self.row
+        out += count * self.row
 
 
 cdef class FrameMemory:
@@ -97,8 +117,6 @@ cdef class FrameMemory:
     cdef object dtype, errors
     cdef cnp.ndarray frames, newest, padding
     cdef dict rings          # ArrayRing of results, by their number of rows
-    cdef ArrayRing finals
-    cdef Py_ssize_t final_rows
     cdef bint busy
 
     def __cinit__(
@@ -137,45 +155,11 @@ cdef class FrameMemory:
     def __reduce__(self):
         errors = self.errors.__name__ if isinstance(self.errors, ModuleType) else self.errors
         arguments = self.num_envs, self.depth, self.shape, self.dtype, self.padding, bool(self.oldest), errors
-        return _made_again, (*arguments, self.frames.copy(), self.newest.copy())
+        return _restored, (*arguments, self.frames.copy(), self.newest.copy())
 
     def __deepcopy__(self, memo):
         function, arguments = self.__reduce__()
         return function(*arguments)
-
-    # --- one call at a time ---------------------------------------------------------------------------------------
-
-    cdef int _enter(self) except -1:
-        return claim(&self.busy, "these frames are being stacked", self.errors)
-
-    cdef cnp.ndarray _batch(self, object observations, Py_ssize_t rows):
-        """A batch [rows, *shape] in one piece, of our dtype; maybe the very array."""
-        array = np.asarray(observations, self.dtype, "C")
-        if array.shape != (rows, *self.shape):
-            raise self.errors.InvalidArgument(
-                f"observations: expected shape {(rows, *self.shape)}, got {array.shape}")
-        return array
-
-    cdef Py_ssize_t _rows(self, cnp.ndarray lanes) except -1:
-        """How many lanes these are, all of them for None; one that is none is an error."""
-        if lanes is None:
-            return self.num_envs
-        lane_pointer(lanes, "lanes", self.num_envs, self.errors)
-        return cnp.PyArray_SIZE(lanes)
-
-    cdef tuple _shape(self, Py_ssize_t rows):
-        if self.oldest:
-            return (rows, *self.shape)
-        return (rows, self.depth, *self.shape)
-
-    cdef ArrayRing _ring(self, Py_ssize_t rows):
-        if rows not in self.rings:
-            if len(self.rings) == MOST_SUBSETS:
-                self.rings.clear()
-            self.rings[rows] = ArrayRing(self._shape(rows), self.dtype)
-        return self.rings[rows]
-
-    # --- frames in, stacks out ------------------------------------------------------------------------------------
 
     def reset(self, observations, cnp.ndarray begun not None):
         """Begin episodes in some lanes.
@@ -187,7 +171,7 @@ cdef class FrameMemory:
         Returns:
             The stacks [num_envs, depth, *shape] of all lanes, oldest frame first.
         """
-        return self._turn(observations, begun, STAY, None)
+        return self._call(RESET, observations, begun, None)
 
     def step(self, observations, cnp.ndarray begun not None, cnp.ndarray lanes=None):
         """Take an observation of every lane, or of some.
@@ -200,30 +184,7 @@ cdef class FrameMemory:
         Returns:
             The stacks [n, depth, *shape] of these lanes, oldest frame first.
         """
-        return self._turn(observations, begun, GO_ON, lanes)
-
-    cdef object _turn(self, object observations, cnp.ndarray begun, int others, cnp.ndarray lanes):
-        cdef Py_ssize_t rows = self._rows(lanes)
-        cdef const int64_t* chosen = NULL if lanes is None else <const int64_t*> cnp.PyArray_DATA(lanes)
-        cdef const uint8_t* first
-        cdef cnp.ndarray batch
-        cdef char* out
-        cdef const frames_t* memory = &self.memory
-        cdef const char* frames
-        first = <const uint8_t*> array_pointer(begun, "begun", cnp.NPY_BOOL, (rows,), False, self.errors)
-        batch = self._batch(observations, rows)
-        frames = <const char*> cnp.PyArray_DATA(batch)
-        self._enter()
-        try:
-            result = self._ring(rows).take(<void**> &out)
-            if rows * memory.row * (1 if self.oldest else self.depth) < GIL_BYTES:
-                turn(memory, frames, first, others, chosen, rows, self.oldest, out)
-            else:
-                with nogil:
-                    turn(memory, frames, first, others, chosen, rows, self.oldest, out)
-        finally:
-            self.busy = False
-        return result
+        return self._call(STEP, observations, begun, lanes)
 
     def peek(self, observations, cnp.ndarray mask not None, cnp.ndarray lanes=None):
         """Stacks as `step` would return them, while every lane stays as it is.
@@ -236,77 +197,48 @@ cdef class FrameMemory:
         Returns:
             [n, depth, *shape], zeros in the rows that are not in the mask.
         """
-        cdef Py_ssize_t rows = self._rows(lanes), k, size = self.memory.row * (1 if self.oldest else self.depth)
-        cdef const int64_t* indices = NULL if lanes is None else <const int64_t*> cnp.PyArray_DATA(lanes)
-        cdef const uint8_t* chosen = <const uint8_t*> array_pointer(
-            mask, "mask", cnp.NPY_BOOL, (rows,), False, self.errors)
-        cdef cnp.ndarray batch = self._batch(observations, rows)
-        cdef const char* frame = <const char*> cnp.PyArray_DATA(batch)
-        cdef const frames_t* memory = &self.memory
+        return self._call(PEEK, observations, mask, lanes)
+
+    cdef object _call(self, int call, object observations, cnp.ndarray flags, cnp.ndarray lanes):
+        cdef Py_ssize_t rows = self.num_envs
+        cdef const int64_t* indices = NULL
+        cdef const uint8_t* flag
+        cdef cnp.ndarray batch
         cdef char* out
-        self._enter()
+        if lanes is not None:
+            indices, rows = lane_pointer(lanes, "lanes", self.num_envs, self.errors), cnp.PyArray_SIZE(lanes)
+        flag = <const uint8_t*> array_pointer(
+            flags, "mask" if call == PEEK else "begun", cnp.NPY_BOOL, (rows,), False, self.errors)
+        batch = np.asarray(observations, self.dtype, "C")
+        if (<object> batch).shape != (rows, *self.shape):
+            raise self.errors.InvalidArgument(
+                f"observations: expected shape {(rows, *self.shape)}, got {(<object> batch).shape}")
+        claim(&self.busy, "these frames are being stacked", self.errors)
         try:
-            if self.finals is None or self.final_rows != rows:
-                self.finals = ArrayRing(self._shape(rows), self.dtype)
-                self.final_rows = rows
-            result = self.finals.take(<void**> &out)
-            with nogil:
-                for k in range(rows):
-                    if not chosen[k]:
-                        memset(out, 0, size)
-                    elif self.oldest:
-                        peek_oldest(memory, k if indices == NULL else indices[k], frame, out)
-                    else:
-                        peek_stack(memory, k if indices == NULL else indices[k], frame, out)
-                    out += size
-                    frame += memory.row
+            result = self._output(call, rows, &out)
+            if cnp.PyArray_NBYTES(<cnp.ndarray> result) < GIL_BYTES:
+                turn(&self.memory, <const char*> cnp.PyArray_DATA(batch), flag, call, indices, rows, self.oldest, out)
+            else:
+                with nogil:
+                    turn(&self.memory, <const char*> cnp.PyArray_DATA(batch), flag, call, indices, rows, self.oldest, out)
         finally:
             self.busy = False
         return result
 
-
-cdef void peek_stack(const frames_t* self, int64_t lane, const char* frame, char* out) noexcept nogil:
-    """Write what would be the stack of a lane if it got one more frame: all but the oldest, then this one."""
-    cdef const char* ring = self.frames + lane * self.depth * self.row
-    cdef Py_ssize_t old = self.depth - 1 - self.newest[lane]
-    if old > 0:
-        copy_bytes(out, ring + (self.newest[lane] + 2) * self.row, (old - 1) * self.row)
-        copy_bytes(out + (old - 1) * self.row, ring, (self.depth - old) * self.row)
-    else:
-        copy_bytes(out, ring + self.row, (self.depth - 1) * self.row)
-    copy_bytes(out + (self.depth - 1) * self.row, frame, self.row)
-
-
-cdef void peek_oldest(const frames_t* self, int64_t lane, const char* frame, char* out) noexcept nogil:
-    """Write what would be the oldest frame of a lane if it got one more."""
-    if self.depth == 1:
-        copy_bytes(out, frame, self.row)
-    else:
-        copy_bytes(out, self.frames + (lane * self.depth + (self.newest[lane] + 2) % self.depth) * self.row, self.row)
+    cdef object _output(self, int call, Py_ssize_t rows, char** out):
+        """An array for results, and its first byte."""
+        cdef tuple shape = (rows, *self.shape) if self.oldest else (rows, self.depth, *self.shape)
+        if call == PEEK:
+            result = np.zeros(shape, self.dtype)
+            out[0] = <char*> cnp.PyArray_DATA(<cnp.ndarray> result)
+            return result
+        if rows not in self.rings:
+            make_room(self.rings)
+            self.rings[rows] = ArrayRing(shape, self.dtype)
+        return (<ArrayRing> self.rings[rows]).take(<void**> out)
 
 
-cdef void turn(
-    const frames_t* memory, const char* frames, const uint8_t* begun, int others, const int64_t* lanes, Py_ssize_t rows,
-    bint oldest, char* out,
-) noexcept nogil:
-    """Take the frames of some lanes, and write what they are to return."""
-    cdef Py_ssize_t k, size = memory.row * (1 if oldest else memory.depth)
-    cdef int64_t lane
-    for k in range(rows):
-        lane = k if lanes == NULL else lanes[k]
-        if begun[k]:
-            begin(memory, lane, frames)
-        elif others == GO_ON:
-            add(memory, lane, frames)
-        if oldest:
-            put_oldest(memory, lane, out)
-        else:
-            put_stack(memory, lane, out)
-        frames += memory.row
-        out += size
-
-
-def _made_again(num_envs, depth, shape, dtype, padding, oldest, errors, frames, newest):
+def _restored(num_envs, depth, shape, dtype, padding, oldest, errors, frames, newest):
     """A copy, for pickle, which takes modules by their names only."""
     cdef FrameMemory memory
     if isinstance(errors, str):

@@ -119,8 +119,8 @@ def test_observations_are_not_changed_and_results_do_not_change():
 class Shifted(RunningMeanStd):
     """Statistics of one's own."""
 
-    def update(self, x):
-        super().update(x + 1)
+    def update_from_moments(self, batch_mean, batch_var, batch_count):
+        super().update_from_moments(batch_mean + 1, batch_var, batch_count)
 
 
 def test_statistics_may_be_replaced():

@@ -31,7 +31,7 @@ from gymcore.vector.utils import batch_space, iterate
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore.vector.vector_wrappers import VectorWrapper
 from gymcore.wrappers.vector.lanes import RowsOf, join_infos, stepped, without
-from gymcore_ext.wrappers.episode_counts import EpisodeCounts
+from gymcore_ext.wrappers import statistics
 
 if TYPE_CHECKING:
     from gymcore.specs import EnvSpec
@@ -40,6 +40,8 @@ __all__ = ["RecordEpisodeStatistics", "TimeLimit"]
 
 
 Array = npt.NDArray[Any]
+Lanes = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 
 class RecordEpisodeStatistics(
@@ -101,12 +103,16 @@ class RecordEpisodeStatistics(
         mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self._stats_key = stats_key
         self._mask_key = f"_{stats_key}"
-        self._counts = EpisodeCounts(
-            env.num_envs,
-            mode is AutoresetMode.NEXT_STEP,
-            mode is AutoresetMode.SAME_STEP,
-            buffer_length,
-        )
+        self._next_step = mode is AutoresetMode.NEXT_STEP
+        self._same_step = mode is AutoresetMode.SAME_STEP
+        self.episode_count = 0
+        self.episode_start_times = np.zeros(env.num_envs)
+        self.episode_returns = np.zeros(env.num_envs)
+        self.episode_lengths = np.zeros(env.num_envs, np.int64)
+        self.prev_dones = np.zeros(env.num_envs, np.bool_)
+        self.time_queue: deque[np.float64] = deque(maxlen=buffer_length)
+        self.return_queue: deque[np.float64] = deque(maxlen=buffer_length)
+        self.length_queue: deque[np.int64] = deque(maxlen=buffer_length)
 
     def reset(
         self,
@@ -115,9 +121,12 @@ class RecordEpisodeStatistics(
     ) -> tuple[ObsType, dict[str, Any]]:
         """Reset, and begin the counts of the lanes that were reset; see `VectorEnv.reset`."""
         _, mask = split_reset_mask(options, self.env.num_envs)
-        mask = None if mask is None else mask.copy()
         result = self.env.reset(seed=seed, options=options)
-        self._counts.reset(mask, time.perf_counter())
+        lanes: Any = slice(None) if mask is None else mask
+        self.episode_start_times[lanes] = time.perf_counter()
+        self.episode_returns[lanes] = 0
+        self.episode_lengths[lanes] = 0
+        self.prev_dones[lanes] = False
         return result
 
     def step(self, actions: ActType) -> tuple[ObsType, Array, Array, Array, dict[str, Any]]:
@@ -135,15 +144,28 @@ class RecordEpisodeStatistics(
                 f"type is {type(infos)}. This may be due to usage of other wrappers in the wrong "
                 "order."
             )
-        found = self._counts.step(rewards, terminated, truncated, time.perf_counter())
-        if found is not None:
+        count, episodes = statistics.count_episodes(
+            self.episode_returns,
+            self.episode_lengths,
+            self.episode_start_times,
+            self.prev_dones,
+            (self.return_queue, self.length_queue, self.time_queue),
+            rewards,
+            terminated,
+            truncated,
+            time.perf_counter(),
+            self._next_step,
+            self._same_step,
+        )
+        if count:
             key, mask_key = self._stats_key, self._mask_key
             if key in infos or mask_key in infos:
                 raise FailedCheck(
                     f"Attempted to add episode stats with key '{key}' but this key already exists "
                     f"in info: {list(infos)}; give this wrapper another stats_key"
                 )
-            infos[key], infos[mask_key] = found
+            infos[key], infos[mask_key] = episodes, self.prev_dones.copy()
+            self.episode_count += count
         return result
 
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
@@ -155,83 +177,7 @@ class RecordEpisodeStatistics(
             mask: `[num_envs] bool`, the environments.
         """
         self.env.end_episodes(mask)
-        self._counts.end(mask)
-
-    @property
-    def episode_count(self) -> int:
-        """How many episodes have ended."""
-        return self._counts.episodes
-
-    @episode_count.setter
-    def episode_count(self, value: int) -> None:
-        self._counts.episodes = value
-
-    @property
-    def return_queue(self) -> deque[np.float64]:
-        """Returns of the last episodes."""
-        return self._counts.get_queue("r")
-
-    @return_queue.setter
-    def return_queue(self, queue: deque[np.float64]) -> None:
-        self._counts.set_queue("r", queue)
-
-    @property
-    def length_queue(self) -> deque[np.int64]:
-        """Lengths of the last episodes."""
-        return self._counts.get_queue("l")
-
-    @length_queue.setter
-    def length_queue(self, queue: deque[np.int64]) -> None:
-        self._counts.set_queue("l", queue)
-
-    @property
-    def time_queue(self) -> deque[np.float64]:
-        """Durations of the last episodes, in seconds."""
-        return self._counts.get_queue("t")
-
-    @time_queue.setter
-    def time_queue(self, queue: deque[np.float64]) -> None:
-        self._counts.set_queue("t", queue)
-
-    @property
-    def episode_start_times(self) -> npt.NDArray[np.float64]:
-        """When the current episodes began, in seconds of `time.perf_counter`."""
-        return self._counts.starts
-
-    @episode_start_times.setter
-    def episode_start_times(self, values: npt.ArrayLike) -> None:
-        self._counts.starts[:] = values
-
-    @property
-    def episode_returns(self) -> npt.NDArray[np.float64]:
-        """Returns of the current episodes so far."""
-        return self._counts.returns
-
-    @episode_returns.setter
-    def episode_returns(self, values: npt.ArrayLike) -> None:
-        self._counts.returns[:] = values
-
-    @property
-    def episode_lengths(self) -> npt.NDArray[np.int64]:
-        """Steps of the current episodes so far."""
-        return self._counts.lengths
-
-    @episode_lengths.setter
-    def episode_lengths(self, values: npt.ArrayLike) -> None:
-        self._counts.lengths[:] = values
-
-    @property
-    def prev_dones(self) -> npt.NDArray[np.bool_]:
-        """Which lanes the last step ended."""
-        return self._counts.ended
-
-    @prev_dones.setter
-    def prev_dones(self, values: npt.ArrayLike) -> None:
-        self._counts.ended[:] = values
-
-
-Lanes = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+        self.prev_dones[mask] = True
 
 
 class TimeLimit(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordConstructorArgs):

@@ -38,9 +38,7 @@ from gymcore.wrappers.utils import KeepsStatistics, RunningMeanStd, check_epsilo
 from gymcore.wrappers.vector.common import TimeLimit
 from gymcore.wrappers.vector.lanes import stepped
 from gymcore.wrappers.vector.stateful_action import LaneRepeats
-from gymcore_ext.python_envs import masked_rows
 from gymcore_ext.wrappers.frame_stack import FrameMemory
-from gymcore_ext.wrappers.running_stats import ColumnStats
 
 if TYPE_CHECKING:
     from gymcore.vector.vector_env import VectorEnv
@@ -620,7 +618,6 @@ class NormalizeObservation(
         self.observation_space = batch_space(self.single_observation_space, env.num_envs)
         self.obs_rms = RunningMeanStd(shape=shape, dtype=np.float32)
         self.epsilon = epsilon
-        self._columns = ColumnStats(env.num_envs, shape)
         self._last: npt.NDArray[np.float32] | None = None
 
     def reset(
@@ -648,15 +645,16 @@ class NormalizeObservation(
             put_final_batch(infos, last, self.observation_space)
             self._last = self._with_rows(last, infos["_final_obs"], observations)
         else:
-            self._last = normalize(self, observations, self._columns, 1)
+            self._last = normalize(self, observations)
         return self._last, rewards, terminations, truncations, infos
 
     def _with_rows(
         self, last: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_], observations: Any
     ) -> npt.NDArray[np.float32]:
         """Return a copy of `last` with these rows of the observations, normalised, in it."""
-        rows = self.observations(masked_rows.take(np.asarray(observations), mask))
-        return masked_rows.put(last, mask, rows)
+        result = last.copy()
+        result[mask] = self.observations(np.asarray(observations)[mask])
+        return result
 
     def observations(self, observations: Any) -> npt.NDArray[np.float32]:
         """Add a batch of observations to the statistics, and return it normalised.
@@ -667,4 +665,4 @@ class NormalizeObservation(
         Returns:
             float32, of the same shape; the caller may keep it.
         """
-        return normalize(self, observations, self._columns, 1)
+        return normalize(self, observations)

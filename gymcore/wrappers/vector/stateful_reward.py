@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +14,13 @@ from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import split_reset_mask
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore.vector.vector_wrappers import VectorWrapper
-from gymcore.wrappers.utils import KeepsStatistics, RunningMeanStd, check_epsilon, check_gamma
-from gymcore_ext.wrappers.return_stats import ReturnStats
+from gymcore.wrappers.utils import (
+    KeepsStatistics,
+    RunningMeanStd,
+    check_epsilon,
+    check_gamma,
+)
+from gymcore_ext.wrappers import statistics
 
 __all__ = ["NormalizeReward"]
 
@@ -74,18 +80,10 @@ class NormalizeReward(
         self.return_rms = RunningMeanStd(shape=())
         self.gamma = gamma
         self.epsilon = epsilon
-        self._returns = ReturnStats(
-            env.num_envs, mode is AutoresetMode.NEXT_STEP, mode is AutoresetMode.SAME_STEP
-        )
-
-    @property
-    def accumulated_reward(self) -> npt.NDArray[np.float32]:
-        """The discounted sums of the lanes, float32 [num_envs]; setting it copies."""
-        return self._returns.accumulated
-
-    @accumulated_reward.setter
-    def accumulated_reward(self, values: npt.ArrayLike) -> None:
-        self._returns.accumulated[:] = values
+        self.accumulated_reward = np.zeros(env.num_envs, np.float32)
+        self._ended = np.zeros(env.num_envs, np.bool_)
+        self._next_step = mode is AutoresetMode.NEXT_STEP
+        self._same_step = mode is AutoresetMode.SAME_STEP
 
     def reset(
         self,
@@ -95,35 +93,38 @@ class NormalizeReward(
     ) -> tuple[ObsType, dict[str, Any]]:
         """Reset, and begin the sums of the lanes that were reset; see `VectorEnv.reset`."""
         _, mask = split_reset_mask(options, self.env.num_envs)
-        mask = None if mask is None else mask.copy()
         result = self.env.reset(seed=seed, options=options)
-        self._returns.reset(mask)
+        lanes: Any = slice(None) if mask is None else mask
+        self.accumulated_reward[lanes] = 0
+        self._ended[lanes] = False
         return result
 
     def step(self, actions: ActType) -> tuple[ObsType, Array, Array, Array, dict[str, Any]]:
         """Step, and return scaled rewards, float64 [num_envs]; see `VectorEnv.step`."""
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
-        statistics = self.return_rms
-        scaled, mean, var, added = self._returns.step(
+        rms = self.return_rms
+        scaled, mean, var, rms.count = statistics.normalize_rewards(
+            self.accumulated_reward,
+            self._ended,
             rewards,
             terminated,
             truncated,
-            statistics.mean,
-            statistics.var,
-            statistics.count,
+            rms.mean,
+            rms.var,
+            rms.count,
             self.gamma,
             self.epsilon,
             self._update_running_mean,
+            self._next_step,
+            self._same_step,
         )
-        if added:
-            statistics.mean, statistics.var = np.float64(mean), np.float64(var)
-            statistics.count += added
+        rms.mean, rms.var = np.float64(mean), np.float64(var)
         return observations, scaled, terminated, truncated, infos
 
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
         """Note that a wrapper further out ends episodes; see `VectorEnv.end_episodes`."""
         self.env.end_episodes(mask)
-        self._returns.end(mask)
+        self._ended[mask] = True
 
     def normalize(self, reward: Any) -> Any:
         """Return rewards divided by the deviation of the sums so far.
@@ -131,4 +132,4 @@ class NormalizeReward(
         Args:
             reward: A number or an array; not changed.
         """
-        return reward / np.sqrt(self.return_rms.var + self.epsilon)
+        return reward / math.sqrt(self.return_rms.var + self.epsilon)

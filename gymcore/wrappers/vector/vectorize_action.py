@@ -18,7 +18,6 @@ from gymcore.vector.utils import batch_space, concatenate, create_empty_array, i
 from gymcore.vector.vector_env import ArrayType, VectorEnv
 from gymcore.vector.vector_wrappers import VectorActionWrapper
 from gymcore.wrappers import transform_action
-from gymcore_ext.wrappers.intervals import Clip, Shrink
 
 __all__ = [
     "ClipAction",
@@ -187,10 +186,7 @@ class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
             raise ArgumentTypeError(problem)
         self.single_action_space = self.wrapper.action_space
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._rows = _any_rows(self.wrapper)
-        self._whole = None if self._rows is None else _whole_batch(self._rows, self.num_envs)
-        self._shape = self.action_space.shape
-        self._dtype = env.action_space.dtype
+        self._batch_function = _batch_function(self.wrapper)
 
     def actions(self, actions: Any) -> Any:
         """Return the batch of actions that `env` gets, a new one.
@@ -201,31 +197,22 @@ class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
         Raises:
             InvalidAction: if it is no batch of one action for each environment.
         """
-        if self._whole is None:
-            return self._some_actions(actions, self.num_envs)
-        return self._checked(self._whole, actions, self._shape)
+        return self._some_actions(actions, self.num_envs)
 
     def _some_actions(self, actions: Any, n: int) -> Any:
-        if self._rows is not None:
-            return self._checked(self._rows, actions, (n, *(self.single_action_space.shape or ())))
+        single = self.env.single_action_space
+        if self._batch_function is not None:
+            actions = np.asarray(actions)
+            shape = (n, *(self.single_action_space.shape or ()))
+            if actions.shape != shape:
+                raise InvalidAction(f"Expected actions of shape {shape}, got {actions.shape}")
+            return self._batch_function(actions).astype(single.dtype, copy=False)
         # Copies, since the wrapper may change what it gets.
         each = iterate(batch_space(self.single_action_space, n), _copy(actions))
         changed = [self.wrapper.action(action) for action in each]
         if len(changed) != n:
             raise InvalidAction(f"Expected actions for {n} environments, got {len(changed)}")
-        single = self.env.single_action_space
         return concatenate(single, changed, create_empty_array(single, n))
-
-    def _checked(
-        self, func: Callable[[Any], Any], actions: Any, shape: tuple[int, ...] | None
-    ) -> Any:
-        """Return `func(actions)` in the dtype of the actions of `env`."""
-        if type(actions) is not np.ndarray:
-            actions = np.asarray(actions)
-        if actions.shape != shape:
-            raise InvalidAction(f"Expected actions of shape {shape}, got {actions.shape}")
-        changed = func(actions)
-        return changed if changed.dtype == self._dtype else changed.astype(self._dtype)
 
 
 class ClipAction(VectorizeTransformAction[ArrayType]):
@@ -358,25 +345,15 @@ def _copy(actions: Any) -> Any:
     return actions
 
 
-def _any_rows(
+def _batch_function(
     wrapper: transform_action.TransformAction[Any, Any, Any],
 ) -> Callable[[Any], Any] | None:
-    """Return a function that does what `wrapper` does, for any number of actions at once, or None.
+    """Return what does to any number of actions at once what `wrapper` does to one, or None.
 
     A class derived from one of those here may do something else.
     """
-    kind = type(wrapper)
-    if isinstance(wrapper, transform_action.DiscretizeAction):
-        return wrapper.batch_of_actions if kind is transform_action.DiscretizeAction else None
-    if kind in (transform_action.ClipAction, transform_action.RescaleAction):
-        return wrapper.func  # It takes any shape that ends with that of one action.
+    if type(wrapper) is transform_action.DiscretizeAction:
+        return wrapper.batch_of_actions
+    if type(wrapper) in (transform_action.ClipAction, transform_action.RescaleAction):
+        return wrapper.func
     return None
-
-
-def _whole_batch(func: Callable[[Any], Any], n: int) -> Callable[[Any], Any]:
-    """Return such a function for batches of `n` alone, where that is faster."""
-    if not isinstance(func, (Clip, Shrink)):
-        return func
-    # As large as a batch, for the loops over arrays of one shape.
-    shape = (n, *func.first.shape)
-    return type(func)(np.broadcast_to(func.first, shape), np.broadcast_to(func.second, shape))

@@ -22,7 +22,6 @@ from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.vector_env import ArrayType, AutoresetMode, VectorEnv
 from gymcore.vector.vector_wrappers import VectorRewardWrapper
 from gymcore.wrappers import transform_reward
-from gymcore_ext.wrappers.intervals import Clip
 
 __all__ = ["ClipReward", "TransformReward", "VectorizeTransformReward"]
 
@@ -242,23 +241,13 @@ class ClipReward(VectorizeTransformReward[ObsType, ActType]):
             min_reward=min_reward,
             max_reward=max_reward,
         )
-        low = -np.inf if min_reward is None else min_reward
-        high = np.inf if max_reward is None else max_reward
-        for name, bound in (("min_reward", low), ("max_reward", high)):
-            if np.shape(bound) not in ((), (self.num_envs,)):
+        for name, bound in (("min_reward", min_reward), ("max_reward", max_reward)):
+            if bound is not None and np.shape(bound) not in ((), (self.num_envs,)):
                 raise ArgumentTypeError(
                     f"Expected {name} to be a number or {self.num_envs} of them, "
                     f"got the shape {np.shape(bound)}"
                 )
-        if np.all(np.less_equal(low, 0)) and np.all(np.greater_equal(high, 0)):
-            self._watches = False  # 0 stays 0 in any case.
-        self._clips: dict[np.dtype[Any], Clip] = {
-            np.dtype(dtype): Clip(
-                np.broadcast_to(np.asarray(low, dtype), (self.num_envs,)),
-                np.broadcast_to(np.asarray(high, dtype), (self.num_envs,)),
-            )
-            for dtype in (np.float32, np.float64)
-        }
+        self._bounds: tuple[Any, Any] = min_reward, max_reward
 
     def rewards(self, rewards: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the clipped rewards, a new array of the same dtype.
@@ -266,12 +255,8 @@ class ClipReward(VectorizeTransformReward[ObsType, ActType]):
         Args:
             rewards: `[num_envs]`, what the wrapped environment returned; not changed.
         """
-        clip = self._clips.get(rewards.dtype)
-        if clip is not None:
-            return clip(rewards)
-        return np.asarray(self.wrapper.func(rewards)).astype(rewards.dtype)
+        return transform_reward.clip_rewards(*self._bounds, rewards).astype(rewards.dtype)
 
     def _some(self, rewards: npt.NDArray[Any], lanes: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        clip = self._clips[np.dtype(np.float64)]
-        changed = np.minimum(np.maximum(rewards, clip.first[lanes]), clip.second[lanes])
-        return changed.astype(rewards.dtype)
+        low, high = (bound[lanes] if np.ndim(bound) else bound for bound in self._bounds)
+        return transform_reward.clip_rewards(low, high, rewards).astype(rewards.dtype)

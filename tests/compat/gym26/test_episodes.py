@@ -106,7 +106,6 @@ def test_statistics_of_a_batch() -> None:
     assert infos["_episode"].tolist() == [True, False]
     assert infos["episode"]["r"].tolist() == [7.0, 0.0]
     assert envs.episode_returns.tolist() == [0.0, 3.0]
-    assert envs.episode_returns.dtype == np.float32 and envs.episode_lengths.dtype == np.int32
     assert list(envs.return_queue) == [8.0, 7.0] and list(envs.length_queue) == [2, 3]
     assert envs.episode_count == 2
 

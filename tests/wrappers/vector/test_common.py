@@ -228,7 +228,7 @@ def test_what_is_read_may_be_set():
     envs = RecordEpisodeStatistics(sync(NEXT, terminate=0.0))
     envs.reset(seed=0)
     envs.episode_returns = np.array([1.0, 2.0, 3.0])
-    envs.episode_lengths = [4, 5, 6]
+    envs.episode_lengths = np.array([4, 5, 6])
     envs.episode_start_times = np.zeros(3)
     envs.prev_dones = np.array([True, False, False])
     envs.episode_count = 7

@@ -49,16 +49,6 @@ class _VectorRecordEpisodeStatistics(
             }
         return result
 
-    @property  # type: ignore[misc]
-    def episode_returns(self) -> Array:
-        """Returns of the current episodes so far, a copy [num_envs] float32."""
-        return self._counts.returns.astype(np.float32)
-
-    @property  # type: ignore[misc]
-    def episode_lengths(self) -> Array:
-        """Steps of the current episodes so far, a copy [num_envs] int32."""
-        return self._counts.lengths.astype(np.int32)
-
 
 class RecordEpisodeStatistics(VectorTwin, Forwarding, common.RecordEpisodeStatistics[Any, Any]):
     """Add the return, length and time of an episode to the info of its last step (Gym 0.26).
