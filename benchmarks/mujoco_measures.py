@@ -77,7 +77,7 @@ class RawLoop:
         """Take the start from a batch."""
         import mujoco
 
-        from gymcore.envs.mujoco.calls import library_functions
+        from gymcore.envs.mujoco.library import library_functions
 
         envs = _endless(env_id)(num_envs, num_threads=1)
         envs.reset(seed=0)

@@ -72,9 +72,7 @@ class Tiling:
         self.height, self.width = height, width
         self._tiled = np.zeros((self.rows * height, self.columns * width, 3), np.uint8)
 
-    def __call__(
-        self, frames: Sequence[npt.NDArray[np.uint8]], *, lines: bool = False
-    ) -> npt.NDArray[np.uint8]:
+    def __call__(self, frames: _Frames, *, lines: bool = False) -> npt.NDArray[np.uint8]:
         """Return these frames in one, an array that the next call overwrites.
 
         Args:

@@ -110,8 +110,16 @@ cdef class Batch(LaneMemory):
     cdef cnp.ndarray _actions(self, object actions, tuple shape, bint kept=False):
         """Checked actions of the shape, in the layout of the kernel; for this call alone, unless to be kept."""
         # What is kept may be checked while another thread steps: neither scratch nor pool are free then.
+        cdef int typenum = self.action_typenum
+        if typenum == cnp.NPY_FLOAT64:
+            # Costs of float32 actions are float32, as in NumPy: a kernel for float64 is told what came.
+            float32 = cnp.PyArray_Check(actions) and cnp.PyArray_TYPE(<cnp.ndarray> actions) == cnp.NPY_FLOAT32
+            if kept:
+                typenum = cnp.NPY_FLOAT32 if float32 else cnp.NPY_FLOAT64
+            else:
+                self.lanes.columns.float32_actions = float32
         return checked_actions(
-            actions, shape, self.lanes.choices, self.action_typenum, None if kept else self.scratch,
+            actions, shape, self.lanes.choices, typenum, None if kept else self.scratch,
             self.lanes.lifecycle, None if kept else self.threads, self.errors)
 
     cdef int _check_ended(self) except -1:

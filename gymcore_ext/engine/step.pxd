@@ -34,6 +34,7 @@ cdef extern from "gymcore/kernel.h":
         rng_t* rngs
         const void* constants
         const uint8_t* dead
+        int32_t float32_actions
 
     ctypedef struct info_field_t "gymcore_info_field":
         const char* name

@@ -1,14 +1,15 @@
-"""Programs: how observations, rewards, endings and starts of a simulation are computed from its arrays.
+"""Programs: how observations, rewards, terminations and initial states follow from the arrays of a simulation.
 
 A program is a list of operations on vectors of float64. An operand is a place in one of the *spaces* of a lane:
-its registers, the constants of the program, the action, the row that is written, or an array of MuJoCo's model or
-data. The compiler (`gymcore.envs.mujoco.program`) writes programs from expressions; `simulations.pyx` checks that no
-operand leads out of its space, so that running one needs no checks.
+its registers, the constants of the program, the action, the observation, or an array of MuJoCo's model or data.
+`gymcore.envs.mujoco.program` compiles programs from expressions; `simulations.pyx` checks that every operand stays in
+its space, so that running a program needs no checks.
 
-Sums are added up in NumPy's order, sines and cosines are NumPy's own loops: the same bits as the same expression in
-NumPy.
+Results have the bits of the same expression in NumPy: sums are in NumPy's order, sines and cosines are NumPy's loops,
+and what follows the dtype of the action is rounded to float32 when actions are float32. Rounding the float64 result of
+one operation on float32 numbers gives the float32 result.
 """
-from libc.math cimport fabs, fmax, isfinite, sqrt
+from libc.math cimport fabs, isfinite, pow, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memmove
 
@@ -37,37 +38,39 @@ cdef enum:
     EITHER = 18
     NEGATE_TRUTH = 19
     NEGATIVE = 20
-    # of `count` elements one
+    # one result of `count` elements
     SUM = 21
     EVERY = 22
-    # rows of b, each `width` long, times the elements of a, added up
+    # the sum of the rows of b, each `width` long, times the elements of a
     WEIGHTED_ROWS = 23
     # random draws
     UNIFORM = 24           # a + b * u: b is the width of the range
     NORMAL = 25
     REPEAT_UNLESS = 26     # go back to operation `width` if a is 0
-    OPCODES = 27
+    POWER = 27             # as NumPy's scalars
+    OPCODES = 28
 
 # Spaces of operands before the arrays of the simulation.
 cdef enum:
     REGISTERS = 0
     CONSTANTS = 1
     ACTION = 2
-    ROW = 3
+    OBSERVATION = 3
     FIRST_ARRAY = 4
 
-# Draws that are thrown away before a start that nothing satisfies is given up.
+# Draws before a condition that nothing satisfies is a failure.
 cdef enum:
-    MOST_TRIES = 100000
+    MAX_DRAWS = 100000
 
 
 ctypedef struct operand_t:
     int32_t space, offset
-    int32_t stride           # 0: the one element for all
+    int32_t stride           # 0: one element for all
 
 
 ctypedef packed struct operation_t:
     int32_t code, count, width
+    int32_t follows_action   # round to float32 if the actions are float32
     operand_t out, a, b, c
 
 
@@ -83,31 +86,37 @@ ctypedef struct functions_t:
     void* cosine_data
 
 
-cdef inline double pairwise_sum(const double* x, int64_t count, int64_t stride) noexcept nogil:
-    """The sum in NumPy's order, for up to 128 elements: eight partial sums, then the rest."""
+cdef inline double rounded(double x, bint float32) noexcept nogil:
+    return <double> <float> x if float32 else x
+
+
+cdef inline double pairwise_sum(const double* x, int64_t count, int64_t stride, bint float32) noexcept nogil:
+    """The sum in NumPy's order: eight partial sums for up to 128 elements, then the rest."""
     cdef double partial[8]
     cdef double total
     cdef int64_t i, k
-    if count < 8:
-        total = 0.0 if count == 0 else x[0]
-        for i in range(1, count):
-            total += x[i * stride]
-        return total
     if count > 128:
         k = count // 2
         k -= k % 8
-        return pairwise_sum(x, k, stride) + pairwise_sum(x + k * stride, count - k, stride)
-    for k in range(8):
-        partial[k] = x[k * stride]
-    i = 8
-    while i + 8 <= count:
+        return rounded(
+            pairwise_sum(x, k, stride, float32) + pairwise_sum(x + k * stride, count - k, stride, float32), float32)
+    if count < 8:
+        i = 1
+        total = x[0] if count else 0.0
+    else:
         for k in range(8):
-            partial[k] += x[(i + k) * stride]
-        i += 8
-    total = ((partial[0] + partial[1]) + (partial[2] + partial[3])) + (
-        (partial[4] + partial[5]) + (partial[6] + partial[7]))
+            partial[k] = x[k * stride]
+        i = 8
+        while i + 8 <= count:
+            for k in range(8):
+                partial[k] = rounded(partial[k] + x[(i + k) * stride], float32)
+            i += 8
+        for k in range(0, 8, 2):
+            partial[k] = rounded(partial[k] + partial[k + 1], float32)
+        total = rounded(
+            rounded(partial[0] + partial[2], float32) + rounded(partial[4] + partial[6], float32), float32)
     while i < count:
-        total += x[i * stride]
+        total = rounded(total + x[i * stride], float32)
         i += 1
     return total
 
@@ -128,9 +137,9 @@ cdef inline void call_loop(
 
 cdef inline bint run_program(
     const operation_t* program, int64_t length, double* const* bases, const functions_t* functions, rng_t* rng,
-    normal_t normal, void* bitgen
+    normal_t normal, void* bitgen, bint float32_actions
 ) noexcept nogil:
-    """Run the operations in order; whether it came to an end (draws that satisfy nothing do not)."""
+    """Run the operations in order; returns False if a draw never satisfied its condition."""
     cdef const operation_t* op
     cdef double* out
     cdef const double* a
@@ -214,8 +223,11 @@ cdef inline bint run_program(
         elif op.code == NEGATIVE:
             for i in range(n):
                 out[i] = -a[i * sa]
+        elif op.code == POWER:
+            for i in range(n):
+                out[i] = pow(a[i * sa], b[i * sb])
         elif op.code == SUM:
-            out[0] = pairwise_sum(a, n, sa)
+            out[0] = pairwise_sum(a, n, sa, op.follows_action and float32_actions)
         elif op.code == EVERY:
             total = 1.0
             for i in range(n):
@@ -237,7 +249,10 @@ cdef inline bint run_program(
         elif op.code == REPEAT_UNLESS:
             if a[0] == 0.0:
                 tries += 1
-                if tries == MOST_TRIES:
+                if tries == MAX_DRAWS:
                     return False
                 at = op.width
+        if op.follows_action and float32_actions and op.code != SUM:
+            for i in range(n):
+                out[i] = <double> <float> out[i]
     return True

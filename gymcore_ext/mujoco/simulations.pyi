@@ -6,6 +6,8 @@ import numpy.typing as npt
 
 OPERAND: np.dtype[Any]
 OPERATION: np.dtype[Any]
+FUNCTIONS: tuple[str, ...]
+HANDLERS: tuple[tuple[str, ...], ...]
 PHASES: tuple[str, ...]
 FIRST_ARRAYS: tuple[str, ...]
 
@@ -49,3 +51,7 @@ class Simulations:
         qvel: npt.NDArray[np.float64] | None = None,
     ) -> None: ...
     def set_model(self, lane: int, model: Any) -> None: ...
+
+class Stepper:
+    def __init__(self, functions: dict[str, int]) -> None: ...
+    def step(self, model: Any, data: Any, count: int) -> tuple[str, bool] | None: ...

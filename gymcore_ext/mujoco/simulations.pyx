@@ -15,12 +15,8 @@ from gymcore_ext.engine.bitgen cimport bind_bitgen, bitgen_t
 from gymcore_ext.engine.step cimport (
     FLOAT64, INT64, KERNEL_ABI, KERNEL_CAPSULE, columns_t, flag_t, info_field_t, kernel_t, rng_t,
 )
-from gymcore_ext.mujoco.calls cimport (
-    DIVERGED, FAILED, FAULT_TEXT, mujoco_forward, mujoco_reset, mujoco_step, mujoco_t, set_functions, trap_close,
-    trap_open, trap_t,
-)
 from gymcore_ext.mujoco.program cimport (
-    ACTION, CONSTANTS, EVERY, FIRST_ARRAY, NORMAL, OPCODES, REGISTERS, REPEAT_UNLESS, ROW, SUM, UNIFORM, WEIGHTED_ROWS,
+    ACTION, CONSTANTS, EVERY, FIRST_ARRAY, NORMAL, OPCODES, REGISTERS, REPEAT_UNLESS, OBSERVATION, SUM, UNIFORM, WEIGHTED_ROWS,
     functions_t, normal_t, operation_t, run_program, ufunc_loop_t,
 )
 
@@ -33,7 +29,36 @@ cdef extern from "numpy/random/distributions.h":
     double random_standard_normal(bitgen_t* bitgen) noexcept nogil
 
 
-# NumPy's own declaration of it differs from version to version.
+cdef extern from "mujoco/mujoco_calls.h":
+    enum:
+        FAULT_TEXT "GYMCORE_FAULT_TEXT"
+        DIVERGED "GYMCORE_DIVERGED"
+        FAILED "GYMCORE_FAILED"
+
+    ctypedef struct mujoco_t "gymcore_mujoco":
+        void* step
+        void* forward
+        void* reset_data
+        void* rne_post_constraint
+        void* set_log_handler
+        void* get_error_fn
+        void* get_warning_fn
+        void* set_error_fn
+        void* set_warning_fn
+
+    ctypedef struct trap_t "gymcore_trap":
+        int outcome
+        char* text
+
+    void trap_open "gymcore_trap_open"(trap_t* trap, const mujoco_t* calls) noexcept nogil
+    void trap_close "gymcore_trap_close"(trap_t* trap, const mujoco_t* calls) noexcept nogil
+    int mujoco_call "gymcore_mujoco_call"(
+        trap_t* trap, void* function, const void* model, void* data) noexcept nogil
+    int mujoco_step "gymcore_mujoco_step"(
+        const mujoco_t* calls, trap_t* trap, const void* model, void* data, int count) noexcept nogil
+
+
+# NumPy's own declaration differs between versions.
 cdef extern from "numpy/ufuncobject.h":
     ctypedef struct ufunc_t "PyUFuncObject":
         int ntypes
@@ -42,11 +67,19 @@ cdef extern from "numpy/ufuncobject.h":
         const char* types
 
 
+# The functions that every MuJoCo has, and the two sets of handlers of which it has one (mujoco_calls.h).
+FUNCTIONS = ("mj_step", "mj_forward", "mj_resetData", "mj_rnePostConstraint")
+HANDLERS = (
+    ("_mjPRIVATE_setTlsLogHandler",),
+    ("_mjPRIVATE__get_tls_error_fn", "_mjPRIVATE__get_tls_warning_fn",
+     "_mjPRIVATE__set_tls_error_fn", "_mjPRIVATE__set_tls_warning_fn"),
+)
+
 cdef const char* CAPSULE = "gymcore_ext.mujoco.simulations"
 
 # As `operation_t` in program.pxd.
 OPERAND = np.dtype([("space", np.int32), ("offset", np.int32), ("stride", np.int32)])
-OPERATION = np.dtype([("code", np.int32), ("count", np.int32), ("width", np.int32),
+OPERATION = np.dtype([*((name, np.int32) for name in ("code", "count", "width", "follows_action")),
                       *((name, OPERAND) for name in ("out", "a", "b", "c"))])
 
 # The programs of a description, in the order in which a lane meets them.
@@ -96,11 +129,12 @@ ctypedef struct simulations_t:
 
 
 cdef inline bint run_phase(
-    const simulations_t* self, lane_t* lane, int phase, rng_t* rng, bitgen_t* bitgen
+    const simulations_t* self, lane_t* lane, int phase, rng_t* rng=NULL, bitgen_t* bitgen=NULL,
+    bint float32_actions=False
 ) noexcept nogil:
     return run_program(
         self.programs[phase].operations, self.programs[phase].length, lane.bases, &self.functions, rng,
-        <normal_t> random_standard_normal, bitgen)
+        <normal_t> random_standard_normal, bitgen, float32_actions)
 
 
 cdef inline void load_parameters(const columns_t* columns, lane_t* lane, int count, int64_t i) noexcept nogil:
@@ -136,16 +170,16 @@ cdef void step_lanes(
         lane = &self.lanes[i]
         load_parameters(columns, lane, self.parameter_count, i)
         lane.bases[ACTION] = <double*> actions + i * self.action_size
-        run_phase(self, lane, BEFORE, NULL, NULL)
+        run_phase(self, lane, BEFORE, NULL, NULL, columns.float32_actions)
         outcome = mujoco_step(&self.calls, &trap, lane.model, lane.data, self.frame_skip)
         if outcome:
             note(lane, outcome, trap.text)
         if outcome != FAILED:
-            run_phase(self, lane, AFTER, NULL, NULL)
+            run_phase(self, lane, AFTER, NULL, NULL, columns.float32_actions)
             rewards[i] = lane.bases[REGISTERS][self.reward]
             terminated[i] = lane.bases[REGISTERS][self.terminated] != 0.0 or outcome == DIVERGED
-        lane.bases[ROW] = <double*> parts[0] + i * self.row_size
-        run_phase(self, lane, OBSERVE, NULL, NULL)
+        lane.bases[OBSERVATION] = <double*> parts[0] + i * self.row_size
+        run_phase(self, lane, OBSERVE)
     trap_close(&trap, &self.calls)
 
 
@@ -163,7 +197,7 @@ cdef void reset_lanes(
         i = lanes[k]
         lane = &self.lanes[i]
         load_parameters(columns, lane, self.parameter_count, i)
-        outcome = mujoco_reset(&self.calls, &trap, lane.model, lane.data)
+        outcome = mujoco_call(&trap, self.calls.reset_data, lane.model, lane.data)
         bind_bitgen(&bitgen, &rngs[i])
         if outcome == 0 and not run_phase(self, lane, START, &rngs[i], &bitgen):
             note(lane, FAILED, "no draw satisfied the condition of the start")
@@ -172,19 +206,19 @@ cdef void reset_lanes(
         if self.qvel != NULL:
             memcpy(lane.bases[QVEL], self.qvel + i * self.start_stride * self.qvel_size, 8 * self.qvel_size)
         if outcome == 0:
-            outcome = mujoco_forward(&self.calls, &trap, lane.model, lane.data)
+            outcome = mujoco_call(&trap, self.calls.forward, lane.model, lane.data)
         if outcome:
             note(lane, outcome, trap.text)
         memset(lane.bases[REGISTERS] + self.infos, 0, 8 * self.info_width)
-        run_phase(self, lane, BEGUN, NULL, NULL)
+        run_phase(self, lane, BEGUN)
     trap_close(&trap, &self.calls)
 
 
 cdef inline void observe_lane(const columns_t* columns, simulations_t* self, int64_t i, double* row) noexcept nogil:
     cdef lane_t* lane = &self.lanes[i]
     load_parameters(columns, lane, self.parameter_count, i)
-    lane.bases[ROW] = row
-    run_phase(self, lane, OBSERVE, NULL, NULL)
+    lane.bases[OBSERVATION] = row
+    run_phase(self, lane, OBSERVE)
 
 
 cdef void observe_range(const columns_t* columns, void* const* parts, int64_t lo, int64_t hi) noexcept nogil:
@@ -242,7 +276,7 @@ cdef class Simulations:
     """Simulations of a batch, and the kernel that steps them.
 
     Args:
-        functions: addresses of MuJoCo's functions, see `gymcore_ext.mujoco.calls`.
+        functions: addresses of MuJoCo's functions, a dict of FUNCTIONS and one row of HANDLERS.
         models: an mjModel of MuJoCo's Python package for each lane; lanes may share one.
         datas: an mjData for each lane. Whoever made them must not step them while a batch does.
         arrays: pairs ("data" or "model", name): float64 arrays that programs use, FIRST_ARRAYS before all others.
@@ -266,7 +300,7 @@ cdef class Simulations:
     cdef kernel_t* kernel_memory
     cdef info_field_t* fields
     cdef double* defaults
-    cdef list kept                 # what C points to
+    cdef list references           # what C points to
     cdef tuple starts
     cdef object on_fault
     cdef readonly list models, datas
@@ -280,7 +314,7 @@ cdef class Simulations:
         int reward_register, int terminated_register, int frame_skip, object on_fault,
     ):
         cdef Py_ssize_t n = len(datas)
-        self.kept = []
+        self.references = []
         self.models = list(models)
         self.datas = list(datas)
         self.arrays = tuple(arrays)
@@ -320,7 +354,7 @@ cdef class Simulations:
         cdef cnp.ndarray fixed = np.ascontiguousarray(constants, np.float64)
         cdef cnp.ndarray registers = np.zeros((n, self.registers))
         cdef Py_ssize_t i
-        self.kept += [fixed, registers]
+        self.references += [fixed, registers]
         self.sims.lanes = <lane_t*> PyMem_RawCalloc(n, sizeof(lane_t))
         if self.sims.lanes == NULL:
             raise MemoryError(f"no memory for {n} lanes")
@@ -355,7 +389,7 @@ cdef class Simulations:
             self._check(name, operations, [
                 self.registers, constants, self.sims.action_size if name in ("before", "after") else 0,
                 self.sims.row_size if name == "observe" else 0, *sizes.values()])
-            self.kept.append(operations)
+            self.references.append(operations)
             self.sims.programs[<int> phase].operations = <operation_t*> cnp.PyArray_DATA(operations)
             self.sims.programs[<int> phase].length = cnp.PyArray_SIZE(operations)
 
@@ -366,7 +400,7 @@ cdef class Simulations:
     def _check(self, str phase, operations, list sizes):
         """Raise unless all operands lie in their spaces, and results where they may."""
         for place, operation in enumerate(operations.tolist()):
-            code, count, width, *operands = operation
+            code, count, width, _, *operands = operation
             wrong = not 0 <= code < OPCODES or count < 0 or width < 0
             wrong |= code in (UNIFORM, NORMAL, REPEAT_UNLESS) and phase != "start"
             wrong |= code == REPEAT_UNLESS and width >= place
@@ -427,10 +461,10 @@ cdef class Simulations:
         kernel.loops[0].reset = reset_lanes
 
     cdef const char* _text(self, str text):
-        """The text for C, as long as this object lives."""
-        kept = text.encode()
-        self.kept.append(kept)
-        return kept
+        """The text for C, valid as long as this object lives."""
+        encoded = text.encode()
+        self.references.append(encoded)
+        return encoded
 
     def hear_faults(self):
         """Give what happened to lanes since the last time to `on_fault`."""
@@ -469,6 +503,50 @@ cdef class Simulations:
             raise IndexError(f"lane {lane} is not in [0, {self.sims.num_lanes})")
         self.models[lane] = model
         self._bind_lane(lane)
+
+
+cdef class Stepper:
+    """Steps single simulations and returns MuJoCo's messages, which are neither printed nor written to a file.
+
+    Args:
+        functions: addresses of MuJoCo's functions, see `Simulations`.
+    """
+
+    cdef mujoco_t calls
+
+    def __cinit__(self, dict functions):
+        set_functions(&self.calls, functions)
+
+    def step(self, model, data, int count):
+        """Call `mj_step` `count` times and `mj_rnePostConstraint` once, with the GIL released.
+
+        Returns:
+            None, or a message and whether MuJoCo failed. After a failure the data must be reset.
+        """
+        cdef const void* model_address = <const void*> <size_t> model._address
+        cdef void* data_address = <void*> <size_t> data._address
+        cdef trap_t trap
+        cdef int outcome
+        with nogil:
+            trap_open(&trap, &self.calls)
+            outcome = mujoco_step(&self.calls, &trap, model_address, data_address, count)
+            trap_close(&trap, &self.calls)
+        if outcome == 0:
+            return None
+        return (<bytes> trap.text).decode(errors="replace"), outcome == FAILED
+
+
+cdef int set_functions(mujoco_t* calls, dict functions) except -1:
+    """Set addresses of MuJoCo's functions: FUNCTIONS, and one set of HANDLERS."""
+    cdef void** slots = <void**> calls
+    cdef size_t address
+    names = FUNCTIONS + HANDLERS[0] + HANDLERS[1]
+    for k, name in enumerate(names):
+        address = functions.get(name, 0)
+        slots[<int> k] = <void*> address
+    if not functions.keys() >= set(FUNCTIONS) or not any(functions.keys() >= set(row) for row in HANDLERS):
+        raise ValueError(f"functions: expected {FUNCTIONS} and a row of {HANDLERS}, got {sorted(functions)}")
+    return 0
 
 
 cdef void* double_loop(object function, void** data) except NULL:

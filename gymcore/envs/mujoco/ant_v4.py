@@ -6,16 +6,15 @@ from typing import Any
 
 from gymcore.envs.mujoco import ant_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
-from gymcore.envs.mujoco.costs import EarlyHealth
-from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.description import Description, Simulation, normal_start
 from gymcore.envs.mujoco.quantities import Operand, norm
-from gymcore.envs.mujoco.starts import normal_start
+from gymcore.envs.mujoco.tasks import HealthV4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 DEFAULT_CAMERA_CONFIG = {"distance": 4.0}
 
 
-class AntEnv(EarlyHealth, ant_v5.AntEnv):
+class AntEnv(HealthV4, ant_v5.AntEnv):
     """The ant of Ant-v5 whose bonus is paid whenever unhealth ends the episode.
 
     Example:

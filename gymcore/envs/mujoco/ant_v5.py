@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.envs.mujoco.costs import ActionCost, Health
-from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.description import Description, Simulation, normal_start
 from gymcore.envs.mujoco.quantities import Quantity, clip, every, finite, norm, square, total
-from gymcore.envs.mujoco.starts import normal_start
+from gymcore.envs.mujoco.tasks import ActionCost, Health
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
 

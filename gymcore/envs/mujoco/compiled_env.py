@@ -1,4 +1,4 @@
-"""Described MuJoCo environments: compiled code runs the single environment and batches alike."""
+"""Described MuJoCo environments: compiled code runs the single environment and batches."""
 
 from __future__ import annotations
 
@@ -12,27 +12,26 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.evaluate import Evaluator
-from gymcore.envs.mujoco.library import mujoco_module
+from gymcore.envs.mujoco.library import library_functions, mujoco_module, report_faults
 from gymcore.envs.mujoco.mujoco_env import DEFAULT_SIZE, MujocoEnv
-from gymcore.envs.mujoco.program import Program
+from gymcore.envs.mujoco.program import Evaluator, Program, sources_of
 from gymcore.envs.mujoco.quantities import Quantity, as_quantity
-from gymcore.envs.mujoco.simulations import LaneSimulations
-from gymcore.envs.mujoco.weights import Private, Range, Weight
+from gymcore.envs.mujoco.weights import PrivateName, Range, Weight
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.env import SINGLE, NativeEnv
 from gymcore.spaces import Box
 from gymcore.utils import seeding
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.lane_memory import kernel_facts
+from gymcore_ext.mujoco.simulations import Simulations
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 Start = tuple["npt.NDArray[np.float64] | None", "npt.NDArray[np.float64] | None"]
 
-# Constructor arguments of every environment, besides its own.
-_FOR_RENDERING = (
+# Constructor arguments that every environment has.
+_RENDERING_ARGUMENTS = (
     "render_mode",
     "width",
     "height",
@@ -44,40 +43,118 @@ _FOR_RENDERING = (
 )
 
 
-class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
-    """Base class of an environment on a MuJoCo model that is described rather than programmed.
+class LaneSimulations(Simulations):
+    """`Simulations` whose lanes can be saved.
 
-    A subclass writes `describe`: quantities of the simulation that are observed, rewarded, and that
-    end an episode. The description runs compiled, here in a batch of one and in `MujocoVectorEnv`
-    in a batch of many, with the same bits. `model` and `data` are those of `MujocoEnv`; what is
-    written into them counts.
+    A saved lane is MuJoCo's integration state and every array that programs read: it continues,
+    and is observed, exactly as the lane itself.
+    """
+
+    def __init__(self, **arguments: Any) -> None:
+        """Set the size of a saved lane."""
+        mujoco = mujoco_module()
+        self._signature = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+        self._state_size = int(mujoco.mj_stateSize(self.models[0], self._signature))
+        self._sources = sources_of(self.arrays)
+        sizes = [getattr(self.datas[0], name).size for name in self._sources]
+        self.width = self._state_size + sum(sizes)
+
+    @classmethod
+    def of(
+        cls, program: Program, models: list[Any], datas: list[Any], frame_skip: int
+    ) -> LaneSimulations:
+        """Make the simulations of a batch.
+
+        Args:
+            program: the compiled description.
+            models: a `mujoco.MjModel` for each lane; lanes may share one.
+            datas: a `mujoco.MjData` for each lane.
+            frame_skip: simulation steps in one step.
+        """
+        return cls(
+            functions=library_functions(),
+            models=models,
+            datas=datas,
+            arrays=program.arrays,
+            programs=program.programs,
+            constants=program.constants,
+            registers=program.registers,
+            parameters=program.parameters,
+            observation_size=program.observation_size,
+            action_size=program.action_size,
+            infos=program.infos,
+            info_register=program.info_register,
+            reward_register=program.reward_register,
+            terminated_register=program.terminated_register,
+            frame_skip=frame_skip,
+            on_fault=report_faults,
+        )
+
+    def save(self, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return lanes as float64 [len(indices), width], a copy."""
+        mujoco = mujoco_module()
+        saved = np.empty((len(indices), self.width))
+        for row, lane in zip(saved, indices.tolist(), strict=True):
+            data = self.datas[lane]
+            mujoco.mj_getState(self.models[lane], data, row[: self._state_size], self._signature)
+            at = self._state_size
+            for name in self._sources:
+                array = getattr(data, name)
+                row[at : at + array.size] = array.ravel()
+                at += array.size
+        return saved
+
+    def load(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[np.float64]) -> None:
+        """Restore saved lanes."""
+        mujoco = mujoco_module()
+        for row, lane in zip(saved, indices.tolist(), strict=True):
+            model, data = self.models[lane], self.datas[lane]
+            state = np.ascontiguousarray(row[: self._state_size])
+            mujoco.mj_resetData(model, data)
+            mujoco.mj_setState(model, data, state, self._signature)
+            # For all that programs do not read, such as what frames show; then the state again.
+            mujoco.mj_forward(model, data)
+            mujoco.mj_setState(model, data, state, self._signature)
+            at = self._state_size
+            for name in self._sources:
+                array = getattr(data, name)
+                array.reshape(-1)[:] = row[at : at + array.size]
+                at += array.size
+
+
+class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
+    """Base class of an environment on a MuJoCo model that is described, not programmed.
+
+    A subclass writes `describe`: the quantities of the simulation that are observed and rewarded,
+    and that end an episode. The description runs compiled, here in a batch of one and in
+    `MujocoVectorEnv` in a batch of many, with the same bits. `model` and `data` are those of
+    `MujocoEnv`; you may write into them.
 
     - Observation float64 [size], as described. Action [size], float32 or float64, not clipped here.
-    - Reset options `qpos` [nq] and `qvel` [nv]: the initial state instead of the described one (the
-      draws are made all the same).
-    - A simulation whose state becomes huge or no number is put back to its initial state by MuJoCo:
-      the episode ends (`terminated`), with a warning. A simulation that fails raises
-      `SimulationFailed`.
+    - Reset options `qpos` [nq] and `qvel` [nv]: the initial state instead of the described one (its
+      random numbers are drawn nevertheless).
+    - MuJoCo resets a simulation whose state becomes nan or huge to its initial state: the episode
+      ends (`terminated`), with a warning. A simulation that fails raises `SimulationFailed`.
 
-    `dt`, and with it the time step, is that of the construction.
+    `dt` is that of the construction, even if you change the model's time step later.
     """
 
     kernel_module = ""
-    arguments: ClassVar[tuple[str, ...]] = _FOR_RENDERING
-    # What is not replaced by a subclass's Python.
+    arguments: ClassVar[tuple[str, ...]] = _RENDERING_ARGUMENTS
+    # Whether compiled code observes and resets, or Python of a subclass.
     _is_described: ClassVar[dict[str, bool]] = {"observation": True, "reset": True}
-    # Columns of weights that a subclass has fixed.
+    # Columns of the weights that a subclass fixes.
     fixed: ClassVar[dict[str, float]] = {}
     metadata: dict[str, Any] = {  # noqa: RUF012
         "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"]
     }
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Tell arguments that all lanes share from weights."""
+        """Collect the declared weights and the arguments that all lanes share."""
         super().__init_subclass__(**kwargs)
         for name, one in list(cls.__dict__.items()):
             if isinstance(one, Weight):
-                setattr(cls, f"_{name}", Private(one))
+                setattr(cls, f"_{name}", PrivateName(one))
         declared = {
             name: one
             for base in reversed(cls.__mro__)
@@ -107,7 +184,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             for name, one in inspect.signature(cls.__init__).parameters.items()
             if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY) and name != "self"
         ]
-        cls.arguments = (*(set(names) - cls.parameters.keys()), *_FOR_RENDERING)
+        cls.arguments = (*(set(names) - cls.parameters.keys()), *_RENDERING_ARGUMENTS)
 
     def __init__(
         self,
@@ -128,20 +205,19 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
         Args:
             model_path: the model's file, see `expand_model_path`, or its XML.
-            frame_skip: simulation steps of a step.
-            default_camera_config: attributes of the free camera; as the others below, see
-                `MujocoEnv`.
+            frame_skip: simulation steps in one step.
+            default_camera_config: this and the arguments below are those of `MujocoEnv`.
             render_mode: "human", "rgb_array", "depth_array", "rgbd_tuple" or None.
-            width: of frames, in pixels.
-            height: of frames, in pixels.
-            camera_id: number of the camera.
-            camera_name: its name instead.
-            max_geom: most geoms of a frame.
-            visual_options: flags of `mujoco.mjtVisFlag`.
+            width: see `MujocoEnv`.
+            height: see `MujocoEnv`.
+            camera_id: see `MujocoEnv`.
+            camera_name: see `MujocoEnv`.
+            max_geom: see `MujocoEnv`.
+            visual_options: see `MujocoEnv`.
             **weights: values of declared `Weight` attributes.
 
         Raises:
-            gymcore.error.ArgumentTypeError: an argument that the environment does not have.
+            gymcore.error.ArgumentTypeError: the environment has no such argument.
         """
         if unknown := sorted(weights.keys() - self.parameters.keys()):
             raise ArgumentTypeError(
@@ -188,13 +264,13 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         self._batch = self._own_batch()
 
     def simulation(self) -> Simulation:
-        """The quantities of the model, which `describe` gets."""
+        """Return the quantities of the model, for `describe`."""
         return Simulation(
             self.model, self.data, self.dt, self.init_qpos, self.init_qvel, self.fixed
         )
 
     def describe(self, simulation: Simulation) -> Description:
-        """What the environment is; called once, when the model has been loaded.
+        """Return what the environment is; called once, after the model has been loaded.
 
         Args:
             simulation: the quantities of the model.
@@ -204,7 +280,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     # --- batches --------------------------------------------------------------------------------
 
     def make_simulations(self, models: list[Any], datas: list[Any]) -> LaneSimulations:
-        """Simulations of a batch with this environment's program."""
+        """Return simulations of a batch with this environment's program."""
         return LaneSimulations.of(self._program, models, datas, self.frame_skip)
 
     @staticmethod
@@ -218,14 +294,14 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         )
 
     def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
-        """A batch of simulations of this environment's model."""
+        """Return a batch of simulations of this environment's model."""
         mujoco = mujoco_module()
         datas = [mujoco.MjData(self.model) for _ in range(num_envs)]
         simulations = self.make_simulations([self.model] * num_envs, datas)
         return self._batch_over(simulations, **options)
 
     def kernel_facts(self) -> dict[str, Any]:  # type: ignore[override]
-        """Sizes, names and defaults of the kernel (see `gymcore_ext.engine.lane_memory.kernel_facts`)."""
+        """Return sizes, names and defaults of the kernel."""
         facts = self.__dict__.get("_facts")
         if facts is None:
             facts = self._facts = kernel_facts(self._simulations.kernel)
@@ -233,7 +309,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     @classmethod
     def lane_of(cls, envs: Any, lane: int, seed: int) -> Self:
-        """One lane of a vector environment, with its model and data; see `NativeEnv.lane_of`."""
+        """Return a lane of a vector environment; see `NativeEnv.lane_of`."""
         self = super().lane_of(envs, lane, seed)
         simulations = self._simulations = envs._batch.constants
         self.model, self.data = simulations.models[lane], simulations.datas[lane]
@@ -249,11 +325,10 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
         Args:
             seed: seeds `np_random`, as in Gymnasium.
-            options: `qpos` [nq] and `qvel` [nv], to begin there.
+            options: `qpos` [nq] and `qvel` [nv], the initial state.
 
         Raises:
-            InvalidArgument: positions or velocities of another shape, or that are no finite
-                numbers.
+            InvalidArgument: positions or velocities have another shape or are not finite.
         """
         start = start_of(options, self.model.nq, self.model.nv, 1)
         if seed is not None:
@@ -277,8 +352,8 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     def reset_model(self) -> npt.NDArray[np.float64]:
         """Begin an episode as described; return the observation, a new array.
 
-        A subclass may replace this, `_get_obs` and `_get_reset_info` by Python, for a single
-        environment; batches are what `describe` says.
+        A subclass may override this, `_get_obs` and `_get_reset_info` in Python, for a single
+        environment; batches follow `describe`.
         """
         observation: npt.NDArray[np.float64] = self._batch.reset()
         return observation if self._is_described["observation"] else self._get_obs()
@@ -289,10 +364,9 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Step by an array of the shape of `action_space`; see `Env.step`.
 
         Raises:
-            InvalidAction: another shape, no numbers, or nan.
+            InvalidAction: the action has another shape, or is nan or not numeric.
             ResetNeeded: before the first reset.
-            SimulationFailed: MuJoCo could not go on.
-            ClosedEnvironmentError: after close.
+            SimulationFailed: MuJoCo failed.
         """
         batch = self._batch
         try:
@@ -307,10 +381,10 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     @classmethod
     def reset_bounds(cls, options: dict[str, Any] | None) -> None:
-        """No kernel bounds: where an episode begins is described (`start_of`)."""
+        """Return None: options give positions and velocities (`start_of`), not bounds."""
 
     def _refused(self, action: Any, problem: error.InvalidAction) -> error.InvalidAction:
-        """The error for an action, in Gymnasium's words where it has some."""
+        """Return the error for an action, with Gymnasium's message where it has one."""
         shape = (self._program.action_size,)
         if isinstance(action, np.ndarray) and action.shape != shape:
             return error.InvalidAction(
@@ -319,7 +393,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         return error.InvalidAction(str(problem).replace("actions", "action", 1))
 
     def _get_obs(self) -> npt.NDArray[np.float64]:
-        """The observation of the simulation as it is [size] float64, a new array."""
+        """Return the observation of the current simulation [size] float64, a new array."""
         observation: npt.NDArray[np.float64] = self._batch.observe()
         return observation
 
@@ -328,11 +402,11 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         quantity: Quantity | Callable[[Simulation], Quantity],
         action: npt.ArrayLike | None = None,
     ) -> npt.NDArray[np.float64]:
-        """The value of a quantity in the simulation as it is [size] float64, a new array.
+        """Return the value of a quantity in the current simulation [size] float64, a new array.
 
         Args:
             quantity: the quantity, or a function of `simulation()` that returns it.
-            action: the action, where it plays a part.
+            action: the action, if the quantity depends on one.
 
         Example:
             >>> from gymcore.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
@@ -346,10 +420,11 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         table = self._batch.get_parameters()
         column = table[:, self._lane % table.shape[1]].tolist()
         parameters = dict(zip(self.kernel_facts()["parameters"], column, strict=True))
-        return Evaluator(self.model, self.data, parameters, action=action)(quantity).copy()
+        value = Evaluator(self.model, self.data, parameters, action)(quantity)
+        return value.astype(np.float64)
 
     def _get_reset_info(self) -> dict[str, Any]:
-        """What the info of a reset says of the simulation as it is."""
+        """Return the described infos of a reset, for the current simulation."""
         described = self.describe(self.simulation()).reset_infos
         values = {name: self.value_of(as_quantity(one)) for name, one in described.items()}
         return {name: value if value.size != 1 else value.item() for name, value in values.items()}
@@ -392,7 +467,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             self._allow_steps()
 
     def _allow_steps(self) -> None:
-        """Let the simulation go on from the state it has, without a reset."""
+        """Let the simulation continue from its current state, without a reset."""
         self._ensure_seeded()
         self._batch.claim()
         try:
@@ -401,73 +476,71 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             self._batch.release()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the compiled parts, which are made again."""
-        kept = super().__getstate__()
-        del kept["_simulations"]
+        """Return everything but the compiled parts, which `__setstate__` makes again."""
+        state = super().__getstate__()
+        del state["_simulations"]
         # The lane is saved anyway, and MuJoCo 3.1 cannot read an MjData that it has pickled.
-        del kept["data"]
-        kept["mujoco_renderer"] = renderer = copy.copy(self.mujoco_renderer)
+        del state["data"]
+        state["mujoco_renderer"] = renderer = copy.copy(self.mujoco_renderer)
         renderer.data = None
-        return kept
+        return state
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Make simulation and batch again and put the lane back."""
+        """Make simulation and batch again, and restore the lane."""
         self.data = kept["mujoco_renderer"].data = mujoco_module().MjData(kept["model"])
         super().__setstate__(kept)
 
     def _own_batch(self) -> Batch:
-        """The batch of one over this environment's own model and data."""
+        """Return the batch of one over this environment's own model and data."""
         self._simulations = self.make_simulations([self.model], [self.data])
         return self._batch_over(self._simulations, mode=SINGLE)
 
-    # --- pictures -------------------------------------------------------------------------------
+    # --- rendering ------------------------------------------------------------------------------
 
     def render(self) -> Any:
-        """A frame, or the window, as `render_mode` says; see `MujocoRenderer.render`."""
+        """Return a frame, or show it, as `render_mode` says; see `MujocoRenderer.render`."""
         return MujocoEnv.render(self)
 
     def _picture(self, render_mode: str, state: npt.NDArray[np.float64]) -> Any:
-        """A frame of this lane, by the renderer of the batch."""
+        """Return a frame of this lane, by the renderer of the batch."""
         renderer = self.mujoco_renderer
         renderer.data = self.data
         return renderer.render(render_mode)
 
     def close(self) -> None:
-        """Close the window and end the environment; later steps raise ClosedEnvironmentError."""
+        """Close the window and free what rendering holds; you may reset the environment again."""
         MujocoEnv.close(self)
-        if "_batch" in self.__dict__:
-            self._batch.close()
 
 
 def start_of(options: dict[str, Any] | None, nq: int, nv: int, lanes: int) -> Start:
-    """Positions and velocities that reset options name, [1 or lanes, size] float64, or None.
+    """Return positions and velocities of reset options, [1 or lanes, size] float64, or None.
 
     Raises:
-        InvalidArgument: another shape, or no finite numbers.
+        InvalidArgument: they have another shape, or are not finite.
     """
-    found: list[npt.NDArray[np.float64] | None] = []
+    arrays: list[npt.NDArray[np.float64] | None] = []
     for name, size in (("qpos", nq), ("qvel", nv)):
         value = (options or {}).get(name)
         if value is None:
-            found.append(None)
+            arrays.append(None)
             continue
         try:
             array = np.array(value, np.float64, order="C")
         except (TypeError, ValueError):
             raise ArgumentTypeError(f"options[{name!r}]: expected numbers, got {value!r}") from None
         if array.shape not in ((size,), (lanes, size)) or not np.isfinite(array).all():
-            wanted = f"({size},)" if lanes == 1 else f"({size},) or ({lanes}, {size})"
+            expected = f"({size},)" if lanes == 1 else f"({size},) or ({lanes}, {size})"
             raise InvalidArgument(
-                f"options[{name!r}]: expected finite numbers of shape {wanted}, "
+                f"options[{name!r}]: expected finite numbers of shape {expected}, "
                 f"got shape {array.shape}"
             )
-        found.append(array.reshape(-1, size))
-    rows = max((len(array) for array in found if array is not None), default=1)
+        arrays.append(array.reshape(-1, size))
+    rows = max((len(array) for array in arrays if array is not None), default=1)
     qpos, qvel = (
         None
         if array is None
         else np.ascontiguousarray(np.broadcast_to(array, (rows, array.shape[1])))
-        for array in found
+        for array in arrays
     )
     return qpos, qvel
 

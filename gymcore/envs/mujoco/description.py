@@ -1,4 +1,4 @@
-"""Descriptions: what is observed and rewarded in a simulation, when it ends, where it begins."""
+"""Descriptions: what is observed and rewarded in a simulation, when it ends, how it starts."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from gymcore.envs.mujoco.quantities import (
     Parameter,
     Quantity,
     before,
+    standard_normal,
+    uniform,
 )
 from gymcore.error import ArgumentTypeError, InvalidArgument
 
@@ -181,3 +183,31 @@ class Simulation:
     def rate(self, quantity: Quantity) -> Quantity:
         """Return how fast a quantity changed in the step, a second."""
         return (quantity - before(quantity)) / self.dt
+
+
+def uniform_start(simulation: Simulation) -> dict[str, Any]:
+    """Positions and velocities off by uniform noise of `reset_noise_scale`.
+
+    Returns:
+        `qpos` and `qvel` of a `Description`.
+    """
+    s = simulation
+    noise = s.parameter("reset_noise_scale")
+    return {
+        "qpos": s.init_qpos + uniform(-noise, noise, s.nq),
+        "qvel": s.init_qvel + uniform(-noise, noise, s.nv),
+    }
+
+
+def normal_start(simulation: Simulation) -> dict[str, Any]:
+    """Positions off by uniform noise of `reset_noise_scale`, velocities by normal noise of it.
+
+    Returns:
+        `qpos` and `qvel` of a `Description`.
+    """
+    s = simulation
+    noise = s.parameter("reset_noise_scale")
+    return {
+        "qpos": s.init_qpos + uniform(-noise, noise, s.nq),
+        "qvel": s.init_qvel + noise * standard_normal(s.nv),
+    }

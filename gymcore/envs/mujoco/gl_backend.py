@@ -1,13 +1,14 @@
-"""Which OpenGL draws frames that no window shows, chosen by what the machine has.
+"""The OpenGL of frames that no window shows, chosen by what the machine has, and freeing it.
 
 `MUJOCO_GL` decides, where it is set (`glfw`, `egl` or `osmesa`; `off` switches rendering off).
 Otherwise Linux takes GLFW where there is a display, then EGL, then OSMesa; macOS its own CGL;
-Windows GLFW. A backend is looked at through `ctypes` before it is used, because of PyOpenGL: the
-first library that it loads is the one that it keeps for the whole process.
+Windows GLFW. A backend is examined through `ctypes` before it is used: PyOpenGL keeps the first
+library that it loads for the whole process.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import ctypes.util
@@ -15,6 +16,7 @@ import importlib
 import os
 import sys
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -32,16 +34,19 @@ PACKAGES = {
     "glfw": "a display, or apt-get install xvfb libgl1-mesa-dri and run under `xvfb-run -a`",
 }
 
-# What has drawn a frame in this process: PyOpenGL cannot be moved to another one.
+# The backend that has drawn a frame in this process: PyOpenGL cannot change to another one.
 _working: str | None = None
 
-# The process where that was. OpenGL's threads are not in its forked children, who would wait for
-# them for ever.
+# The process where that was. A forked child has no OpenGL threads and would wait for them forever.
 _process: int | None = None
 
 
 class RenderingUnavailable(error.DependencyNotInstalled, RuntimeError):
     """No OpenGL that can draw here; the message says what to install and what to set."""
+
+
+class UnknownBackend(error.InvalidArgument, RuntimeError):
+    """A value of the environment variable `MUJOCO_GL` that is not a backend."""
 
 
 def open_context(model: Any, width: int, height: int) -> tuple[str, Any, Any]:
@@ -59,7 +64,7 @@ def open_context(model: Any, width: int, height: int) -> tuple[str, Any, Any]:
 
     Raises:
         RenderingUnavailable: nothing here can draw, or this is a forked child of a process that
-            has.
+            has drawn.
     """
     global _working, _process
     check_process()
@@ -82,7 +87,7 @@ def check_process() -> None:
     """Raise in a forked child of a process that has drawn frames.
 
     Raises:
-        RenderingUnavailable: so it is.
+        RenderingUnavailable: this is one.
     """
     if _process not in (None, os.getpid()):
         raise RenderingUnavailable(
@@ -94,11 +99,10 @@ def check_process() -> None:
 
 @contextlib.contextmanager
 def current(backend: str, make_current: Callable[[], None]) -> Iterator[None]:
-    """Make an OpenGL context the current one of this thread, and afterwards the one before it.
+    """Make an OpenGL context the current one of this thread, and afterwards the previous one.
 
-    A context that stayed current could be used by no other thread, would keep windows (GLX) and EGL
-    from making theirs current in this one, and would take the place of another library's: also
-    while a viewer is collected, which may be at any time.
+    A context that stayed current could not be used by another thread, would prevent windows (GLX)
+    and EGL from making theirs current in this one, and would replace another library's.
 
     Args:
         backend: The name of the backend that the context comes from.
@@ -113,7 +117,7 @@ def current(backend: str, make_current: Callable[[], None]) -> Iterator[None]:
 
 
 def free_contexts(backend: str, context: Any, rendering: Any) -> None:
-    """Free what `open_context` has made, and leave current what was.
+    """Free what `open_context` has made; the current context stays the same.
 
     Args:
         backend: The name of the backend.
@@ -131,7 +135,7 @@ def free_contexts(backend: str, context: Any, rendering: Any) -> None:
 
 
 def _restoring(backend: str) -> Callable[[], None]:
-    """Return what makes the context current that is current now, or none."""
+    """Return a function that makes the current context current again."""
     if backend == "glfw":
         glfw = importlib.import_module("glfw")
         window = glfw.get_current_context() or None
@@ -169,9 +173,9 @@ def _candidates() -> list[str]:
         known = {"egl": "egl", "osmesa": "osmesa", "cgl": "cgl", "glfw": "glfw"}
         known |= {"glx": "glfw", "wgl": "glfw"}
         if wanted not in known:
-            raise error.InvalidArgument(
-                "the environment variable MUJOCO_GL: expected egl, osmesa or glfw (or off, or "
-                f"unset), got {wanted!r}"
+            raise UnknownBackend(
+                "Environment variable MUJOCO_GL must be one of dict_keys(['glfw', 'egl', "
+                f"'osmesa']): got {wanted!r}. It may also be off, or unset"
             )
         return [known[wanted]]
     if sys.platform == "darwin":
@@ -205,7 +209,7 @@ def _try(name: str, model: Any, width: int, height: int) -> tuple[Any, Any]:
     return context, rendering
 
 
-# What a backend needs, seen without loading it.
+# What a backend needs, examined without loading it.
 
 
 def _missing(name: str) -> str | None:
@@ -245,8 +249,8 @@ def _no_egl() -> str | None:
     pointer, integer = ctypes.c_void_p, ctypes.c_int32
 
     def function(name: bytes, result: Any, *arguments: Any) -> Callable[..., Any] | None:
-        found = address(name)
-        return ctypes.CFUNCTYPE(result, *arguments)(found) if found else None
+        where = address(name)
+        return ctypes.CFUNCTYPE(result, *arguments)(where) if where else None
 
     query = function(
         b"eglQueryDevicesEXT", ctypes.c_uint, integer, pointer, ctypes.POINTER(integer)
@@ -264,7 +268,7 @@ def _no_egl() -> str | None:
     platform_device = 0x313F  # EGL_PLATFORM_DEVICE_EXT
     for device in devices[: count.value]:
         display = display_of(platform_device, device, None)
-        # The display stays initialised: ending it would end it for everybody in the process.
+        # The display stays initialized: terminating it would do so for the whole process.
         if display and initialize(display, None, None):
             return None
     return f"none of EGL's {count.value} devices can be used"
@@ -288,7 +292,7 @@ def _load(name: str, *files: str) -> ctypes.CDLL | None:
 
 def _explanation(failures: list[tuple[str, str]]) -> str:
     """Return the message for backends that all failed."""
-    lines = ["MuJoCo can draw no frames on this machine."]
+    lines = ["No OpenGL backend could be imported. MuJoCo cannot draw frames on this machine:"]
     for name, problem in failures:
         line = f"  {name}: {problem}"
         if name in PACKAGES:
@@ -306,3 +310,55 @@ def _explanation(failures: list[tuple[str, str]]) -> str:
             "then chooses it, and without it the first that works is taken."
         )
     return "\n".join(lines)
+
+
+# Freeing contexts: once, in the process that made them, and in time at exit.
+
+_unreleased: list[weakref.finalize[..., Any]] = []
+
+# Resources of the parent in a forked child. They stay referenced: collected, they free themselves.
+_inherited: list[Any] = []
+
+
+def release_once(owner: object, free: Callable[..., None], *args: Any) -> weakref.finalize:
+    """Return a finalizer that frees a resource of `owner`: when called, with `owner`, or at exit.
+
+    A forked child never frees it: windows and contexts belong to the parent.
+
+    Args:
+        owner: When it is collected, `free` is called.
+        free: Called as `free(*args)`, at most once.
+        *args: Must not refer to `owner`.
+
+    Example:
+        >>> class Owner: ...
+        >>> owner = Owner()
+        >>> release = release_once(owner, print, "freed")
+        >>> release.alive
+        True
+        >>> del owner
+        freed
+        >>> release.alive
+        False
+    """
+    release = weakref.finalize(owner, _in_process, os.getpid(), free, args)
+    # The hook of `weakref` runs after those of GLFW and PyOpenGL, which destroy the contexts. Hooks
+    # run from the last registered to the first, so this one is registered again.
+    release.atexit = False
+    _unreleased[:] = [one for one in _unreleased if one.alive]
+    _unreleased.append(release)
+    atexit.unregister(_release_all)
+    atexit.register(_release_all)
+    return release
+
+
+def _in_process(process: int, free: Callable[..., None], args: tuple[Any, ...]) -> None:
+    if os.getpid() == process:
+        free(*args)
+    else:
+        _inherited.append(args)
+
+
+def _release_all() -> None:
+    for release in reversed(_unreleased):
+        release()

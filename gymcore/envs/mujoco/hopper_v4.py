@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gymcore.envs.mujoco import hopper_v5
-from gymcore.envs.mujoco.planar_walker import EarlyPlanarWalker, PlanarWalker
+from gymcore.envs.mujoco.tasks import PlanarWalker, PlanarWalkerV4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 DEFAULT_CAMERA_CONFIG = {
@@ -18,7 +18,7 @@ DEFAULT_CAMERA_CONFIG = {
 }
 
 
-class HopperEnv(EarlyPlanarWalker, hopper_v5.HopperEnv):
+class HopperEnv(PlanarWalkerV4, hopper_v5.HopperEnv):
     """The hopper of Hopper-v5 whose bonus is paid whenever unhealth ends the episode.
 
     Example:

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gymcore.envs.mujoco.costs import within
 from gymcore.envs.mujoco.description import Simulation
-from gymcore.envs.mujoco.planar_walker import PlanarWalker
 from gymcore.envs.mujoco.quantities import Quantity, every, joined
+from gymcore.envs.mujoco.tasks import PlanarWalker, within
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Range
 

@@ -8,11 +8,10 @@ import numpy as np
 
 from gymcore.envs.mujoco import humanoid_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
-from gymcore.envs.mujoco.costs import EarlyHealth
-from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.humanoid_v5 import mass_center as mass_center
 from gymcore.envs.mujoco.quantities import norm
-from gymcore.envs.mujoco.starts import uniform_start
+from gymcore.envs.mujoco.tasks import HealthV4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 DEFAULT_CAMERA_CONFIG = {
@@ -23,7 +22,7 @@ DEFAULT_CAMERA_CONFIG = {
 }
 
 
-class HumanoidEnv(EarlyHealth, humanoid_v5.HumanoidEnv):
+class HumanoidEnv(HealthV4, humanoid_v5.HumanoidEnv):
     """The humanoid of Humanoid-v5 whose bonus is paid whenever unhealth ends the episode.
 
     Example:
@@ -89,7 +88,7 @@ class HumanoidEnv(EarlyHealth, humanoid_v5.HumanoidEnv):
         survival = self.survival(s, healthy)
         effort = self.effort(s)
         return Description(
-            observation=self.seen_early(s),
+            observation=self.observed_v4(s),
             reward=(forward + survival) - effort,
             terminated=self.ending(s, healthy),
             infos={

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.envs.mujoco.costs import ControlCost, Health, within
-from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.humanoid_body import HumanoidBody
+from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.quantities import Quantity, norm, total, weighted_rows
-from gymcore.envs.mujoco.starts import uniform_start
+from gymcore.envs.mujoco.tasks import ControlCost, Health, HumanoidBody, within
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
 
@@ -146,7 +144,7 @@ class HumanoidEnv(ControlCost, HumanoidBody, Health):
             "distance_from_origin": norm(s.qpos[:2]),
         }
         return Description(
-            observation=self.seen(s),
+            observation=self.observed(s),
             reward=(forward + survival) - (effort + contacts),
             terminated=self.ending(s, healthy),
             infos={

@@ -62,7 +62,7 @@ class HumanoidStandupEnv(humanoidstandup_v5.HumanoidStandupEnv):
         kept = ("reward_linup", "reward_quadctrl", "reward_impact")
         return replace(
             described,
-            observation=self.seen_early(simulation),
+            observation=self.observed_v4(simulation),
             infos={name: described.infos[name] for name in kept},
             reset_infos={},
         )

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gymcore.envs.mujoco.costs import ControlCost
-from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.humanoid_body import HumanoidBody
+from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.quantities import Quantity
-from gymcore.envs.mujoco.starts import uniform_start
+from gymcore.envs.mujoco.tasks import ControlCost, HumanoidBody
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Range, Scale, Weight
 
@@ -110,7 +108,7 @@ class HumanoidStandupEnv(ControlCost, HumanoidBody):
             "tendon_velocity": s.data.ten_velocity,
         }
         return Description(
-            observation=self.seen(s),
+            observation=self.observed(s),
             reward=((height - effort) - impact) + 1.0,
             infos={
                 **positions,

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
-from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.quantities import Quantity, clip, cos, sin, square
-from gymcore.envs.mujoco.starts import normal_start
+from gymcore.envs.mujoco.description import Description, Simulation, normal_start
+from gymcore.envs.mujoco.quantities import Quantity, clip, cos, sin
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Scale, Weight
 
@@ -69,8 +68,8 @@ class InvertedDoublePendulumEnv(CompiledMujocoEnv):
         x, y = s.site_position(0)[0], s.site_position(0)[2]
         alive = y > 1.0
         survival = s.parameter("healthy_reward") * alive
-        distance = 0.01 * square(x) + square(y - 2.0)
-        speed = 1e-3 * square(s.qvel[1]) + 5e-3 * square(s.qvel[2])
+        distance = 0.01 * x**2 + (y - 2.0) ** 2
+        speed = 1e-3 * s.qvel[1] ** 2 + 5e-3 * s.qvel[2] ** 2
         return Description(
             observation=[
                 s.qpos[:1],

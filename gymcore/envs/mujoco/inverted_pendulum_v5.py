@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
-from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.quantities import every, finite
-from gymcore.envs.mujoco.starts import uniform_start
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Scale
 

@@ -1,26 +1,34 @@
-"""MuJoCo, imported late: the package is optional."""
+"""MuJoCo as it is installed: its package, imported lazily, its C functions and its messages."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from gymcore import error, logger
+from gymcore_ext.mujoco.simulations import FUNCTIONS, HANDLERS, Stepper
 
 OLDEST = (3, 1)
 
+# Names of the library's file on Linux, macOS and Windows.
+_LIBRARY_FILES = ("libmujoco.so*", "libmujoco*.dylib", "mujoco.dll")
+
 
 def mujoco_module() -> ModuleType:
-    """Return the module mujoco, which is imported by the first call.
+    """Return the module mujoco; the first call imports it.
 
     Raises:
         gymcore.error.DependencyNotInstalled: it is not installed, or older than 3.1.
         gymcore.error.InvalidArgument: the environment variable `MUJOCO_GL` has a value that MuJoCo
-            does not know; it refuses to be imported then.
+            does not know; importing it fails then.
     """
     loaded = sys.modules.get("mujoco")
     if loaded is not None and hasattr(loaded, "mj_step"):
@@ -50,23 +58,22 @@ def mujoco_module() -> ModuleType:
 
 @contextlib.contextmanager
 def warnings_while(doing: str) -> Iterator[None]:
-    """Pass MuJoCo's warnings on as Python's: it would print them, and write them into a file here.
+    """Raise MuJoCo's warnings as Python's; MuJoCo would print them, and write them into a file.
 
-    That the total mass of a model is set by its compiler is left out: HalfCheetah's figures want
-    that, and MuJoCo announces that it may be gone one day.
+    The warning that `settotalmass` is deprecated is left out: HalfCheetah's model needs it.
 
     Args:
-        doing: what is done, for the message, such as "loading ant.xml".
+        doing: the activity, for the message, such as "loading ant.xml".
     """
     mujoco = mujoco_module()
-    said: list[str] = []
-    before = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(said.append)
+    messages: list[str] = []
+    previous = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(messages.append)
     try:
         yield
     finally:
-        mujoco.set_mju_user_warning(before)
-        for text in said:
+        mujoco.set_mju_user_warning(previous)
+        for text in messages:
             if "settotalmass" not in text:
                 logger.warn(f"MuJoCo, {doing}: {text.strip()}")
 
@@ -75,3 +82,86 @@ def _numbers(version: str) -> tuple[int, ...]:
     """Return the first two numbers of a version."""
     parts = version.split(".")[:2]
     return tuple(int(part) if part.isdecimal() else 0 for part in parts)
+
+
+class SimulationFailed(error.EnvironmentFailed):
+    """MuJoCo failed in simulations of a batch; `lanes` has their indices. Reset them."""
+
+
+@cache
+def library_functions() -> dict[str, int]:
+    """Return the addresses of the C functions that compiled code calls, by name.
+
+    The first call stops the clock of MuJoCo's profiler (`data.timer`), which its Python package
+    starts and which slows steps down (docs/environments/mujoco.md has figures). The environment
+    variable `GYMCORE_MUJOCO_TIMERS=1` leaves it on; `mujoco.set_mjcb_time` starts another.
+
+    Raises:
+        gymcore.error.DependencyNotInstalled: mujoco is not installed, or has no such functions.
+    """
+    mujoco = mujoco_module()
+    folder = Path(str(mujoco.__file__)).parent
+    files = [file for pattern in _LIBRARY_FILES for file in sorted(folder.glob(pattern))]
+    if not files:
+        raise error.DependencyNotInstalled(f"no library of MuJoCo in {folder}: install it again")
+    library = ctypes.CDLL(str(files[0]))
+    version = mujoco.mj_version()
+    if library.mj_version() != version:
+        raise error.DependencyNotInstalled(
+            f"{files[0]} is version {library.mj_version()}, the Python package {version}: install "
+            "mujoco again"
+        )
+    _stop_clock(library)
+    addresses = {}
+    for name in (*FUNCTIONS, *(name for row in HANDLERS for name in row)):
+        with contextlib.suppress(AttributeError):
+            addresses[name] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+    if not any(addresses.keys() >= set(row) for row in HANDLERS):
+        raise error.DependencyNotInstalled(
+            f"MuJoCo {mujoco.__version__} has none of the error handlers that gymcore knows "
+            f"({HANDLERS}); install another version"
+        )
+    return addresses
+
+
+def _stop_clock(library: ctypes.CDLL) -> None:
+    """Stop the profiler's clock, unless the user wants it."""
+    wanted = os.environ.get("GYMCORE_MUJOCO_TIMERS", "0") not in ("", "0")
+    if wanted or mujoco_module().get_mjcb_time() is not None:
+        return
+    # Older versions have no clock.
+    with contextlib.suppress(ValueError):
+        ctypes.c_void_p.in_dll(library, "mjcb_time").value = None
+
+
+@cache
+def _stepper() -> Stepper:
+    return Stepper(library_functions())
+
+
+def step_simulation(model: Any, data: Any, count: int) -> None:
+    """Call `mj_step` `count` times and `mj_rnePostConstraint` once, with the GIL released.
+
+    MuJoCo's warnings become Python's.
+
+    Raises:
+        SimulationFailed: MuJoCo failed; the data must be reset.
+    """
+    message = _stepper().step(model, data, count)
+    if message is not None:
+        report_faults([0], [message[0]], message[1])
+
+
+def report_faults(lanes: Sequence[int], texts: Sequence[str], failed: bool) -> None:
+    """Warn of MuJoCo's messages about lanes, or raise if simulations failed.
+
+    Raises:
+        SimulationFailed: MuJoCo failed.
+    """
+    shown = "; ".join(
+        f"lane {lane}: {text.strip()}" for lane, text in list(zip(lanes, texts, strict=True))[:4]
+    )
+    more = f" (and {len(lanes) - 4} more lanes)" if len(lanes) > 4 else ""
+    if failed:
+        raise SimulationFailed(f"MuJoCo gave up: {shown}{more}. Reset all lanes.", lanes=lanes)
+    logger.warn(f"MuJoCo: {shown}{more}")

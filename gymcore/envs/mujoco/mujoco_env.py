@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gymcore import error
 from gymcore.core import Env
-from gymcore.envs.mujoco.calls import step_simulation
-from gymcore.envs.mujoco.library import mujoco_module, warnings_while
+from gymcore.envs.mujoco.library import mujoco_module, step_simulation, warnings_while
 from gymcore.envs.mujoco.mujoco_rendering import MujocoRenderer
 from gymcore.spaces import Box, Space
 

@@ -1,24 +1,35 @@
-"""Frames and windows of a MuJoCo simulation."""
+"""Frames and windows of a MuJoCo simulation.
+
+They are not drawn by `mujoco.Renderer` and `mujoco.viewer`:
+`docs/environments/mujoco_rendering.md` says what these lack, with versions.
+"""
 
 from __future__ import annotations
 
+import importlib
+import operator
+import sys
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Callable
 from typing import Any
 
-from gymcore import error
-from gymcore.envs.mujoco.library import mujoco_module
-from gymcore.envs.mujoco.offscreen import (
-    OFFSCREEN_MODES,
-    BaseRender,
-    OffScreenViewer,
-    UnexpectedMode,
+import numpy as np
+from numpy.typing import NDArray
+
+from gymcore import error, logger
+from gymcore.envs.mujoco.gl_backend import (
+    PACKAGES,
+    check_process,
+    current,
+    find_display,
+    free_contexts,
+    open_context,
+    release_once,
 )
-from gymcore.envs.mujoco.scene import (
-    apply_camera_config,
-    apply_visual_options,
-    check_camera_id,
-    find_camera,
-)
-from gymcore.envs.mujoco.window_viewer import WindowViewer
+from gymcore.envs.mujoco.library import mujoco_module, warnings_while
 
 __all__ = [
     "BaseRender",
@@ -28,19 +39,568 @@ __all__ = [
     "WindowViewer",
 ]
 
+OFFSCREEN_MODES = ("rgb_array", "depth_array", "rgbd_tuple")
+
+# Seconds that a window delays the program at most, whatever the simulated time is.
+MAX_WAIT = 0.5
+
+# Seconds between two looks at the keys while the simulation is paused.
+PAUSED_FRAME = 1 / 30
+
+# Of a window without a width and height, on a small screen.
+MIN_SIZE = (640, 480)
+
+HELP = {
+    "drag left, right, wheel": "turn, move, zoom",
+    "Tab": "next camera",
+    "Space": "pause, go on",
+    "Right": "one frame",
+    "C J T W": "contacts, joints, transparent, wireframe",
+    "H": "hide this",
+    "Esc": "close",
+}
+
+
+class UnexpectedMode(error.UnsupportedMode, AttributeError):
+    """A render mode that the renderer does not have."""
+
+
+class UnknownVisualOption(error.InvalidArgument, IndexError):
+    """A flag that `mujoco.mjtVisFlag` does not have."""
+
+
+class UnknownAttribute(error.InvalidArgument, AttributeError):
+    """A name that is not an attribute of the MuJoCo object that it is for."""
+
+
+class SceneFull(error.Error, RuntimeError):
+    """A marker for which a scene has no place."""
+
+
+class BaseRender:
+    """The base of both viewers: a model, its data, a scene, markers and overlays.
+
+    Attributes:
+        model: The `mujoco.MjModel`.
+        data: The `mujoco.MjData` that is shown.
+        cam: The `mujoco.MjvCamera`.
+        vopt: The `mujoco.MjvOption`: what is shown.
+        pert: The `mujoco.MjvPerturb`.
+        scn: The `mujoco.MjvScene` that markers are added to.
+        viewport: The `mujoco.MjrRect` of a frame.
+        con: The `mujoco.MjrContext`, which a viewer makes.
+    """
+
+    con: Any
+    _release: Any = None
+
+    def __init__(
+        self,
+        model: Any,
+        data: Any,
+        width: int,
+        height: int,
+        max_geom: int = 1000,
+        visual_options: dict[int, bool] | None = None,
+    ) -> None:
+        """Make the scene.
+
+        Args:
+            model: The `mujoco.MjModel`.
+            data: Its `mujoco.MjData`.
+            width: Width in pixels.
+            height: Height in pixels.
+            max_geom: Maximal number of geoms in a frame.
+            visual_options: Flags of `mujoco.mjtVisFlag` and whether they are on.
+        """
+        mujoco = mujoco_module()
+        self.model = model
+        self.data = data
+        self.cam = mujoco.MjvCamera()
+        self.vopt = mujoco.MjvOption()
+        self.pert = mujoco.MjvPerturb()
+        self.scn = mujoco.MjvScene(model, max_geom)
+        self.viewport = mujoco.MjrRect(0, 0, width, height)
+        self._markers: list[dict[str, Any]] = []
+        self._overlays: dict[int, list[str]] = {}
+        _apply_visual_options(self.vopt, visual_options)
+        self._init_camera()
+
+    def _init_camera(self) -> None:
+        """Point the free camera at the middle of the geoms, at a distance that fits the model."""
+        self.cam.type = mujoco_module().mjtCamera.mjCAMERA_FREE
+        self.cam.fixedcamid = -1
+        center = self.model.stat.center
+        if self.model.ngeom:
+            center = np.median(self.data.geom_xpos, axis=0)
+        self.cam.lookat[:] = center
+        self.cam.distance = self.model.stat.extent
+
+    def _set_mujoco_buffer(self) -> None:
+        """Let MuJoCo draw into the viewer's buffer."""
+        raise NotImplementedError(f"{type(self).__name__} has no buffer")
+
+    def make_context_current(self) -> None:
+        """Make the viewer's OpenGL context the current one."""
+        raise NotImplementedError(f"{type(self).__name__} has no OpenGL context")
+
+    def add_marker(self, **marker_params: Any) -> None:
+        """Show a geom in the next frame only.
+
+        Args:
+            **marker_params: `pos` [3], `size` [3], `mat` [3, 3] or [9], `rgba` [4], `type` (a
+                `mujoco.mjtGeom`), `label` (text), or another attribute of `mujoco.MjvGeom`. The
+                default is a white sphere of 1 cm at the origin.
+
+        Raises:
+            gymcore.error.InvalidArgument: a value does not fit its attribute.
+        """
+        geom = mujoco_module().MjvGeom()
+        for name in marker_params:
+            if name.startswith("_") or not hasattr(geom, name):
+                logger.warn(f"add_marker: a geom has no attribute {name!r}, it is ignored")
+        _set_geom(geom, marker_params)
+        self._markers.append(marker_params)
+
+    def add_overlay(self, gridpos: int, text1: str, text2: str) -> None:
+        """Write a line of text over every frame from now on, below the earlier lines.
+
+        Args:
+            gridpos: The corner, a `mujoco.mjtGridPos`.
+            text1: Text of the left column.
+            text2: Text of the right column.
+        """
+        lines = self._overlays.setdefault(int(gridpos), ["", ""])
+        lines[0] += f"{text1}\n"
+        lines[1] += f"{text2}\n"
+
+    def _add_marker_to_scene(self, marker: dict[str, Any]) -> None:
+        """Add one marker to the scene of the current frame."""
+        if self.scn.ngeom >= self.scn.maxgeom:
+            raise SceneFull(
+                f"Ran out of geoms. maxgeom: {self.scn.maxgeom} (max_geom), there is no place for "
+                f"the marker {marker}"
+            )
+        _set_geom(self.scn.geoms[self.scn.ngeom], marker)
+        self.scn.ngeom += 1
+
+    def _take_markers(self) -> list[dict[str, Any]]:
+        """Return the markers of the next frame, which is the only one that shows them."""
+        markers, self._markers = self._markers, []
+        return markers
+
+    def _update_scene(self, markers: list[dict[str, Any]]) -> None:
+        """Put the current state of the simulation and markers into the scene."""
+        mujoco = mujoco_module()
+        everything = int(mujoco.mjtCatBit.mjCAT_ALL)
+        with warnings_while("drawing"):
+            mujoco.mjv_updateScene(
+                self.model, self.data, self.vopt, self.pert, self.cam, everything, self.scn
+            )
+        for marker in markers:
+            self._add_marker_to_scene(marker)
+
+    def _draw_overlays(self, overlays: dict[int, list[str]]) -> None:
+        """Draw texts over the frame, by their corners."""
+        mujoco = mujoco_module()
+        font = mujoco.mjtFontScale.mjFONTSCALE_150
+        for gridpos, (left, right) in overlays.items():
+            mujoco.mjr_overlay(font, gridpos, self.viewport, left, right, self.con)
+
+    def free(self) -> None:
+        """Free what the viewer holds; a second call does nothing."""
+        if self._release is None:
+            raise NotImplementedError(f"{type(self).__name__} holds nothing to free")
+        self._release()
+
+    def close(self) -> None:
+        """Free what the viewer holds; a second call does nothing."""
+        self.free()
+
+
+class OffScreenViewer(BaseRender):
+    """Draws frames of a simulation in memory, in an OpenGL context of its own.
+
+    All frames must be drawn by the same thread: an OpenGL context belongs to one.
+
+    Attributes:
+        backend: `"egl"`, `"osmesa"`, `"glfw"` or `"cgl"`.
+        opengl_context: The OpenGL context.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        data: Any,
+        width: int,
+        height: int,
+        max_geom: int = 1000,
+        visual_options: dict[int, bool] | None = None,
+    ) -> None:
+        """Make the context and the scene; see `BaseRender`.
+
+        Raises:
+            RenderingUnavailable: no OpenGL can draw here.
+        """
+        if width < 1 or height < 1:
+            raise error.InvalidArgument(
+                f"width, height: expected at least 1 x 1 pixels, got {width} x {height}"
+            )
+        super().__init__(model, data, width, height, max_geom, visual_options)
+        self.backend, self.opengl_context, self.con = open_context(model, width, height)
+        self._release = release_once(
+            self, free_contexts, self.backend, self.opengl_context, self.con
+        )
+        with current(self.backend, self.make_context_current):
+            self._set_mujoco_buffer()
+            if self.con.offWidth < width or self.con.offHeight < height:
+                mujoco_module().mjr_resizeOffscreen(
+                    max(width, self.con.offWidth), max(height, self.con.offHeight), self.con
+                )
+
+    def _set_mujoco_buffer(self) -> None:
+        """Let MuJoCo draw into the buffer in memory."""
+        mujoco = mujoco_module()
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self.con)
+
+    def make_context_current(self) -> None:
+        """Make the viewer's OpenGL context the current one of this thread.
+
+        Raises:
+            gymcore.error.ClosedEnvironmentError: the viewer has been closed.
+            RenderingUnavailable: this process was forked from the one that made the viewer.
+        """
+        if not self._release.alive:
+            raise error.ClosedEnvironmentError("the viewer has been closed")
+        check_process()
+        self.opengl_context.make_current()
+
+    def render(
+        self,
+        render_mode: str | None,
+        camera_id: int | None = None,
+        segmentation: bool = False,
+    ) -> Any:
+        """Draw a frame of the current state.
+
+        Args:
+            render_mode: What to return, see below.
+            camera_id: Camera of the model from now on, -1 for the free one; None keeps the last.
+            segmentation: Return which object each pixel shows instead of its color.
+
+        Returns:
+            New arrays. `"rgb_array"`: [height, width, 3] uint8, or with `segmentation`
+            [height, width, 2] int32, type (`mujoco.mjtObj`) and number of the object, -1 and -1
+            for none. `"depth_array"`: [height, width] float32, OpenGL's depth buffer, from 0 (the
+            near plane) to 1 (the far plane), not a distance: see
+            `docs/environments/mujoco_rendering.md` for the formula. `"rgbd_tuple"`: both.
+
+        Raises:
+            UnexpectedMode: the mode is another one.
+            gymcore.error.InvalidArgument: the model has no such camera.
+            gymcore.error.ClosedEnvironmentError: the viewer has been closed.
+        """
+        if render_mode not in OFFSCREEN_MODES:
+            raise _unexpected(render_mode, OFFSCREEN_MODES)
+        mujoco = mujoco_module()
+        if camera_id is not None:
+            _set_camera(self.cam, self.model, camera_id)
+        height, width = self.viewport.height, self.viewport.width
+        rgb = depth = None
+        if render_mode != "depth_array":
+            rgb = np.empty((height, width, 3), dtype=np.uint8)
+        if render_mode != "rgb_array":
+            depth = np.empty((height, width), dtype=np.float32)
+        with current(self.backend, self.make_context_current):
+            self._update_scene(self._take_markers())
+            self.scn.flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = segmentation
+            self.scn.flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = segmentation
+            mujoco.mjr_render(self.viewport, self.scn, self.con)
+            if not segmentation:
+                self._draw_overlays(self._overlays)
+            mujoco.mjr_readPixels(rgb, depth, self.viewport, self.con)
+        # OpenGL's rows go from the bottom to the top.
+        if rgb is not None:
+            rgb = self._segments(rgb[::-1]) if segmentation else np.ascontiguousarray(rgb[::-1])
+        if depth is not None:
+            depth = np.ascontiguousarray(depth[::-1])
+        if render_mode == "rgb_array":
+            return rgb
+        return depth if render_mode == "depth_array" else (rgb, depth)
+
+    def _segments(self, colors: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """Return types and numbers of objects [height, width, 2] int32, from segment colors."""
+        wide = colors.astype(np.int32)
+        segments = wide[..., 0] + (wide[..., 1] << 8) + (wide[..., 2] << 16)
+        geoms = self.scn.geoms[: self.scn.ngeom]
+        objects = np.full((1 + max(len(geoms), *(g.segid + 1 for g in geoms), 0), 2), -1, np.int32)
+        for geom in geoms:
+            if geom.segid != -1:
+                objects[geom.segid + 1] = geom.objtype, geom.objid
+        segments[segments >= len(objects)] = 0
+        return objects[segments]
+
+
+class WindowViewer(BaseRender):
+    """Shows a simulation in a window of its own, moved by mouse and keys; there may be several.
+
+    It draws in the thread that calls `render`, and only then; `render` waits so that simulated
+    seconds take as long as real ones. After the user has closed the window `render` does nothing,
+    and the program continues.
+
+    Attributes:
+        window: GLFW's window.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        data: Any,
+        width: int | None = None,
+        height: int | None = None,
+        max_geom: int = 1000,
+        visual_options: dict[int, bool] | None = None,
+    ) -> None:
+        """Open the window; see `BaseRender`. Without a size it takes half of the screen's.
+
+        Raises:
+            gymcore.error.Error: no window can be opened here.
+        """
+        super().__init__(model, data, width or 0, height or 0, max_geom, visual_options)
+        mujoco = mujoco_module()
+        self._glfw, self.window = glfw, window = _open_window(width, height)
+        try:
+            with current("glfw", lambda: glfw.make_context_current(window)):
+                glfw.swap_interval(0)
+                self.con = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150)
+                self._set_mujoco_buffer()
+        except BaseException:
+            glfw.destroy_window(window)
+            raise
+        self._release = release_once(self, _close_window, glfw, window, self.con)
+        self.viewport = mujoco.MjrRect(0, 0, *glfw.get_framebuffer_size(window))
+        self._connect()
+
+        self.paused = False
+        self.hidden_help = True
+        self._one_frame = False
+        self._cursor = (0.0, 0.0)
+        self._clock_start: tuple[float, float] | None = None
+
+    def _set_mujoco_buffer(self) -> None:
+        """Let MuJoCo draw into the window."""
+        mujoco = mujoco_module()
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_WINDOW, self.con)
+
+    def make_context_current(self) -> None:
+        """Make the window's OpenGL context the current one of this thread.
+
+        Raises:
+            gymcore.error.ClosedEnvironmentError: the window has been closed.
+        """
+        if not self.is_open:
+            raise error.ClosedEnvironmentError("the window has been closed")
+        self._glfw.make_context_current(self.window)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether neither the program nor the user has closed the window."""
+        return bool(self._release.alive)
+
+    def see_by(self, camera_id: int) -> None:
+        """Look through a camera of the model, by its number; -1 is the free camera."""
+        _set_camera(self.cam, self.model, camera_id)
+
+    def render(self) -> None:
+        """Show the current state, and wait for as long as it took in simulated time."""
+        markers = self._take_markers()
+        self._draw(markers)
+        while self.paused and not self._one_frame and self.is_open:
+            time.sleep(PAUSED_FRAME)
+            self._clock_start = None
+            self._draw(markers)
+        self._one_frame = False
+        if self.is_open:
+            self._wait()
+
+    def _draw(self, markers: list[dict[str, Any]]) -> None:
+        """Draw a frame and handle the user's input."""
+        if not self.is_open:
+            return
+        glfw = self._glfw
+        width, height = glfw.get_framebuffer_size(self.window)
+        self.viewport.width, self.viewport.height = width, height
+        self._update_scene(markers)
+        overlays = {gridpos: list(texts) for gridpos, texts in self._overlays.items()}
+        self._create_overlay(overlays)
+        with current("glfw", self.make_context_current):
+            mujoco_module().mjr_render(self.viewport, self.scn, self.con)
+            self._draw_overlays(overlays)
+            glfw.swap_buffers(self.window)
+        glfw.poll_events()
+        if glfw.window_should_close(self.window):
+            self.free()
+
+    def _create_overlay(self, overlays: dict[int, list[str]]) -> None:
+        """Add the help to the texts that are shown."""
+        gridpos = int(mujoco_module().mjtGridPos.mjGRID_BOTTOMLEFT)
+        left, right = overlays.get(gridpos, ["", ""])
+        if self.paused:
+            left, right = left + "Paused\n", right + "\n"
+        if not self.hidden_help:
+            left, right = left + "\n".join(HELP), right + "\n".join(HELP.values())
+        if left or right:
+            overlays[gridpos] = [left, right]
+
+    def _wait(self) -> None:
+        """Sleep until as many real seconds have passed as simulated ones."""
+        now, simulated = time.monotonic(), float(self.data.time)
+        if self._clock_start is not None:
+            start, simulated_start = self._clock_start
+            ahead = (simulated - simulated_start) - (now - start)
+            if simulated >= simulated_start and ahead > -MAX_WAIT:
+                if ahead > 0:
+                    time.sleep(min(ahead, MAX_WAIT))
+                return
+        # The first frame, a reset, or a program slower than the simulation: start again.
+        self._clock_start = now, simulated
+
+    # The user's input.
+
+    def _connect(self) -> None:
+        """Let GLFW call the methods below; it must not keep the viewer alive."""
+        reference = weakref.ref(self)
+
+        def bound(name: str) -> Callable[..., None]:
+            def call(window: Any, *arguments: Any) -> None:
+                viewer = reference()
+                if viewer is not None:
+                    getattr(viewer, name)(window, *arguments)
+
+            return call
+
+        glfw = self._glfw
+        glfw.set_key_callback(self.window, bound("_key_callback"))
+        glfw.set_cursor_pos_callback(self.window, bound("_cursor_pos_callback"))
+        glfw.set_mouse_button_callback(self.window, bound("_mouse_button_callback"))
+        glfw.set_scroll_callback(self.window, bound("_scroll_callback"))
+
+    def _key_callback(self, window: Any, key: int, scancode: int, action: int, mods: int) -> None:
+        """Do what a key stands for, see `HELP`."""
+        glfw, flags = self._glfw, mujoco_module().mjtVisFlag
+        if action != glfw.PRESS:
+            return
+        shown = {
+            glfw.KEY_C: flags.mjVIS_CONTACTPOINT,
+            glfw.KEY_J: flags.mjVIS_JOINT,
+            glfw.KEY_T: flags.mjVIS_TRANSPARENT,
+        }
+        if key in shown:
+            number = int(shown[key])
+            self.vopt.flags[number] = not self.vopt.flags[number]
+        elif key == glfw.KEY_W:
+            number = int(mujoco_module().mjtRndFlag.mjRND_WIREFRAME)
+            self.scn.flags[number] = not self.scn.flags[number]
+        elif key == glfw.KEY_TAB:
+            fixed = self.cam.type == mujoco_module().mjtCamera.mjCAMERA_FIXED
+            following = self.cam.fixedcamid + 1 if fixed else 0
+            self.see_by(following if following < self.model.ncam else -1)
+        elif key == glfw.KEY_SPACE:
+            self.paused = not self.paused
+        elif key == glfw.KEY_RIGHT:
+            self._one_frame = self.paused
+        elif key == glfw.KEY_H:
+            self.hidden_help = not self.hidden_help
+        elif key == glfw.KEY_ESCAPE:
+            glfw.set_window_should_close(window, True)
+
+    def _mouse_button_callback(self, window: Any, button: int, act: int, mods: int) -> None:
+        """Remember where a drag begins."""
+        self._cursor = self._glfw.get_cursor_pos(window)
+
+    def _cursor_pos_callback(self, window: Any, xpos: float, ypos: float) -> None:
+        """Turn (left button), move (right) or zoom (middle) the camera by a drag."""
+        glfw, motions = self._glfw, mujoco_module().mjtMouse
+        shift = glfw.PRESS in (
+            glfw.get_key(window, glfw.KEY_LEFT_SHIFT),
+            glfw.get_key(window, glfw.KEY_RIGHT_SHIFT),
+        )
+        if glfw.get_mouse_button(window, glfw.MOUSE_BUTTON_RIGHT) == glfw.PRESS:
+            motion = motions.mjMOUSE_MOVE_H if shift else motions.mjMOUSE_MOVE_V
+        elif glfw.get_mouse_button(window, glfw.MOUSE_BUTTON_LEFT) == glfw.PRESS:
+            motion = motions.mjMOUSE_ROTATE_H if shift else motions.mjMOUSE_ROTATE_V
+        elif glfw.get_mouse_button(window, glfw.MOUSE_BUTTON_MIDDLE) == glfw.PRESS:
+            motion = motions.mjMOUSE_ZOOM
+        else:
+            return
+        height = max(glfw.get_window_size(window)[1], 1)
+        before_x, before_y = self._cursor
+        self._move_camera(motion, (xpos - before_x) / height, (ypos - before_y) / height)
+        self._cursor = xpos, ypos
+
+    def _scroll_callback(self, window: Any, x_offset: float, y_offset: float) -> None:
+        """Zoom by the wheel."""
+        self._move_camera(mujoco_module().mjtMouse.mjMOUSE_ZOOM, 0.0, 0.05 * y_offset)
+
+    def _move_camera(self, action: int, rel_dx: float, rel_dy: float) -> None:
+        """Move the free camera by a fraction of the window's height."""
+        move = mujoco_module().mjv_moveCamera
+        try:
+            move(self.model, action, rel_dx, rel_dy, self.scn, self.cam)
+        except TypeError:  # MuJoCo 4 takes no scene
+            move(self.model, action, rel_dx, rel_dy, self.cam)
+
+
+def _open_window(width: int | None, height: int | None) -> tuple[Any, Any]:
+    """Return the module glfw and a new window."""
+    problem = find_display()
+    if sys.platform == "darwin" and threading.current_thread() is not threading.main_thread():
+        problem = "macOS lets only the main thread do that"
+    if problem is not None:
+        raise error.Error(
+            f'render_mode "human" opens a window, and {problem}. It needs: {PACKAGES["glfw"]}'
+        )
+    glfw = importlib.import_module("glfw")
+    if width is None or height is None:
+        monitor = glfw.get_primary_monitor()
+        screen = tuple(glfw.get_video_mode(monitor).size) if monitor else (0, 0)
+        wide, high = (max(whole // 2, low) for whole, low in zip(screen, MIN_SIZE, strict=True))
+        width, height = width or wide, height or high
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        window = None
+        for samples in (4, 0):
+            # MuJoCo's offscreen contexts leave a hint that windows be invisible.
+            glfw.default_window_hints()
+            glfw.window_hint(glfw.SAMPLES, samples)
+            window = window or glfw.create_window(width, height, "MuJoCo", None, None)
+        glfw.default_window_hints()
+    if not window:
+        reasons = "; ".join(str(one.message) for one in caught) or "GLFW gives no reason"
+        raise error.Error(f'render_mode "human" cannot open a window: {reasons}')
+    return glfw, window
+
+
+def _close_window(glfw: Any, window: Any, context: Any) -> None:
+    """Free MuJoCo's context, which is in the window's, and destroy the window."""
+    with current("glfw", lambda: glfw.make_context_current(window)):
+        context.free()
+    glfw.destroy_window(window)
+    glfw.poll_events()
+
 
 class MujocoRenderer:
-    """Draws a simulation, in memory or in a window; what it needs comes with the first frame.
+    """Draws a simulation, in memory or in a window, which the first frame makes.
 
-    It can be pickled and copied: the copy has settings, model and data, and opens its own contexts.
+    It can be pickled and copied: the copy has settings, model and data, and makes its own viewers.
 
     Attributes:
         model: The `mujoco.MjModel`.
         data: The `mujoco.MjData` that is shown.
         default_cam_config: Attributes of the free camera, read when a viewer is made.
-        camera_id: Number of the camera that frames are seen by, -1 for the free one.
+        camera_id: Number of the camera, -1 for the free one.
         width: Width of a frame in pixels; `height`: its height.
-        max_geom: Most geoms in a frame.
+        max_geom: Maximal number of geoms in a frame.
         viewer: What drew last, an `OffScreenViewer` or a `WindowViewer`; None before.
     """
 
@@ -56,7 +616,7 @@ class MujocoRenderer:
         camera_name: str | None = None,
         visual_options: dict[int, bool] | None = None,
     ) -> None:
-        """Keep the settings; no context is made and no window opened.
+        """Check the settings; the first frame makes a viewer.
 
         Args:
             model: The `mujoco.MjModel`.
@@ -64,10 +624,10 @@ class MujocoRenderer:
             default_cam_config: Attributes of `mujoco.MjvCamera` and their values, for the free
                 camera: `distance`, `azimuth`, `elevation`, `lookat`. With `type` as
                 `mujoco.mjtCamera.mjCAMERA_TRACKING` and a `trackbodyid` it follows that body.
-            width: Width of a frame in pixels; only a window can do without.
-            height: Height of a frame in pixels.
-            max_geom: Most geoms in a frame.
-            camera_id: Number of the model's camera to see by, -1 for the free one.
+            width: Width of a frame in pixels; optional for a window.
+            height: Height of a frame in pixels; optional for a window.
+            max_geom: Maximal number of geoms in a frame.
+            camera_id: Number of the model's camera, -1 for the free one.
             camera_name: Its name instead. Without either it is the free camera.
             visual_options: Flags of `mujoco.mjtVisFlag` and whether they are on.
 
@@ -80,16 +640,15 @@ class MujocoRenderer:
             raise error.InvalidArgument(
                 "Both `camera_id` and `camera_name` cannot be specified at the same time."
             )
-        apply_camera_config(mujoco.MjvCamera(), default_cam_config)
-        apply_visual_options(mujoco.MjvOption(), visual_options)
+        _apply_camera_config(mujoco.MjvCamera(), default_cam_config)
+        _apply_visual_options(mujoco.MjvOption(), visual_options)
         if camera_id is not None:
-            check_camera_id(model, camera_id)
-        # Gymnasium sees by the free camera whatever its `type`, unless somebody chose a camera.
-        self._keep_type = (
-            camera_id is None and camera_name is None and _has_type(default_cam_config)
-        )
+            _check_camera_id(model, camera_id)
+        # Gymnasium overwrites a `type` by the free camera.
+        has_type = default_cam_config is not None and "type" in default_cam_config
+        self._keep_type = camera_id is None and camera_name is None and has_type
         if camera_name is not None:
-            camera_id = find_camera(model, camera_name)
+            camera_id = _find_camera(model, camera_name)
 
         self.model = model
         self.data = data
@@ -116,7 +675,7 @@ class MujocoRenderer:
         Raises:
             UnexpectedMode: the mode is another one; it is an `AttributeError`.
             gymcore.error.FailedCheck: a frame needs `width` and `height`.
-            RenderingUnavailable: nothing here can draw; the message says what to install.
+            RenderingUnavailable: no OpenGL can draw here; the message says what to install.
         """
         if render_mode != "human" and (self.width is None or self.height is None):
             raise error.FailedCheck(
@@ -124,7 +683,7 @@ class MujocoRenderer:
                 "render_mode is not `human`."
             )
         viewer = self._get_viewer(render_mode)
-        # A batch shows its lanes by one renderer, one after another.
+        # A batch shows its lanes with one renderer, one after another.
         viewer.data = self.data
         if isinstance(viewer, WindowViewer):
             viewer.render()
@@ -132,23 +691,16 @@ class MujocoRenderer:
         return viewer.render(render_mode, None if self._keep_type else self.camera_id)
 
     def _get_viewer(self, render_mode: str | None) -> OffScreenViewer | WindowViewer:
-        """Return the viewer for a mode, which is made by the first call and kept as `viewer`."""
+        """Return the viewer for a mode, and set `viewer`; the first call makes it."""
+        size = self.width, self.height
         if render_mode == "human":
             if self._window is None:
-                self._window = WindowViewer(
-                    self.model, self.data, self.width, self.height, self.max_geom, self._vopt
-                )
+                self._window = WindowViewer(self.model, self.data, *size, self.max_geom, self._vopt)
                 self._place_camera(self._window)
             self.viewer = self._window
             return self._window
         if render_mode not in OFFSCREEN_MODES or self.width is None or self.height is None:
-            message = (
-                f"Unexpected mode: {render_mode}, expected modes: human, rgb_array, depth_array, "
-                "or rgbd_tuple"
-            )
-            if render_mode is None:
-                message += ' (pass one, as in `gym.make(..., render_mode="rgb_array")`)'
-            raise UnexpectedMode(message)
+            raise _unexpected(render_mode, ("human", *OFFSCREEN_MODES))
         if self._offscreen is None:
             self._offscreen = OffScreenViewer(
                 self.model, self.data, self.width, self.height, self.max_geom, self._vopt
@@ -167,7 +719,7 @@ class MujocoRenderer:
     def _set_cam_config(self) -> None:
         """Set the attributes `default_cam_config` of the current viewer's camera."""
         if self.viewer is not None:
-            apply_camera_config(self.viewer.cam, self.default_cam_config)
+            _apply_camera_config(self.viewer.cam, self.default_cam_config)
 
     def close(self) -> None:
         """Close the window and free the contexts; a later frame makes new ones."""
@@ -177,9 +729,140 @@ class MujocoRenderer:
         self._offscreen = self._window = self.viewer = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the settings, without contexts and windows: they belong to this process."""
+        """Return the settings, without viewers: these belong to this process."""
         return {**self.__dict__, "viewer": None, "_offscreen": None, "_window": None}
 
 
-def _has_type(config: dict[str, Any] | None) -> bool:
-    return config is not None and "type" in config
+def _unexpected(render_mode: str | None, modes: tuple[str, ...]) -> UnexpectedMode:
+    """Return the error for a mode that is not one of these."""
+    expected = f"{', '.join(modes[:-1])}, or {modes[-1]}"
+    message = f"Unexpected mode: {render_mode}, expected modes: {expected}"
+    if render_mode is None:
+        message += ' (pass one, as in `gym.make(..., render_mode="rgb_array")`)'
+    return UnexpectedMode(message)
+
+
+# Settings of cameras, scenes and markers, checked.
+
+
+def _apply_camera_config(camera: Any, config: dict[str, Any] | None) -> None:
+    """Set attributes of a `mujoco.MjvCamera`."""
+    for name, value in (config or {}).items():
+        if not isinstance(name, str) or name.startswith("_") or not hasattr(camera, name):
+            names = ", ".join(one for one in dir(camera) if not one.startswith("_"))
+            raise UnknownAttribute(
+                f"default_cam_config: a camera has no attribute {name!r}, it has {names}"
+            )
+        before = getattr(camera, name)
+        try:
+            if isinstance(before, np.ndarray):
+                before[:] = value
+            else:
+                setattr(camera, name, value)
+        except (TypeError, ValueError) as problem:
+            raise error.InvalidArgument(
+                f"default_cam_config[{name!r}]: expected a value like {before!r}, got {value!r}"
+            ) from problem
+
+
+def _apply_visual_options(options: Any, flags: dict[int, bool] | None) -> None:
+    """Set flags of a `mujoco.MjvOption`."""
+    for flag, value in (flags or {}).items():
+        count = len(options.flags)
+        try:
+            number = operator.index(int(flag) if hasattr(flag, "__int__") else flag)
+        except TypeError:
+            number = -1
+        if not 0 <= number < count:
+            raise UnknownVisualOption(
+                f"visual_options: expected flags of mujoco.mjtVisFlag, from 0 to {count - 1}, got "
+                f"{flag!r}"
+            )
+        options.flags[number] = bool(value)
+
+
+def _check_camera_id(model: Any, camera_id: Any) -> None:
+    """Raise unless the model has the camera; MuJoCo would end the process."""
+    try:
+        number = operator.index(camera_id)
+    except TypeError:
+        raise error.ArgumentTypeError(
+            f"camera_id: expected an integer, got {camera_id!r} ({type(camera_id).__name__})"
+        ) from None
+    if not -1 <= number < model.ncam:
+        raise error.InvalidArgument(
+            "camera_id: expected -1 (the free camera) or a camera of the model "
+            f"({_cameras(model)}), got {number}"
+        )
+
+
+def _set_camera(camera: Any, model: Any, camera_id: int) -> None:
+    """Make a `mujoco.MjvCamera` a camera of the model, or for -1 the free one."""
+    _check_camera_id(model, camera_id)
+    types = mujoco_module().mjtCamera
+    camera.type = types.mjCAMERA_FREE if camera_id == -1 else types.mjCAMERA_FIXED
+    camera.fixedcamid = camera_id
+
+
+def _find_camera(model: Any, name: str) -> int:
+    """Return the number of a camera by its name; as in Gymnasium -1, the free one, without it."""
+    if not isinstance(name, str):
+        raise error.ArgumentTypeError(
+            f"camera_name: expected a string, got {name!r} ({type(name).__name__})"
+        )
+    mujoco = mujoco_module()
+    number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, name)
+    if number == -1:
+        logger.warn(
+            f"camera_name: the model has no camera {name!r} ({_cameras(model)}); the free camera "
+            "is used instead"
+        )
+    return number
+
+
+def _cameras(model: Any) -> str:
+    """Return numbers and names of the model's cameras, as text."""
+    names = (f"{number} {model.camera(number).name!r}" for number in range(model.ncam))
+    return "it has " + (", ".join(names) or "none")
+
+
+# Attributes of a geom that mjv_initGeom sets, with their defaults.
+_GEOM_DEFAULTS: dict[str, NDArray[Any]] = {
+    "size": np.full(3, 0.01),
+    "pos": np.zeros(3),
+    "mat": np.eye(3).ravel(),
+    "rgba": np.ones(4, dtype=np.float32),
+}
+
+
+def _set_geom(geom: Any, marker: dict[str, Any]) -> None:
+    """Set the attributes of a geom; by default it is a white sphere of 1 cm."""
+    mujoco = mujoco_module()
+    values = dict(_GEOM_DEFAULTS)
+    for name in values.keys() & marker.keys():
+        try:
+            numbers = np.asarray(marker[name], dtype=values[name].dtype).ravel()
+        except (TypeError, ValueError):
+            numbers = np.empty(0)
+        if len(numbers) != len(values[name]):
+            raise error.InvalidArgument(
+                f"{name}: expected {len(values[name])} numbers, got {marker[name]!r}"
+            )
+        values[name] = numbers
+    kind = marker.get("type", mujoco.mjtGeom.mjGEOM_SPHERE)
+    try:
+        mujoco.mjv_initGeom(geom, type=int(kind), **values)
+    except (TypeError, ValueError) as problem:
+        raise error.InvalidArgument(
+            f"type: expected a shape of mujoco.mjtGeom, got {kind!r}"
+        ) from problem
+    for name, value in marker.items():
+        is_set = name in values or name == "type"
+        if is_set or name.startswith("_") or not hasattr(geom, name):
+            continue
+        try:
+            setattr(geom, name, str(value) if name == "label" else value)
+        except (TypeError, ValueError) as problem:
+            raise error.InvalidArgument(
+                f"{name}: expected a value like {getattr(geom, name)!r}, got {value!r}"
+            ) from problem

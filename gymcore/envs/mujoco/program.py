@@ -1,8 +1,8 @@
-"""From a description to the programs that `gymcore_ext.mujoco.simulations` runs."""
+"""Descriptions compiled for `gymcore_ext.mujoco.simulations`, and quantities evaluated by NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,13 @@ from gymcore.error import InvalidArgument
 from gymcore_ext.mujoco.simulations import FIRST_ARRAYS, OPERATION, PHASES
 
 # Spaces of operands, as in gymcore_ext/mujoco/program.pxd.
-REGISTERS, CONSTANTS, ACTION, ROW, FIRST_ARRAY = range(5)
+REGISTERS, CONSTANTS, ACTION, OBSERVATION, FIRST_ARRAY = range(5)
 
 # (space, offset, stride)
 Place = tuple[int, int, int]
 NOWHERE: Place = (REGISTERS, 0, 0)
 
-# Phases in which something else than the arrays of the simulation may be looked at.
+# Phases that know the action.
 _WITH_ACTION = ("before", "after")
 
 
@@ -30,12 +30,12 @@ class Program:
     Args:
         description: the environment.
         parameters: defaults of its parameters.
-        nu: numbers that the actuators want.
-        nq: positions.
-        nv: velocities.
+        nq: number of positions.
+        nv: number of velocities.
+        nu: number of actuators.
 
     Raises:
-        InvalidArgument: quantities of the wrong length, or used where they mean nothing.
+        InvalidArgument: a quantity has the wrong length, or is used where it has no value.
     """
 
     def __init__(
@@ -47,19 +47,19 @@ class Program:
         self.arrays: list[tuple[str, str]] = [("data", name) for name in FIRST_ARRAYS]
         self._operations: dict[str, list[Any]] = {phase: [] for phase in PHASES}
         self._places: dict[tuple[str, int], Place] = {}
-        self._kept: list[q.Quantity] = []  # ids stay theirs
+        self._quantities: list[q.Quantity] = []  # kept alive, so that ids in `_places` stay unique
 
         self.action_size = nu if description.action_size is None else description.action_size
         if self.action_size < 1:
             raise InvalidArgument("action_size: expected at least 1, got a model without actuators")
         observation = q.joined(*description.observation)
         self.observation_size = observation.size
-        self._write("observe", observation, (ROW, 0, 1))
-        self._begin(description, nq, nv)
-        self.infos = self._inform(description)
+        self._write("observe", observation, (OBSERVATION, 0, 1))
+        self._write_start(description, nq, nv)
+        self.infos = self._write_infos(description)
         self.reward_register = self._scalar("reward", description.reward)
-        ends = 0.0 if description.terminated is None else description.terminated
-        self.terminated_register = self._scalar("terminated", ends)
+        terminated = 0.0 if description.terminated is None else description.terminated
+        self.terminated_register = self._scalar("terminated", terminated)
         control = (
             q.Action(nu) if description.control is None else q.as_quantity(description.control)
         )
@@ -70,22 +70,22 @@ class Program:
             )
         self._write("before", _sized("control", control, nu), (FIRST_ARRAY + 2, 0, 1))
         self._places.clear()
-        self._kept.clear()
+        self._quantities.clear()
 
     @property
     def programs(self) -> dict[str, npt.NDArray[Any]]:
         """The operations of each phase."""
-        return {phase: np.array(done, OPERATION) for phase, done in self._operations.items()}
+        return {phase: np.array(rows, OPERATION) for phase, rows in self._operations.items()}
 
-    def _begin(self, description: Description, nq: int, nv: int) -> None:
+    def _write_start(self, description: Description, nq: int, nv: int) -> None:
         for draw in description.draws:
             self._place("start", draw)
         for k, (name, size) in enumerate((("qpos", nq), ("qvel", nv))):
             start = _sized(name, q.as_quantity(getattr(description, name)), size)
             self._write("start", start, (FIRST_ARRAY + k, 0, 1))
 
-    def _inform(self, description: Description) -> tuple[tuple[Any, ...], ...]:
-        """Reserve registers for infos and write them; their fields."""
+    def _write_infos(self, description: Description) -> tuple[tuple[Any, ...], ...]:
+        """Compute infos into registers; return their fields."""
         if unknown := description.reset_infos.keys() - description.infos.keys():
             raise InvalidArgument(
                 f"reset_infos: expected names of infos ({sorted(description.infos)}), "
@@ -96,17 +96,17 @@ class Program:
         fields = []
         for name, entry in entries.items():
             self._write("after", entry, (REGISTERS, at, 1))
-            begins = name in description.reset_infos
-            if begins:
+            in_resets = name in description.reset_infos
+            if in_resets:
                 first = _sized(name, q.as_quantity(description.reset_infos[name]), entry.size)
                 self._write("begun", first, (REGISTERS, at, 1))
-            kind = np.int64 if name in description.integer_infos else np.float64
-            fields.append((name, kind, entry.size, not begins))
+            dtype = np.int64 if name in description.integer_infos else np.float64
+            fields.append((name, dtype, entry.size, not in_resets))
             at += entry.size
         return tuple(fields)
 
     def _scalar(self, name: str, value: q.Operand) -> int:
-        """A register that holds one number after a step."""
+        """Compute one number after a step; return its register."""
         register = self._reserve(1)
         self._write("after", _sized(name, q.as_quantity(value), 1), (REGISTERS, register, 1))
         return register
@@ -118,10 +118,17 @@ class Program:
     # --- placing quantities ----------------------------------------------------------------------
 
     def _emit(
-        self, phase: str, code: int, count: int, out: Place, *operands: Place, width: int = 0
+        self,
+        phase: str,
+        code: int,
+        count: int,
+        out: Place,
+        *operands: Place,
+        width: int = 0,
+        follows_action: bool = False,
     ) -> None:
         places = [*operands, *[NOWHERE] * (3 - len(operands))]
-        self._operations[phase].append((code, count, width, out, *places))
+        self._operations[phase].append((code, count, width, follows_action, out, *places))
 
     def _write(self, phase: str, quantity: q.Quantity, out: Place) -> None:
         """Compute a quantity into a place."""
@@ -137,14 +144,14 @@ class Program:
             self._emit(phase, q.COPY, quantity.size, out, place)
 
     def _is_simple(self, phase: str, quantity: q.Quantity) -> bool:
-        """Whether it can be computed right where it is wanted."""
+        """Return whether it can be computed right into its destination."""
         return type(quantity) is q.Computed and (phase, id(quantity)) not in self._places
 
     def _place(self, phase: str, quantity: q.Quantity) -> Place:
-        """Where the quantity is found in a phase, once the operations so far have run."""
+        """Return where the quantity is, after the operations of the phase so far."""
         key = (phase, id(quantity))
         if key not in self._places:
-            self._kept.append(quantity)
+            self._quantities.append(quantity)
             self._places[key] = self._find(phase, quantity)
         space, at, stride = self._places[key]
         return space, at, (0 if quantity.size == 1 else stride)
@@ -171,8 +178,8 @@ class Program:
         if isinstance(quantity, q.Action):
             if phase not in _WITH_ACTION:
                 raise InvalidArgument(
-                    "action: expected in rewards, ends, infos and controls of steps only (what was "
-                    "done last is data.ctrl)"
+                    "action: expected in rewards, terminations, infos and controls of steps only "
+                    "(the last controls are data.ctrl)"
                 )
             _sized("action", quantity, self.action_size)
             return ACTION, 0, 1
@@ -186,9 +193,11 @@ class Program:
         return REGISTERS, at, 1
 
     def _remember(self, phase: str, quantity: q.Before) -> Place:
-        """Keep a quantity from before the step."""
+        """Compute a quantity before the step, into registers."""
         if phase != "after":
-            raise InvalidArgument("before(): expected in rewards, ends and infos of steps only")
+            raise InvalidArgument(
+                "before(): expected in rewards, terminations and infos of steps only"
+            )
         at = self._reserve(quantity.size)
         self._write("before", quantity.quantity, (REGISTERS, at, 1))
         return REGISTERS, at, 1
@@ -199,16 +208,33 @@ class Program:
             self._draw(phase, quantity, out)
             return
         operands = [self._place(phase, one) for one in quantity.operands]
+        follows_action = quantity.precision is q.Precision.ACTION
+        if follows_action:
+            for k, operand in enumerate(quantity.operands):
+                if operand.precision is q.Precision.WEAK:
+                    register = REGISTERS, self._reserve(operand.size), 1
+                    self._emit(
+                        phase, q.COPY, operand.size, register, operands[k], follows_action=True
+                    )
+                    operands[k] = (*register[:2], 0 if operand.size == 1 else 1)
         count = quantity.size
         if quantity.code in (q.SUM, q.EVERY, q.WEIGHTED_ROWS):
             count = quantity.operands[0].size
         if quantity.code == q.WEIGHTED_ROWS and operands[1][2] > 1:
-            # Rows are read one element after another, also those of a slice with a step.
+            # Rows must be contiguous.
             rows = quantity.operands[1]
             at = self._reserve(rows.size)
             self._emit(phase, q.COPY, rows.size, (REGISTERS, at, 1), operands[1])
             operands[1] = (REGISTERS, at, 1)
-        self._emit(phase, quantity.code, count, out, *operands, width=quantity.width)
+        self._emit(
+            phase,
+            quantity.code,
+            count,
+            out,
+            *operands,
+            width=quantity.width,
+            follows_action=follows_action,
+        )
 
     def _draw(self, phase: str, draw: q.Draw, out: Place) -> None:
         if phase != "start":
@@ -223,12 +249,134 @@ class Program:
 
 
 def _sized(name: str, quantity: q.Quantity, size: int) -> q.Quantity:
-    """The quantity, if it has this length."""
+    """Return the quantity; raise unless it has this length."""
     if quantity.size != size:
         raise InvalidArgument(f"{name}: expected a quantity of length {size}, got {quantity.size}")
     return quantity
 
 
 def sources_of(arrays: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Names of the arrays of the data that programs look at."""
+    """Return the names of the arrays of the data that programs read."""
     return tuple(name for owner, name in arrays if owner == "data")
+
+
+# Values of quantities, by NumPy.
+
+Values = npt.NDArray[Any]
+
+
+# NumPy's minimum and maximum may return either of two zeros; these return the second.
+def _minimum(x: Values, y: Values) -> Values:
+    return np.where((x < y) | np.isnan(x), x, y)
+
+
+def _maximum(x: Values, y: Values) -> Values:
+    return np.where((x > y) | np.isnan(x), x, y)
+
+
+_FUNCTIONS: dict[int, Callable[..., Any]] = {
+    q.ADD: np.add,
+    q.SUBTRACT: np.subtract,
+    q.MULTIPLY: np.multiply,
+    q.DIVIDE: np.divide,
+    q.SQUARE: np.square,
+    q.ABSOLUTE: np.abs,
+    q.ROOT: np.sqrt,
+    q.SINE: np.sin,
+    q.COSINE: np.cos,
+    q.SMALLER: _minimum,
+    q.LARGER: _maximum,
+    q.CLIP: lambda x, low, high: np.where(x < low, low, np.where(x > high, high, x)),
+    q.SELECT: lambda condition, x, y: np.where(condition != 0, x, y),
+    q.LESS: np.less,
+    q.LESS_EQUAL: np.less_equal,
+    q.FINITE: np.isfinite,
+    q.BOTH: np.logical_and,
+    q.EITHER: np.logical_or,
+    q.NEGATE_TRUTH: np.logical_not,
+    q.NEGATIVE: np.negative,
+    q.POWER: np.power,
+}
+
+
+class Evaluator:
+    """Evaluates quantities on one model and its data, each once.
+
+    Example:
+        >>> from gymcore.envs.mujoco.quantities import Constant, norm
+        >>> Evaluator(None, None)(norm(Constant([3.0, 4.0])))
+        array([5.])
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        data: Any,
+        parameters: Mapping[str, float] | None = None,
+        action: npt.ArrayLike | None = None,
+    ) -> None:
+        """Take a simulation.
+
+        Args:
+            model: a `mujoco.MjModel`.
+            data: its `mujoco.MjData`.
+            parameters: values of the environment's parameters, by column.
+            action: of the step that led here, if there was one.
+        """
+        self.model = model
+        self.data = data
+        self.parameters = parameters or {}
+        self.action = None if action is None else np.asarray(action)
+        self._values: dict[int, tuple[q.Quantity, Values]] = {}
+
+    def __call__(self, quantity: q.Quantity) -> Values:
+        """Return the quantity's numbers [size], float64; float32 if it follows float32 actions.
+
+        Raises:
+            InvalidArgument: it needs an action, a state before the step, or draws.
+        """
+        if id(quantity) not in self._values:
+            # Kept with the quantity, so that its id stays unique.
+            with np.errstate(all="ignore"):
+                self._values[id(quantity)] = quantity, self._evaluate(quantity)
+        return self._values[id(quantity)][1]
+
+    def _evaluate(self, quantity: q.Quantity) -> Values:
+        if isinstance(quantity, q.Constant):
+            return quantity.values
+        if isinstance(quantity, q.Array):
+            owner = self.data if quantity.owner == "data" else self.model
+            return np.array(getattr(owner, quantity.name), np.float64).ravel()
+        if isinstance(quantity, q.Parameter):
+            return np.array([self.parameters[quantity.name]])
+        if isinstance(quantity, q.Joined):
+            return np.concatenate([self(part) for part in quantity.parts])
+        if isinstance(quantity, q.Selection):
+            indices = quantity.start + quantity.step * np.arange(quantity.size)
+            return self(quantity.whole)[indices]
+        if isinstance(quantity, q.Action) and self.action is not None:
+            dtype = np.float32 if self.action.dtype == np.float32 else np.float64
+            return self.action.astype(dtype).ravel()
+        if isinstance(quantity, q.Computed) and not isinstance(quantity, q.Draw):
+            return self._compute(quantity)
+        raise InvalidArgument(
+            f"{type(quantity).__name__.lower()}: expected a quantity of the simulation as it is"
+        )
+
+    def _compute(self, quantity: q.Computed) -> Values:
+        operands = [self(one) for one in quantity.operands]
+        if quantity.precision is q.Precision.ACTION and self.action is not None:
+            dtype = np.float32 if self.action.dtype == np.float32 else np.float64
+            operands = [operand.astype(dtype) for operand in operands]
+        # Sums start from the first term: a sum of negative zeros is one.
+        if quantity.code == q.SUM:
+            return operands[0].sum(initial=-0.0, keepdims=True)
+        if quantity.code == q.EVERY:
+            return np.array([float((operands[0] != 0).all())])
+        if quantity.code == q.WEIGHTED_ROWS:
+            weights, rows = operands
+            return (weights[:, None] * rows.reshape(-1, quantity.width)).sum(axis=0, initial=-0.0)
+        result = np.asarray(_FUNCTIONS[quantity.code](*operands))
+        if result.dtype != np.float32:
+            result = result.astype(np.float64)
+        return np.broadcast_to(result, (quantity.size,))

@@ -1,14 +1,14 @@
-"""Quantities of a simulation, as expressions that compiled code evaluates in every lane.
+"""Quantities of a simulation: expressions that compiled code evaluates in every lane.
 
-A quantity is a vector of float64 whose length is known. `Simulation` has those to begin with:
-positions, velocities, any other array of MuJoCo's data or model, and the action. Arithmetic,
-comparisons, slices and the functions of this module make new ones. Nothing is computed when an
-expression is written.
+A quantity is a vector of float64 of known length. `Simulation` has positions, velocities, all other
+arrays of MuJoCo's data and model, and the action. Arithmetic, comparisons, slices and the functions
+of this module make new ones. Writing an expression computes nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,14 +48,37 @@ if TYPE_CHECKING:
     UNIFORM,
     NORMAL,
     REPEAT_UNLESS,
-) = range(27)
+    POWER,
+) = range(28)
+
+
+class Precision(Enum):
+    """What a quantity does to the dtype of an operation, by NumPy's rules of promotion."""
+
+    WEAK = 0  # a Python number or a truth: the other operand decides
+    ACTION = 1  # has the dtype of the action: float32 or float64
+    FLOAT64 = 2
+
+
+def _operator(code: int, doc: str, *, swapped: bool = False) -> Callable[..., Quantity]:
+    """Return a method for an operator; `swapped` exchanges its operands."""
+
+    def method(self: Quantity, other: Operand) -> Quantity:
+        return Computed(code, other, self) if swapped else Computed(code, self, other)
+
+    method.__doc__ = doc
+    return method
 
 
 class Quantity:
-    """A vector of `size` float64 numbers; one of size 1 goes with any other.
+    """A vector of `size` float64 numbers; one of size 1 combines with any other.
 
-    `+ - * /` and comparisons (1.0 where they hold, else 0.0) work element by element, also with
+    `+ - * / **` and comparisons (1.0 where they hold, else 0.0) work element by element, also with
     numbers and arrays; `& | ~` combine truths; `[index]` and `[start:stop:step]` select.
+
+    Costs of an action have its dtype, as in NumPy: what arithmetic, `square`, `total`, `minimum`,
+    `maximum`, `clip` and `where` make of actions and Python numbers alone is rounded to float32
+    when the actions are float32.
 
     Example:
         >>> speed = Constant([3.0, 4.0])
@@ -65,95 +88,49 @@ class Quantity:
 
     # NumPy arrays leave operators to this class.
     __array_ufunc__ = None
+    precision = Precision.FLOAT64
 
     def __init__(self, size: int) -> None:
-        """Note the length."""
+        """Set the length."""
         self.size = size
 
     def __len__(self) -> int:
-        """Return how many numbers it has."""
         return self.size
 
     def __getitem__(self, index: int | slice) -> Quantity:
-        """Return one element, or those of a slice."""
         if isinstance(index, slice):
             start, stop, step = index.indices(self.size)
             if step < 1:
                 raise InvalidArgument(f"index: expected a slice that goes forward, got {index}")
             return Selection(self, start, max(0, -(-(stop - start) // step)), step)
-        at = range(self.size)[index]
-        return Selection(self, at, 1, 1)
+        return Selection(self, range(self.size)[index], 1, 1)
 
-    def __add__(self, other: Operand) -> Quantity:
-        """Return the sums."""
-        return Computed(ADD, self, other)
-
-    def __radd__(self, other: Operand) -> Quantity:
-        """Return the sums."""
-        return Computed(ADD, other, self)
-
-    def __sub__(self, other: Operand) -> Quantity:
-        """Return the differences."""
-        return Computed(SUBTRACT, self, other)
-
-    def __rsub__(self, other: Operand) -> Quantity:
-        """Return the differences."""
-        return Computed(SUBTRACT, other, self)
-
-    def __mul__(self, other: Operand) -> Quantity:
-        """Return the products."""
-        return Computed(MULTIPLY, self, other)
-
-    def __rmul__(self, other: Operand) -> Quantity:
-        """Return the products."""
-        return Computed(MULTIPLY, other, self)
-
-    def __truediv__(self, other: Operand) -> Quantity:
-        """Return the quotients."""
-        return Computed(DIVIDE, self, other)
-
-    def __rtruediv__(self, other: Operand) -> Quantity:
-        """Return the quotients."""
-        return Computed(DIVIDE, other, self)
+    __add__ = _operator(ADD, "Return the sums.")
+    __radd__ = _operator(ADD, "Return the sums.", swapped=True)
+    __sub__ = _operator(SUBTRACT, "Return the differences.")
+    __rsub__ = _operator(SUBTRACT, "Return the differences.", swapped=True)
+    __mul__ = _operator(MULTIPLY, "Return the products.")
+    __rmul__ = _operator(MULTIPLY, "Return the products.", swapped=True)
+    __truediv__ = _operator(DIVIDE, "Return the quotients.")
+    __rtruediv__ = _operator(DIVIDE, "Return the quotients.", swapped=True)
+    __pow__ = _operator(POWER, "Return the powers, by C's `pow` as NumPy's scalars.")
+    __lt__ = _operator(LESS, "Return where this is less.")
+    __le__ = _operator(LESS_EQUAL, "Return where this is less or equal.")
+    __gt__ = _operator(LESS, "Return where this is greater.", swapped=True)
+    __ge__ = _operator(LESS_EQUAL, "Return where this is greater or equal.", swapped=True)
+    __and__ = _operator(BOTH, "Return where both hold.")
+    __or__ = _operator(EITHER, "Return where one of them holds.")
 
     def __neg__(self) -> Quantity:
-        """Return the negatives."""
         return Computed(NEGATIVE, self)
 
     def __abs__(self) -> Quantity:
-        """Return the absolute values."""
         return Computed(ABSOLUTE, self)
 
-    def __lt__(self, other: Operand) -> Quantity:
-        """Return where this is less."""
-        return Computed(LESS, self, other)
-
-    def __le__(self, other: Operand) -> Quantity:
-        """Return where this is not more."""
-        return Computed(LESS_EQUAL, self, other)
-
-    def __gt__(self, other: Operand) -> Quantity:
-        """Return where this is more."""
-        return Computed(LESS, other, self)
-
-    def __ge__(self, other: Operand) -> Quantity:
-        """Return where this is not less."""
-        return Computed(LESS_EQUAL, other, self)
-
-    def __and__(self, other: Operand) -> Quantity:
-        """Return where both hold."""
-        return Computed(BOTH, self, other)
-
-    def __or__(self, other: Operand) -> Quantity:
-        """Return where one of them holds."""
-        return Computed(EITHER, self, other)
-
     def __invert__(self) -> Quantity:
-        """Return where this does not hold."""
         return Computed(NEGATE_TRUTH, self)
 
     def __bool__(self) -> bool:
-        """Refuse: an expression has no value yet."""
         raise ArgumentTypeError(
             "a quantity has no value before a simulation runs: use where(), &, | and ~ in place of "
             "if, and, or, not"
@@ -167,7 +144,9 @@ class Constant(Quantity):
     """Numbers that never change."""
 
     def __init__(self, values: npt.ArrayLike) -> None:
-        """Keep a copy of a number or a vector."""
+        """Copy a number or a vector."""
+        if type(values) in (bool, int, float):
+            self.precision = Precision.WEAK
         self.values = np.array(values, np.float64).ravel()
         super().__init__(self.values.size)
 
@@ -185,9 +164,13 @@ class Array(Quantity):
 class Action(Quantity):
     """The action of a step."""
 
+    precision = Precision.ACTION
+
 
 class Parameter(Quantity):
-    """A number of the environment that lanes may differ in; see `CompiledMujocoEnv`."""
+    """A number of the environment that may differ between lanes; see `CompiledMujocoEnv`."""
+
+    precision = Precision.WEAK
 
     def __init__(self, name: str) -> None:
         """Name the column."""
@@ -201,13 +184,24 @@ class Selection(Quantity):
     def __init__(self, whole: Quantity, start: int, size: int, step: int) -> None:
         """Take `size` elements from `start`, `step` apart."""
         super().__init__(size)
+        self.precision = whole.precision
         self.whole = whole
         self.start = start
         self.step = step
 
 
+# Operations whose result has the dtype of their operands, and those whose results are truths.
+_ARITHMETIC = {ADD, SUBTRACT, MULTIPLY, DIVIDE, SQUARE, ABSOLUTE, ROOT, NEGATIVE, SUM} | {
+    SMALLER,
+    LARGER,
+    CLIP,
+    SELECT,
+}
+_TRUTHS = {LESS, LESS_EQUAL, FINITE, BOTH, EITHER, NEGATE_TRUTH, EVERY}
+
+
 class Computed(Quantity):
-    """What an operation makes of other quantities."""
+    """The result of an operation on other quantities."""
 
     def __init__(
         self, code: int, *operands: Operand, size: int | None = None, width: int = 0
@@ -227,6 +221,11 @@ class Computed(Quantity):
                     f"quantities: expected equal lengths, got {[one.size for one in self.operands]}"
                 )
             size = sizes.pop() if sizes else 1
+        if code in _TRUTHS:
+            self.precision = Precision.WEAK
+        elif code in _ARITHMETIC:
+            values = self.operands[1:] if code == SELECT else self.operands
+            self.precision = max((one.precision for one in values), key=lambda one: one.value)
         super().__init__(size)
 
 
@@ -260,6 +259,8 @@ class Joined(Quantity):
     def __init__(self, *parts: Operand) -> None:
         """Put the parts in a row."""
         self.parts = tuple(map(as_quantity, parts))
+        if self.parts and all(part.precision is Precision.ACTION for part in self.parts):
+            self.precision = Precision.ACTION
         super().__init__(sum(part.size for part in self.parts))
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gymcore.envs.mujoco.costs import ActionCost
-from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.quantities import norm
-from gymcore.envs.mujoco.starts import uniform_start
+from gymcore.envs.mujoco.tasks import ActionCost
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Scale, Weight
 

@@ -18,7 +18,7 @@ from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.utils.cpus import usable_cpus
 
 if TYPE_CHECKING:
-    from gymcore.envs.mujoco.simulations import LaneSimulations
+    from gymcore.envs.mujoco.compiled_env import LaneSimulations
 
 # Physical options that lanes may differ in; the time step decides what a velocity is and is shared.
 _OPTIONS = ("gravity", "wind", "magnetic", "density", "viscosity", "impratio")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gymcore.envs.mujoco import walker2d_v5
-from gymcore.envs.mujoco.planar_walker import EarlyPlanarWalker, PlanarWalker
+from gymcore.envs.mujoco.tasks import PlanarWalker, PlanarWalkerV4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 DEFAULT_CAMERA_CONFIG = {
@@ -18,7 +18,7 @@ DEFAULT_CAMERA_CONFIG = {
 }
 
 
-class Walker2dEnv(EarlyPlanarWalker, walker2d_v5.Walker2dEnv):
+class Walker2dEnv(PlanarWalkerV4, walker2d_v5.Walker2dEnv):
     """The walker of Walker2d-v5 whose bonus is paid whenever unhealth ends the episode.
 
     Example:

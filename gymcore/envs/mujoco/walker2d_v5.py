@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gymcore.envs.mujoco.planar_walker import PlanarWalker
+from gymcore.envs.mujoco.tasks import PlanarWalker
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 DEFAULT_CAMERA_CONFIG = {

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.parameters import Parameter, as_number, first
-
-if TYPE_CHECKING:
-    from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 
 
 def as_weight(value: Any) -> tuple[float, ...]:
@@ -115,14 +112,14 @@ class Bonus(Weight):
         return self if env is None else float(env.value_of(env.survival)[0])
 
 
-class Private:
+class PrivateName:
     """A weight under its name with an underscore."""
 
     def __init__(self, weight: Weight) -> None:
         """Keep the weight."""
         self.weight = weight
 
-    def __get__(self, env: CompiledMujocoEnv | None, owner: type[CompiledMujocoEnv]) -> Any:
+    def __get__(self, env: Any, owner: Any) -> Any:
         """The lane's value, or what a subclass has fixed."""
         if env is None:
             return self
@@ -130,7 +127,7 @@ class Private:
             return getattr(env, self.weight.name)
         return Parameter.__get__(self.weight, env, owner)
 
-    def __set__(self, env: CompiledMujocoEnv, value: Any) -> None:
+    def __set__(self, env: Any, value: Any) -> None:
         """Write the lane's value."""
         if self.weight.name not in env.parameters:
             raise AttributeError(

@@ -29,6 +29,7 @@ typedef struct {
     gymcore_rng *rngs;     /* a stream a lane */
     const void *constants; /* a table that all lanes share; NULL for a kernel without */
     const uint8_t *dead;   /* lanes whose step is thrown away; NULL for none */
+    int32_t float32_actions; /* whether the float64 actions of this step came as float32 */
 } gymcore_columns;
 
 /* Types of what a kernel writes. */

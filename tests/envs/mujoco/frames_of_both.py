@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 
 import gymcore
-from gymcore.envs.mujoco.offscreen import OffScreenViewer
+from gymcore.envs.mujoco.mujoco_rendering import OffScreenViewer
 from tests.envs.mujoco.walkers import MODEL
 
 # A model without sky whose pixels are one sample each; and ours, with skies, textures, shadows,

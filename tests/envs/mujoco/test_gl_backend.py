@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gymcore import error
-from gymcore.envs.mujoco import gl_backend, release
+from gymcore.envs.mujoco import gl_backend
 from gymcore.envs.mujoco.gl_backend import RenderingUnavailable
 from tests.envs.mujoco.walkers import write_model
 
@@ -120,7 +120,7 @@ def test_the_variable_allows_no_other(machine, monkeypatch):
 
 def test_an_unknown_value(machine, monkeypatch):
     monkeypatch.setenv("MUJOCO_GL", "vulkan")
-    with pytest.raises(error.InvalidArgument, match="MUJOCO_GL: expected egl, osmesa or glfw"):
+    with pytest.raises(error.InvalidArgument, match="variable MUJOCO_GL must be one of"):
         chosen()
 
 
@@ -232,7 +232,7 @@ class Owner:
 
 def test_freed_once():
     owner, freed = Owner(), []
-    free = release.release_once(owner, freed.append, 3)
+    free = gl_backend.release_once(owner, freed.append, 3)
     free()
     free()
     del owner
@@ -241,7 +241,7 @@ def test_freed_once():
 
 def test_freed_at_the_exit_before_the_hooks_that_were_there():
     code = (
-        "import atexit; from gymcore.envs.mujoco.release import release_once\n"
+        "import atexit; from gymcore.envs.mujoco.gl_backend import release_once\n"
         "class Owner: pass\n"
         "owner = Owner()\n"
         "release_once(owner, print, 'one')\n"

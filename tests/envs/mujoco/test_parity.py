@@ -136,6 +136,30 @@ def test_many_steps_are_the_same(env_id):
 
 
 @each_id
+def test_costs_have_the_dtype_of_the_action(env_id):
+    """In single environments and in every way to step a batch: Gymnasium's bits for both dtypes."""
+    ours, other = pair(env_id)
+    low, high = other.action_space.low, other.action_space.high
+    actions = np.random.default_rng(2).uniform(low, high, (4, 1, *low.shape))
+    for dtype in (np.float32, np.float64):
+        given = actions.astype(dtype)
+        other.reset(seed=1)
+        rewards = [other.step(action)[1] for action in given[:, 0]]
+        ours.reset(seed=1)
+        assert [ours.step(action)[1] for action in given[:, 0]] == rewards
+        envs = gymcore.make_vec(env_id, num_envs=1)
+        envs.reset(seed=1)
+        assert [envs.step(action)[1][0] for action in given] == rewards
+        envs.reset(seed=1)
+        assert envs.rollout(given).rewards[:, 0].tolist() == rewards
+        envs.reset(seed=1)
+        for action, reward in zip(given, rewards, strict=True):
+            envs.send(action, np.arange(1))
+            assert envs.recv()[1][0] == reward
+        envs.close()
+
+
+@each_id
 @pytest.mark.parametrize("mode", MODES)
 def test_lanes_of_a_batch_are_environments(env_id, mode):
     """In every mode of autoreset, at any number of threads, infos and their layout included."""
@@ -172,7 +196,7 @@ def test_infos_of_a_batch_are_laid_out_as_gymnasium_does(env_id, mode):
         assert_same_layout(got[-1], wanted[-1])
         for mine, its in zip(got[1:-1], wanted[1:-1], strict=True):
             assert mine.dtype == its.dtype
-            np.testing.assert_allclose(mine, its, rtol=1e-5)
+            np.testing.assert_array_equal(mine, its)
     envs.close()
     others.close()
 
@@ -211,7 +235,7 @@ def assert_equal(got: Any, wanted: Any) -> None:
 
 
 def assert_same_layout(got: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """The same keys, masks, shapes and types; costs that are float32 there are float64 here."""
+    """The same keys, masks, shapes and numbers; what is float32 there is float64 here."""
     assert set(got) == set(wanted)
     for key, value in wanted.items():
         if key == "final_obs":
@@ -221,6 +245,6 @@ def assert_same_layout(got: dict[str, Any], wanted: dict[str, Any]) -> None:
             assert_same_layout(got[key], value)
         else:
             assert got[key].shape == value.shape, key
-            kept = np.dtype(np.float64) if value.dtype == np.float32 else value.dtype
-            assert got[key].dtype == kept, key
-            np.testing.assert_allclose(got[key], value, rtol=1e-6, err_msg=key)
+            expected = np.dtype(np.float64) if value.dtype == np.float32 else value.dtype
+            assert got[key].dtype == expected, key
+            np.testing.assert_array_equal(got[key], value, err_msg=key)

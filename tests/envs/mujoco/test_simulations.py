@@ -15,13 +15,12 @@ import numpy as np
 import pytest
 
 from gymcore import error
-from gymcore.envs.mujoco.calls import SimulationFailed, library_functions
-from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv, LaneSimulations
 from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.library import SimulationFailed, library_functions
 from gymcore.envs.mujoco.mujoco_env import BrokenModel, MujocoEnv
 from gymcore.envs.mujoco.program import Program
 from gymcore.envs.mujoco.quantities import before, joined, norm, standard_normal, uniform
-from gymcore.envs.mujoco.simulations import LaneSimulations
 from gymcore_ext.mujoco.simulations import OPERATION
 from tests.envs.mujoco.hanging import MODEL, HangingEnv, PileEnv, PileVectorEnv, hanging
 

@@ -317,7 +317,13 @@ def test_after_close() -> None:
         envs.step(np.zeros((2, 1)))
     with pytest.raises(error.ClosedEnvironmentError):
         envs.reset()
+
+
+def test_a_closed_single_environment_may_be_reset() -> None:
     env = HangingEnv()
+    expected, _ = env.reset(seed=1)
     env.close()
-    with pytest.raises(error.ClosedEnvironmentError):
-        env.reset()
+    env.close()
+    observation, _ = env.reset(seed=1)
+    assert observation.tobytes() == expected.tobytes()
+    env.step(np.zeros(1))

@@ -1,19 +1,18 @@
-/* MuJoCo's C functions, reached by address: nothing of MuJoCo is needed at build time.
+/* MuJoCo's C functions, called by address: the build needs nothing of MuJoCo.
  *
- * The engine reports errors through a handler of the thread, and would otherwise print them, append them to a file in the
- * working directory and end the process. Here an error comes back from the call: the handler jumps out of it, over
- * MuJoCo's own C frames, which hold nothing that needs unwinding. Warnings are remembered instead of printed.
+ * MuJoCo reports errors through a handler of the thread. Without a handler it prints them, appends them to a file in the
+ * working directory and ends the process. Here the call returns an error instead: the handler jumps out of it, over
+ * MuJoCo's own C frames, which need no unwinding. Warnings are recorded instead of printed.
  *
- * How a handler is set has changed twice; a library offers one of
- *   set_log_handler                   per thread, for errors and warnings (MuJoCo 4)
- *   set_error_fn, set_warning_fn      per thread (MuJoCo 3)
+ * A library has one of two interfaces for handlers, both per thread:
+ *   set_log_handler                   for errors and warnings (MuJoCo 4)
+ *   set_error_fn, set_warning_fn      (MuJoCo 3)
  */
 #ifndef GYMCORE_MUJOCO_CALLS_H
 #define GYMCORE_MUJOCO_CALLS_H
 
 #include <setjmp.h>
 #include <string.h>
-#include "gymcore/platform.h"
 
 #if defined(_MSC_VER)
 #define GYMCORE_THREAD __declspec(thread)
@@ -34,14 +33,12 @@ typedef struct {
 } gymcore_log_message;
 enum { GYMCORE_LOG_WARNING = 2, GYMCORE_LOG_ERROR = 3 };
 
+typedef void gymcore_mujoco_function(const void *model, void *data);
 typedef void gymcore_log_handler(const gymcore_log_message *message);
 typedef void gymcore_text_handler(const char *text);
 
 typedef struct {
-    void (*step)(const void *model, void *data);
-    void (*forward)(const void *model, void *data);
-    void (*reset_data)(const void *model, void *data);
-    void (*rne_post_constraint)(const void *model, void *data);
+    gymcore_mujoco_function *step, *forward, *reset_data, *rne_post_constraint;
     gymcore_log_handler *(*set_log_handler)(gymcore_log_handler *handler);
     gymcore_text_handler *(*get_error_fn)(void);
     gymcore_text_handler *(*get_warning_fn)(void);
@@ -49,15 +46,15 @@ typedef struct {
     void (*set_warning_fn)(gymcore_text_handler *handler);
 } gymcore_mujoco;
 
-/* What a call came to. A warning that the state is bad (not a number, or huge) is a divergence: MuJoCo then puts the
- * simulation back to its initial state. */
+/* Outcomes of a call. A warning of a bad state (nan or huge) means divergence: MuJoCo then resets the simulation to its
+ * initial state. */
 enum { GYMCORE_FINE, GYMCORE_WARNED, GYMCORE_DIVERGED, GYMCORE_FAILED };
 
 typedef struct {
     jmp_buf place;
     int armed, outcome;
     char text[GYMCORE_FAULT_TEXT];
-    /* what was there before */
+    /* the handlers and the trap from before */
     gymcore_log_handler *log_handler;
     gymcore_text_handler *error_fn, *warning_fn;
     void *outer;
@@ -98,7 +95,7 @@ static void gymcore_on_message(const gymcore_log_message *message)
         gymcore_on_warning(message->subject);
 }
 
-/* From here on to gymcore_trap_close, MuJoCo's messages of this thread go to the trap. */
+/* Send MuJoCo's messages of this thread to the trap, until gymcore_trap_close. */
 static void gymcore_trap_open(gymcore_trap *trap, const gymcore_mujoco *calls)
 {
     trap->armed = 0;
@@ -125,7 +122,19 @@ static void gymcore_trap_close(gymcore_trap *trap, const gymcore_mujoco *calls)
     gymcore_trap_here = (gymcore_trap *)trap->outer;
 }
 
-/* Step a simulation; what it came to. After a failure the data must be reset. */
+/* Call mj_forward or mj_resetData, or step a simulation `count` times; returns the outcome. After a failure the data must
+ * be reset. */
+static int gymcore_mujoco_call(gymcore_trap *trap, gymcore_mujoco_function *function, const void *model, void *data)
+{
+    trap->outcome = GYMCORE_FINE;
+    if (GYMCORE_MARK(trap->place) == 0) {
+        trap->armed = 1;
+        function(model, data);
+    }
+    trap->armed = 0;
+    return trap->outcome;
+}
+
 static int gymcore_mujoco_step(const gymcore_mujoco *calls, gymcore_trap *trap, const void *model, void *data, int count)
 {
     trap->outcome = GYMCORE_FINE;
@@ -134,28 +143,6 @@ static int gymcore_mujoco_step(const gymcore_mujoco *calls, gymcore_trap *trap, 
         for (int k = 0; k < count; k++)
             calls->step(model, data);
         calls->rne_post_constraint(model, data);
-    }
-    trap->armed = 0;
-    return trap->outcome;
-}
-
-static int gymcore_mujoco_reset(const gymcore_mujoco *calls, gymcore_trap *trap, const void *model, void *data)
-{
-    trap->outcome = GYMCORE_FINE;
-    if (GYMCORE_MARK(trap->place) == 0) {
-        trap->armed = 1;
-        calls->reset_data(model, data);
-    }
-    trap->armed = 0;
-    return trap->outcome;
-}
-
-static int gymcore_mujoco_forward(const gymcore_mujoco *calls, gymcore_trap *trap, const void *model, void *data)
-{
-    trap->outcome = GYMCORE_FINE;
-    if (GYMCORE_MARK(trap->place) == 0) {
-        trap->armed = 1;
-        calls->forward(model, data);
     }
     trap->armed = 0;
     return trap->outcome;

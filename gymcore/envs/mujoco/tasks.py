@@ -1,0 +1,225 @@
+"""What several tasks share: costs, health, legged walkers in a plane, and the humanoid's body."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy.typing as npt
+
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
+from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
+from gymcore.envs.mujoco.quantities import Quantity, clip, square, total
+from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
+
+
+class ActionCost(CompiledMujocoEnv):
+    """A cost of `ctrl_cost_weight` on the squared action."""
+
+    def effort(self, simulation: Simulation) -> Quantity:
+        """The cost of the action."""
+        return simulation.parameter("ctrl_cost_weight") * total(square(simulation.action()))
+
+    def control_cost(self, action: npt.ArrayLike) -> float:
+        """The cost of an action [nu]."""
+        return float(self.value_of(self.effort, action)[0])
+
+
+class ControlCost(CompiledMujocoEnv):
+    """A cost of `ctrl_cost_weight` on the squared controls of the simulation."""
+
+    def effort(self, simulation: Simulation) -> Quantity:
+        """The cost of the controls."""
+        return simulation.parameter("ctrl_cost_weight") * total(square(simulation.data.ctrl))
+
+    def control_cost(self, action: npt.ArrayLike) -> float:
+        """The cost of the controls that the simulation has; `action` plays no part."""
+        return float(self.value_of(self.effort)[0])
+
+
+class Health(CompiledMujocoEnv):
+    """A bonus of `healthy_reward` while the simulation is healthy, and an end when it is not.
+
+    A subclass declares the weights `healthy_reward` (a `Bonus`) and `terminate_when_unhealthy` (a
+    `Switch`), and writes `health`.
+    """
+
+    def health(self, simulation: Simulation) -> Quantity:
+        """Whether the simulation is healthy."""
+        raise NotImplementedError(f"{type(self).__name__} has no health(simulation)")
+
+    def survival(self, simulation: Simulation, healthy: Quantity | None = None) -> Quantity:
+        """What is paid for being healthy; `healthy` is `health(simulation)`, if it is at hand."""
+        healthy = self.health(simulation) if healthy is None else healthy
+        return healthy * simulation.parameter("healthy_reward")
+
+    def ending(self, simulation: Simulation, healthy: Quantity | None = None) -> Quantity:
+        """Whether the episode ends for want of health; `healthy` as for `survival`."""
+        healthy = self.health(simulation) if healthy is None else healthy
+        return ~healthy & simulation.parameter("terminate_when_unhealthy")
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether the simulation is healthy as it is."""
+        return bool(self.value_of(self.health)[0])
+
+
+class HealthV4(Health):
+    """As before v5: the bonus is paid whenever unhealth ends the episode, healthy or not."""
+
+    def survival(self, simulation: Simulation, healthy: Quantity | None = None) -> Quantity:
+        """What is paid for being healthy, or about to end."""
+        healthy = self.health(simulation) if healthy is None else healthy
+        switch = simulation.parameter("terminate_when_unhealthy")
+        return (healthy | switch) * simulation.parameter("healthy_reward")
+
+    @property
+    def terminated(self) -> bool:
+        """Whether the simulation as it is would end an episode."""
+        return bool(self.value_of(self.ending)[0])
+
+
+def within(low: Quantity, x: Quantity, high: Quantity) -> Quantity:
+    """Whether x is between two bounds, and equal to none."""
+    return (low < x) & (x < high)
+
+
+class PlanarWalker(ActionCost, Health):
+    """A body whose first joints are x, height and angle of its torso, rewarded for its velocity.
+
+    Erez, Tassa and Todorov (2011). See docs/environments/mujoco.md for the figures.
+    """
+
+    forward_reward_weight = Weight()
+    ctrl_cost_weight = Weight()
+    healthy_reward = Bonus()
+    terminate_when_unhealthy = Switch()
+    healthy_z_range = Range()
+    healthy_angle_range = Range()
+    reset_noise_scale = Scale()
+
+    def __init__(
+        self,
+        xml_file: str,
+        frame_skip: int,
+        exclude_current_positions_from_observation: bool,
+        **kwargs: Any,
+    ) -> None:
+        """Load the model and compile the description.
+
+        Args:
+            xml_file: the model's file, see `expand_model_path`.
+            frame_skip: simulation steps of a step.
+            exclude_current_positions_from_observation: whether x is left out.
+            **kwargs: weights, and see `CompiledMujocoEnv`.
+        """
+        self._exclude_current_positions_from_observation = (
+            exclude_current_positions_from_observation
+        )
+        super().__init__(xml_file, frame_skip, **kwargs)
+
+    def _structure(self) -> dict[str, int]:
+        """How many numbers of each kind an observation has."""
+        skipped = 1 * self._exclude_current_positions_from_observation
+        return {
+            "skipped_qpos": skipped,
+            "qpos": self.model.nq - skipped,
+            "qvel": self.model.nv,
+        }
+
+    def describe(self, simulation: Simulation) -> Description:
+        """Velocity and health less effort, on joints as seen in the plane."""
+        s = simulation
+        skipped = 1 * self._exclude_current_positions_from_observation
+        x = s.qpos[0]
+        velocity = s.rate(x)
+        forward = s.parameter("forward_reward_weight") * velocity
+        healthy = self.health(s)
+        survival = self.survival(s, healthy)
+        effort = self.effort(s)
+        positions = {"x_position": x, "z_distance_from_origin": s.qpos[1] - s.init_qpos[1]}
+        return Description(
+            observation=[s.qpos[skipped:], clip(s.qvel, -10.0, 10.0)],
+            reward=(forward + survival) - effort,
+            terminated=self.ending(s, healthy),
+            infos={
+                **positions,
+                "x_velocity": velocity,
+                "reward_forward": forward,
+                "reward_ctrl": -effort,
+                "reward_survive": survival,
+            },
+            reset_infos=positions,
+            **uniform_start(s),
+        )
+
+    def health(self, simulation: Simulation) -> Quantity:
+        """Whether the torso is high and upright."""
+        s = simulation
+        low, high = s.bounds("healthy_z_range")
+        least, most = s.bounds("healthy_angle_range")
+        return within(low, s.qpos[1], high) & within(least, s.qpos[2], most)
+
+
+class PlanarWalkerV4(HealthV4, PlanarWalker):
+    """As before v5: other bonuses and fewer infos."""
+
+    def describe(self, simulation: Simulation) -> Description:
+        """As version 5 describes it, with fewer infos."""
+        described = super().describe(simulation)
+        infos = {name: described.infos[name] for name in ("x_position", "x_velocity")}
+        return replace(described, infos=infos, reset_infos={})
+
+
+class HumanoidBody(CompiledMujocoEnv):
+    """An environment that observes what its switches include."""
+
+    _exclude_current_positions_from_observation: bool = True
+    _include_cinert_in_observation: bool = True
+    _include_cvel_in_observation: bool = True
+    _include_qfrc_actuator_in_observation: bool = True
+    _include_cfrc_ext_in_observation: bool = True
+
+    def observed(self, simulation: Simulation) -> list[Quantity]:
+        """Quantities of the observation, without those of the world and of the free joint."""
+        s = simulation
+        skipped = 2 * self._exclude_current_positions_from_observation
+        parts = [s.qpos[skipped:], s.qvel]
+        if self._include_cinert_in_observation:
+            parts.append(s.data.cinert[10:])
+        if self._include_cvel_in_observation:
+            parts.append(s.data.cvel[6:])
+        if self._include_qfrc_actuator_in_observation:
+            parts.append(s.data.qfrc_actuator[6:])
+        if self._include_cfrc_ext_in_observation:
+            parts.append(s.data.cfrc_ext[6:])
+        return parts
+
+    def observed_v4(self, simulation: Simulation) -> list[Quantity]:
+        """Quantities of the observation before v5: also those of the world and the free joint."""
+        s = simulation
+        skipped = 2 * self._exclude_current_positions_from_observation
+        data = s.data
+        parts = [data.cinert, data.cvel, data.qfrc_actuator, data.cfrc_ext]
+        return [s.qpos[skipped:], s.qvel, *parts]
+
+    def cost_of_contacts(self, simulation: Simulation, name: str) -> Quantity:
+        """The squared contact forces with the weight `{name}_weight`, within `{name}_range`."""
+        cost = simulation.parameter(f"{name}_weight") * total(square(simulation.data.cfrc_ext))
+        return clip(cost, *simulation.bounds(f"{name}_range"))
+
+    def _structure(self) -> dict[str, int]:
+        """How many numbers of each kind an observation has."""
+        skipped = 2 * self._exclude_current_positions_from_observation
+        data = self.data
+        return {
+            "skipped_qpos": skipped,
+            "qpos": self.model.nq - skipped,
+            "qvel": self.model.nv,
+            "cinert": data.cinert[1:].size * self._include_cinert_in_observation,
+            "cvel": data.cvel[1:].size * self._include_cvel_in_observation,
+            "qfrc_actuator": (self.model.nv - 6) * self._include_qfrc_actuator_in_observation,
+            "cfrc_ext": data.cfrc_ext[1:].size * self._include_cfrc_ext_in_observation,
+            "ten_length": 0,
+            "ten_velocity": 0,
+        }
