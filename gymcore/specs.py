@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gymcore import error, logger
 from gymcore.error import ArgumentTypeError, Error, InvalidArgument
@@ -65,10 +65,6 @@ def get_env_id(ns: str | None, name: str, version: int | None) -> str:
     """
     full_name = name if ns is None else f"{ns}/{name}"
     return full_name if version is None else f"{full_name}-v{version}"
-
-
-LEGACY_FIELDS = ("autoreset", "apply_api_compatibility")
-"""What Gym 0.26 had besides the fields of a spec."""
 
 
 class EnvCreator(Protocol):
@@ -138,9 +134,6 @@ class EnvSpec:
         version: Taken from the id, None without one.
         additional_wrappers: Wrappers that `make` adds outside its own.
         vector_entry_point: A vector environment's class, function or place, for `make_vec`.
-        autoreset: (Gym 0.26) Whether `make` adds `AutoResetWrapper`; `register` sets it.
-        apply_api_compatibility: (Gym 0.26) Whether the entry point makes an environment of Gym
-            0.21, around which `make` puts `EnvCompatibility`; `register` sets it.
 
     Example:
         >>> spec = EnvSpec("ALE/Pong-v5", entry_point="ale_py.env:AtariEnv")
@@ -166,10 +159,6 @@ class EnvSpec:
 
     additional_wrappers: tuple[WrapperSpec, ...] = field(default_factory=tuple)
     vector_entry_point: VectorEnvCreator | str | None = None
-
-    # No fields, so that constructor, text and comparison are Gymnasium's.
-    autoreset: ClassVar[bool] = False
-    apply_api_compatibility: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Take the id apart."""
@@ -212,7 +201,7 @@ class EnvSpec:
         """Return the spec as JSON.
 
         Returns:
-            An object with every field that the constructor takes, and those of Gym 0.26 if true.
+            An object with every field that the constructor takes.
 
         Raises:
             InvalidArgument: if an entry point is a function or a class instead of "module:name".
@@ -227,7 +216,6 @@ class EnvSpec:
         import json
 
         content = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
-        content.update({name: True for name in LEGACY_FIELDS if getattr(self, name)})
         self._check_can_jsonify(content)
         content["additional_wrappers"] = [vars(wrapper) for wrapper in self.additional_wrappers]
         try:
@@ -277,7 +265,6 @@ class EnvSpec:
         parsed = json.loads(json_env_spec)
         if not isinstance(parsed, dict):
             raise InvalidArgument(f"json_env_spec: expected a JSON object, got {json_env_spec!r}")
-        legacy = {name: parsed.pop(name) for name in LEGACY_FIELDS if name in parsed}
         wrappers = []
         for wrapper in parsed.pop("additional_wrappers", ()):
             try:
@@ -287,13 +274,11 @@ class EnvSpec:
                     f"An issue occurred when trying to make {wrapper} a WrapperSpec"
                 ) from error
         try:
-            spec = EnvSpec(**parsed, additional_wrappers=tuple(wrappers))
+            return EnvSpec(**parsed, additional_wrappers=tuple(wrappers))
         except (TypeError, Error) as error:
             raise InvalidArgument(
                 f"An issue occurred when trying to make {parsed} an EnvSpec"
             ) from error
-        vars(spec).update(legacy)
-        return spec
 
     def pprint(
         self,

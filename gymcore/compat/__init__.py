@@ -1,17 +1,17 @@
-"""Bridges between the interface of Gym 0.21, where `step` returned four values, and today's.
+"""Earlier eras of the API: whole namespaces of Gym 0.26 and Gym 0.21, and bridges between them.
 
-`to_done_api` and `from_done_api` take whole environments and vector environments from one to the
-other. Nothing here needs the package `gym`.
+`import gymcore.compat.gym26 as gym` and `import gymcore.compat.gym21 as gym` run programs that were
+written for those versions. `to_done_api` and `from_done_api` take environments and vector
+environments from today's interface to that of Gym 0.21, where `step` returned four values, and
+back. Nothing here needs the package `gym`.
 """
 
 from __future__ import annotations
 
 from gymcore.compat.bridges import from_done_api, to_done_api
-from gymcore.compat.done_api import DoneEnv
-from gymcore.compat.done_vector_api import DoneVectorEnv
-from gymcore.compat.old_envs import EnvCompatibility
-from gymcore.compat.old_vector_envs import VectorEnvCompatibility
-from gymcore.compat.step_api import StepAPICompatibility
+from gymcore.compat.done_envs import DoneEnv, DoneVectorEnv
+from gymcore.compat.gym26.wrappers.episodes import StepAPICompatibility
+from gymcore.compat.old_envs import EnvCompatibility, VectorEnvCompatibility
 
 __all__ = [
     "DoneEnv",

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from gymcore import error
-from gymcore.compat.done_api import DoneEnv, SeedNextReset
-from gymcore.compat.done_vector_api import DoneVectorEnv
-from gymcore.compat.old_envs import EnvCompatibility
-from gymcore.compat.old_vector_envs import VectorEnvCompatibility
+from gymcore.compat.done_envs import DoneEnv, DoneVectorEnv, SeedNextReset
+from gymcore.compat.old_envs import EnvCompatibility, VectorEnvCompatibility
 from gymcore.core import Env
-from gymcore.vector import VectorEnv
 
 __all__ = ["from_done_api", "to_done_api"]
+
+
+def is_vector_env(env: Any) -> bool:
+    """Return whether this is a vector environment, or a wrapper of Gym 0.26 around one."""
+    return bool(getattr(env, "is_vector_env", False))
 
 
 def to_done_api(env: Any) -> Any:
@@ -50,11 +52,12 @@ def to_done_api(env: Any) -> Any:
     """
     if isinstance(env, (DoneEnv, DoneVectorEnv)):
         return env
-    if isinstance(env, VectorEnv):
-        old = isinstance(env, VectorEnvCompatibility)
-        return env.env if old else DoneVectorEnv(env)  # type: ignore[attr-defined]
+    if isinstance(env, (EnvCompatibility, VectorEnvCompatibility)):
+        return env.env
+    if is_vector_env(env):
+        return DoneVectorEnv(env)
     if isinstance(env, Env):
-        return env.env if isinstance(env, EnvCompatibility) else DoneEnv(env)
+        return DoneEnv(env)
     raise error.ArgumentTypeError(
         f"env: expected a gymcore.Env or gymcore.vector.VectorEnv, got {type(env)}"
     )
@@ -64,8 +67,8 @@ def from_done_api(env: Any, render_mode: str | None = None) -> Any:
     """Return an environment, or a vector environment, of today, given one of Gym 0.21.
 
     Args:
-        env: The old environment; what has `num_envs` greater than 1, or is a vector environment by
-            its attributes, is taken as a batch.
+        env: The old environment; what says that it is a vector environment, or has `num_envs`, is
+            taken as a batch.
         render_mode: What `render` asks it for.
 
     Returns:
@@ -91,7 +94,8 @@ def from_done_api(env: Any, render_mode: str | None = None) -> Any:
             raise error.ArgumentTypeError(
                 f"env: expected an environment with `reset` and `step`, got {type(env)}"
             )
-    is_batch = getattr(env, "is_vector_env", False) or hasattr(env, "single_observation_space")
-    if is_batch or isinstance(getattr(env, "num_envs", None), int):
-        return VectorEnvCompatibility(env, render_mode)
-    return EnvCompatibility(env, render_mode)
+    is_batch = getattr(env, "is_vector_env", None)
+    if is_batch is None:
+        has_spaces = hasattr(env, "single_observation_space")
+        is_batch = has_spaces or isinstance(getattr(env, "num_envs", None), int)
+    return (VectorEnvCompatibility if is_batch else EnvCompatibility)(env, render_mode)

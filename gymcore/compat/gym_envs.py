@@ -1,4 +1,4 @@
-"""Environments of the package `gym`, under the ids by which Gymnasium's users know them.
+"""Environments and spaces of the package `gym`, under the ids by which Gymnasium's users know them.
 
 `gymcore.make("GymV26Environment-v0", env_id="Name-v0")` makes one that is registered with `gym`;
 with `env=...` it takes one that is there already. `GymV21Environment-v0` is for `gym` 0.21 and
@@ -10,11 +10,10 @@ from __future__ import annotations
 import importlib
 from typing import Any, SupportsFloat
 
-from gymcore import error
-from gymcore.compat.foreign_spaces import as_own_space
+from gymcore import error, spaces
 from gymcore.compat.old_envs import EnvCompatibility, ForeignEnv
 
-__all__ = ["GymV21Environment", "GymV26Environment"]
+__all__ = ["GymV21Environment", "GymV26Environment", "convert_space"]
 
 # Modes that `make` passes on; which of them there are is known when the environment is.
 _MODES = ("human", "rgb_array", "ansi")
@@ -69,8 +68,8 @@ class GymV21Environment(EnvCompatibility):
             ArgumentTypeError: if none is given, or gymcore has no space of a space's class.
         """
         super().__init__(_old_env(env_id, make_kwargs, env), render_mode)
-        self.observation_space = as_own_space(self.env.observation_space)
-        self.action_space = as_own_space(self.env.action_space)
+        self.observation_space = convert_space(self.env.observation_space)
+        self.action_space = convert_space(self.env.action_space)
 
 
 class GymV26Environment(ForeignEnv):
@@ -110,8 +109,8 @@ class GymV26Environment(ForeignEnv):
                 f"render_mode: expected that of env, {own_mode!r}, got {render_mode!r}"
             )
         super().__init__(env, own_mode)
-        self.observation_space = as_own_space(self.env.observation_space)
-        self.action_space = as_own_space(self.env.action_space)
+        self.observation_space = convert_space(self.env.observation_space)
+        self.action_space = convert_space(self.env.action_space)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -130,3 +129,69 @@ class GymV26Environment(ForeignEnv):
     def render(self) -> Any:
         """Return what the inner environment renders."""
         return self.env.render()
+
+
+def convert_space(space: Any) -> spaces.Space[Any]:
+    """Return a space of `gymcore.spaces` that holds the same values.
+
+    Args:
+        space: A space of `gym`, `gymnasium` or a package like them, known by its class's name (or
+            that of a class it derives from) and attributes; one of `gymcore` is returned as it is.
+
+    Raises:
+        ArgumentTypeError: if it is none that `gymcore.spaces` has.
+
+    Example:
+        >>> class Discrete:
+        ...     n = 3
+        >>> convert_space(Discrete())
+        Discrete(3)
+    """
+    if isinstance(space, spaces.Space):
+        return space
+    for cls in type(space).__mro__:
+        if convert := _CONVERSIONS.get(cls.__name__):
+            return convert(space)
+    raise error.ArgumentTypeError(
+        f"space: expected one of {sorted(_CONVERSIONS)}, of whatever package, got {space!r} "
+        f"({type(space)})"
+    )
+
+
+def _box(space: Any) -> spaces.Box:
+    return spaces.Box(space.low, space.high, space.shape, space.dtype.type)
+
+
+def _discrete(space: Any) -> spaces.Discrete:
+    return spaces.Discrete(int(space.n), start=int(getattr(space, "start", 0)))
+
+
+def _text(space: Any) -> spaces.Text:
+    return spaces.Text(
+        space.max_length, min_length=space.min_length, charset="".join(space.character_set)
+    )
+
+
+def _graph(space: Any) -> spaces.Graph:
+    edges = space.edge_space
+    # Either is a Box or a Discrete, and stays one.
+    return spaces.Graph(
+        convert_space(space.node_space),
+        None if edges is None else convert_space(edges),
+    )
+
+
+_CONVERSIONS: dict[str, Any] = {
+    "Box": _box,
+    "Discrete": _discrete,
+    "MultiDiscrete": lambda space: spaces.MultiDiscrete(space.nvec, dtype=space.dtype.type),
+    "MultiBinary": lambda space: spaces.MultiBinary(space.n),
+    "Text": _text,
+    "Tuple": lambda space: spaces.Tuple(tuple(map(convert_space, space.spaces))),
+    "Dict": lambda space: spaces.Dict({k: convert_space(v) for k, v in space.spaces.items()}),
+    "Sequence": lambda space: spaces.Sequence(
+        convert_space(space.feature_space), stack=bool(getattr(space, "stack", False))
+    ),
+    "OneOf": lambda space: spaces.OneOf(tuple(map(convert_space, space.spaces))),
+    "Graph": _graph,
+}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from gymcore import error, logger
 from gymcore.core import Env, Wrapper
 from gymcore.specs import (
-    LEGACY_FIELDS,
     EnvSpec,
     VectorizeMode,
     WrapperSpec,
@@ -94,42 +92,12 @@ def _choose_render_mode(
     return None
 
 
-def _takes(creator: Callable[..., Any], name: str) -> bool:
-    """Tell whether an entry point has a parameter of this name."""
-    try:
-        return name in inspect.signature(creator).parameters
-    except (TypeError, ValueError):
-        return False
-
-
-def _take_legacy(
-    creator: Callable[..., Any], spec: EnvSpec, kwargs: dict[str, Any]
-) -> dict[str, bool]:
-    """Take the arguments that `make` had in Gym 0.26 out of those for the environment.
-
-    Args:
-        creator: The entry point; arguments that it names itself are left to it.
-        spec: Says what is not in the arguments.
-        kwargs: The caller's arguments, changed.
-    """
-    legacy = {}
-    for name in LEGACY_FIELDS:
-        value = kwargs.pop(name) if name in kwargs and not _takes(creator, name) else None
-        legacy[name] = bool(getattr(spec, name) if value is None else value)
-    return legacy
-
-
 def _create(
-    creator: Callable[..., Any], spec: EnvSpec, kwargs: dict[str, Any], human: bool, old: bool
+    creator: Callable[..., Any], spec: EnvSpec, kwargs: dict[str, Any], human: bool
 ) -> Env[Any, Any]:
-    """Call the entry point and check what it returns; `old` is Gym 0.21's interface."""
-    own = {name: value for name, value in kwargs.items() if not (old and name == "render_mode")}
+    """Call the entry point and check what it returns."""
     try:
-        env: Any = creator(**own)
-        if old:
-            from gymcore.compat.old_envs import EnvCompatibility
-
-            env = EnvCompatibility(env, kwargs.get("render_mode"))
+        env: Any = creator(**kwargs)
     except TypeError as problem:
         if human and "got an unexpected keyword argument 'render_mode'" in str(problem):
             raise error.Error(
@@ -139,7 +107,8 @@ def _create(
                 "supported by the HumanRendering wrapper."
             ) from problem
         message = (
-            f"{problem} was raised from the environment creator for {spec.id} with kwargs ({own})"
+            f"{problem} was raised from the environment creator for {spec.id} "
+            f"with kwargs ({kwargs})"
         )
         try:
             explained = type(problem)(message)
@@ -206,10 +175,7 @@ def make(
         max_episode_steps: Time limit, in place of the registered one; -1 for none.
         disable_env_checker: Whether to leave out `PassiveEnvChecker`; None does as registered.
         **kwargs: Arguments of the environment, in place of the registered ones; `render_mode` first
-            of all. As in Gym 0.26, `autoreset=True` adds `AutoResetWrapper` around the time limit,
-            and `apply_api_compatibility=True` takes what the entry point makes for an environment
-            of Gym 0.21, as innermost layer an `EnvCompatibility`; unless the entry point itself
-            has a parameter of that name.
+            of all.
 
     Returns:
         The environment. Its `spec` makes it again, wrappers included.
@@ -242,21 +208,15 @@ def make(
 
     creator = env_spec.entry_point
     creator = creator if callable(creator) else load_env_creator(creator)
-    legacy = _take_legacy(creator, env_spec, kwargs)
-    old = legacy["apply_api_compatibility"]
     env_kwargs = own_kwargs(env_spec)
     env_kwargs.update(kwargs)
     render_wrapper = None
     if hasattr(creator, "metadata"):
         metadata = creator.metadata
-        if old:
-            from gymcore.compat.old_envs import modern_metadata
-
-            metadata = modern_metadata(metadata)
         _check_metadata(metadata)
         render_wrapper = _choose_render_mode(metadata, env_kwargs)
     human = render_wrapper is not None and render_wrapper.__name__ == "HumanRendering"
-    env = _create(creator, env_spec, env_kwargs, human, old)
+    env = _create(creator, env_spec, env_kwargs, human)
 
     # The base environment's spec knows nothing of wrappers: each of them adds itself in `env.spec`.
     env.unwrapped.spec = env_spec.copy(
@@ -265,7 +225,6 @@ def make(
         disable_env_checker=True,
         max_episode_steps=None,
         additional_wrappers=(),
-        **({**legacy, "autoreset": False} if old or env_spec.autoreset else {}),
     )
     made_by_creator = _check_prior_wrappers(env, env_spec)
 
@@ -277,10 +236,6 @@ def make(
         env = OrderEnforcing(env)
     if max_episode_steps is not None:
         env = TimeLimit(env, max_episode_steps)
-    if legacy["autoreset"]:
-        from gymcore.compat.gym26.wrappers.episodes import AutoResetWrapper
-
-        env = AutoResetWrapper(env)
     for wrapper in env_spec.additional_wrappers[made_by_creator:]:
         wrap: Any = load_env_creator(wrapper.entry_point)
         arguments = snapshot(wrapper.kwargs)

@@ -112,9 +112,6 @@ def register(
     additional_wrappers: tuple[WrapperSpec, ...] = (),
     vector_entry_point: VectorEnvCreator | str | None = None,
     kwargs: dict[str, Any] | None = None,
-    *,
-    autoreset: bool = False,
-    apply_api_compatibility: bool = False,
 ) -> None:
     """Register an environment, so that `make` and `make_vec` find it.
 
@@ -131,9 +128,6 @@ def register(
         additional_wrappers: Wrappers to put around the environment.
         vector_entry_point: A vector environment's class, function or place, for `make_vec`.
         kwargs: Arguments for the entry points.
-        autoreset: (Gym 0.26) Whether an ended episode is followed by a reset in the same step.
-        apply_api_compatibility: (Gym 0.26) Whether the entry point makes an environment with the
-            interface of Gym 0.21; see `gymcore.compat.EnvCompatibility`.
 
     Raises:
         InvalidArgument: if there is neither an entry point nor a vector entry point.
@@ -164,8 +158,6 @@ def register(
         additional_wrappers=tuple(additional_wrappers),
         vector_entry_point=vector_entry_point,
     )
-    legacy = {"autoreset": autoreset, "apply_api_compatibility": apply_api_compatibility}
-    vars(new_spec).update({name: True for name, value in legacy.items() if value})
     _check_spec_register(new_spec)
     if full_id in registry:
         logger.warn(f"Overriding environment {full_id} already in registry.")

@@ -15,28 +15,29 @@ import numpy.typing as npt
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore_ext.arrays import are_lanes
 
-__all__ = ["check_mask", "lane_indices", "positive", "seeds_per_env", "split_reset_mask"]
+__all__ = ["check_mask", "count", "lane_indices", "positive", "seeds_per_env", "split_reset_mask"]
 
 Lanes = npt.NDArray[np.int64]
 
 RESET_MASK = "reset_mask"
 
 
-def positive(name: str, value: Any, maximum: int | None = None) -> int:
+def count(name: str, value: Any, minimum: int = 0, maximum: int | None = None) -> int:
     """Return a count as an int.
 
     Args:
         name: What errors call it.
         value: An integer, Python's or NumPy's.
+        minimum: The smallest allowed value.
         maximum: The greatest allowed value; None for no limit.
 
     Raises:
         ArgumentTypeError: Not an integer (a `TypeError`).
-        InvalidArgument: Below 1 or above `maximum` (a `ValueError`).
+        InvalidArgument: Below `minimum` or above `maximum` (a `ValueError`).
 
     Example:
-        >>> positive("num_envs", 3, maximum=10)
-        3
+        >>> count("video_length", 0)
+        0
     """
     try:
         number = operator.index(value)
@@ -44,11 +45,21 @@ def positive(name: str, value: Any, maximum: int | None = None) -> int:
         raise ArgumentTypeError(
             f"{name}: expected an integer, got {value!r} ({type(value)})"
         ) from None
-    if number < 1:
-        raise InvalidArgument(f"{name}: expected at least 1, got {number}")
+    if number < minimum:
+        raise InvalidArgument(f"{name}: expected at least {minimum}, got {number}")
     if maximum is not None and number > maximum:
         raise InvalidArgument(f"{name}: expected at most {maximum}, got {number}")
     return number
+
+
+def positive(name: str, value: Any, maximum: int | None = None) -> int:
+    """Return a count of at least 1 as an int; see `count`.
+
+    Example:
+        >>> positive("num_envs", 3, maximum=10)
+        3
+    """
+    return count(name, value, 1, maximum)
 
 
 def seeds_per_env(

@@ -12,8 +12,7 @@ import pytest
 
 import gymcore
 from gymcore import error
-from gymcore.compat.foreign_spaces import as_own_space
-from gymcore.compat.gym_envs import GymV26Environment
+from gymcore.compat.gym_envs import GymV26Environment, convert_space
 from tests.compat.old import OldEnv
 
 SPACES = (
@@ -38,10 +37,10 @@ def made(gym: Any, text: str) -> Any:
 @pytest.mark.parametrize("text", SPACES)
 def test_spaces_of_another_package(text: str) -> None:
     own = made(gymcore, text)
-    converted = as_own_space(made(gymnasium, text))
+    converted = convert_space(made(gymnasium, text))
     assert converted == own
     assert repr(converted) == repr(own)
-    assert as_own_space(own) is own
+    assert convert_space(own) is own
 
 
 def test_spaces_of_a_class_that_derives_from_a_known_one() -> None:
@@ -49,13 +48,13 @@ def test_spaces_of_a_class_that_derives_from_a_known_one() -> None:
         def __init__(self) -> None:
             super().__init__(3)
 
-    assert as_own_space(Three()) == gymcore.spaces.Discrete(3)
+    assert convert_space(Three()) == gymcore.spaces.Discrete(3)
 
 
 @pytest.mark.parametrize("wrong", [None, 3, "Discrete(3)"])
 def test_what_is_no_space(wrong: Any) -> None:
     with pytest.raises(error.ArgumentTypeError, match=r"space: expected one of \['Box', .* got "):
-        as_own_space(wrong)
+        convert_space(wrong)
 
 
 class ForeignEnv:

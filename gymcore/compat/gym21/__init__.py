@@ -12,19 +12,16 @@ use `utils.seeding.np_random` they are the same.
 from __future__ import annotations
 
 from gymcore import error, logger, spaces
-from gymcore.compat.gym21 import utils, vector, wrappers
+from gymcore.compat.gym21 import core, envs, utils, vector, wrappers
 from gymcore.compat.gym21.core import (
     ActionWrapper,
     Env,
     ObservationWrapper,
     RewardWrapper,
     Wrapper,
-    make,
-    register,
 )
-from gymcore.envs import registration as envs
+from gymcore.compat.gym21.envs.registration import make, register, spec
 from gymcore.spaces import Space
-from gymcore.specs import spec
 
 __all__ = [
     "ActionWrapper",
@@ -33,6 +30,7 @@ __all__ = [
     "RewardWrapper",
     "Space",
     "Wrapper",
+    "core",
     "envs",
     "error",
     "logger",

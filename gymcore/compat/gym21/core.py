@@ -1,22 +1,13 @@
-"""`Env`, `Wrapper`, `make` and `register` of Gym 0.21."""
+"""`Env` and `Wrapper` of Gym 0.21."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import gymcore
-from gymcore.compat.bridges import to_done_api
-from gymcore.compat.forwarding import Forwarding
+from gymcore.compat.gym26 import core
 
-__all__ = [
-    "ActionWrapper",
-    "Env",
-    "ObservationWrapper",
-    "RewardWrapper",
-    "Wrapper",
-    "make",
-    "register",
-]
+__all__ = ["ActionWrapper", "Env", "ObservationWrapper", "RewardWrapper", "Wrapper"]
 
 
 class Env(gymcore.Env[Any, Any]):
@@ -45,8 +36,8 @@ class Env(gymcore.Env[Any, Any]):
         return None
 
 
-class Wrapper(Forwarding, gymcore.Wrapper[Any, Any, Any, Any]):
-    """Base of wrappers of Gym 0.21: all is passed on, attributes of inner layers too."""
+class Wrapper(core.Wrapper):
+    """Base of wrappers of Gym 0.21: everything is passed on, attributes of inner layers too."""
 
     def reset(self, **kwargs: Any) -> Any:
         """Reset the environment and return its first observation."""
@@ -109,38 +100,3 @@ class ActionWrapper(Wrapper):
     def reverse_action(self, action: Any) -> Any:
         """Return the caller's action for what the environment got."""
         raise NotImplementedError
-
-
-def make(id: str, **kwargs: Any) -> Any:
-    """Make an environment with the interface of Gym 0.21.
-
-    Args:
-        id: Of an environment of today, or of one that `register` has registered.
-        **kwargs: For `gymcore.make`. Nothing is checked while the environment runs, unless
-            `disable_env_checker=False`.
-
-    Example:
-        >>> env = make("CartPole-v1")
-        >>> env.seed(1)
-        [1]
-        >>> observation = env.reset()
-        >>> observation, reward, done, info = env.step(env.action_space.sample())
-    """
-    kwargs.setdefault("disable_env_checker", True)
-    return to_done_api(gymcore.make(id, **kwargs))
-
-
-def register(id: str, **kwargs: Any) -> None:
-    """Register an environment of Gym 0.21.
-
-    Args:
-        id: `[namespace/]name[-v(version)]`.
-        **kwargs: As for `gymcore.register`; `entry_point` makes an environment with the interface
-            of Gym 0.21. `gymcore.make` then makes it with today's.
-
-    Example:
-        >>> register("Maze-v0", entry_point="games.mazes:Maze", max_episode_steps=100)
-        >>> gymcore.registry.pop("Maze-v0").apply_api_compatibility
-        True
-    """
-    gymcore.register(id, **{"apply_api_compatibility": True, **kwargs})

@@ -6,10 +6,13 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import gymcore
-from gymcore.compat.bridges import from_done_api, to_done_api
-from gymcore.compat.done_vector_api import DoneVectorEnv as VectorEnv
-from gymcore.compat.gym21.core import make as make_single
+from gymcore import vector
+from gymcore.compat.bridges import from_done_api
+from gymcore.compat.done_envs import DoneVectorEnv as VectorEnv
+from gymcore.compat.gym21.envs.registration import make as make_single
+from gymcore.compat.gym26.vector import check_spaces
+from gymcore.envs.vector_make import single_env_fns
+from gymcore.specs import find_spec
 from gymcore.vector import AutoresetMode
 
 __all__ = ["AsyncVectorEnv", "SyncVectorEnv", "VectorEnv", "make"]
@@ -21,37 +24,8 @@ def _modern(env_fn: EnvFn) -> Any:
     return from_done_api(env_fn())
 
 
-def _check_spaces(envs: Any, observation_space: Any, action_space: Any) -> Any:
-    """Put in the spaces that the caller gave for single environments."""
-    if observation_space is not None and observation_space != envs.single_observation_space:
-        envs.close()
-        raise gymcore.error.SpaceMismatch(
-            f"observation_space: expected {envs.single_observation_space}, got {observation_space}"
-        )
-    if action_space is not None and action_space != envs.single_action_space:
-        envs.close()
-        raise gymcore.error.SpaceMismatch(
-            f"action_space: expected {envs.single_action_space}, got {action_space}"
-        )
-    return to_done_api(envs)
-
-
-def SyncVectorEnv(
-    env_fns: Iterable[EnvFn],
-    observation_space: Any = None,
-    action_space: Any = None,
-    copy: bool = True,
-) -> Any:
-    """Step several environments one after another in this process.
-
-    Args:
-        env_fns: Functions that make an environment with the interface of Gym 0.21.
-        observation_space: Of one environment, checked if given.
-        action_space: Likewise.
-        copy: Return new observations at every step.
-
-    Returns:
-        A `VectorEnv`; see `gymcore.compat.to_done_api`.
+class SyncVectorEnv(VectorEnv):
+    """Step several environments one after another in this process; see `to_done_api`.
 
     Example:
         >>> from gymcore.compat import gym21 as gym
@@ -62,43 +36,60 @@ def SyncVectorEnv(
         >>> dones, infos
         (array([False, False]), [{}, {}])
     """
-    fns = [functools.partial(_modern, fn) for fn in env_fns]
-    envs = gymcore.vector.SyncVectorEnv(fns, copy=copy, autoreset_mode=AutoresetMode.SAME_STEP)
-    return _check_spaces(envs, observation_space, action_space)
+
+    def __init__(
+        self,
+        env_fns: Iterable[EnvFn],
+        observation_space: Any = None,
+        action_space: Any = None,
+        copy: bool = True,
+    ) -> None:
+        """Make the environments.
+
+        Args:
+            env_fns: Functions that make an environment with the interface of Gym 0.21.
+            observation_space: Of one environment, checked if given.
+            action_space: Likewise.
+            copy: Return new observations at every step.
+        """
+        fns = [functools.partial(_modern, fn) for fn in env_fns]
+        envs = vector.SyncVectorEnv(fns, copy=copy, autoreset_mode=AutoresetMode.SAME_STEP)
+        super().__init__(check_spaces(envs, observation_space, action_space))
 
 
-def AsyncVectorEnv(
-    env_fns: Iterable[EnvFn],
-    observation_space: Any = None,
-    action_space: Any = None,
-    shared_memory: bool = True,
-    copy: bool = True,
-    context: str | None = None,
-    daemon: bool = True,
-) -> Any:
-    """Step several environments in worker processes.
+class AsyncVectorEnv(VectorEnv):
+    """Step several environments in worker processes; see `to_done_api`."""
 
-    Args:
-        env_fns: Functions that make an environment with the interface of Gym 0.21.
-        observation_space: Of one environment, checked if given.
-        action_space: Likewise.
-        shared_memory: As for `gymcore.vector.AsyncVectorEnv`.
-        copy: Likewise.
-        context: Likewise.
-        daemon: Likewise.
+    def __init__(
+        self,
+        env_fns: Iterable[EnvFn],
+        observation_space: Any = None,
+        action_space: Any = None,
+        shared_memory: bool = True,
+        copy: bool = True,
+        context: str | None = None,
+        daemon: bool = True,
+    ) -> None:
+        """Start the worker processes.
 
-    Returns:
-        A `VectorEnv`; see `gymcore.compat.to_done_api`.
-    """
-    envs = gymcore.vector.AsyncVectorEnv(
-        [functools.partial(_modern, fn) for fn in env_fns],
-        shared_memory=shared_memory,
-        copy=copy,
-        context=context,
-        daemon=daemon,
-        autoreset_mode=AutoresetMode.SAME_STEP,
-    )
-    return _check_spaces(envs, observation_space, action_space)
+        Args:
+            env_fns: Functions that make an environment with the interface of Gym 0.21.
+            observation_space: Of one environment, checked if given.
+            action_space: Likewise.
+            shared_memory: As for `gymcore.vector.AsyncVectorEnv`, like the arguments that follow.
+            copy: Return new observations at every step.
+            context: Start method of the processes.
+            daemon: Whether the processes are daemons.
+        """
+        envs = vector.AsyncVectorEnv(
+            [functools.partial(_modern, fn) for fn in env_fns],
+            shared_memory=shared_memory,
+            copy=copy,
+            context=context,
+            daemon=daemon,
+            autoreset_mode=AutoresetMode.SAME_STEP,
+        )
+        super().__init__(check_spaces(envs, observation_space, action_space))
 
 
 def make(
@@ -107,7 +98,7 @@ def make(
     asynchronous: bool = True,
     wrappers: Callable[[Any], Any] | Iterable[Callable[[Any], Any]] | None = None,
     **kwargs: Any,
-) -> Any:
+) -> VectorEnv:
     """Make a vector environment with the interface of Gym 0.21.
 
     Args:
@@ -116,17 +107,7 @@ def make(
         asynchronous: Step them in worker processes.
         wrappers: A function, or several, applied to each single environment.
         **kwargs: For the environments.
-
-    Returns:
-        A `VectorEnv`; see `gymcore.compat.to_done_api`.
     """
-    functions = () if wrappers is None else (wrappers,) if callable(wrappers) else tuple(wrappers)
-    one = functools.partial(_make_one, id, functions, kwargs)
-    return (AsyncVectorEnv if asynchronous else SyncVectorEnv)([one] * num_envs)
-
-
-def _make_one(id: str, functions: Iterable[Callable[[Any], Any]], kwargs: dict[str, Any]) -> Any:
-    env = make_single(id, **kwargs)
-    for function in functions:
-        env = function(env)
-    return env
+    spec = find_spec(id)
+    env_fns = single_env_fns(make_single, spec, num_envs, wrappers, True, kwargs)
+    return (AsyncVectorEnv if asynchronous else SyncVectorEnv)(env_fns)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gymcore.compat.bridges import from_done_api, to_done_api
-from gymcore.compat.gym26 import wrappers as legacy
-from gymcore.compat.gym26.wrappers import LazyFrames
-from gymcore.core import Env
+from gymcore.compat import gym26
+from gymcore.compat.bridges import from_done_api, is_vector_env, to_done_api
+from gymcore.compat.gym26.wrappers.frame_stack import LazyFrames
 
 _NAMES = (
     "AtariPreprocessing",
@@ -41,14 +40,14 @@ class _OldForm(type):
     def __call__(cls, env: Any, *args: Any, **kwargs: Any) -> Any:
         inner = from_done_api(env)
         name = cls.__name__
-        if name in _RENDERING and isinstance(inner, Env) and inner.render_mode is None:
-            # In Gym 0.21 any environment could be asked for pictures.
+        if name in _RENDERING and not is_vector_env(inner) and inner.render_mode is None:
+            # In Gym 0.21 any environment could be asked for images.
             inner.unwrapped.render_mode = "rgb_array"
-        return to_done_api(getattr(legacy, name)(inner, *args, **kwargs))
+        return to_done_api(getattr(gym26.wrappers, name)(inner, *args, **kwargs))
 
     def __instancecheck__(cls, instance: Any) -> bool:
         """Tell whether what is directly inside the old interface is this wrapper."""
-        return isinstance(getattr(instance, "env", None), getattr(legacy, cls.__name__))
+        return isinstance(getattr(instance, "env", None), getattr(gym26.wrappers, cls.__name__))
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,37 @@
-"""Gym 0.26."""
+"""Gym 0.26 for programs that were written for it: `import gymcore.compat.gym26 as gym`.
 
-from gymcore.compat.gym26 import wrappers
+Every name behaves as in Gym 0.26: wrappers forward attributes and take vector environments too,
+vector environments restart an ended environment in the same step, with its last observation and
+info under `final_observation` and `final_info`. Behind them are the environments, spaces and
+engines of today. A vector environment is not an `Env` here.
+"""
 
-__all__ = ["wrappers"]
+from __future__ import annotations
+
+from gymcore import error, logger, spaces, utils
+from gymcore.compat.gym26 import core, envs, vector, wrappers
+from gymcore.compat.gym26.core import ActionWrapper, Env, ObservationWrapper, RewardWrapper, Wrapper
+from gymcore.compat.gym26.envs.registration import make, register, spec
+from gymcore.envs.registration import pprint_registry
+from gymcore.spaces import Space
+
+__all__ = [
+    "ActionWrapper",
+    "Env",
+    "ObservationWrapper",
+    "RewardWrapper",
+    "Space",
+    "Wrapper",
+    "core",
+    "envs",
+    "error",
+    "logger",
+    "make",
+    "pprint_registry",
+    "register",
+    "spaces",
+    "spec",
+    "utils",
+    "vector",
+    "wrappers",
+]

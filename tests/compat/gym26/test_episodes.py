@@ -17,7 +17,6 @@ from gymcore.compat.gym26.wrappers import (
     VectorListInfo,
 )
 from gymcore.vector import SyncVectorEnv
-from gymcore.wrappers import common
 from tests.compat.gym26.scripted import Scripted
 
 ACTIONS = np.zeros((2, 2), np.float32)
@@ -72,7 +71,6 @@ def test_statistics_of_episodes() -> None:
         own = info["episode"]["t"]
     assert env.episode_count == 4
     assert list(env.return_queue) == [3.5] * 3 and list(env.length_queue) == [2] * 3
-    assert isinstance(env, common.RecordEpisodeStatistics)
 
 
 def test_the_info_of_the_environment_is_left_alone() -> None:

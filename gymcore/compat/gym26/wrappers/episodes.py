@@ -1,19 +1,38 @@
-"""Wrappers of Gym 0.26 that know where episodes begin and end."""
+"""Wrappers of Gym 0.26 that know where episodes begin and end, or what a step returns."""
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from typing import Any, SupportsFloat
 
+import numpy as np
+import numpy.typing as npt
+
 from gymcore import error
-from gymcore.compat.forwarding import Forwarding
-from gymcore.core import Env, Wrapper
+from gymcore.compat.gym26.core import Wrapper
+from gymcore.core import Env
 from gymcore.utils import RecordConstructorArgs
+from gymcore.utils.arguments import count
+from gymcore.utils.step_api_compatibility import step_api_compatibility
+from gymcore.vector import AutoresetMode
+from gymcore.vector.utils.infos import split_info
 from gymcore.wrappers import common
 
-__all__ = ["AutoResetWrapper", "OrderEnforcing", "TimeLimit"]
+__all__ = [
+    "AutoResetWrapper",
+    "OrderEnforcing",
+    "PassiveEnvChecker",
+    "RecordEpisodeStatistics",
+    "StepAPICompatibility",
+    "TimeLimit",
+    "VectorListInfo",
+]
+
+Array = npt.NDArray[Any]
 
 
-class AutoResetWrapper(Forwarding, Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+class AutoResetWrapper(Wrapper, RecordConstructorArgs):
     """Reset in the step that ends an episode (Gym 0.26).
 
     That step returns the first observation of the new episode, with the reward and flags of the
@@ -64,7 +83,7 @@ class AutoResetWrapper(Forwarding, Wrapper[Any, Any, Any, Any], RecordConstructo
         return observation, reward, terminated, truncated, info
 
 
-class TimeLimit(Forwarding, common.TimeLimit[Any, Any]):
+class TimeLimit(common.TimeLimit[Any, Any], Wrapper):
     """Truncate episodes after a number of steps (Gym 0.26).
 
     As `gymcore.wrappers.TimeLimit`, but the limit may be left out. In the done API (see
@@ -89,25 +108,24 @@ class TimeLimit(Forwarding, common.TimeLimit[Any, Any]):
             ArgumentTypeError: if no limit is given, and none was registered.
             InvalidArgument: if it is not positive.
         """
-        if max_episode_steps is None:
-            spec = env.spec if isinstance(env, Env) else None
-            max_episode_steps = None if spec is None else spec.max_episode_steps
+        if max_episode_steps is None and isinstance(env, Env):
+            max_episode_steps = None if env.spec is None else env.spec.max_episode_steps
             if max_episode_steps is None:
-                if not isinstance(env, Env):
-                    raise error.ArgumentTypeError(
-                        f"Expected env to be a `gymcore.Env` but got {type(env)}"
-                    )
                 raise error.ArgumentTypeError(
                     "max_episode_steps: expected an integer, got None, and the environment was "
                     "registered without one"
                 )
-        common.TimeLimit.__init__(self, env, max_episode_steps)
+        common.TimeLimit.__init__(self, env, 1 if max_episode_steps is None else max_episode_steps)
 
 
-class OrderEnforcing(Forwarding, common.OrderEnforcing[Any, Any]):
-    """Raise if `step` or `render` is called before `reset`; arguments of `render` are handed on.
+class PassiveEnvChecker(common.PassiveEnvChecker[Any, Any], Wrapper):
+    """Check the environment while it runs, as `gymcore.wrappers.PassiveEnvChecker` does."""
 
-    Gym 0.26: as `gymcore.wrappers.OrderEnforcing`, whose `render` takes no arguments.
+
+class OrderEnforcing(common.OrderEnforcing[Any, Any], Wrapper):
+    """Raise if `step` or `render` is called before `reset` (Gym 0.26).
+
+    As `gymcore.wrappers.OrderEnforcing`, but arguments of `render` are passed on.
     """
 
     def render(self, *args: Any, **kwargs: Any) -> Any:
@@ -123,3 +141,183 @@ class OrderEnforcing(Forwarding, common.OrderEnforcing[Any, Any]):
         if (args or kwargs) and (self._disable_render_order_enforcing or self._has_reset):
             return self.env.render(*args, **kwargs)
         return super().render()
+
+
+class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
+    """Add the return, length and time of an episode to the info of its last step (Gym 0.26).
+
+    `info["episode"]` is `{"r": return, "l": steps, "t": seconds since this wrapper was made}`, with
+    float32 and int32 scalars; the environment's own info is left as it is.
+
+    A vector environment may be given too. Its infos then have `infos["episode"]`, a dict of arrays
+    [num_envs] float64 that are 0 where no episode has ended, and the mask `infos["_episode"]`.
+
+    Attributes:
+        t0: When the wrapper was made, by `time.perf_counter`.
+        num_envs: 1, or the number of lanes.
+        episode_count: Episodes that have ended.
+        episode_returns: Returns of the current episodes so far, [num_envs] float32.
+        episode_lengths: Steps of the current episodes so far, [num_envs] int32.
+        return_queue: Returns of the last episodes.
+        length_queue: Lengths of the last episodes.
+
+    Example:
+        >>> import gymcore as gym
+        >>> envs = RecordEpisodeStatistics(gym.vector.make("CartPole-v1", num_envs=2))
+        >>> _ = envs.reset(seed=2)
+        >>> while "episode" not in (infos := envs.step([1, 0])[4]):
+        ...     pass
+        >>> infos["episode"]["l"], infos["_episode"]
+        (array([0., 9.]), array([False,  True]))
+    """
+
+    def __init__(self, env: Any, deque_size: int | None = 100) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An environment, or a vector environment with same-step autoreset.
+            deque_size: How many episodes the queues keep; None for all.
+
+        Raises:
+            ArgumentTypeError: if `env` is not an environment, or `deque_size` not an integer.
+            InvalidArgument: if `deque_size` is negative.
+        """
+        if deque_size is not None:
+            deque_size = count("deque_size", deque_size, 0)
+        RecordConstructorArgs.__init__(self, deque_size=deque_size)
+        Wrapper.__init__(self, env)
+        self.is_vector_env = getattr(env, "is_vector_env", False)
+        self.num_envs = getattr(env, "num_envs", 1)
+        self.t0 = time.perf_counter()
+        self.episode_count = 0
+        self.episode_returns = np.zeros(self.num_envs, np.float32)
+        self.episode_lengths = np.zeros(self.num_envs, np.int32)
+        self.return_queue: deque[np.float32] = deque(maxlen=deque_size)
+        self.length_queue: deque[np.int32] = deque(maxlen=deque_size)
+        # In next-step mode the step after an end only resets its lane.
+        mode = env.metadata.get("autoreset_mode") if self.is_vector_env else None
+        self._resets_in_next_step = mode is AutoresetMode.NEXT_STEP
+        self._resetting = np.zeros(self.num_envs, np.bool_)
+
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        """Reset the environment and the statistics of its episodes."""
+        result = self.env.reset(**kwargs)
+        begun = (kwargs.get("options") or {}).get("reset_mask", slice(None))
+        self.episode_returns[begun] = 0
+        self.episode_lengths[begun] = 0
+        return result
+
+    def step(self, action: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Step the environment, and add the statistics of episodes that ended."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self.episode_returns += reward
+        self.episode_lengths += 1
+        self.episode_returns[self._resetting] = 0
+        self.episode_lengths[self._resetting] = 0
+        ended = np.atleast_1d(np.logical_or(terminated, truncated))
+        if self._resets_in_next_step:
+            self._resetting = ended
+        if ended.any():
+            duration = round(time.perf_counter() - self.t0, 6)
+            returns, lengths = self.episode_returns, self.episode_lengths
+            if self.is_vector_env:
+                values = {
+                    "r": np.where(ended, returns, 0.0).astype(np.float64),
+                    "l": np.where(ended, lengths, 0).astype(np.float64),
+                    "t": np.where(ended, duration, 0.0),
+                }
+                info = {**info, "episode": values, "_episode": ended}
+            else:
+                info = {**info, "episode": {"r": returns[0], "l": lengths[0], "t": duration}}
+            self.return_queue.extend(returns[ended])
+            self.length_queue.extend(lengths[ended])
+            self.episode_count += int(ended.sum())
+            returns[ended] = 0
+            lengths[ended] = 0
+        return observation, reward, terminated, truncated, info
+
+
+class StepAPICompatibility(Wrapper, RecordConstructorArgs):
+    """Let `step` return five values, or four, of an environment that returns either (Gym 0.26).
+
+    Five: observation, reward, terminated, truncated, info. Four: observation, reward, done, info,
+    where `info["TimeLimit.truncated"]` tells the two ways of ending apart. Only `step` is changed;
+    `gymcore.compat.to_done_api` changes `reset`, `render` and seeding as well. A vector environment
+    may be given too.
+
+    Attributes:
+        output_truncation_bool: Whether there are five.
+
+    Example:
+        >>> import gymcore as gym
+        >>> env = StepAPICompatibility(gym.make("CartPole-v1", max_episode_steps=1), False)
+        >>> observation, info = env.reset(seed=1)
+        >>> observation, reward, done, info = env.step(0)
+        >>> done, info
+        (True, {'TimeLimit.truncated': True})
+    """
+
+    def __init__(self, env: Any, output_truncation_bool: bool = True) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An environment, or a vector environment, whose steps have four or five values.
+            output_truncation_bool: Return five values.
+        """
+        RecordConstructorArgs.__init__(self, output_truncation_bool=output_truncation_bool)
+        Wrapper.__init__(self, env)
+        self.is_vector_env = getattr(env, "is_vector_env", False)
+        self.output_truncation_bool = output_truncation_bool
+
+    def step(self, action: Any) -> Any:
+        """Step the environment, and return four or five values."""
+        return step_api_compatibility(
+            self.env.step(action), self.output_truncation_bool, self.is_vector_env
+        )
+
+
+class VectorListInfo(Wrapper, RecordConstructorArgs):
+    """Return infos as a list of one dict for each environment (Gym 0.26).
+
+    `DictInfoToList` is the wrapper of Gymnasium 1.x.
+
+    Example:
+        >>> import gymcore as gym
+        >>> envs = VectorListInfo(gym.vector.make("CartPole-v1", 2, max_episode_steps=1))
+        >>> envs.reset(seed=1)[1]
+        [{}, {}]
+        >>> infos = envs.step([0, 1])[4]
+        >>> len(infos), infos[0]["final_observation"].shape, infos[0]["final_info"]
+        (2, (4,), {})
+    """
+
+    def __init__(self, env: Any) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: A vector environment whose infos are dicts.
+
+        Raises:
+            FailedTypeCheck: (also an `AssertionError`) for a single environment.
+        """
+        if not getattr(env, "is_vector_env", False):
+            raise error.FailedTypeCheck(
+                "This wrapper can only be used in vectorized environments: expected a "
+                f"gymcore.vector.VectorEnv, got {type(env)}"
+            )
+        RecordConstructorArgs.__init__(self)
+        Wrapper.__init__(self, env)
+
+    def step(self, action: Any) -> tuple[Any, Any, Any, Any, Any]:
+        """Step the environments, and return their infos as a list."""
+        *arrays, infos = self.env.step(action)
+        return *arrays, self._list(infos)
+
+    def reset(self, **kwargs: Any) -> tuple[Any, Any]:
+        """Reset the environments, and return their infos as a list."""
+        observations, infos = self.env.reset(**kwargs)
+        return observations, self._list(infos)
+
+    def _list(self, infos: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the infos of each environment."""
+        return [split_info(infos, lane) if infos else {} for lane in range(self.num_envs)]

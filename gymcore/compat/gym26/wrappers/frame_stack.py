@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.compat.forwarding import Forwarding
-from gymcore.compat.gym26.wrappers.checks import checked_count
-from gymcore.core import Env, ObservationWrapper
+from gymcore.compat.gym26.core import ObservationWrapper
+from gymcore.core import Env
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
+from gymcore.utils.arguments import positive
 
 __all__ = ["FrameStack", "LazyFrames"]
 
@@ -164,7 +164,7 @@ def compress_frame(frame: npt.NDArray[Any]) -> bytes:
     return compressed
 
 
-class FrameStack(Forwarding, ObservationWrapper[Any, Any, Any], RecordConstructorArgs):
+class FrameStack(ObservationWrapper, RecordConstructorArgs):
     """Show the last `num_stack` observations, as `LazyFrames` (Gym 0.26).
 
     The stack of a reset is the first observation, `num_stack` times. `FrameStackObservation` is the
@@ -206,7 +206,7 @@ class FrameStack(Forwarding, ObservationWrapper[Any, Any, Any], RecordConstructo
             raise error.FailedTypeCheck(
                 f"FrameStack: expected a Box observation space, got {space}"
             )
-        num_stack = checked_count("num_stack", num_stack, 1)
+        num_stack = positive("num_stack", num_stack)
         if lz4_compress:
             _lz4_block()
         self.num_stack = num_stack

@@ -1,48 +1,56 @@
-"""Wrappers of Gym 0.26 around observations that are pictures."""
+"""Wrappers of Gym 0.26 whose observations are images."""
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.compat.forwarding import Forwarding
-from gymcore.core import Env, ObservationWrapper
-from gymcore.spaces import Box
+from gymcore.compat.gym26.core import ObservationWrapper, Wrapper
+from gymcore.core import Env
+from gymcore.spaces import Box, Dict
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers import transform_observation
+from gymcore.wrappers import atari_preprocessing, transform_observation
 from gymcore.wrappers.transform_observation import load_cv2
 
-__all__ = ["GrayScaleObservation", "ResizeObservation", "to_grey"]
+__all__ = [
+    "AtariPreprocessing",
+    "GrayScaleObservation",
+    "PixelObservationWrapper",
+    "ResizeObservation",
+    "to_grayscale",
+]
 
 _WEIGHTS = np.array([9798.0, 19235.0, 3735.0], np.float32)
 """0.299, 0.587 and 0.114 as OpenCV has them: multiples of 2**-15 that sum up to 1."""
 
 
-def to_grey(pictures: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Return the brightness of RGB pictures, rounded as `cv2.cvtColor` does it.
+def to_grayscale(images: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Return the brightness of RGB images, rounded as `cv2.cvtColor` does it.
 
     Args:
-        pictures: uint8 [..., 3].
+        images: uint8 [..., 3].
 
     Returns:
         uint8 [...], a new array: (0.299 R + 0.587 G + 0.114 B) of ITU-R BT.601.
 
     Example:
-        >>> to_grey(np.array([[255, 255, 255], [255, 0, 0], [0, 0, 255]], np.uint8))
+        >>> to_grayscale(np.array([[255, 255, 255], [255, 0, 0], [0, 0, 255]], np.uint8))
         array([255,  76,  29], dtype=uint8)
     """
     # Every product and sum is an integer below 2**24, which float32 holds exactly: fast and exact.
-    grey = pictures.astype(np.float32) @ _WEIGHTS
-    grey += 2.0**14
-    grey *= 2.0**-15
-    return grey.astype(np.uint8)
+    gray = images.astype(np.float32) @ _WEIGHTS
+    gray += 2.0**14
+    gray *= 2.0**-15
+    return gray.astype(np.uint8)
 
 
-class GrayScaleObservation(Forwarding, ObservationWrapper[Any, Any, Any], RecordConstructorArgs):
-    """Turn RGB pictures grey, as `cv2.cvtColor` does it (Gym 0.26).
+class GrayScaleObservation(ObservationWrapper, RecordConstructorArgs):
+    """Convert RGB images to grayscale, as `cv2.cvtColor` does it (Gym 0.26).
 
     In Gymnasium 1.x, `GrayscaleObservation` has other weights, and does not round.
 
@@ -73,15 +81,15 @@ class GrayScaleObservation(Forwarding, ObservationWrapper[Any, Any, Any], Record
         self.observation_space = Box(0, 255, shape=shape, dtype=np.uint8)
 
     def observation(self, observation: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-        """Return the grey picture, a new uint8 array."""
-        grey = to_grey(observation)
-        return grey[..., np.newaxis] if self.keep_dim else grey
+        """Return the grayscale image, a new uint8 array."""
+        gray = to_grayscale(observation)
+        return gray[..., np.newaxis] if self.keep_dim else gray
 
 
-class ResizeObservation(Forwarding, transform_observation.ResizeObservation):
-    """Resize pictures by the area each new pixel covers (Gym 0.26).
+class ResizeObservation(transform_observation.ResizeObservation[Any, Any, Any], Wrapper):
+    """Resize images by the area each new pixel covers (Gym 0.26).
 
-    `shape` may be one number, and pictures without channels come back with an axis for one:
+    `shape` may be one number, and images without channels come back with an axis for one:
     [height, width, 1]. (In Gym 0.26 the observation space lacked that axis; here it has it.) In
     Gymnasium 1.x, `ResizeObservation` takes a tuple only and adds no axis.
     """
@@ -119,9 +127,194 @@ class ResizeObservation(Forwarding, transform_observation.ResizeObservation):
         self.observation_space = Box(0, 255, shape=self.shape + channels, dtype=np.uint8)
 
     def observation(self, observation: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the resized picture, a new array [height, width, channels]."""
+        """Return the resized image, a new array [height, width, channels]."""
         cv2 = self._cv2
-        picture: npt.NDArray[Any] = cv2.resize(
+        image: npt.NDArray[Any] = cv2.resize(
             observation, self.shape[::-1], interpolation=cv2.INTER_AREA
         )
-        return picture[..., np.newaxis] if picture.ndim == 2 else picture
+        return image[..., np.newaxis] if image.ndim == 2 else image
+
+
+class AtariPreprocessing(atari_preprocessing.AtariPreprocessing[Any], Wrapper):
+    """Prepare an Atari environment for learning from images (Gym 0.26).
+
+    As `gymcore.wrappers.AtariPreprocessing`, but an environment without a spec, or with
+    "NoFrameskip" in its id, need not say that it repeats no action, and wrong arguments are
+    `AssertionError`s too.
+    """
+
+    def __init__(
+        self,
+        env: Env[Any, Any],
+        noop_max: int = 30,
+        frame_skip: int = 4,
+        screen_size: int = 84,
+        terminal_on_life_loss: bool = False,
+        grayscale_obs: bool = True,
+        grayscale_newaxis: bool = False,
+        scale_obs: bool = False,
+    ) -> None:
+        """Wrap `env`; see `gymcore.wrappers.AtariPreprocessing`.
+
+        Args:
+            env: An Atari environment that does not skip frames itself.
+            noop_max: Most steps without action after a reset.
+            frame_skip: How often to repeat an action.
+            screen_size: Width and height of observations.
+            terminal_on_life_loss: End an episode when a life is lost.
+            grayscale_obs: Return grayscale images.
+            grayscale_newaxis: Return grayscale images `[height, width, 1]`.
+            scale_obs: Return float32 numbers in [0, 1].
+
+        Raises:
+            FailedTypeCheck: (also an `AssertionError`) for an argument of a wrong type.
+            FailedCheck: (also an `AssertionError`) for an impossible one, or an environment that
+                skips frames.
+            DependencyNotInstalled: if OpenCV is not installed.
+        """
+        try:
+            atari_preprocessing.AtariPreprocessing.__init__(
+                self,
+                env,
+                noop_max,
+                frame_skip,
+                screen_size,
+                terminal_on_life_loss,
+                grayscale_obs,
+                grayscale_newaxis,
+                scale_obs,
+            )
+        except error.InvalidArgument as problem:
+            raise error.FailedCheck(str(problem)) from None
+        except error.ArgumentTypeError as problem:
+            raise error.FailedTypeCheck(str(problem)) from None
+
+    def _env_skips_frames(self) -> bool:
+        """Tell whether the environment has to be taken for one that repeats actions."""
+        spec = self.env.spec
+        if spec is None or "NoFrameskip" in spec.id:
+            return False
+        return super()._env_skips_frames()
+
+
+STATE_KEY = "state"
+
+
+class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
+    """Put what `render` returns into observations, which become dicts (Gym 0.26).
+
+    `AddRenderObservation` is the wrapper of Gymnasium 1.x, whose observations may be bare images.
+    The environment is reset once when it is wrapped, for the shape of its images.
+
+    Example:
+        >>> import gymcore as gym
+        >>> env = gym.make("CartPole-v1", render_mode="rgb_array")
+        >>> env = PixelObservationWrapper(env, pixels_only=False)
+        >>> observation, info = env.reset(seed=1)
+        >>> {key: value.shape for key, value in observation.items()}
+        {'state': (4,), 'pixels': (400, 600, 3)}
+    """
+
+    def __init__(
+        self,
+        env: Env[Any, Any],
+        pixels_only: bool = True,
+        render_kwargs: dict[str, dict[str, Any]] | None = None,
+        pixel_keys: Sequence[str] = ("pixels",),
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An environment with a render mode that returns images.
+            pixels_only: Leave out what the environment itself observes. Otherwise its entries are
+                kept if it observes dicts; if it observes arrays they are under "state".
+            render_kwargs: Arguments of `render`, for each of the pixel keys.
+            pixel_keys: The names of the images.
+
+        Raises:
+            AttributeError: if the environment has no render mode.
+            InvalidArgument: (a `ValueError`) if it observes neither arrays nor dicts, or already
+                has one of the keys.
+            ArgumentTypeError: (a `TypeError`) if `render` returns no arrays of numbers.
+        """
+        RecordConstructorArgs.__init__(
+            self, pixels_only=pixels_only, render_kwargs=render_kwargs, pixel_keys=pixel_keys
+        )
+        ObservationWrapper.__init__(self, env)
+        if env.render_mode is None:
+            raise AttributeError(
+                "env.render_mode must be specified to use PixelObservationWrapper: "
+                "`gym.make(env_name, render_mode='rgb_array')`."
+            )
+        space = env.observation_space
+        self._is_dict = isinstance(space, Dict)
+        if not isinstance(space, (Box, Dict)):
+            raise error.InvalidArgument(
+                f"PixelObservationWrapper: expected a Box or Dict observation space, got {space}"
+            )
+        entries: dict[str, Any] = {}
+        if not pixels_only:
+            entries = dict(space.spaces) if isinstance(space, Dict) else {STATE_KEY: space}
+            taken = sorted(set(pixel_keys) & set(entries))
+            if taken:
+                raise error.InvalidArgument(f"Duplicate or reserved pixel keys {taken}.")
+        self._pixels_only = pixels_only
+        self._pixel_keys = tuple(pixel_keys)
+        given = render_kwargs or {}
+        self._render_kwargs = {key: dict(given.get(key, {})) for key in self._pixel_keys}
+        self._history: list[Any] = []
+
+        entries = copy.deepcopy(entries)
+        env.reset()
+        for key in self._pixel_keys:
+            entries[key] = _space_of(self._render_image(key))
+        self._history.clear()
+        self.observation_space = Dict(entries, sort_keys=False)
+
+    def observation(self, observation: Any) -> dict[str, Any]:
+        """Return a new dict of the observation and the images."""
+        entries: dict[str, Any] = {}
+        if not self._pixels_only:
+            entries = dict(observation) if self._is_dict else {STATE_KEY: observation}
+        for key in self._pixel_keys:
+            entries[key] = self._render_image(key)
+        return entries
+
+    def render(self, *args: Any, **kwargs: Any) -> Any:
+        """Render the environment.
+
+        In a mode that collects frames, those that observations took are returned as well.
+
+        Args:
+            *args: For the environment's `render`.
+            **kwargs: Likewise.
+        """
+        frames = self.env.render(*args, **kwargs)
+        if isinstance(frames, list):
+            frames = self._history + frames
+            self._history = []
+        return frames
+
+    def _render_image(self, key: str) -> Any:
+        """Return the image for a key."""
+        image = self.env.render(**self._render_kwargs[key])
+        if isinstance(image, list):
+            self._history += image
+            image = image[-1]
+        return image
+
+
+def _space_of(image: Any) -> Box:
+    """Return the space of images like this one."""
+    if not isinstance(image, np.ndarray):
+        raise error.ArgumentTypeError(
+            f"Render method returns a {type(image)}, expected an array. Use a render_mode "
+            "such as 'rgb_array'."
+        )
+    if np.issubdtype(image.dtype, np.integer):
+        low, high = 0.0, 255.0
+    elif np.issubdtype(image.dtype, np.floating):
+        low, high = -np.inf, np.inf
+    else:
+        raise error.ArgumentTypeError(f"expected images of numbers, got dtype {image.dtype}")
+    return Box(low, high, image.shape, image.dtype)

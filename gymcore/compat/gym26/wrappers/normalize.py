@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, SupportsFloat
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.compat.forwarding import Forwarding, LegacyVectorWrapper, VectorTwin
-from gymcore.core import Env, Wrapper
+from gymcore.compat.gym26.core import Wrapper
 from gymcore.utils import RecordConstructorArgs
-from gymcore.vector import VectorEnv
 from gymcore.wrappers.utils import RunningMeanStd
 
 __all__ = ["NormalizeObservation", "NormalizeReward", "RunningMeanStd"]
@@ -19,69 +16,10 @@ __all__ = ["NormalizeObservation", "NormalizeReward", "RunningMeanStd"]
 Array = npt.NDArray[Any]
 
 
-def _normalized(rms: RunningMeanStd, batch: Array, epsilon: float) -> Array:
-    """Count a batch [n, ...] in, and return it with mean 0 and variance 1, float64."""
-    result: Array = np.array(batch, np.float64)
-    rms.update(result)
-    result -= rms.mean
-    result /= np.sqrt(rms.var + epsilon)
-    return result
-
-
-class _Returns:
-    """Discounted returns of lanes, and rewards divided by their standard deviation."""
-
-    def __init__(self, num_envs: int, gamma: float, epsilon: float) -> None:
-        self.rms = RunningMeanStd(shape=())
-        self.returns = np.zeros(num_envs)
-        self.gamma = gamma
-        self.epsilon = epsilon
-
-    def step(self, rewards: Array, dones: Array) -> Array:
-        """Return the scaled rewards [num_envs] float64 of a step."""
-        self.returns = self.returns * self.gamma + rewards
-        self.rms.update(self.returns)
-        scaled: Array = rewards / np.sqrt(self.rms.var + self.epsilon)
-        np.putmask(self.returns, dones, 0.0)
-        return scaled
-
-
-class _VectorNormalizeObservation(LegacyVectorWrapper):
-    """`NormalizeObservation` of a batch."""
-
-    def __init__(self, env: VectorEnv[Any, Any, Any], epsilon: float = 1e-8) -> None:
-        RecordConstructorArgs.__init__(self, epsilon=epsilon)
-        LegacyVectorWrapper.__init__(self, env)
-        self.is_vector_env = True
-        self.obs_rms = RunningMeanStd(shape=self.single_observation_space.shape or ())
-        self.epsilon = epsilon
-
-    def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Step the environments and normalise their observations."""
-        observations, rewards, terminations, truncations, infos = self.env.step(actions)
-        return self.normalize(observations), rewards, terminations, truncations, infos
-
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Array, dict[str, Any]]:
-        """Reset the environments and normalise their observations."""
-        observations, infos = self.env.reset(seed=seed, options=options)
-        return self.normalize(observations), infos
-
-    def normalize(self, obs: Array) -> Array:
-        """Count a batch in, and return it normalised."""
-        return _normalized(self.obs_rms, obs, self.epsilon)
-
-
-class NormalizeObservation(
-    VectorTwin, Forwarding, Wrapper[Any, Any, Any, Any], RecordConstructorArgs
-):
+class NormalizeObservation(Wrapper, RecordConstructorArgs):
     """Normalise observations by the mean and variance of all so far (Gym 0.26).
 
-    Statistics and observations are float64, and the observation space is left as it is. The
+    Statistics and observations are float64, and the observation space stays the same. The
     observation of every reset and step is counted first, then normalised. A vector environment may
     be given too; the last observations in its infos are left as they are.
 
@@ -97,9 +35,7 @@ class NormalizeObservation(
         (dtype('float64'), 1.0001)
     """
 
-    vector_twin = _VectorNormalizeObservation
-
-    def __init__(self, env: Env[Any, Any], epsilon: float = 1e-8) -> None:
+    def __init__(self, env: Any, epsilon: float = 1e-8) -> None:
         """Wrap `env`.
 
         Args:
@@ -108,55 +44,38 @@ class NormalizeObservation(
         """
         RecordConstructorArgs.__init__(self, epsilon=epsilon)
         Wrapper.__init__(self, env)
-        self.num_envs = 1
-        self.is_vector_env = False
-        self.obs_rms = RunningMeanStd(shape=self.observation_space.shape or ())
+        self.is_vector_env = getattr(env, "is_vector_env", False)
+        self.num_envs = getattr(env, "num_envs", 1)
+        space = self.single_observation_space if self.is_vector_env else self.observation_space
+        self.obs_rms = RunningMeanStd(shape=space.shape or ())
         self.epsilon = epsilon
 
-    def step(self, action: Any) -> tuple[Array, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Step the environment and normalise its observation."""
-        observation, reward, terminated, truncated, info = self.env.step(action)
-        return self.normalize(np.array([observation]))[0], reward, terminated, truncated, info
+        observation, *rest = self.env.step(action)
+        return self._normalized(observation), *rest  # type: ignore[return-value]
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Array, dict[str, Any]]:
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Reset the environment and normalise its observation."""
-        observation, info = self.env.reset(seed=seed, options=options)
-        return self.normalize(np.array([observation]))[0], info
+        observation, info = self.env.reset(**kwargs)
+        return self._normalized(observation), info
 
     def normalize(self, obs: Array) -> Array:
-        """Count a batch [1, ...] in, and return it normalised."""
-        return _normalized(self.obs_rms, obs, self.epsilon)
+        """Count a batch `[num_envs, ...]` in, and return it normalised."""
+        result: Array = np.array(obs, np.float64)
+        self.obs_rms.update(result)
+        result -= self.obs_rms.mean
+        result /= np.sqrt(self.obs_rms.var + self.epsilon)
+        return result
+
+    def _normalized(self, observation: Any) -> Array:
+        if self.is_vector_env:
+            return self.normalize(observation)
+        row: Array = self.normalize(np.array([observation]))[0]
+        return row
 
 
-class _VectorNormalizeReward(LegacyVectorWrapper):
-    """`NormalizeReward` of a batch."""
-
-    def __init__(
-        self, env: VectorEnv[Any, Any, Any], gamma: float = 0.99, epsilon: float = 1e-8
-    ) -> None:
-        RecordConstructorArgs.__init__(self, gamma=gamma, epsilon=epsilon)
-        LegacyVectorWrapper.__init__(self, env)
-        self.is_vector_env = True
-        self._returns = _Returns(env.num_envs, gamma, epsilon)
-        self.return_rms = self._returns.rms
-        self.gamma = gamma
-        self.epsilon = epsilon
-
-    @property
-    def returns(self) -> Array:
-        """Discounted returns [num_envs] of the current episodes."""
-        return self._returns.returns
-
-    def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
-        """Step the environments and scale their rewards."""
-        observations, rewards, terminations, truncations, infos = self.env.step(actions)
-        rewards = self._returns.step(rewards, terminations | truncations)
-        return observations, rewards, terminations, truncations, infos
-
-
-class NormalizeReward(VectorTwin, Forwarding, Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+class NormalizeReward(Wrapper, RecordConstructorArgs):
     """Divide rewards by the standard deviation of the discounted return (Gym 0.26).
 
     The return is `returns * gamma + reward`; it is counted into the statistics, the reward scaled,
@@ -178,9 +97,7 @@ class NormalizeReward(VectorTwin, Forwarding, Wrapper[Any, Any, Any, Any], Recor
         array([1.5])
     """
 
-    vector_twin = _VectorNormalizeReward
-
-    def __init__(self, env: Env[Any, Any], gamma: float = 0.99, epsilon: float = 1e-8) -> None:
+    def __init__(self, env: Any, gamma: float = 0.99, epsilon: float = 1e-8) -> None:
         """Wrap `env`.
 
         Args:
@@ -190,21 +107,22 @@ class NormalizeReward(VectorTwin, Forwarding, Wrapper[Any, Any, Any, Any], Recor
         """
         RecordConstructorArgs.__init__(self, gamma=gamma, epsilon=epsilon)
         Wrapper.__init__(self, env)
-        self.num_envs = 1
-        self.is_vector_env = False
-        self._returns = _Returns(1, gamma, epsilon)
-        self.return_rms = self._returns.rms
+        self.is_vector_env = getattr(env, "is_vector_env", False)
+        self.num_envs = getattr(env, "num_envs", 1)
+        self.return_rms = RunningMeanStd(shape=())
+        self.returns = np.zeros(self.num_envs)
         self.gamma = gamma
         self.epsilon = epsilon
 
-    @property
-    def returns(self) -> Array:
-        """Discounted return [1] of the current episode."""
-        return self._returns.returns
-
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Step the environment and scale its reward."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        rewards = np.array([reward], np.float64)
-        scaled = self._returns.step(rewards, np.array([terminated or truncated]))[0]
+        self.returns = self.returns * self.gamma + np.asarray(reward, np.float64)
+        scaled = self.normalize(reward)
+        self.returns[np.logical_or(terminated, truncated) & np.ones(self.num_envs, np.bool_)] = 0.0
         return observation, scaled, terminated, truncated, info
+
+    def normalize(self, rews: Any) -> Any:
+        """Count the returns in, and return the rewards scaled."""
+        self.return_rms.update(self.returns)
+        return rews / np.sqrt(self.return_rms.var + self.epsilon)

@@ -1,0 +1,300 @@
+"""Environments and vector environments of today with the interface of Gym 0.21."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+from gymcore.compat.gym26.core import Wrapper, inner_attribute
+from gymcore.core import Env
+from gymcore.utils import seeding
+from gymcore.utils.step_api_compatibility import convert_to_done_step_api
+from gymcore.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymcore.vector.gym26_infos import remove_gym26_names
+from gymcore.vector.utils import iterate
+from gymcore.vector.utils.infos import split_info
+
+__all__ = ["DoneEnv", "DoneVectorEnv", "SeedNextReset"]
+
+Array = npt.NDArray[Any]
+
+
+def _new_seed() -> int:
+    """Return a seed of 31 bits from the operating system."""
+    return int(np.random.SeedSequence().generate_state(1)[0] >> 1)
+
+
+class SeedNextReset(Wrapper):
+    """Seed the environment in the next reset that brings no seed itself."""
+
+    def __init__(self, env: Env[Any, Any], seed: int) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment.
+            seed: For the next reset.
+        """
+        super().__init__(env)
+        self._seed: int | None = seed
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Reset the environment, with the waiting seed unless there is another one."""
+        seed = self._seed if seed is None else seed
+        self._seed = None
+        return self.env.reset(seed=seed, options=options)
+
+
+class DoneEnv(Wrapper):
+    """An environment with the interface of Gym 0.21; see `gymcore.compat.to_done_api`.
+
+    It is an `Env`, so wrappers of that time can be put around it. Attributes of inner layers are
+    forwarded.
+    """
+
+    def __init__(self, env: Env[Any, Any]) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An environment of today.
+        """
+        super().__init__(env)
+        self.waiting_seed: int | None = None
+        old_names: dict[str, Any] = {"render.modes": list(env.metadata.get("render_modes") or [])}
+        if "render_fps" in env.metadata:
+            old_names["video.frames_per_second"] = env.metadata["render_fps"]
+        self.metadata = {**env.metadata, **old_names}
+
+    def seed(self, seed: int | None = None) -> list[int]:
+        """Seed the environment: the next reset begins the random stream of this seed.
+
+        Args:
+            seed: None for a new one.
+
+        Returns:
+            A list of the seed.
+
+        Raises:
+            Error: if `seed` is negative or not an integer.
+        """
+        self.waiting_seed = _new_seed() if seed is None else seeding.checked_seed(seed)
+        return [self.waiting_seed]
+
+    def reset(
+        self,
+        *,
+        seed: int | None = None,
+        return_info: bool = False,
+        options: dict[str, Any] | None = None,
+    ) -> Any:
+        """Begin an episode.
+
+        Args:
+            seed: As Gym 0.22 had it; None for the one given to `seed`, if there is a new one.
+            return_info: As Gym 0.22 had it: return the info too.
+            options: For the environment.
+
+        Returns:
+            The observation; with `return_info` a tuple of it and the info.
+        """
+        seed = self.waiting_seed if seed is None else seed
+        self.waiting_seed = None
+        observation, info = self.env.reset(seed=seed, options=options)
+        return (observation, info) if return_info else observation
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, dict[str, Any]]:  # type: ignore[override]
+        """Step the environment.
+
+        Returns:
+            The observation, the reward, whether the episode ended, and the info; at an end
+            `info["TimeLimit.truncated"]` says whether it was only cut off.
+        """
+        return convert_to_done_step_api(self.env.step(action))
+
+    def render(self, mode: str = "human", **kwargs: Any) -> Any:
+        """Render the environment in any of its modes.
+
+        The environment may have been made with another mode, or none: for the time of the call its
+        `render_mode` is changed.
+
+        Args:
+            mode: One of `metadata["render_modes"]`.
+            **kwargs: For the environment's `render`.
+
+        Raises:
+            UnsupportedMode: if the environment does not have the mode.
+        """
+        if mode == self.env.render_mode:
+            return self.env.render(**kwargs)
+        if mode not in (self.env.metadata.get("render_modes") or ()):
+            raise error.UnsupportedMode(
+                f"mode: expected one of {self.env.metadata.get('render_modes')}, got {mode!r}"
+            )
+        base = self.env.unwrapped
+        made_with = base.render_mode
+        base.render_mode = mode
+        try:
+            return self.env.render(**kwargs)
+        finally:
+            base.render_mode = made_with
+
+
+class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
+    """A vector environment with the interface of Gym 0.21; see `gymcore.compat.to_done_api`.
+
+    An environment that has ended restarts in the same step, whatever the autoreset mode of the
+    wrapped one: its row is the first observation of the new episode, and its info has the last one
+    as `terminal_observation`. Attributes of inner layers are forwarded.
+    """
+
+    def __init__(self, env: Any) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: A vector environment of today, or a wrapper of Gym 0.26 around one.
+        """
+        super().__init__(env if isinstance(env, VectorEnv) else env.unwrapped)
+        self.env = env
+        mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
+        self._same_step = mode is AutoresetMode.SAME_STEP
+        self.waiting_seed: int | list[int | None] | None = None
+        self._actions: Any = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return an attribute of an inner layer."""
+            return inner_attribute(self.__dict__.get("env"), name)
+
+    def seed(self, seed: int | Sequence[int | None] | None = None) -> list[Any]:
+        """Seed the environments: the next reset begins the random streams of these seeds.
+
+        Args:
+            seed: `s` for `s + i` in environment `i`, a sequence of seeds, or None for new ones.
+
+        Returns:
+            A list of a list with the seed, for each environment.
+        """
+        if seed is None or isinstance(seed, (int, np.integer)):
+            first = _new_seed() if seed is None else seeding.checked_seed(seed)
+            self.waiting_seed = first
+            return [[first + i] for i in range(self.num_envs)]
+        seeds = list(seed)
+        if len(seeds) != self.num_envs:
+            raise error.InvalidArgument(
+                f"seed: expected {self.num_envs} seeds, one for each environment, got {len(seeds)}"
+            )
+        self.waiting_seed = seeds
+        return [[item] for item in seeds]
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        return_info: bool = False,
+        options: dict[str, Any] | None = None,
+    ) -> Any:
+        """Begin new episodes.
+
+        Args:
+            seed: As Gym 0.22 had it; None for what was given to `seed`, if that is new.
+            return_info: As Gym 0.22 had it: return the infos too.
+            options: For the environments.
+
+        Returns:
+            The batch of observations; with `return_info` a tuple of it and the list of infos.
+        """
+        seed = self.waiting_seed if seed is None else seed
+        self.waiting_seed = None
+        observations, infos = self.env.reset(seed=seed, options=options)
+        return (observations, self._list_infos(infos)) if return_info else observations
+
+    def step(  # type: ignore[override]
+        self, actions: Any
+    ) -> tuple[Any, Array, npt.NDArray[np.bool_], list[dict[str, Any]]]:
+        """Step the environments.
+
+        Returns:
+            observations: The batch of observations.
+            rewards: `[num_envs] float64`.
+            dones: `[num_envs] bool`, terminated or truncated.
+            infos: A list of one dict for each environment. Where an episode has ended it is the
+                last info, with `terminal_observation` and `TimeLimit.truncated`.
+        """
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        dones = terminations | truncations
+        infos_list = self._list_infos(infos)
+        lanes = np.flatnonzero(dones).tolist()
+        if not lanes:
+            return observations, rewards, dones, infos_list
+        if self._same_step:
+            last = infos["final_obs"]
+            # Beside final_info are the new episode's entries, and what wrappers added for the old.
+            final_info = remove_gym26_names(infos).get("final_info", {})
+            for lane in lanes:
+                infos_list[lane].update(split_info(final_info, lane))
+        else:
+            last = list(iterate(self.observation_space, observations))
+            observations, _ = self.env.reset(options={"reset_mask": dones.copy()})
+        for lane in lanes:
+            infos_list[lane].update(
+                {
+                    "TimeLimit.truncated": bool(truncations[lane] and not terminations[lane]),
+                    "terminal_observation": last[lane],
+                }
+            )
+        return observations, rewards, dones, infos_list
+
+    def _list_infos(self, infos: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return a dict for each lane, without last observations and infos of ended episodes."""
+        final = {"final_obs", "final_observation", "final_info"}
+        current = {key: value for key, value in infos.items() if key.removeprefix("_") not in final}
+        return [split_info(current, lane) if current else {} for lane in range(self.num_envs)]
+
+    def step_async(self, actions: Any) -> None:
+        """Keep the actions for `step_wait`.
+
+        Args:
+            actions: A batch of actions.
+
+        Raises:
+            AlreadyPendingCallError: if the last ones were not stepped yet.
+        """
+        if self._actions is not None:
+            raise error.AlreadyPendingCallError("step_async was called twice", "step")
+        self._actions = actions
+
+    def step_wait(self) -> tuple[Any, Array, npt.NDArray[np.bool_], list[dict[str, Any]]]:
+        """Step with the actions of `step_async`.
+
+        Raises:
+            NoAsyncCallError: if there are none.
+        """
+        if self._actions is None:
+            raise error.NoAsyncCallError("step_wait was called without step_async", "step")
+        actions, self._actions = self._actions, None
+        return self.step(actions)
+
+    def render(self, mode: str | None = None) -> Any:
+        """Render the environments in the mode they were made with.
+
+        Args:
+            mode: That mode, or None.
+
+        Returns:
+            A tuple of frames, or None.
+
+        Raises:
+            UnsupportedMode: for another mode.
+        """
+        if mode is not None and mode != self.env.render_mode:
+            raise error.UnsupportedMode(
+                f"mode: the environments were made with render_mode={self.env.render_mode!r}, "
+                f"got {mode!r}"
+            )
+        return self.env.render()

@@ -1,0 +1,48 @@
+"""`make` and `register` of Gym 0.21."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymcore
+from gymcore.compat.bridges import to_done_api
+from gymcore.compat.old_envs import OldEnvCreator
+from gymcore.specs import EnvSpec, registry, spec
+
+__all__ = ["EnvSpec", "make", "register", "registry", "spec"]
+
+
+def make(id: str, **kwargs: Any) -> Any:
+    """Make an environment with the interface of Gym 0.21.
+
+    Args:
+        id: Of an environment of today, or of one that `register` has registered.
+        **kwargs: For `gymcore.make`. Nothing is checked while the environment runs, unless
+            `disable_env_checker=False`.
+
+    Example:
+        >>> env = make("CartPole-v1")
+        >>> env.seed(1)
+        [1]
+        >>> observation = env.reset()
+        >>> observation, reward, done, info = env.step(env.action_space.sample())
+    """
+    kwargs.setdefault("disable_env_checker", True)
+    return to_done_api(gymcore.make(id, **kwargs))
+
+
+def register(id: str, entry_point: Any, **kwargs: Any) -> None:
+    """Register an environment of Gym 0.21.
+
+    Args:
+        id: `[namespace/]name[-v(version)]`.
+        entry_point: A class, a function or "module:name" that makes an environment with the
+            interface of Gym 0.21. `gymcore.make` makes it with today's.
+        **kwargs: As for `gymcore.register`.
+
+    Example:
+        >>> register("Maze-v0", entry_point="games.mazes:Maze", max_episode_steps=100)
+        >>> registry.pop("Maze-v0").max_episode_steps
+        100
+    """
+    gymcore.register(id, entry_point=OldEnvCreator(entry_point), **kwargs)

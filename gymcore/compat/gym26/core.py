@@ -1,0 +1,101 @@
+"""`gym.core` of Gym 0.26: today's `Env`, and wrappers that forward attributes and take batches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gymcore import core
+from gymcore.core import Env
+from gymcore.vector import VectorEnv
+
+__all__ = ["ActionWrapper", "Env", "ObservationWrapper", "RewardWrapper", "Wrapper"]
+
+
+def inner_attribute(env: Any, name: str) -> Any:
+    """Return an attribute of the outermost layer, from `env` inwards, that has it.
+
+    Args:
+        env: An environment or a vector environment, wrapped or not.
+        name: The attribute. Names that begin with an underscore are not forwarded.
+
+    Raises:
+        AttributeError: if no layer has it, or if the name is private.
+    """
+    if name.startswith("_"):
+        raise AttributeError(f"accessing private attribute '{name}' is prohibited")
+    if isinstance(env, Env):
+        return env.get_wrapper_attr(name)
+    while isinstance(env, VectorEnv):
+        if hasattr(env, name):
+            return getattr(env, name)
+        env = env.__dict__.get("env")
+    raise AttributeError(f"no layer has an attribute {name!r}")
+
+
+class Wrapper(core.Wrapper[Any, Any, Any, Any]):
+    """Base of wrappers of Gym 0.26.
+
+    `env.some_attribute` is that of the outermost layer that has one. Assignment sets the wrapper's
+    own. A vector environment may be wrapped too: in Gym 0.26 it was an environment.
+
+    Example:
+        >>> import gymcore.compat.gym26 as gym
+        >>> env = gym.Wrapper(gym.make("CartPole-v1"))
+        >>> round(env.gravity, 1)
+        9.8
+        >>> gym.Wrapper(gym.vector.make("CartPole-v1", num_envs=2)).num_envs
+        2
+    """
+
+    def __init__(self, env: Any) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An environment or a vector environment.
+
+        Raises:
+            ArgumentTypeError: if it is neither.
+        """
+        if not isinstance(env, VectorEnv):
+            super().__init__(env)
+            return
+        self.env = env  # type: ignore[assignment]
+        self._action_space = self._observation_space = None
+        self._metadata = None
+        self._cached_spec = None
+
+    if TYPE_CHECKING:  # around a vector environment
+        is_vector_env: bool
+        num_envs: int
+        single_observation_space: Any
+        single_action_space: Any
+
+    if not TYPE_CHECKING:  # a type checker that saw this would accept any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Return an attribute of an inner layer.
+
+            Raises:
+                AttributeError: if none has it, or if the name is private.
+            """
+            env = self.__dict__.get("env")
+            # Half made, or a property that failed: the base class says so.
+            if env is None or (hasattr(type(self), name) and not name.startswith("_")):
+                raise self._missing_attribute(name)
+            return inner_attribute(env, name)
+
+
+class ObservationWrapper(core.ObservationWrapper[Any, Any, Any], Wrapper):
+    """A wrapper that changes observations: override `observation`."""
+
+
+class RewardWrapper(core.RewardWrapper[Any, Any], Wrapper):
+    """A wrapper that changes rewards: override `reward`."""
+
+
+class ActionWrapper(core.ActionWrapper[Any, Any, Any], Wrapper):
+    """A wrapper that changes actions: override `action`."""
+
+    def reverse_action(self, action: Any) -> Any:
+        """Return the caller's action for what the environment got."""
+        raise NotImplementedError

@@ -1,0 +1,131 @@
+"""`make` and `register` of Gym 0.26."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymcore import envs
+from gymcore.compat.gym26 import wrappers
+from gymcore.compat.old_envs import OldEnvCreator
+from gymcore.core import Env
+from gymcore.envs.registration import namespace
+from gymcore.specs import EnvSpec, find_spec, get_env_id, parse_env_id, registry, spec
+from gymcore.specs import load_env_creator as load
+
+__all__ = [
+    "EnvSpec",
+    "get_env_id",
+    "load",
+    "make",
+    "namespace",
+    "parse_env_id",
+    "register",
+    "registry",
+    "spec",
+]
+
+_RENDERING = ("HumanRendering", "RenderCollection")
+_LAYERS = ("PassiveEnvChecker", "OrderEnforcing", "TimeLimit", *_RENDERING)
+"""What `gymcore.make` puts around environments, by name."""
+
+
+def make(
+    id: str | EnvSpec,
+    max_episode_steps: int | None = None,
+    autoreset: bool = False,
+    apply_api_compatibility: bool | None = None,
+    disable_env_checker: bool | None = None,
+    **kwargs: Any,
+) -> Env[Any, Any]:
+    """Make an environment as Gym 0.26 did: its wrappers forward attributes.
+
+    Args:
+        id: The environment's id, or its spec.
+        max_episode_steps: Time limit, in place of the registered one.
+        autoreset: Whether `AutoResetWrapper` goes around the time limit.
+        apply_api_compatibility: Whether the entry point makes an environment with the interface of
+            Gym 0.21, around which `EnvCompatibility` goes; None does as registered.
+        disable_env_checker: Whether to leave out `PassiveEnvChecker`; None does as registered.
+        **kwargs: Arguments of the environment, `render_mode` first of all.
+
+    Example:
+        >>> env = make("CartPole-v1", autoreset=True)
+        >>> print(env)
+        <AutoResetWrapper<TimeLimit<OrderEnforcing<PassiveEnvChecker<CartPoleEnv<CartPole-v1>>>>>>
+        >>> round(env.gravity, 1)
+        9.8
+    """
+    env_spec = find_spec(id) if isinstance(id, str) else id
+    if apply_api_compatibility is not None and isinstance(env_spec, EnvSpec):
+        entry_point = env_spec.entry_point
+        if isinstance(entry_point, OldEnvCreator):
+            entry_point = entry_point.entry_point
+        if apply_api_compatibility:
+            entry_point = OldEnvCreator(entry_point)
+        env_spec = env_spec.copy(entry_point=entry_point)
+    env = envs.make(env_spec, max_episode_steps, disable_env_checker, **kwargs)
+    return _of_this_era(env, autoreset)
+
+
+def _of_this_era(env: Any, autoreset: bool = False) -> Any:
+    """Return an environment with Gym 0.26's wrappers in place of those that `make` has added."""
+    cls = type(env)
+    is_layer = cls.__module__.startswith("gymcore.wrappers.") and cls.__name__ in _LAYERS
+    if is_layer and cls.__name__ in _RENDERING:
+        inner = _of_this_era(env.env, autoreset)
+    elif autoreset:
+        return wrappers.AutoResetWrapper(_of_this_era(env))
+    elif is_layer:
+        inner = _of_this_era(env.env)
+    else:
+        return env
+    return getattr(wrappers, cls.__name__)(inner, **env._saved_kwargs)
+
+
+def register(
+    id: str,
+    entry_point: Any = None,
+    reward_threshold: float | None = None,
+    nondeterministic: bool = False,
+    max_episode_steps: int | None = None,
+    order_enforce: bool = True,
+    autoreset: bool = False,
+    disable_env_checker: bool = False,
+    apply_api_compatibility: bool = False,
+    **kwargs: Any,
+) -> None:
+    """Register an environment, so that `make` of this and of today's namespace finds it.
+
+    Args:
+        id: `[namespace/]name[-v(version)]`.
+        entry_point: The environment's class or a function that makes it, or "module:name".
+        reward_threshold: The return from which the task counts as solved.
+        nondeterministic: Whether it is random even after seeding.
+        max_episode_steps: Steps after which an episode is truncated; None for no limit.
+        order_enforce: Whether to check that `reset` comes before `step`.
+        autoreset: Whether an ended episode is followed by a reset in the same step.
+        disable_env_checker: Whether to leave out the checks of the first episode.
+        apply_api_compatibility: Whether the entry point makes an environment with the interface of
+            Gym 0.21.
+        **kwargs: As for `gymcore.register`; `kwargs` are the arguments for the entry point.
+
+    Example:
+        >>> register("Maze-v0", entry_point="games.mazes:Maze", max_episode_steps=100)
+        >>> registry.pop("Maze-v0").max_episode_steps
+        100
+    """
+    if apply_api_compatibility:
+        entry_point = OldEnvCreator(entry_point)
+    if autoreset:
+        added = tuple(kwargs.pop("additional_wrappers", ()))
+        kwargs["additional_wrappers"] = (wrappers.AutoResetWrapper.wrapper_spec(), *added)
+    envs.register(
+        id,
+        entry_point=entry_point,
+        reward_threshold=reward_threshold,
+        nondeterministic=nondeterministic,
+        max_episode_steps=max_episode_steps,
+        order_enforce=order_enforce,
+        disable_env_checker=disable_env_checker,
+        **kwargs,
+    )

@@ -1,0 +1,178 @@
+"""`gym.vector` of Gym 0.26: same-step autoreset, `final_observation` and `final_info`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gymcore import error
+from gymcore.compat.gym26.envs import registration
+from gymcore.envs import vector_make
+from gymcore.specs import EnvSpec, find_spec
+from gymcore.vector import AsyncVectorEnv as _AsyncVectorEnv
+from gymcore.vector import AutoresetMode, VectorEnv, utils
+from gymcore.vector import SyncVectorEnv as _SyncVectorEnv
+from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names
+
+__all__ = ["AsyncVectorEnv", "SyncVectorEnv", "VectorEnv", "VectorEnvWrapper", "make", "utils"]
+
+EnvFn = Callable[[], Any]
+
+
+def check_spaces(envs: Any, observation_space: Any, action_space: Any) -> Any:
+    """Return `envs`, or close them and raise if single environments have other spaces.
+
+    Args:
+        envs: The vector environment.
+        observation_space: Of one environment; None for any.
+        action_space: Likewise.
+
+    Raises:
+        SpaceMismatch: (a `ValueError`) if a space is another one.
+    """
+    for name, space in (("observation_space", observation_space), ("action_space", action_space)):
+        single = getattr(envs, f"single_{name}")
+        if space is not None and space != single:
+            envs.close()
+            raise error.SpaceMismatch(f"{name}: expected {single}, got {space}")
+    return envs
+
+
+class VectorEnvWrapper(Gym26VectorEnv):
+    """Base of vector wrappers of Gym 0.26: attributes of inner layers are forwarded.
+
+    `step` is `step_async` and then `step_wait`, so either may be overridden.
+    """
+
+    _actions: Any = None
+
+    def step_async(self, actions: Any) -> None:
+        """Begin a step; without worker processes, keep the actions for `step_wait`.
+
+        Args:
+            actions: A batch of actions.
+        """
+        if hasattr(self.env, "step_async"):
+            self.env.step_async(actions)
+        else:
+            self._actions = actions
+
+    def step_wait(self, **kwargs: Any) -> Any:
+        """Finish the step that `step_async` began; see `VectorEnv.step`.
+
+        Args:
+            **kwargs: For `AsyncVectorEnv.step_wait`.
+        """
+        if hasattr(self.env, "step_wait"):
+            results = self.env.step_wait(**kwargs)
+        else:
+            results = self.env.step(self._actions)
+        return *results[:4], add_gym26_names(results[4])
+
+    def step(self, actions: Any) -> Any:
+        """Step the environments; see `VectorEnv.step`."""
+        self.step_async(actions)
+        return self.step_wait()
+
+
+class SyncVectorEnv(VectorEnvWrapper):
+    """Step several environments one after another in this process (Gym 0.26).
+
+    Example:
+        >>> import gymcore.compat.gym26 as gym
+        >>> envs = gym.vector.SyncVectorEnv([lambda: gym.make("CartPole-v1")] * 2)
+        >>> observations, infos = envs.reset(seed=1)
+        >>> while "final_observation" not in infos:
+        ...     observations, rewards, terminated, truncated, infos = envs.step([0, 1])
+        >>> infos["final_info"].shape
+        (2,)
+    """
+
+    def __init__(
+        self,
+        env_fns: Iterable[EnvFn],
+        observation_space: Any = None,
+        action_space: Any = None,
+        copy: bool = True,
+    ) -> None:
+        """Make the environments.
+
+        Args:
+            env_fns: Functions that make an environment each.
+            observation_space: Of one environment, checked if given.
+            action_space: Likewise.
+            copy: Return new observations at every step.
+        """
+        envs = _SyncVectorEnv(env_fns, copy=copy, autoreset_mode=AutoresetMode.SAME_STEP)
+        super().__init__(check_spaces(envs, observation_space, action_space))
+
+
+class AsyncVectorEnv(VectorEnvWrapper):
+    """Step several environments in worker processes (Gym 0.26)."""
+
+    def __init__(
+        self,
+        env_fns: Iterable[EnvFn],
+        observation_space: Any = None,
+        action_space: Any = None,
+        shared_memory: bool = True,
+        copy: bool = True,
+        context: str | None = None,
+        daemon: bool = True,
+        worker: Callable[..., None] | None = None,
+    ) -> None:
+        """Start the worker processes.
+
+        Args:
+            env_fns: Functions that make an environment each.
+            observation_space: Of one environment, checked if given.
+            action_space: Likewise.
+            shared_memory: As for `gymcore.vector.AsyncVectorEnv`, like the arguments that follow.
+            copy: Return new observations at every step.
+            context: Start method of the processes.
+            daemon: Whether the processes are daemons.
+            worker: A function that runs in the processes in place of the built-in one.
+        """
+        envs = _AsyncVectorEnv(
+            env_fns,
+            shared_memory=shared_memory,
+            copy=copy,
+            context=context,
+            daemon=daemon,
+            worker=worker,
+            autoreset_mode=AutoresetMode.SAME_STEP,
+        )
+        super().__init__(check_spaces(envs, observation_space, action_space))
+
+
+def make(
+    id: str | EnvSpec,
+    num_envs: int = 1,
+    asynchronous: bool | None = None,
+    wrappers: Callable[[Any], Any] | Iterable[Callable[[Any], Any]] | None = None,
+    disable_env_checker: bool | None = None,
+    **kwargs: Any,
+) -> Gym26VectorEnv:
+    """Make a vector environment of Gym 0.26.
+
+    As `gymcore.vector.make`, but single environments are made by `make` of this namespace, whose
+    arguments are taken too.
+
+    Args:
+        id: The environment's id, or its spec.
+        num_envs: Number of environments.
+        asynchronous: True steps them in worker processes (what Gym 0.26 did by default), False one
+            after another in this process; None takes the compiled engine where the id has one and
+            no wrappers are given, and this process otherwise.
+        wrappers: A function, or several, applied to each single environment.
+        disable_env_checker: True leaves the environment checker out; else the first environment
+            has it.
+        **kwargs: For the environment, as in `make`.
+    """
+    env_spec = find_spec(id) if isinstance(id, str) else id
+    if asynchronous is None and wrappers is None and env_spec.vector_entry_point is not None:
+        return vector_make.make(env_spec, num_envs, None, None, disable_env_checker, **kwargs)
+    env_fns = vector_make.single_env_fns(
+        registration.make, env_spec, num_envs, wrappers, disable_env_checker, kwargs
+    )
+    return AsyncVectorEnv(env_fns) if asynchronous else SyncVectorEnv(env_fns)

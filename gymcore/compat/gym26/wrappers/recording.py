@@ -1,0 +1,488 @@
+"""Wrappers of Gym 0.26 that render: `RecordVideo`, `Monitor` (of 0.21), and windows and lists."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gymcore import error, logger
+from gymcore.compat.done_envs import DoneEnv
+from gymcore.compat.gym26.core import Wrapper
+from gymcore.core import Env
+from gymcore.rendering.video_files import VideoWriter
+from gymcore.utils import RecordConstructorArgs
+from gymcore.utils.arguments import count
+from gymcore.utils.save_video import capped_cubic_video_schedule
+from gymcore.wrappers import rendering
+
+__all__ = [
+    "HumanRendering",
+    "Monitor",
+    "RecordVideo",
+    "RenderCollection",
+    "VideoRecorder",
+    "capped_cubic_video_schedule",
+]
+
+
+class HumanRendering(rendering.HumanRendering[Any, Any], Wrapper):
+    """Show the frames of an environment that only returns them."""
+
+
+class RenderCollection(rendering.RenderCollection[Any, Any], Wrapper):
+    """Collect a frame at every reset and step, for `render` to return as a list.
+
+    Example:
+        >>> import gymcore as gym
+        >>> env = RenderCollection(gym.make("CartPole-v1", render_mode="rgb_array"))
+        >>> observation, info = env.reset(seed=1)
+        >>> len(env.render()), len(env.render())
+        (1, 0)
+    """
+
+
+class VideoRecorder:
+    """Writes what an environment renders to an mp4 file, a frame for each `capture_frame`.
+
+    Beside the video there is a JSON file with `metadata`. Frames are encoded while they come.
+
+    Attributes:
+        env: The environment.
+        path: Of the video.
+        metadata: What goes into the JSON file.
+        metadata_path: Of the JSON file.
+        enabled: Whether this records.
+        frames_per_sec: From `env.metadata["render_fps"]`, else 30.
+        broken: Whether there was no frame when one was to be captured.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        path: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        enabled: bool = True,
+        base_path: str | None = None,
+    ) -> None:
+        """Prepare a file.
+
+        Args:
+            env: An environment with a render mode that returns images; of a vector environment
+                the first lane is recorded.
+            path: Of the video; its suffix has to be .mp4 (or .gif).
+            metadata: What to write beside it.
+            enabled: Whether to record; otherwise nothing happens.
+            base_path: The path without the suffix.
+
+        Raises:
+            Error: if both paths are given, or `path` has another suffix.
+        """
+        self.env = env
+        self.enabled = enabled
+        self.broken = False
+        self._writer: VideoWriter | None = None
+        # With the interface of Gym 0.21 an image has to be asked for.
+        self._mode = {"mode": "rgb_array"} if isinstance(env, DoneEnv) else {}
+        if not enabled:
+            return
+        if path is not None and base_path is not None:
+            raise error.Error("You can pass at most one of `path` or `base_path`.")
+        if path is None:
+            if base_path is None:
+                handle, path = tempfile.mkstemp(suffix=".mp4")
+                os.close(handle)
+            else:
+                path = f"{base_path}.mp4"
+        self.path = str(path)
+        base, suffix = os.path.splitext(self.path)
+        if suffix not in (".mp4", ".gif"):
+            raise error.Error(f"path: expected a name that ends in .mp4, got {self.path!r}")
+        self.frames_per_sec = env.metadata.get("render_fps", 30)
+        self.output_frames_per_sec = env.metadata.get("render_fps", self.frames_per_sec)
+        self.metadata = {**(metadata or {}), "content_type": f"video/{suffix[1:]}"}
+        self.metadata_path = f"{base}.meta.json"
+        self._write_metadata()
+        self._writer = VideoWriter(self.path, self.output_frames_per_sec)
+
+    @property
+    def functional(self) -> bool:
+        """Whether frames are recorded."""
+        return self.enabled and not self.broken
+
+    def capture_frame(self) -> None:
+        """Render the environment and write the frame.
+
+        Raises:
+            ClosedEnvironmentError: after `close`.
+        """
+        if not self.functional:
+            return
+        if self._writer is None:
+            raise error.ClosedEnvironmentError(f"the video {self.path} is finished")
+        frame = self.env.render(**self._mode)
+        if isinstance(frame, tuple) and frame:  # of a vector environment
+            frame = frame[0]
+        if isinstance(frame, list):
+            frame = frame[-1] if frame else None
+        if frame is None:
+            self.broken = True
+            logger.warn(
+                "Env returned None on `render()`. Disabling further rendering for video recorder "
+                "by marking as disabled."
+            )
+            return
+        self._writer.write(frame)
+
+    def close(self) -> None:
+        """Finish the file; again does nothing."""
+        if not self.enabled or self._writer is None:
+            return
+        writer, self._writer = self._writer, None
+        writer.close()
+        if not writer.frames:
+            self.metadata["empty"] = True
+        if self.broken:
+            self.metadata["broken"] = True
+        self._write_metadata()
+
+    def _write_metadata(self) -> None:
+        Path(self.metadata_path).write_text(json.dumps(self.metadata))
+
+
+class RecordVideo(Wrapper, RecordConstructorArgs):
+    """Record videos of some episodes, or from some steps on (Gym 0.26).
+
+    A video ends in the step that ends its episode, or after `video_length` further frames. Of a
+    vector environment the first lane is recorded. `gymcore.wrappers.RecordVideo` is Gymnasium's,
+    whose videos end with the next reset.
+
+    Attributes:
+        video_recorder: Writes the current video.
+        recording: Whether there is one.
+        recorded_frames: Its frames.
+        step_id: Steps so far.
+        episode_id: Episodes that have ended.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        video_folder: str,
+        episode_trigger: Callable[[int], bool] | None = None,
+        step_trigger: Callable[[int], bool] | None = None,
+        video_length: int = 0,
+        name_prefix: str = "rl-video",
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: An environment, or a vector environment, that renders images.
+            video_folder: Where the videos go; made if it is not there.
+            episode_trigger: Whether to record an episode, by its number; without either trigger
+                `capped_cubic_video_schedule`.
+            step_trigger: Whether to begin a video, by the number of steps.
+            video_length: Frames after the first in a video; 0 for whole episodes.
+            name_prefix: Of the files, followed by `-episode-N.mp4` or `-step-N.mp4`.
+
+        Raises:
+            ArgumentTypeError: if `video_length` is not an integer.
+            InvalidArgument: if it is negative.
+            FailedCheck: (also an `AssertionError`) if both triggers are given.
+        """
+        RecordConstructorArgs.__init__(
+            self,
+            video_folder=video_folder,
+            episode_trigger=episode_trigger,
+            step_trigger=step_trigger,
+            video_length=video_length,
+            name_prefix=name_prefix,
+        )
+        Wrapper.__init__(self, env)
+        self.is_vector_env = getattr(env, "is_vector_env", False)
+        self.video_length = count("video_length", video_length)
+        if episode_trigger is not None and step_trigger is not None:
+            raise error.FailedCheck("Must specify exactly one trigger, got two")
+        if episode_trigger is None and step_trigger is None:
+            episode_trigger = capped_cubic_video_schedule
+        self.episode_trigger = episode_trigger
+        self.step_trigger = step_trigger
+        self.video_recorder: VideoRecorder | None = None
+        self.video_folder = os.path.abspath(video_folder)
+        if os.path.isdir(self.video_folder):
+            logger.warn(
+                f"Overwriting existing videos at {self.video_folder} folder "
+                "(try specifying a different `video_folder` for the `RecordVideo` wrapper if this "
+                "is not desired)"
+            )
+        os.makedirs(self.video_folder, exist_ok=True)
+        self.name_prefix = name_prefix
+        self.step_id = 0
+        self.recording = False
+        self.terminated = False
+        self.truncated = False
+        self.recorded_frames = 0
+        self.episode_id = 0
+
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        """Reset the environment; perhaps begin a video."""
+        result = self.env.reset(**kwargs)
+        self.terminated = self.truncated = False
+        if self.recording:
+            self._capture()
+        elif self._video_enabled():
+            self.start_video_recorder()
+        return result
+
+    def step(self, action: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Step the environment and record its frame; of a batch that of the first lane."""
+        result: Any = self.env.step(action)
+        if self.terminated or self.truncated:
+            return result
+        terminated, truncated = result[2], result[3]
+        if self.is_vector_env:  # whose first lane has begun another episode if it has ended one
+            ended = bool(terminated[0] or truncated[0])
+        else:
+            self.terminated, self.truncated = bool(terminated), bool(truncated)
+            ended = self.terminated or self.truncated
+        self.step_id += 1
+        self.episode_id += ended
+        if self.recording:
+            if not self._capture() and ended and self.video_length <= 0:
+                self.close_video_recorder()
+        elif (not ended or self.step_trigger or self.is_vector_env) and self._video_enabled():
+            self.start_video_recorder()
+        return result
+
+    def start_video_recorder(self) -> None:
+        """Begin a video with the current frame, and end the one before."""
+        self.close_video_recorder()
+        number = f"step-{self.step_id}" if self.step_trigger else f"episode-{self.episode_id}"
+        self.video_recorder = VideoRecorder(
+            self.env,
+            base_path=os.path.join(self.video_folder, f"{self.name_prefix}-{number}"),
+            metadata={"step_id": self.step_id, "episode_id": self.episode_id},
+        )
+        self.video_recorder.capture_frame()
+        self.recorded_frames = 1
+        self.recording = True
+
+    def close_video_recorder(self) -> None:
+        """Finish the video, if there is one."""
+        recorder = self.__dict__.get("video_recorder")
+        if self.__dict__.get("recording") and recorder is not None:
+            recorder.close()
+        self.recording = False
+        self.recorded_frames = 1
+
+    def close(self) -> None:
+        """Finish the video and close the environment."""
+        self.close_video_recorder()
+        super().close()
+
+    def _video_enabled(self) -> bool:
+        """Whether a recording begins now."""
+        if self.step_trigger is not None:
+            return bool(self.step_trigger(self.step_id))
+        return self.episode_trigger is not None and bool(self.episode_trigger(self.episode_id))
+
+    def _capture(self) -> bool:
+        """Add a frame; return whether the video has its length."""
+        assert self.video_recorder is not None
+        self.video_recorder.capture_frame()
+        self.recorded_frames += 1
+        if 0 < self.video_length < self.recorded_frames:
+            self.close_video_recorder()
+            return True
+        return False
+
+
+FILE_PREFIX = "openaigym"
+
+
+class Monitor(Wrapper, RecordConstructorArgs):
+    """Write videos of some episodes, and the returns and lengths of all, into a folder (Gym 0.21).
+
+    Steps may have four values or five; what comes from the environment is handed on as it is.
+
+    Files are `openaigym.video.N.PID.videoNNNNNN.mp4` (with `.meta.json` beside it) and
+    `openaigym.episode_batch.N.PID.stats.json`, which `close` writes if there were episodes. Gym's
+    manifest file, which uploads to a website needed, is not written.
+
+    Example:
+        >>> import gymcore as gym
+        >>> env = Monitor(gym.make("CartPole-v1"), "run", video_callable=False)
+        >>> observation, info = env.reset(seed=1)
+        >>> result = env.step(0)
+        >>> env.close()
+        >>> env.get_episode_lengths(), env.get_total_steps()
+        ([1], 1)
+    """
+
+    def __init__(
+        self,
+        env: Env[Any, Any],
+        directory: str,
+        video_callable: Callable[[int], bool] | bool | None = None,
+        force: bool = False,
+        resume: bool = False,
+        write_upon_reset: bool = False,
+        uid: str | None = None,
+        mode: str | None = None,
+    ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment; for videos one that renders images.
+            directory: The folder, made if it is not there.
+            video_callable: Whether to record an episode, by its number; None for
+                `capped_cubic_video_schedule`, False for no videos.
+            force: Remove the files of an earlier run.
+            resume: Keep the files of an earlier run.
+            write_upon_reset: Write the statistics at every reset too.
+            uid: Part of file names, in place of the process id.
+            mode: "evaluation" or "training", noted in the statistics.
+
+        Raises:
+            Error: if there are files of an earlier run, and neither `force` nor `resume`.
+            InvalidArgument: for another mode.
+            ArgumentTypeError: if `video_callable` is no function.
+        """
+        RecordConstructorArgs.__init__(
+            self,
+            directory=directory,
+            video_callable=video_callable,
+            force=force,
+            resume=resume,
+            write_upon_reset=write_upon_reset,
+            uid=uid,
+            mode=mode,
+        )
+        Wrapper.__init__(self, env)
+        if mode not in (None, "evaluation", "training"):
+            raise error.InvalidArgument(
+                f"mode: expected 'evaluation', 'training' or None, got {mode!r}"
+            )
+        if video_callable is None:
+            video_callable = capped_cubic_video_schedule
+        elif video_callable is False:
+            video_callable = _never
+        elif not callable(video_callable):
+            raise error.ArgumentTypeError(
+                f"video_callable: expected a function, None or False, got {video_callable!r}"
+            )
+        self.directory = os.path.abspath(directory)
+        self.video_callable = video_callable
+        self.write_upon_reset = write_upon_reset
+        self._mode = mode or "training"
+        folder = Path(self.directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        old = sorted(folder.glob(f"{FILE_PREFIX}.*"))
+        if old and force:
+            for file in old:
+                file.unlink()
+        elif old and not resume:
+            raise error.Error(
+                f"Trying to write to monitor directory {directory} with existing monitor files: "
+                f"{', '.join(file.name for file in old[:3])}.\n\n You should use a unique "
+                "directory for each training run, or use 'force=True' to automatically clear "
+                "previous monitor files."
+            )
+        first = len(old) if resume else 0
+        self.file_infix = f"{first}.{uid or os.getpid()}"
+        self.videos: list[tuple[str, str]] = []
+        self.video_recorder: VideoRecorder | None = None
+        self.episode_id = 0
+        self._started = time.time()
+        self._reward = 0.0
+        self._steps: int | None = None  # of the current episode
+        self._lengths: list[int] = []
+        self._rewards: list[float] = []
+        self._timestamps: list[float] = []
+        self._types: list[str] = []
+
+    def reset(self, **kwargs: Any) -> Any:
+        """Reset the environment, and begin a video if it is time for one."""
+        self._end_episode()
+        result = self.env.reset(**kwargs)
+        self._steps, self._reward = 0, 0.0
+        if self.write_upon_reset:
+            self._write()
+        if self.video_callable(self.episode_id):
+            name = f"{FILE_PREFIX}.video.{self.file_infix}.video{self.episode_id:06}"
+            self.video_recorder = VideoRecorder(
+                self.env,
+                base_path=os.path.join(self.directory, name),
+                metadata={"episode_id": self.episode_id},
+            )
+            self.videos.append((self.video_recorder.path, self.video_recorder.metadata_path))
+            self.video_recorder.capture_frame()
+        return result
+
+    def step(self, action: Any) -> Any:
+        """Step the environment."""
+        result = self.env.step(action)
+        if self._steps is not None:
+            self._steps += 1
+            self._reward += float(result[1])
+            if self.video_recorder is not None:
+                self.video_recorder.capture_frame()
+            if any(result[2:-1]):
+                self._end_episode()
+        return result
+
+    def close(self) -> None:
+        """Finish the video, write the statistics and close the environment."""
+        if "_lengths" in self.__dict__:
+            self._end_episode()
+            if self._lengths:
+                self._write()
+        super().close()
+
+    def get_total_steps(self) -> int:
+        """Return the number of steps so far."""
+        return sum(self._lengths) + (self._steps or 0)
+
+    def get_episode_rewards(self) -> list[float]:
+        """Return the returns of the episodes so far."""
+        return list(self._rewards)
+
+    def get_episode_lengths(self) -> list[int]:
+        """Return the lengths of the episodes so far."""
+        return list(self._lengths)
+
+    def _end_episode(self) -> None:
+        """Note an episode that has ended, or that is broken off."""
+        if self.video_recorder is not None:
+            self.video_recorder.close()
+            self.video_recorder = None
+        if not self._steps:
+            self._steps = None
+            return
+        self._lengths.append(self._steps)
+        self._rewards.append(self._reward)
+        self._timestamps.append(time.time())
+        self._types.append(self._mode[0])
+        self._steps = None
+        self.episode_id += 1
+
+    def _write(self) -> None:
+        """Write the statistics."""
+        content = {
+            "initial_reset_timestamp": self._started,
+            "timestamps": self._timestamps,
+            "episode_lengths": self._lengths,
+            "episode_rewards": self._rewards,
+            "episode_types": self._types,
+        }
+        name = f"{FILE_PREFIX}.episode_batch.{self.file_infix}.stats.json"
+        Path(self.directory, name).write_text(json.dumps(content))
+
+
+def _never(episode_id: int) -> bool:
+    """Record nothing."""
+    return False
