@@ -6,7 +6,7 @@ from typing import Any
 
 from gymcore import error
 from gymcore.core import Env
-from gymcore.utils.equivalence import data_equivalence
+from gymcore.utils.env_checker import data_equivalence
 
 __all__ = ["check_environments_match"]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,6 @@ import numpy as np
 from gymcore import error
 from gymcore.core import Env
 from gymcore.rendering.window import load_pygame
-from gymcore.utils.play_keys import default_keys, noop_action
-from gymcore.utils.play_plot import PlayPlot
 
 if TYPE_CHECKING:
     import pygame
@@ -22,6 +21,22 @@ __all__ = ["MissingKeysToAction", "PlayPlot", "PlayableGame", "display_arr", "pl
 
 class MissingKeysToAction(error.Error):
     """The environment names no keys, and the caller gave none."""
+
+
+# Key codes of SDL 2, which pygame calls K_LEFT and K_RIGHT.
+_LEFT, _RIGHT = 1073741904, 1073741903
+_A, _D = ord("a"), ord("d")
+
+_Keys = dict[tuple[int, ...], Any]
+
+#: By the name of the environment: what left and right do, and what happens without a key.
+_CONTROLS: dict[str, tuple[Any, Any, Any]] = {
+    "CartPole": (0, 1, None),
+    "Acrobot": (0, 2, 1),
+    "MountainCar": (0, 2, 1),
+    "MountainCarContinuous": ([-1.0], [1.0], [0.0]),
+    "Pendulum": ([2.0], [-2.0], [0.0]),
+}
 
 
 class PlayableGame:
@@ -153,13 +168,51 @@ def display_arr(
     screen.blit(image, (0, 0))
 
 
+def _default_keys(env: Any) -> _Keys | None:
+    """Return the keys of a classic control environment: arrows, or A and D, push left and right.
+
+    Args:
+        env: The environment.
+
+    Returns:
+        From sorted key codes to actions, with `()` for what happens without a key where there is
+        such an action; None for any other environment.
+    """
+    name = getattr(getattr(env, "spec", None), "name", None)
+    if name not in _CONTROLS:
+        return None
+    space = env.action_space
+    left, right, nothing = (
+        np.array(action, space.dtype) if isinstance(action, list) else action
+        for action in _CONTROLS[name]
+    )
+    keys: _Keys = {(_LEFT,): left, (_A,): left, (_RIGHT,): right, (_D,): right}
+    if nothing is not None:
+        keys[()] = nothing
+    return keys if all(action in space for action in keys.values()) else None
+
+
+def _noop_action(space: Any, noop: Any) -> Any:
+    """Return the action for no key: the caller's, or zeros where that is none for this space.
+
+    Args:
+        space: The action space.
+        noop: The caller's choice; 0 by default.
+    """
+    if isinstance(noop, int) and noop == 0 and space.shape:
+        zeros = np.zeros(space.shape, space.dtype)
+        if zeros in space:
+            return zeros
+    return noop
+
+
 def _environment_keys(env: Env[Any, Any]) -> dict[Any, Any] | None:
     """Return the keys that the environment, or this package for it, names."""
     for holder in (env, env.unwrapped):
         if hasattr(holder, "get_keys_to_action"):
             keys: dict[Any, Any] = holder.get_keys_to_action()
             return keys
-    return default_keys(env)
+    return _default_keys(env)
 
 
 def _key_codes(keys_to_action: dict[Any, Any]) -> dict[tuple[int, ...], Any]:
@@ -231,7 +284,7 @@ def play(
                 f"Action {action} is not a valid action in the environment action space: "
                 f"{env.action_space}"
             )
-    noop = codes.pop((), noop_action(env.action_space, noop))
+    noop = codes.pop((), _noop_action(env.action_space, noop))
     if fps is None:
         fps = env.metadata.get("render_fps", 30)
     observation, _ = env.reset(seed=seed)
@@ -278,3 +331,119 @@ def _loop(
             game.process_event(event)
         pygame.display.flip()
         clock.tick(fps)
+
+
+class PlayPlot:
+    """Draws numbers over the last steps, one diagram each: a callback for `gymcore.utils.play`.
+
+    Attributes:
+        data_callback: Returns the numbers of a step.
+        horizon_timesteps: Steps that are shown.
+        plot_names: Titles of the diagrams.
+        fig: The matplotlib figure.
+        ax: Its axes.
+        t: Steps so far.
+        data: For each diagram, its last numbers.
+        cur_plot: For each diagram, its line; None before the first step.
+
+    Example:
+        >>> import matplotlib
+        >>> matplotlib.use("agg")
+        >>> plot = PlayPlot(lambda obs, obs_next, action, reward, *rest: [reward], 150, ["reward"])
+        >>> plot.callback(0, 1, 0, 2.5, False, False, {})
+        >>> list(plot.data[0])
+        [2.5]
+    """
+
+    def __init__(
+        self,
+        callback: Callable[..., Iterable[Any]],
+        horizon_timesteps: int,
+        plot_names: list[str],
+    ) -> None:
+        """Open the figure.
+
+        Args:
+            callback: Takes `(obs_t, obs_tp1, action, rew, terminated, truncated, info)` and returns
+                a number for each diagram.
+            horizon_timesteps: How many steps to show.
+            plot_names: A title for each diagram.
+
+        Raises:
+            InvalidArgument: if there is no title, or the horizon is not positive.
+            DependencyNotInstalled: if matplotlib is missing.
+        """
+        if not plot_names:
+            raise error.InvalidArgument("plot_names: expected at least one name, got none")
+        if horizon_timesteps < 1:
+            raise error.InvalidArgument(
+                f"horizon_timesteps: expected at least 1, got {horizon_timesteps}"
+            )
+        try:
+            from matplotlib import pyplot
+        except ImportError as exc:
+            raise error.DependencyNotInstalled(
+                'PlayPlot draws with matplotlib, run `pip install "gymcore[other]"`'
+            ) from exc
+        self.data_callback = callback
+        self.horizon_timesteps = horizon_timesteps
+        self.plot_names = plot_names
+        self.fig, axes = pyplot.subplots(len(plot_names), sharex=True, layout="constrained")
+        self.ax: Any = [axes] if len(plot_names) == 1 else axes
+        for axis, name in zip(self.ax, plot_names, strict=True):
+            axis.set_title(name)
+            axis.grid(alpha=0.3)
+        self.ax[-1].set_xlabel("step")
+        self.t = 0
+        self.cur_plot: list[Any] = [None] * len(plot_names)
+        self.data: list[deque[Any]] = [deque(maxlen=horizon_timesteps) for _ in plot_names]
+        # None for a backend that only writes files.
+        self._shows = getattr(self.fig.canvas, "required_interactive_framework", None) is not None
+        if self._shows:
+            self.fig.show()
+
+    def callback(
+        self,
+        obs_t: Any,
+        obs_tp1: Any,
+        action: Any,
+        rew: float,
+        terminated: bool,
+        truncated: bool,
+        info: dict[str, Any],
+    ) -> None:
+        """Add a step.
+
+        Args:
+            obs_t: Observation before the step.
+            obs_tp1: Observation after it.
+            action: The action.
+            rew: The reward.
+            terminated: Whether the episode has ended.
+            truncated: Whether it was cut.
+            info: The info.
+
+        Raises:
+            InvalidArgument: if the user's callback returns another number of numbers than titles.
+        """
+        points = list(self.data_callback(obs_t, obs_tp1, action, rew, terminated, truncated, info))
+        if len(points) != len(self.data):
+            raise error.InvalidArgument(
+                f"callback: expected {len(self.data)} numbers, one for each of {self.plot_names}, "
+                f"got {len(points)}"
+            )
+        for point, series in zip(points, self.data, strict=True):
+            series.append(point)
+        self.t += 1
+        steps = range(self.t - len(self.data[0]), self.t)
+        for i, (axis, series) in enumerate(zip(self.ax, self.data, strict=True)):
+            if self.cur_plot[i] is None:
+                (self.cur_plot[i],) = axis.plot(steps, series, ".-", color="tab:blue", ms=3, lw=1)
+            else:
+                self.cur_plot[i].set_data(steps, series)
+            axis.set_xlim(steps[0], max(steps[-1], steps[0] + 1))
+            axis.relim()
+            axis.autoscale_view(scalex=False)
+        if self._shows:
+            self.fig.canvas.draw_idle()
+            self.fig.canvas.flush_events()

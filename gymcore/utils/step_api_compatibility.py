@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, SupportsFloat
 
 import numpy as np
+from typing_extensions import TypeVar
 
 from gymcore import error
-from gymcore.core import ObsType
 
 __all__ = [
     "DoneStepType",
@@ -20,6 +20,8 @@ __all__ = [
     "convert_to_terminated_truncated_step_api",
     "step_api_compatibility",
 ]
+
+ObsType = TypeVar("ObsType", default=Any)
 
 DoneStepType = tuple[
     ObsType | np.ndarray, SupportsFloat | np.ndarray, bool | np.ndarray, dict[str, Any] | list[Any]

@@ -183,6 +183,9 @@ def test_what_is_called_is_what_gymnasium_calls():
             def close(self, log=log):
                 log.append("close")
 
+            def __del__(self):
+                """Ours are closed when they are collected."""
+
         env = with_spec(gym, Logged)
         checker.check_env(env)
         logs.append(list(log))
