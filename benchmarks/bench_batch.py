@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from gymcore.cli.contenders import ROLLOUT_STEPS, random_batches
+from contenders import ROLLOUT_STEPS, random_batches
 
 
 @pytest.mark.parametrize("num_envs", (64, 4096))

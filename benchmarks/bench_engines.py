@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 import python_envs
+from contenders import RING, random_batches
 
 import gymcore
-from gymcore.cli.contenders import RING, random_batches
 
 ENGINES = ("SyncVectorEnv", "AsyncVectorEnv")
 

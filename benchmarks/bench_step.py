@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from contenders import RING, random_batches
 
 import gymcore
-from gymcore.cli.contenders import RING, random_batches
 
 SIZES = (1, 8, 64, 1024, 65536)
 

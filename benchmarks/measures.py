@@ -1,4 +1,4 @@
-"""What the bars need beside the contenders of `gymcore bench`: limits, single environments, memory.
+"""What the bars need beside the contenders: limits, single environments, memory.
 
 Loaded by `worker.py` only, after `contenders`.
 """

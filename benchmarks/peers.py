@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from bars import CARTPOLE, MILLION, Group, Measured, bars, groups  # noqa: E402
 from box2d_bars import box2d_bars, box2d_groups  # noqa: E402
 from chart import plot  # noqa: E402
+from contenders import CONTENDERS  # noqa: E402
 from engine_bars import LIBRARIES, NO_STEPS, engine_bars, engine_groups  # noqa: E402
 from mujoco_bars import (  # noqa: E402
     IDS,
@@ -45,9 +46,8 @@ from wrapper_bars import LIBRARIES as WRAPPER_LIBRARIES  # noqa: E402
 from wrapper_bars import NO_STEPS as NO_WRAPPER_STEPS  # noqa: E402
 from wrapper_bars import wrapper_bars, wrapper_groups  # noqa: E402
 
-from gymcore.cli.common import count, rate, seconds, table  # noqa: E402
-from gymcore.cli.contenders import CONTENDERS  # noqa: E402
-from gymcore.cli.machine import facts  # noqa: E402
+from gymcore.cli.common import count, positive, rate, table  # noqa: E402
+from gymcore.cli.info import system_info  # noqa: E402
 
 NOT_MEASURED = "not measured in this run"
 LIBRARY = {key: contender.module for key, contender in CONTENDERS.items()}
@@ -207,7 +207,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     """Return the options."""
     parser = argparse.ArgumentParser(description="Measure gymcore's bars against its peers.")
     parser.add_argument("--repeats", type=count, default=7, help="interleaved rounds [7]")
-    parser.add_argument("--seconds", type=seconds, default=0.2, help="length of one [0.2]")
+    parser.add_argument("--seconds", type=positive, default=0.2, help="length of one [0.2]")
     parser.add_argument("--groups", nargs="+", metavar="NAME", help="measure only these groups")
     parser.add_argument(
         "--python",
@@ -281,7 +281,7 @@ def busy() -> float | None:
 def main(argv: list[str] | None = None) -> int:
     """Measure, print, write."""
     arguments = parse(argv)
-    machine = facts()
+    machine = system_info()
     threads = machine["threads"]["usable"]
     wanted = [
         group

@@ -9,25 +9,12 @@ process with it and nothing else.
 from __future__ import annotations
 
 import functools
-import importlib.util
+import importlib
 import json
 import os
 import sys
 from importlib import metadata
-from pathlib import Path
 from typing import Any
-
-HERE = Path(__file__).resolve().parent
-
-
-def load(name: str, path: Path) -> Any:
-    """Import a file as a top-level module, without importing the package around it."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def main() -> None:
@@ -35,7 +22,7 @@ def main() -> None:
     # Libraries print to stdout while they load: keep the pipe for ourselves.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    contenders = load("contenders", HERE.parent / "gymcore" / "cli" / "contenders.py")
+    contenders = importlib.import_module("contenders")
     measures = importlib.import_module("measures")
     engine_measures = importlib.import_module("engine_measures")
     wrapper_measures = importlib.import_module("wrapper_measures")

@@ -31,7 +31,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="gymcore", description="Environments for reinforcement learning, compiled and batched."
     )
-    parser.add_argument("--version", action="store_true", help="print the version and leave")
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, module in _COMMANDS.items():
         command = commands.add_parser(name, help=module.HELP, description=module.HELP)
@@ -46,15 +46,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
     Args:
-        argv: The words after the program's name; None takes them from `sys.argv`.
+        argv: The arguments after the program's name; None takes `sys.argv`.
 
     Returns:
         0 on success, 2 when the request cannot be fulfilled (unknown id, missing package, bad
-        policy; one line on stderr says which), 1 for a failure that nobody foresaw, 130 after
-        Ctrl-C.
+        policy; one line on stderr says which), 1 for any other failure, 130 after Ctrl-C.
 
     Raises:
-        SystemExit: argparse's own, for `--help` (code 0) and for words it cannot parse (code 2).
+        SystemExit: By argparse, for `--help` (code 0) and for invalid arguments (code 2).
 
     Example:
         >>> from gymcore.cli import main
@@ -77,21 +76,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("gymcore: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader of our output (`| head`) has left: nobody to tell.
+        # The reader of our output (such as `head`) has exited.
         sys.stderr.close()
         return 1
     except Exception as error:
         if arguments.debug:
             raise
         expected = isinstance(error, CliError)
-        hint = "" if expected else " (a traceback comes with --debug)"
+        hint = "" if expected else " (--debug shows the traceback)"
         print(f"gymcore: error: {_one_line(error)}{hint}", file=sys.stderr)
         return 2 if expected else 1
 
 
 def _one_line(error: Exception) -> str:
-    """Return the error's text on one line, with its type in front unless it is ours."""
-    # An environment in a worker process brings a traceback as text: --debug shows it.
+    """Return the error's text on one line, preceded by its type unless it is a `CliError`."""
+    # Errors of worker processes contain a traceback as text, which only --debug shows.
     text = " ".join(str(getattr(error, "message", error)).split())
     if isinstance(error, CliError):
         return text

@@ -1,20 +1,33 @@
-"""`gymcore collect`: step a batch of environments, report the throughput, keep the data."""
+"""`gymcore collect`: step a batch of environments, report the throughput, store the data."""
 
 from __future__ import annotations
 
 import argparse
+import platform
 import secrets
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gymcore.cli.common import CliError, byte_count, count, rate, seed
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.cli.common import (
+    CliError,
+    Interruption,
+    PolicyActions,
+    RandomActions,
+    byte_count,
+    check_target,
+    count,
+    load_policy,
+    rate,
+    seed,
+)
+from gymcore.cli.episodes import BINS, EpisodeStatistics, RunHistory, check_plot, plot_run
 from gymcore.cli.list import is_native
-
-if TYPE_CHECKING:
-    from gymcore.cli.collector import Collector
-    from gymcore.cli.recording import Recording
+from gymcore.cli.recording import Recording, check_disk, observations_at, save
 
 HELP = "collect experience from an environment and report steps a second and episode returns"
 
@@ -30,10 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=count,
         default=1_000_000,
         metavar="STEPS",
-        help="environment steps in total, all lanes together; rounded up to whole batches [1e6]",
+        help="environment steps in total, rounded up to a multiple of the lanes [1e6]",
     )
     parser.add_argument(
-        "--seed", type=seed, metavar="SEED", help="lane i is seeded with SEED + i [drawn anew]"
+        "--seed", type=seed, metavar="SEED", help="lane i is seeded with SEED + i [random]"
     )
     parser.add_argument(
         "--policy",
@@ -45,31 +58,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--vectorization",
         choices=("auto", "native", "sync", "async"),
         default="auto",
-        help="engine; auto takes the compiled one where there is one, else sync [auto]",
+        help="compiled engine (native), this process (sync), worker processes (async), or what "
+        "make_vec chooses for this environment (auto) [auto]",
     )
     parser.add_argument(
         "--out",
         type=Path,
         metavar="FILE.npz",
-        help="keep every step: [T, N] observations, actions, rewards, flags; final observations "
+        help="store every step: [T, N] observations, actions, rewards, flags; final observations "
         "with their (t, lane); metadata",
     )
     parser.add_argument(
         "--plot",
         type=Path,
         metavar="FILE.png",
-        help="draw episode returns and throughput over the steps (png, pdf, svg or jpg)",
+        help="plot episode returns and throughput over the steps (png, pdf, svg or jpg)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     parser.add_argument("--no-progress", action="store_true", help="no progress bar")
     parser.add_argument(
-        "--num-threads", type=count, metavar="K", help="threads of the engine [its own choice]"
+        "--num-threads",
+        type=count,
+        metavar="K",
+        help="threads of the compiled engine [its own choice]",
     )
     parser.add_argument(
         "--autoreset-mode",
         choices=tuple(_MODES),
-        help="when an ended lane is reset: same-step wastes no step, next-step is Gymnasium's "
-        "default, disabled leaves it to this command [same-step]",
+        help="when ended lanes are reset: in the same step, in the next one (Gymnasium's default), "
+        "or by this command (disabled) [same-step; the default of environments with a vector "
+        "environment of their own]",
     )
     parser.add_argument(
         "--max-episode-steps", type=count, metavar="LIMIT", help="time limit of an episode"
@@ -77,23 +95,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Collect, then print the summary.
-
-    Args:
-        arguments: The parsed options.
-
-    Returns:
-        0, or 130 if Ctrl-C ended the run early.
+    """Collect, print the summary; return 0, or 130 if Ctrl-C ended the run early.
 
     Raises:
-        CliError: If the request cannot be fulfilled.
+        CliError: The request cannot be fulfilled.
     """
     started = time.perf_counter()
     if arguments.overwrite and arguments.out is None and arguments.plot is None:
-        raise CliError("--overwrite says what to do with --out FILE.npz, which is missing")
+        raise CliError("--overwrite needs --out FILE.npz or --plot FILE.png")
     if arguments.plot is not None:
-        from gymcore.cli.collect_plot import check_plot
-
         check_plot(arguments.plot, overwrite=arguments.overwrite)
     first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
     envs = _make(arguments)
@@ -105,7 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _make(arguments: argparse.Namespace) -> Any:
-    """Return the vector environment, or say in one line why there is none."""
+    """Return the vector environment; raise a `CliError` if it cannot be made."""
     import gymcore
     from gymcore.error import Error
 
@@ -126,13 +136,15 @@ def _make(arguments: argparse.Namespace) -> Any:
     except Error as error:
         raise CliError(f"{arguments.id}: {error}") from error
     except MemoryError:
-        raise CliError(f"{arguments.id}: no memory for {arguments.num_envs:,} lanes") from None
+        raise CliError(
+            f"{arguments.id}: not enough memory for {arguments.num_envs:,} lanes"
+        ) from None
     except Exception as error:
         raise CliError(f"{arguments.id}: {type(error).__name__}: {error}") from error
 
 
 def _vector_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the engine's options: what the user asked for, and same-step autoreset by default."""
+    """Return the engine's options; same-step autoreset is the default."""
     import gymcore
 
     options: dict[str, Any] = {}
@@ -145,7 +157,7 @@ def _vector_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
             getattr(spec.vector_entry_point, "__module__", spec.vector_entry_point)
         ).startswith("gymcore.")
         of_jax = spec.vector_entry_point is not None and not is_native(spec)
-        # One from outside, or over JAX, may know a single mode: leave it the choice.
+        # A vector environment from outside, or over JAX, may support a single mode.
         if (foreign or of_jax) and arguments.vectorization in ("auto", "native"):
             return options
     options["autoreset_mode"] = gymcore.vector.AutoresetMode(_MODES[mode or "same-step"])
@@ -156,10 +168,6 @@ def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started:
     """Run the loop on an open environment; save and report."""
     from tqdm import tqdm
 
-    from gymcore.cli.actions import PolicyActions, RandomActions, load_policy
-    from gymcore.cli.collector import Collector
-    from gymcore.cli.npz_file import check_target
-    from gymcore.cli.recording import Recording
     from gymcore.error import EnvironmentFailed, Error
 
     actions: RandomActions | PolicyActions
@@ -171,14 +179,11 @@ def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started:
     steps = -(-arguments.num_steps // envs.num_envs)
     recording = None
     if arguments.out is not None:
-        check_target(arguments.out, overwrite=arguments.overwrite, size=0)
+        check_target("--out", arguments.out, overwrite=arguments.overwrite)
         recording = Recording(envs, steps)
-        size = recording.predicted_bytes
-        check_target(arguments.out, overwrite=arguments.overwrite, size=size)
+        check_disk(arguments.out, recording.predicted_bytes)
     history = None
     if arguments.plot is not None:
-        from gymcore.cli.collect_plot import RunHistory
-
         history = RunHistory(steps * envs.num_envs)
     collector = Collector(
         envs, actions, steps=steps, seed=first_seed, recording=recording, history=history
@@ -194,7 +199,7 @@ def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started:
     try:
         with bar:
             collector.run(bar)
-    except EnvironmentFailed:  # theirs, not a mistake on the command line
+    except EnvironmentFailed:  # the environment's error, not one of the command line
         raise
     except Error as error:
         raise CliError(f"{arguments.id}: {type(error).__name__}: {error}") from error
@@ -203,10 +208,8 @@ def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started:
     if recording is not None:
         _store(arguments, envs, collector, recording, first_seed)
     if history is not None:
-        from gymcore.cli.collect_plot import draw
-
         engine = type(envs.unwrapped).__name__
-        draw(
+        plot_run(
             history,
             arguments.plot,
             f"{arguments.id}: {envs.num_envs} lanes, {engine}, policy {arguments.policy}, "
@@ -223,9 +226,7 @@ def _store(
     recording: Recording,
     first_seed: int,
 ) -> None:
-    """Write the file; what an interrupted run has so far never replaces another file."""
-    from gymcore.cli.npz_file import save
-
+    """Write the file; an interrupted run never replaces another file."""
     if collector.interrupted and (arguments.out.exists() or collector.steps_done == 0):
         print(f"stored      nothing: interrupted, {arguments.out} is as it was")
         return
@@ -239,11 +240,7 @@ def _store(
 def _metadata(
     arguments: argparse.Namespace, envs: Any, collector: Collector, first_seed: int
 ) -> dict[str, Any]:
-    """Return what is needed to collect the same data again, and to know what it is."""
-    import platform
-
-    import numpy as np
-
+    """Return what describes the data, and what is needed to collect it again."""
     import gymcore
 
     return {
@@ -275,7 +272,7 @@ def _print_summary(
 ) -> None:
     """Print throughput and episodes to stdout."""
     steps = collector.steps_done * envs.num_envs
-    found = collector.episodes.summary()
+    summary = collector.episodes.summary()
     if collector.interrupted:
         print("interrupted: the summary so far", file=sys.stderr)
     mode = next(name for name, value in _MODES.items() if value == collector.mode.value)
@@ -286,18 +283,243 @@ def _print_summary(
     per_second = steps / collector.seconds if collector.seconds > 0 else 0.0
     print(
         f"throughput  {rate(per_second)} ({steps:,} steps in {collector.seconds:.3f} s; "
-        f"{wall_seconds:.3f} s with set-up)"
+        f"{wall_seconds:.3f} s with setup)"
     )
-    resets = f", {found['reset_steps']:,} steps only reset" if found["reset_steps"] else ""
+    resets = f", {summary['reset_steps']:,} steps only reset" if summary["reset_steps"] else ""
     print(
-        f"episodes    {found['episodes']:,} ended: {found['terminated']:,} terminated, "
-        f"{found['truncated']:,} truncated{resets}"
+        f"episodes    {summary['episodes']:,} ended: {summary['terminated']:,} terminated, "
+        f"{summary['truncated']:,} truncated{resets}"
     )
     for name in ("return", "length"):
-        if name in found:
-            value = found[name]
-            about = "" if found["medians_exact"] else "about "
+        if name in summary:
+            value = summary[name]
+            about = "" if summary["medians_exact"] else "about "
             print(
                 f"{name:<12}mean {value['mean']:.6g}, median {about}{value['median']:.6g}, "
                 f"min {value['min']:.6g}, max {value['max']:.6g}"
             )
+
+
+# --- the loop: actions in, blocks of [T, N] steps out -------------------------------------------
+
+# Environment steps in a block: 0.5 MB of CartPole, which fits into the second-level cache.
+_BLOCK = 2**14
+
+
+class Collector:
+    """Steps a vector environment a given number of times and counts the episodes.
+
+    If the environment can run many steps in one call (`rollout`) and no policy needs the
+    observations in between, it does; else it is stepped. Both draw the same random actions, so they
+    give the same episodes.
+
+    Attributes:
+        episodes: Statistics of the episodes that ended.
+        steps_done: Steps taken by every lane.
+        seconds: Time of the loop, without the first reset [s].
+        interrupted: Whether Ctrl-C ended the loop early.
+    """
+
+    def __init__(
+        self,
+        envs: Any,
+        actions: RandomActions | PolicyActions,
+        *,
+        steps: int,
+        seed: int,
+        recording: Recording | None = None,
+        history: RunHistory | None = None,
+    ) -> None:
+        """Prepare a run.
+
+        Args:
+            envs: The vector environment, not yet reset.
+            actions: The source of the actions.
+            steps: T, the steps that every lane takes.
+            seed: Lane i is reset with `seed + i`.
+            recording: Stores the steps; None for no storage.
+            history: Records returns and throughput for a plot; None for no plot.
+        """
+        from gymcore.vector import AutoresetMode
+
+        self._envs = envs
+        self._actions = actions
+        self._steps = steps
+        self._seed = seed
+        self._recording = recording
+        self._history = history
+        self._num_envs = int(envs.num_envs)
+        self.mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
+        self._disabled = self.mode is AutoresetMode.DISABLED
+        self._same_step = self.mode is AutoresetMode.SAME_STEP
+        self.episodes = EpisodeStatistics(
+            self._num_envs, resets_take_a_step=self.mode is AutoresetMode.NEXT_STEP
+        )
+        self.steps_done = 0
+        self.seconds = 0.0
+        self.interrupted = False
+        self._rows = max(1, min(steps, _BLOCK // self._num_envs))
+        if history is not None:
+            self._rows = max(1, min(self._rows, steps // BINS))
+
+    @property
+    def uses_rollout(self) -> bool:
+        """Whether `envs.rollout` is used: not with a policy, and not without autoreset."""
+        return (
+            hasattr(self._envs, "rollout")
+            and self._envs.observation_space.shape is not None
+            and isinstance(self._actions, RandomActions)
+            and not self._disabled
+        )
+
+    def run(self, bar: Any) -> None:
+        """Reset the batch, then take all steps, or as many as fit before Ctrl-C.
+
+        Args:
+            bar: A progress bar, whose `update` gets the number of environment steps.
+
+        Raises:
+            CliError: A policy fails.
+        """
+        observations, _ = self._envs.reset(seed=self._seed)
+        if self._recording is not None:
+            self._recording.set_observations(0, observations)
+        with Interruption() as interruption:
+            start = time.perf_counter()
+            if self._history is not None:
+                self._history.start()
+            try:
+                if self.uses_rollout:
+                    self._roll(bar, interruption)
+                else:
+                    self._step(observations, bar, interruption)
+            finally:
+                self.seconds = time.perf_counter() - start
+            self.interrupted = interruption.requested and self.steps_done < self._steps
+
+    def _roll(self, bar: Any, interruption: Interruption) -> None:
+        """Take the steps block by block, directly into the arrays that store them."""
+        assert isinstance(self._actions, RandomActions)
+        recording, space = self._recording, self._envs.observation_space
+        finals = {}
+        if recording is None:
+            shape = (self._rows, self._num_envs)
+            observations = np.empty((self._rows, *space.shape), space.dtype)
+            rewards = np.empty(shape)
+            terminated, truncated = np.empty(shape, np.bool_), np.empty(shape, np.bool_)
+        elif self._same_step:
+            # The observations that resets replace; with next-step autoreset none are replaced.
+            finals["final_observations"] = np.empty((self._rows, *space.shape), space.dtype)
+        while self.steps_done < self._steps and not interruption.requested:
+            first = self.steps_done
+            rows = min(self._rows, self._steps - first)
+            actions = self._actions.block(rows)
+            if recording is not None:
+                # Step t acts on row t of the recording, so its result is row t + 1.
+                observations = recording.observations[""][first + 1 : first + rows + 1]
+                rewards = recording.rewards[first : first + rows]
+                terminated = recording.terminated[first : first + rows]
+                truncated = recording.truncated[first : first + rows]
+                recording.actions[""][first : first + rows] = actions
+            self._envs.rollout(
+                actions,
+                observations=observations[:rows],
+                rewards=rewards[:rows],
+                terminated=terminated[:rows],
+                truncated=truncated[:rows],
+                **{name: array[:rows] for name, array in finals.items()},
+            )
+            if recording is not None and finals:
+                t, lane = np.nonzero(terminated[:rows] | truncated[:rows])
+                recording.add_finals(first + t, lane, finals["final_observations"][t, lane])
+            self._block_done(rewards[:rows], terminated[:rows], truncated[:rows])
+            bar.update(rows * self._num_envs)
+
+    def _step(self, observations: Any, bar: Any, interruption: Interruption) -> None:
+        """Take the steps one by one."""
+        recording, lanes = self._recording, self._num_envs
+        rewards_block = np.empty((self._rows, lanes))
+        terminated_block = np.empty((self._rows, lanes), np.bool_)
+        truncated_block = np.empty((self._rows, lanes), np.bool_)
+        filled = 0
+        drawn: npt.NDArray[Any] | None = None
+        try:
+            for row in range(self._steps):
+                if interruption.requested:
+                    break
+                if isinstance(self._actions, PolicyActions):
+                    actions = self._actions(observations)
+                else:
+                    if filled == 0:
+                        drawn = self._actions.block(min(self._rows, self._steps - row))
+                    assert drawn is not None
+                    actions = drawn[filled]
+                if recording is not None:
+                    recording.set_actions(row, actions)
+                observations, rewards, terminated, truncated, info = self._envs.step(actions)
+                rewards_block[filled] = rewards
+                terminated_block[filled] = terminated
+                truncated_block[filled] = truncated
+                if recording is not None or self._disabled:
+                    observations = self._after_step(
+                        row, observations, rewards, terminated, truncated, info
+                    )
+                filled += 1
+                if filled == self._rows:
+                    self._block_done(rewards_block, terminated_block, truncated_block)
+                    filled = 0
+                bar.update(lanes)
+        finally:
+            self._block_done(
+                rewards_block[:filled], terminated_block[:filled], truncated_block[:filled]
+            )
+
+    def _after_step(
+        self,
+        row: int,
+        observations: Any,
+        rewards: npt.NDArray[Any],
+        terminated: npt.NDArray[np.bool_],
+        truncated: npt.NDArray[np.bool_],
+        info: dict[str, Any],
+    ) -> Any:
+        """Record a step, reset ended lanes; return the observations for the next step."""
+        recording = self._recording
+        done = np.logical_or(terminated, truncated)
+        ended = np.flatnonzero(done)
+        if ended.size and recording is not None and (self._disabled or self._same_step):
+            last = observations if self._disabled else _final_observations(info)
+            recording.add_finals(row, ended, observations_at(last, ended))
+        if ended.size and self._disabled:
+            observations, _ = self._envs.reset(options={"reset_mask": done})
+        if recording is not None:
+            recording.rewards[row] = rewards
+            recording.terminated[row] = terminated
+            recording.truncated[row] = truncated
+            recording.set_observations(row + 1, observations)
+        return observations
+
+    def _block_done(
+        self,
+        rewards: npt.NDArray[Any],
+        terminated: npt.NDArray[np.bool_],
+        truncated: npt.NDArray[np.bool_],
+    ) -> None:
+        """Count a finished block."""
+        self.episodes.add(rewards, terminated, truncated)
+        self.steps_done += len(rewards)
+        if self._history is not None:
+            self._history.add(rewards.size, self.episodes.last_returns)
+        if self._recording is not None:
+            self._recording.rows = self.steps_done
+
+
+def _final_observations(info: dict[str, Any]) -> Any:
+    """Return the batch with the last observations of ended episodes (same-step autoreset)."""
+    try:
+        return info["final_obs"]
+    except KeyError:
+        raise CliError(
+            "--out: the environment ended an episode without info['final_obs']; "
+            "record it with --autoreset-mode next-step"
+        ) from None

@@ -1,29 +1,33 @@
-"""What the sub-commands share: their error type, argument types, number formats, Ctrl-C."""
+"""What the sub-commands share: errors, argument types, number formats, Ctrl-C, and actions."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import os
 import signal
+import sys
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 
 class CliError(Exception):
-    """A request that cannot be fulfilled, told in one line; `main` prints it and returns 2."""
+    """A request that cannot be fulfilled; `main` prints it on one line and returns 2."""
+
+
+# --- types of arguments ---------------------------------------------------------------------------
 
 
 def count(text: str) -> int:
-    """Parse a positive whole number: `64`, `1_000_000` or `1e6`.
-
-    Args:
-        text: The word on the command line.
-
-    Returns:
-        The number, at least 1.
+    """Parse a positive integer: `64`, `1_000_000` or `1e6`.
 
     Raises:
-        argparse.ArgumentTypeError: If it is no whole number, or less than 1.
+        argparse.ArgumentTypeError: `text` is not an integer, or less than 1.
 
     Example:
         >>> count("1e6") == count("1_000_000") == 1000000
@@ -33,63 +37,43 @@ def count(text: str) -> int:
         number = int(text)
     except ValueError:
         try:
-            number_as_float = float(text)
-            number = int(number_as_float)
+            number = int(float(text))
         except (ValueError, OverflowError):
-            raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}") from None
-        if number != number_as_float:
-            raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}") from None
+            number = -1
+        if number != -1 and number != float(text):
+            number = -1
+        if number == -1:
+            raise argparse.ArgumentTypeError(f"expected an integer, got {text!r}") from None
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected at least 1, got {text!r}")
     return number
 
 
 def seed(text: str) -> int:
-    """Parse a seed: a whole number of at least 0.
-
-    Args:
-        text: The word on the command line.
-
-    Returns:
-        The seed.
-
-    Raises:
-        argparse.ArgumentTypeError: If it is no whole number, or negative.
-    """
-    if text == "0":
-        return 0
-    return count(text)
+    """Parse a seed: an integer of at least 0."""
+    return 0 if text == "0" else count(text)
 
 
-def seconds(text: str) -> float:
-    """Parse a positive duration in seconds.
-
-    Args:
-        text: The word on the command line.
-
-    Returns:
-        The duration [s].
+def positive(text: str) -> float:
+    """Parse a finite number above 0.
 
     Raises:
-        argparse.ArgumentTypeError: If it is no number, or not positive.
+        argparse.ArgumentTypeError: `text` is something else.
     """
     try:
-        duration = float(text)
+        number = float(text)
     except ValueError:
-        duration = -1.0
-    if not 0.0 < duration < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected seconds above 0, got {text!r}")
-    return duration
+        number = -1.0
+    if not 0.0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r}")
+    return number
+
+
+# --- formats --------------------------------------------------------------------------------------
 
 
 def rate(per_second: float) -> str:
-    """Return a rate of steps a second for a person to read.
-
-    Args:
-        per_second: The rate [1/s].
-
-    Returns:
-        Three significant figures with a unit.
+    """Return a rate of steps a second as text.
 
     Example:
         >>> rate(41_234_567.0), rate(128_400.0), rate(87.0)
@@ -103,13 +87,7 @@ def rate(per_second: float) -> str:
 
 
 def duration(length: float) -> str:
-    """Return a length of time for a person to read.
-
-    Args:
-        length: The time [s].
-
-    Returns:
-        Three significant figures with a unit.
+    """Return a time in seconds as text.
 
     Example:
         >>> duration(1.234e-9), duration(0.0156), duration(75.0)
@@ -122,13 +100,7 @@ def duration(length: float) -> str:
 
 
 def times(ratio: float) -> str:
-    """Return a ratio for a person to read.
-
-    Args:
-        ratio: How many times.
-
-    Returns:
-        Three significant figures, or all digits before the point, and an x.
+    """Return a ratio as text.
 
     Example:
         >>> times(1234.5), times(60.0), times(0.5514)
@@ -138,13 +110,7 @@ def times(ratio: float) -> str:
 
 
 def byte_count(number: float) -> str:
-    """Return a number of bytes for a person to read.
-
-    Args:
-        number: The bytes.
-
-    Returns:
-        Three significant figures with a binary unit.
+    """Return a number of bytes as text, with a binary unit.
 
     Example:
         >>> byte_count(3 * 2**30), byte_count(17)
@@ -166,13 +132,6 @@ def _three_figures(number: float) -> str:
 def table(rows: list[list[str]], header: list[str]) -> str:
     """Return rows as aligned columns: the first column to the left, the others to the right.
 
-    Args:
-        rows: The cells, each row as long as `header`.
-        header: The columns' titles.
-
-    Returns:
-        Lines without a trailing newline.
-
     Example:
         >>> print(table([["a", "1"], ["bcd", "22"]], ["name", "n"]))
         name   n
@@ -191,11 +150,67 @@ def table(rows: list[list[str]], header: list[str]) -> str:
     )
 
 
+# --- files, environments, Ctrl-C ------------------------------------------------------------------
+
+
+def check_target(option: str, path: Any, *, overwrite: bool) -> None:
+    """Refuse a file that cannot be written, before any work is done.
+
+    Args:
+        option: Name of the option, for the message.
+        path: Where the file will go.
+        overwrite: Whether an existing file may be replaced.
+
+    Raises:
+        CliError: `path` exists and may not be replaced, or its directory is missing or read-only.
+    """
+    if path.is_dir():
+        raise CliError(f"{option}: {path} is a directory")
+    if path.exists() and not overwrite:
+        raise CliError(f"{option}: {path} exists already; --overwrite replaces it")
+    folder = path.parent
+    if not folder.is_dir():
+        raise CliError(f"{option}: there is no directory {folder}")
+    if not os.access(folder, os.W_OK):
+        raise CliError(f"{option}: the directory {folder} is not writable")
+
+
+def make_rgb(env_id: str, num_envs: int | None = None) -> Any:
+    """Return an environment with render mode "rgb_array".
+
+    Args:
+        env_id: The id.
+        num_envs: Number of lanes; None makes a single environment.
+
+    Raises:
+        CliError: It cannot be made, or does not have this render mode.
+    """
+    import gymcore
+    from gymcore.error import Error
+
+    try:
+        if num_envs is None:
+            env: Any = gymcore.make(env_id, render_mode="rgb_array")
+        else:
+            env = gymcore.make_vec(env_id, num_envs=num_envs, render_mode="rgb_array")
+    except Error as error:
+        raise CliError(f"{env_id}: {error}") from error
+    except Exception as error:
+        raise CliError(f"{env_id}: {type(error).__name__}: {error}") from error
+    if env.render_mode != "rgb_array":
+        env.close()
+        raise CliError(
+            f"{env_id}: has no render mode 'rgb_array', only "
+            f"{env.metadata.get('render_modes') or 'none at all'}"
+        )
+    return env
+
+
 class Interruption:
     """Turns the first Ctrl-C inside a `with` block into a flag, so that loops end between steps.
 
-    The second Ctrl-C raises `KeyboardInterrupt` at once, wherever the program is. Outside the main
-    thread, where Python delivers no signals, the flag simply stays unset.
+    The second Ctrl-C raises `KeyboardInterrupt` at once. Outside the main thread, where Python
+    delivers no signals, the flag stays False.
 
     Attributes:
         requested: True once Ctrl-C was pressed.
@@ -217,7 +232,7 @@ class Interruption:
         self.requested = True
 
     def __enter__(self) -> Interruption:
-        """Start to watch for Ctrl-C."""
+        """Install the signal handler."""
         if threading.current_thread() is threading.main_thread():
             self._previous = signal.signal(signal.SIGINT, self._handle)
             self._installed = True
@@ -229,7 +244,161 @@ class Interruption:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Give Ctrl-C back to whoever had it before."""
+        """Restore the previous signal handler."""
         if self._installed:
             signal.signal(signal.SIGINT, self._previous)
             self._installed = False
+
+
+# --- actions --------------------------------------------------------------------------------------
+
+# Separates the stream of actions from the lanes' own streams, which start from the same seed.
+_ACTION_STREAM = 0xAC7105
+
+
+class RandomActions:
+    """Uniform random actions for a batch, drawn in blocks of [steps, num_envs, ...].
+
+    The same seed gives the same actions on every engine, provided the blocks have the same sizes.
+
+    Example:
+        >>> from gymcore.spaces import Discrete
+        >>> block = RandomActions(Discrete(3), num_envs=4, seed=7).block(5)
+        >>> block.shape, block.dtype.name, int(block.min()), int(block.max())
+        ((5, 4), 'int64', 0, 2)
+    """
+
+    def __init__(self, single_action_space: Any, num_envs: int, seed: int) -> None:
+        """Choose how to draw.
+
+        Args:
+            single_action_space: The action space of one lane: Discrete, MultiDiscrete, MultiBinary
+                or Box.
+            num_envs: Number of lanes.
+            seed: Seed of the actions' stream.
+
+        Raises:
+            CliError: The space is of another kind.
+        """
+        from gymcore import spaces
+
+        space = single_action_space
+        self._generator = np.random.default_rng([seed, _ACTION_STREAM])
+        self._dtype = np.dtype(space.dtype)
+        self._shape = (num_envs, *(space.shape or ()))
+        self._space: Any = None
+        self._low: Any = 0
+        self._high: Any = 2
+        if isinstance(space, spaces.Discrete):
+            self._low, self._high = int(space.start), int(space.start + space.n)
+        elif isinstance(space, spaces.MultiDiscrete):
+            self._low = np.asarray(space.start, np.int64)
+            self._high = self._low + np.asarray(space.nvec, np.int64)
+        elif isinstance(space, spaces.Box):
+            self._low, self._high = space.low, space.high
+            if not space.is_bounded() or self._dtype.kind != "f":
+                # Rare: the space draws each action itself.
+                self._space = type(space)(space.low, space.high, space.shape, space.dtype)
+                self._space.seed(int(self._generator.integers(2**32)))
+        elif not isinstance(space, spaces.MultiBinary):
+            raise CliError(
+                "random actions need a Discrete, MultiDiscrete, MultiBinary or Box action space, "
+                f"this one is {space}; write a policy and pass --policy module:function"
+            )
+
+    def block(self, steps: int) -> npt.NDArray[Any]:
+        """Return the actions of the next steps, a new array [steps, num_envs, ...]."""
+        shape = (steps, *self._shape)
+        if self._space is not None:
+            samples = [self._space.sample() for _ in range(steps * self._shape[0])]
+            return np.array(samples, self._dtype).reshape(shape)
+        if self._dtype.kind != "f":
+            return self._generator.integers(self._low, self._high, shape).astype(self._dtype)
+        block = self._generator.random(shape) * (self._high - self._low) + self._low
+        # Rounding may exceed the upper bound.
+        return np.minimum(block.astype(self._dtype), self._high)
+
+
+def load_policy(name: str) -> Callable[[Any], Any]:
+    """Import the user's policy.
+
+    Args:
+        name: `module:function`; the module may be in the current directory, the function may be
+            any callable and may belong to another object (`module:agent.act`).
+
+    Returns:
+        The callable; it takes the batch of observations [num_envs, ...] and returns actions.
+
+    Raises:
+        CliError: The name has another form, or does not lead to a callable.
+    """
+    module_name, _, path = name.partition(":")
+    if not module_name or not path:
+        raise CliError(f"--policy: expected 'random' or module:function, got {name!r}")
+    folder = os.getcwd()
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        policy: Any = importlib.import_module(module_name)
+    except Exception as error:
+        raise CliError(
+            f"--policy {name}: cannot import {module_name!r}: {type(error).__name__}: {error}"
+        ) from error
+    for part in path.split("."):
+        try:
+            policy = getattr(policy, part)
+        except AttributeError:
+            raise CliError(f"--policy {name}: {module_name!r} has no {path!r}") from None
+    if not callable(policy):
+        raise CliError(f"--policy {name}: {type(policy).__name__} object is not callable")
+    function: Callable[[Any], Any] = policy
+    return function
+
+
+class PolicyActions:
+    """Calls the user's policy and checks the actions that it returns.
+
+    Example:
+        >>> import numpy as np
+        >>> from gymcore.spaces import MultiDiscrete
+        >>> act = PolicyActions(lambda obs: [0, 1], MultiDiscrete([2, 2]), "example:f")
+        >>> act(np.zeros((2, 4)))
+        array([0, 1])
+    """
+
+    def __init__(self, policy: Callable[[Any], Any], action_space: Any, name: str) -> None:
+        """Keep the policy, the batched action space, and the policy's name for messages."""
+        self._policy = policy
+        self._name = name
+        self._shape = action_space.shape
+        self._dtype = action_space.dtype
+
+    def __call__(self, observations: Any) -> Any:
+        """Return the policy's actions, as an array where the action space has a shape.
+
+        Args:
+            observations: The batch, as the vector environment returned it.
+
+        Raises:
+            CliError: The policy raises, or returns another shape or kind of number.
+        """
+        try:
+            actions = self._policy(observations)
+        except Exception as error:
+            raise CliError(
+                f"--policy {self._name} raised {type(error).__name__}: {error}"
+            ) from error
+        if self._shape is None or self._dtype is None:
+            return actions
+        array = np.asarray(actions)
+        if array.shape != self._shape:
+            raise CliError(
+                f"--policy {self._name}: expected actions of shape {self._shape}, got {array.shape}"
+            )
+        if array.dtype == self._dtype:
+            return array
+        if not np.can_cast(array.dtype, self._dtype, casting="same_kind"):
+            raise CliError(
+                f"--policy {self._name}: expected actions of dtype {self._dtype}, got {array.dtype}"
+            )
+        return array.astype(self._dtype)

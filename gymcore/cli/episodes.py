@@ -1,21 +1,25 @@
-"""Episode returns and lengths out of [T, N] blocks of rewards and flags, in bounded memory."""
+"""Episode statistics of `gymcore collect`, and the plot of a run, in bounded memory."""
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-#: Episodes kept for the medians; beyond that they come from a uniform sample of this size.
+from gymcore.cli.common import CliError, check_target
+
+# Size of the uniform sample of episodes that the medians come from.
 SAMPLE_SIZE = 2**16
 
 
 class EpisodeStatistics:
     """Counts the episodes that end in consecutive blocks of steps, for any autoreset mode.
 
-    A block may cut episodes anywhere: what a lane has collected so far is carried on. Nothing is
-    looked at lane by lane; a block is cut into segments at its `done` flags and summed in one go.
+    A block may cut episodes anywhere: the sums of unfinished episodes are carried over. A block is
+    cut into segments at its `done` flags, and all segments are summed at once.
 
     Attributes:
         episodes: Episodes that have ended.
@@ -26,7 +30,7 @@ class EpisodeStatistics:
     """
 
     def __init__(self, num_envs: int, *, resets_take_a_step: bool, sample_seed: int = 0) -> None:
-        """Start with every lane freshly reset.
+        """Start before the first step.
 
         Args:
             num_envs: Number of lanes N.
@@ -40,14 +44,14 @@ class EpisodeStatistics:
         self.reset_steps = 0
         self.last_returns = np.empty(0)
         self._num_envs = num_envs
-        # A lane that has just ended starts one step below zero when its reset takes a step.
+        # The length of a new episode starts at -1 if its reset takes a step.
         self._fresh_length = -1 if resets_take_a_step else 0
         self._return = np.zeros(num_envs)
         self._length = np.zeros(num_envs, dtype=np.int64)
-        self._kept = np.empty((2, 1024))  # rows: returns, lengths; grows by doubling
+        self._sampled = np.empty((2, SAMPLE_SIZE))  # rows: returns, lengths
         self._sums = np.zeros(2)
-        self._least = np.full(2, np.inf)
-        self._most = np.full(2, -np.inf)
+        self._min = np.full(2, np.inf)
+        self._max = np.full(2, -np.inf)
         self._generator = np.random.default_rng(sample_seed)
 
     def add(
@@ -56,7 +60,7 @@ class EpisodeStatistics:
         terminated: npt.NDArray[np.bool_],
         truncated: npt.NDArray[np.bool_],
     ) -> None:
-        """Take the next block of steps; the arrays are read, not kept.
+        """Add the next block of steps; the arrays are not kept.
 
         Args:
             rewards: [T, N] floats or integers.
@@ -69,7 +73,7 @@ class EpisodeStatistics:
             return
         done = terminated | truncated
         if self._fresh_length:
-            # A reset step is the one behind a `done`, or the first one of a lane that owes it.
+            # A reset step follows a `done`, in this block or in the last one.
             self.reset_steps += int(np.count_nonzero(self._length < 0))
             self.reset_steps += int(np.count_nonzero(done[:-1]))
         by_lane = np.ascontiguousarray(rewards.T, dtype=np.float64).reshape(-1)
@@ -99,26 +103,14 @@ class EpisodeStatistics:
         self._record(sums[closes], lengths[closes])
 
     def _record(self, returns: npt.NDArray[np.float64], lengths: npt.NDArray[np.int64]) -> None:
-        """Count finished episodes and keep them, or a uniform sample of all, for the medians."""
+        """Count finished episodes, and sample them for the medians."""
         self.last_returns = returns
-        found = np.stack((returns, lengths))
-        before, self.episodes = self.episodes, self.episodes + found.shape[1]
-        self._sums += found.sum(axis=1)
-        np.minimum(self._least, found.min(axis=1), out=self._least)
-        np.maximum(self._most, found.max(axis=1), out=self._most)
-        kept = min(self.episodes, SAMPLE_SIZE)
-        if kept > self._kept.shape[1]:
-            grown = np.empty((2, min(SAMPLE_SIZE, 2 * kept)))
-            grown[:, : min(before, SAMPLE_SIZE)] = self._kept[:, : min(before, SAMPLE_SIZE)]
-            self._kept = grown
-        room = max(0, kept - before)
-        self._kept[:, before : before + room] = found[:, :room]
-        if found.shape[1] > room:
-            # Reservoir sampling: episode number k replaces a kept one with probability size / k.
-            numbers = np.arange(before + room, self.episodes)
-            places = self._generator.integers(0, numbers + 1)
-            replacing = places < SAMPLE_SIZE
-            self._kept[:, places[replacing]] = found[:, room:][:, replacing]
+        ended = np.stack((returns, lengths))
+        _sample(self._generator, self._sampled, self.episodes, ended)
+        self.episodes += len(returns)
+        self._sums += ended.sum(axis=1)
+        np.minimum(self._min, ended.min(axis=1), out=self._min)
+        np.maximum(self._max, ended.max(axis=1), out=self._max)
 
     def summary(self) -> dict[str, Any]:
         """Return the statistics so far, JSON-ready.
@@ -128,7 +120,7 @@ class EpisodeStatistics:
             come from a sample), and, once an episode has ended, `return` and `length`, each with
             `mean`, `median`, `min` and `max`.
         """
-        found: dict[str, Any] = {
+        summary: dict[str, Any] = {
             "episodes": self.episodes,
             "terminated": self.terminated,
             "truncated": self.truncated,
@@ -136,12 +128,180 @@ class EpisodeStatistics:
             "medians_exact": self.episodes <= SAMPLE_SIZE,
         }
         if self.episodes:
-            kept = self._kept[:, : min(self.episodes, SAMPLE_SIZE)]
+            sampled = self._sampled[:, : self.episodes]
             for k, name in enumerate(("return", "length")):
-                found[name] = {
+                summary[name] = {
                     "mean": float(self._sums[k]) / self.episodes,
-                    "median": float(np.median(kept[k])),
-                    "min": float(self._least[k]),
-                    "max": float(self._most[k]),
+                    "median": float(np.median(sampled[k])),
+                    "min": float(self._min[k]),
+                    "max": float(self._max[k]),
                 }
-        return found
+        return summary
+
+
+# --- the plot ------------------------------------------------------------------------------------
+
+# Number of parts of the run, each with its own mean, quantiles and throughput.
+BINS = 200
+# Size of the uniform sample of returns of each part.
+_PART_SAMPLE = 200
+# Size of the uniform sample of episodes that are drawn as points.
+_POINTS = 4000
+
+SUFFIXES = (".png", ".pdf", ".svg", ".jpg")
+
+
+class RunHistory:
+    """Returns and throughput over a run, in memory that does not depend on its length.
+
+    Example:
+        >>> history = RunHistory(1000)
+        >>> history.add(500, np.array([1.0, 3.0]))
+        >>> history.count[99], history.mean[99]
+        (np.int64(2), np.float64(2.0))
+    """
+
+    def __init__(self, total_steps: int, seed: int = 0) -> None:
+        """Start before the first step.
+
+        Args:
+            total_steps: Environment steps of the whole run, all lanes together.
+            seed: Of the samples.
+        """
+        self.total_steps = total_steps
+        self.steps_done = 0
+        self.episodes = 0
+        self.count = np.zeros(BINS, np.int64)
+        self.seconds = np.zeros(BINS)
+        self.steps = np.zeros(BINS, np.int64)
+        self.points = np.empty((2, _POINTS))
+        self._sum = np.zeros(BINS)
+        self._sampled = np.empty((BINS, _PART_SAMPLE))
+        self._generator = np.random.default_rng(seed)
+        self._clock = time.perf_counter()
+
+    def start(self) -> None:
+        """Start the clock."""
+        self._clock = time.perf_counter()
+
+    def add(self, steps: int, returns: npt.NDArray[np.float64]) -> None:
+        """Add a block.
+
+        Args:
+            steps: Environment steps in it, all lanes together.
+            returns: Of the episodes that ended in it.
+        """
+        now = time.perf_counter()
+        self.steps_done += steps
+        k = min(BINS - 1, max(0, (self.steps_done * BINS - 1) // self.total_steps))
+        self.seconds[k] += now - self._clock
+        self.steps[k] += steps
+        self._clock = now
+        if not len(returns):
+            return
+        self._sum[k] += returns.sum()
+        _sample(self._generator, self._sampled[k], int(self.count[k]), returns)
+        self.count[k] += len(returns)
+        at = np.full(len(returns), float(self.steps_done))
+        _sample(self._generator, self.points, self.episodes, np.stack((at, returns)))
+        self.episodes += len(returns)
+
+    @property
+    def mean(self) -> npt.NDArray[np.float64]:
+        """Mean return of each part; nan if no episode has ended."""
+        with np.errstate(invalid="ignore"):
+            return self._sum / np.where(self.count, self.count, np.nan)
+
+    def quantiles(self, q: float) -> npt.NDArray[np.float64]:
+        """Return a quantile of the returns of each part; nan if no episode has ended."""
+        return np.array(
+            [
+                np.quantile(row[: min(n, _PART_SAMPLE)], q) if n else np.nan
+                for row, n in zip(self._sampled, self.count.tolist(), strict=True)
+            ]
+        )
+
+
+def _sample(
+    generator: np.random.Generator,
+    sampled: npt.NDArray[Any],
+    before: int,
+    new: npt.NDArray[Any],
+) -> None:
+    """Update, in place, a uniform sample of all columns so far, `before` of which came earlier.
+
+    This is reservoir sampling: column number k replaces a sampled one with probability size / k.
+    """
+    size, n = sampled.shape[-1], new.shape[-1]
+    room = min(max(0, size - before), n)
+    sampled[..., before : before + room] = new[..., :room]
+    if n > room:
+        places = generator.integers(0, np.arange(before + room, before + n) + 1)
+        replacing = places < size
+        sampled[..., places[replacing]] = new[..., room:][..., replacing]
+
+
+def check_plot(path: Path, *, overwrite: bool) -> None:
+    """Refuse a plot that cannot be written, before the run.
+
+    Raises:
+        CliError: matplotlib is missing, or `path` cannot be written.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise CliError(f"--plot {path}: expected a name that ends in one of {', '.join(SUFFIXES)}")
+    check_target("--plot", path, overwrite=overwrite)
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise CliError('--plot needs matplotlib: pip install "gymcore[other]"') from None
+
+
+def plot_run(history: RunHistory, path: Path, title: str) -> None:
+    """Plot the run into a file.
+
+    Args:
+        history: The run.
+        path: The file; its suffix decides the format.
+        title: Title of the figure.
+
+    Raises:
+        CliError: If the file cannot be written.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter
+
+    figure = Figure(figsize=(9, 6.5), dpi=110, layout="constrained")
+    FigureCanvasAgg(figure)
+    above, below = figure.subplots(2, sharex=True, height_ratios=[2, 1])
+    figure.suptitle(title, fontsize=11)
+    edges = (np.arange(BINS) + 1) * (history.total_steps / BINS)
+    some = history.count > 0
+    points = history.points[:, : min(history.episodes, _POINTS)]
+    whole = "every episode" if history.episodes <= _POINTS else f"{_POINTS} of the episodes"
+    above.scatter(*points, s=8, alpha=0.4, color="0.45", linewidths=0, label=whole)
+    if some.any():
+        low, high = history.quantiles(0.1)[some], history.quantiles(0.9)[some]
+        above.fill_between(
+            edges[some], low, high, alpha=0.25, color="tab:blue", label="10 to 90 % of the episodes"
+        )
+        above.plot(edges[some], history.mean[some], color="tab:blue", lw=1.8, label="mean")
+        above.legend(loc="best", fontsize=8, framealpha=0.9)
+    else:
+        above.text(0.5, 0.5, "no episode has ended", ha="center", transform=above.transAxes)
+    above.set_ylabel("episode return")
+    timed = (history.seconds > 0) & (history.steps > 0)
+    below.plot(edges[timed], history.steps[timed] / history.seconds[timed], color="tab:green")
+    below.set_ylim(bottom=0)
+    below.set_ylabel("steps per second")
+    below.set_xlabel("environment steps, all lanes together")
+    below.yaxis.set_major_formatter(EngFormatter(sep=" "))
+    below.xaxis.set_major_formatter(EngFormatter(sep=" "))
+    below.set_xlim(0, history.total_steps)
+    for axis in (above, below):
+        axis.grid(alpha=0.3)
+        axis.spines[["top", "right"]].set_visible(False)
+    try:
+        figure.savefig(path)
+    except OSError as exc:
+        raise CliError(f"--plot {path}: {exc.strerror}") from exc

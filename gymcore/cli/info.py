@@ -4,6 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from gymcore.cli.common import byte_count
+from gymcore.utils.cpus import _cgroup_folders, _read_words, thread_limits
 
 HELP = "print versions, the processor, compiler and CPU features, for a bug report"
 
@@ -14,41 +24,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the facts; see `gymcore.cli.machine.facts` for what they are.
-
-    Args:
-        arguments: The parsed options.
-
-    Returns:
-        The exit code 0.
-    """
-    from gymcore.cli.common import byte_count
-    from gymcore.cli.machine import facts
-
-    found = facts()
+    """Print what `system_info` returns; return 0."""
+    info = system_info()
     if arguments.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(info, indent=2))
         return 0
-    threads, memory = found["threads"], found["memory_available"]
+    threads, memory = info["threads"], info["memory_available"]
     affinity = "unknown" if threads["affinity"] is None else threads["affinity"]
     quota = "none" if threads["cgroup"] is None else f"{threads['cgroup']:g} CPUs"
     lines = {
-        "gymcore": found["gymcore"],
-        "Python": f"{found['python']} ({found['implementation']})",
-        "numpy": found["numpy"],
-        "platform": found["platform"],
-        "CPU": found["cpu"],
+        "gymcore": info["gymcore"],
+        "Python": f"{info['python']} ({info['implementation']})",
+        "numpy": info["numpy"],
+        "platform": info["platform"],
+        "CPU": info["cpu"],
         "threads": f"{threads['usable']} usable ({threads['cpus']} CPUs, affinity {affinity}, "
         f"cgroup quota {quota})",
         "free memory": "unknown" if memory is None else byte_count(memory),
     }
-    for name, value in found["build"].items():
+    for name, value in info["build"].items():
         lines[str(name).replace("_", " ")] = _text(value)
-    if not found["build"]:
+    if not info["build"]:
         lines["compiled modules"] = "none found"
-    here = {name: version for name, version in found["packages"].items() if version is not None}
+    here = {name: version for name, version in info["packages"].items() if version is not None}
     lines["optional packages"] = ", ".join(f"{k} {v}" for k, v in here.items()) or "none"
-    missing = [name for name in found["packages"] if name not in here]
+    missing = [name for name in info["packages"] if name not in here]
     lines["not installed"] = ", ".join(missing) or "none"
     width = max(map(len, lines))
     for name, value in lines.items():
@@ -57,9 +57,135 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _text(value: object) -> str:
-    """Return a compiled fact as text: lists and tables joined by blanks."""
+    """Return a value as text: lists and dicts joined by spaces."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {_text(each)}" for name, each in value.items())
     if isinstance(value, (list, tuple, set, frozenset)):
         return " ".join(map(str, value))
     return str(value)
+
+
+# Import name of every optional package -> the distribution that contains it.
+OPTIONAL_PACKAGES = {
+    "pygame": "pygame",
+    "Box2D": "box2d",
+    "mujoco": "mujoco",
+    "ale_py": "ale-py",
+    "cv2": "opencv-python-headless",
+    "imageio": "imageio",
+    "lz4": "lz4",
+    "matplotlib": "matplotlib",
+    "zmq": "pyzmq",
+    "msgpack": "msgpack",
+    "ray": "ray",
+    "torch": "torch",
+    "jax": "jax",
+    "gymnasium": "gymnasium",
+    "envpool": "envpool",
+    "stable_baselines3": "stable-baselines3",
+    "pufferlib": "pufferlib",
+}
+
+
+def cpu_model() -> str:
+    """Return the processor's name as the operating system gives it, "unknown" if it does not."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith(("model name", "Model\t", "Hardware")):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    if sys.platform == "darwin":
+        try:
+            answer = subprocess.run(
+                ["sysctl", "-n", "machdep.cpu.brand_string"],
+                capture_output=True,
+                text=True,
+                timeout=5,
+                check=True,
+            )
+            return answer.stdout.strip()
+        except (OSError, subprocess.SubprocessError):
+            pass
+    return platform.processor() or "unknown"
+
+
+def available_memory() -> int | None:
+    """Return the bytes that can still be allocated without swapping, None if unknown.
+
+    The container's limit (cgroup v2) counts as well as the machine's free memory.
+    """
+    limits = []
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                limits.append(int(line.split()[1]) * 1024)
+    except OSError:
+        pass
+    if not limits and hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
+        limits.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for folder in _cgroup_folders():
+        most = _read_words(folder / "memory.max")
+        now = _read_words(folder / "memory.current")
+        if most and now and most[0] != "max":
+            limits.append(max(0, int(most[0]) - int(now[0])))
+    return min(limits, default=None)
+
+
+def package_versions() -> dict[str, str | None]:
+    """Return the version of every optional package, None where it is missing; imports nothing."""
+    versions: dict[str, str | None] = {}
+    distributions = metadata.packages_distributions()
+    for module, usual in OPTIONAL_PACKAGES.items():
+        # Several distributions carry the same module (opencv-python and its headless twin).
+        names = [*distributions.get(module, []), usual]
+        versions[module] = next((v for v in map(_version, names) if v is not None), None)
+    return versions
+
+
+def _version(distribution: str) -> str | None:
+    """Return the version of an installed distribution, None if it is not installed."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def compiled_info() -> dict[str, Any]:
+    """Return compiler, flags, Cython version and CPU features of the compiled modules.
+
+    Empty if nothing is compiled. If `GYMCORE_ISA` names what this machine lacks, `isa` says so.
+    """
+    try:
+        from gymcore_ext.build_info import build_info
+    except ImportError:
+        return {}
+    try:
+        return dict(build_info())
+    except ValueError as error:
+        return {"isa": str(error)}
+
+
+def system_info() -> dict[str, Any]:
+    """Return everything that a bug report or a benchmark file should contain; JSON-ready.
+
+    Returns:
+        Versions of gymcore, Python and numpy, platform, processor, `build` (compiled modules),
+        `threads`, `memory_available` [bytes] and `packages`.
+    """
+    import numpy as np
+
+    import gymcore
+
+    return {
+        "gymcore": gymcore.__version__,
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "numpy": np.__version__,
+        "platform": platform.platform(),
+        "cpu": cpu_model(),
+        "build": compiled_info(),
+        "threads": thread_limits(),
+        "memory_available": available_memory(),
+        "packages": package_versions(),
+    }

@@ -12,7 +12,7 @@ HELP = "list the environment ids by family, and the extra that a family needs"
 
 
 class Family(NamedTuple):
-    """What one family of environments takes from the outside.
+    """What a family of environments requires.
 
     Attributes:
         extra: Name of the extra that installs it.
@@ -25,8 +25,7 @@ class Family(NamedTuple):
     renders: tuple[str, ...] = ()
 
 
-#: Folder below `gymcore.envs` -> what the family takes. Other folders and packages take nothing
-#: that this command could know.
+# By folder below `gymcore.envs`. What other packages require is unknown here.
 FAMILIES = {
     "classic_control": Family("classic-control", renders=("pygame",)),
     "toy_text": Family("toy-text", renders=("pygame",)),
@@ -44,14 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the registry, grouped by family.
-
-    Args:
-        arguments: The parsed options.
-
-    Returns:
-        The exit code 0.
-    """
+    """Print the registry, grouped by family; return 0."""
     families = by_family()
     if arguments.json:
         print(json.dumps(families, indent=2))
@@ -76,8 +68,8 @@ def by_family() -> dict[str, dict[str, Any]]:
 
     Returns:
         Family name -> `installed` (bool), `extra` (str or None), `missing` and `missing_rendering`
-        (names of modules that are not there), `environments`: a list of `id`, `native` (bool) and
-        `max_episode_steps` (int or None). Families and ids are sorted.
+        (names of modules), `environments`: a list of `id`, `native` (bool) and `max_episode_steps`
+        (int or None). Families and ids are sorted.
 
     Example:
         >>> cartpole = by_family()["classic_control"]["environments"][1]
@@ -122,7 +114,7 @@ def family_of(spec: Any) -> str:
         spec: The registered spec.
 
     Returns:
-        The family's name; "other" when nothing tells.
+        The family's name; "other" if it is unknown.
     """
     entry_point = spec.entry_point or spec.vector_entry_point
     module = entry_point if isinstance(entry_point, str) else getattr(entry_point, "__module__", "")
@@ -133,12 +125,12 @@ def family_of(spec: Any) -> str:
 
 
 def _absent(modules: tuple[str, ...]) -> list[str]:
-    """Return those of the modules that cannot be imported; none is imported to find out."""
+    """Return the modules that are not installed, without importing any."""
     return [name for name in modules if importlib.util.find_spec(name) is None]
 
 
 def _state(family: dict[str, Any]) -> str:
-    """Return the words behind a family's name: installed, or the line that installs it."""
+    """Return whether a family is installed, or the command that installs it."""
     install = f'pip install "gymcore[{family["extra"]}]"'
     if family["missing"]:
         return f"needs {', '.join(family['missing'])}: {install}"

@@ -5,17 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from gymcore.cli.common import CliError, seconds, seed
+from gymcore.cli.common import CliError, make_rgb, positive, seed
 
 HELP = "play an environment with the keyboard, in a window"
-
-
-def positive(text: str) -> float:
-    """Parse a positive number."""
-    try:
-        return seconds(text)
-    except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r}") from None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,22 +15,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="environment id, or module:id")
     parser.add_argument("--fps", type=positive, metavar="RATE", help="steps a second [its own]")
     parser.add_argument("--zoom", type=positive, metavar="FACTOR", help="size of the window [1]")
-    parser.add_argument("--seed", type=seed, metavar="SEED", help="of the first episode")
-    parser.add_argument("--wait", action="store_true", help="stand still while no key is down")
-    parser.add_argument("--plot", action="store_true", help="draw the reward of the last 150 steps")
+    parser.add_argument("--seed", type=seed, metavar="SEED", help="seed of the first episode")
+    parser.add_argument("--wait", action="store_true", help="do not step while no key is down")
+    parser.add_argument("--plot", action="store_true", help="plot the last 150 rewards")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play until the window is closed.
-
-    Args:
-        arguments: The parsed options.
-
-    Returns:
-        0.
+    """Play until the window is closed; return 0.
 
     Raises:
-        CliError: If there are no keys, no pictures, no screen, or a package is missing.
+        CliError: The environment has no keys or no render mode, or there is no screen.
     """
     from gymcore.error import Error
     from gymcore.utils.play import PlayPlot, play
@@ -73,31 +59,3 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         env.close()
     return 0
-
-
-def make_rgb(env_id: str, num_envs: int | None = None) -> Any:
-    """Return an environment (or a batch) that renders "rgb_array", or say why there is none.
-
-    Args:
-        env_id: The id.
-        num_envs: Number of lanes; None makes a single environment.
-    """
-    import gymcore
-    from gymcore.error import Error
-
-    try:
-        if num_envs is None:
-            env: Any = gymcore.make(env_id, render_mode="rgb_array")
-        else:
-            env = gymcore.make_vec(env_id, num_envs=num_envs, render_mode="rgb_array")
-    except Error as error:
-        raise CliError(f"{env_id}: {error}") from error
-    except Exception as error:
-        raise CliError(f"{env_id}: {type(error).__name__}: {error}") from error
-    if env.render_mode != "rgb_array":
-        env.close()
-        raise CliError(
-            f"{env_id}: has no render mode 'rgb_array', only "
-            f"{env.metadata.get('render_modes') or 'none at all'}"
-        )
-    return env

@@ -1,29 +1,34 @@
-"""The arrays behind `gymcore collect --out`, and the .npz file that they end in.
+"""The arrays of `gymcore collect --out`, and the .npz file that they are written to.
 
 Keys of the file, with T steps, N lanes and K episode ends:
 
 | key | shape | what |
 |---|---|---|
-| `observations` | [T, N, ...] | the observation that `actions[t, i]` was taken on |
+| `observations` | [T, N, ...] | the observation for which `actions[t, i]` was chosen |
 | `actions` | [T, N, ...] | as sent |
 | `rewards` | [T, N] | as received |
 | `terminated`, `truncated` | [T, N] bool | as received |
 | `final_observations` | [K, ...] | the last observation of each episode that ended |
 | `final_indices` | [K, 2] int64 | its (t, lane), in the order of t, then lane |
-| `last_observations` | [N, ...] | the observation behind step T - 1, for bootstrapping |
+| `last_observations` | [N, ...] | the observation after step T - 1, for bootstrapping |
 | `reset_steps` | [T, N] bool | True where the step only reset the lane (next-step autoreset) |
 | `metadata` | () str | JSON: id, seed, shapes, engine, autoreset mode, policy, versions |
 
-The observation that a step led to is `observations[t + 1]`, except behind an end, where it is the
-entry of `final_observations`: a dense [T, N, ...] array of them would be copies almost everywhere.
+The observation that a step led to is `observations[t + 1]`, or the entry of `final_observations` if
+the step ended the episode: a dense [T, N, ...] array would mostly hold copies.
 Dict and Tuple observations are stored leaf by leaf: `observations.position`, `observations.0`.
 Nothing in the file is pickled.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import shutil
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,9 +37,9 @@ import numpy.typing as npt
 from gymcore.cli.common import CliError, byte_count
 from gymcore.utils.nested import map_leaves, named_leaves, stack_nested
 
-#: Episode ends whose observations the prediction allows for, as a share of all steps.
+# Assumed share of steps that end an episode, for the predicted size.
 _FINAL_SHARE = 0.1
-#: Share of the free memory that a recording may take.
+# Share of the free memory that a recording may take.
 _MEMORY_SHARE = 0.9
 
 
@@ -59,7 +64,7 @@ class Recording:
             reward_dtype: dtype of the rewards.
 
         Raises:
-            CliError: If a space has no arrays, or if the arrays do not fit into the free memory.
+            CliError: A space has no arrays, or the arrays do not fit into the free memory.
         """
         observation_spaces = _array_leaves(envs, "observation")
         action_spaces = _array_leaves(envs, "action")
@@ -135,35 +140,35 @@ class Recording:
         Args:
             next_step: Whether a step behind an end only resets; then the final observations are
                 those that the ending step returned and need not have been added.
-            metadata: JSON-ready facts for the key `metadata`.
+            metadata: JSON-ready values for the key `metadata`.
 
         Returns:
             Key -> array; most are views of this recording.
         """
         rows = self.rows
         done = self.terminated[:rows] | self.truncated[:rows]
-        found: dict[str, npt.NDArray[Any]] = {}
+        arrays: dict[str, npt.NDArray[Any]] = {}
         for name, array in self.observations.items():
-            found[f"observations{name}"] = array[:rows]
-            found[f"last_observations{name}"] = array[rows]
+            arrays[f"observations{name}"] = array[:rows]
+            arrays[f"last_observations{name}"] = array[rows]
         for name, array in self.actions.items():
-            found[f"actions{name}"] = array[:rows]
-        found["rewards"] = self.rewards[:rows]
-        found["terminated"] = self.terminated[:rows]
-        found["truncated"] = self.truncated[:rows]
-        found["reset_steps"] = np.zeros_like(done)
+            arrays[f"actions{name}"] = array[:rows]
+        arrays["rewards"] = self.rewards[:rows]
+        arrays["terminated"] = self.terminated[:rows]
+        arrays["truncated"] = self.truncated[:rows]
+        arrays["reset_steps"] = np.zeros_like(done)
         if next_step:
-            found["reset_steps"][1:] = done[:-1]
-            found["final_indices"] = np.argwhere(done)
-            t, lane = found["final_indices"].T
+            arrays["reset_steps"][1:] = done[:-1]
+            arrays["final_indices"] = np.argwhere(done)
+            t, lane = arrays["final_indices"].T
             for name, array in self.observations.items():
-                found[f"final_observations{name}"] = array[t + 1, lane]
+                arrays[f"final_observations{name}"] = array[t + 1, lane]
         else:
-            found["final_indices"] = self._final_indices[: self._ends]
+            arrays["final_indices"] = self._final_indices[: self._ends]
             for name, array in self._finals.items():
-                found[f"final_observations{name}"] = array[: self._ends]
-        found["metadata"] = np.array(json.dumps(metadata))
-        return found
+                arrays[f"final_observations{name}"] = array[: self._ends]
+        arrays["metadata"] = np.array(json.dumps(metadata))
+        return arrays
 
 
 def observations_at(value: Any, lanes: npt.NDArray[np.int64]) -> Any:
@@ -193,15 +198,15 @@ def _array_leaves(envs: Any, kind: str) -> dict[str, tuple[tuple[int, ...], np.d
     """Return leaf name -> batched shape and dtype of the observation or action space."""
     single = named_leaves(getattr(envs, f"single_{kind}_space"))
     batched = named_leaves(getattr(envs, f"{kind}_space"))
-    found = {}
+    arrays = {}
     for name, space in batched.items():
         if name not in single or space.shape is None or space.dtype is None:
             raise CliError(
                 f"--out stores arrays, and this environment's {kind} space has none: "
                 f"{getattr(envs, f'single_{kind}_space')}"
             )
-        found[name] = (tuple(space.shape), np.dtype(space.dtype))
-    return found
+        arrays[name] = (tuple(space.shape), np.dtype(space.dtype))
+    return arrays
 
 
 def predicted_bytes(
@@ -248,7 +253,7 @@ def refuse_if_too_large(size: int, steps: int) -> None:
     Raises:
         CliError: If it is larger than nine tenths of the free memory.
     """
-    from gymcore.cli.machine import available_memory
+    from gymcore.cli.info import available_memory
 
     free = available_memory()
     if free is not None and size > _MEMORY_SHARE * free:
@@ -257,9 +262,70 @@ def refuse_if_too_large(size: int, steps: int) -> None:
 
 def _too_large(size: int, steps: int, free: int | None = None) -> str:
     """Return the message for a recording that does not fit."""
-    there = "" if free is None else f", {byte_count(free)} are free"
+    available = "" if free is None else f", {byte_count(free)} are free"
     fits = "" if free is None else f" --num-steps {int(steps * _MEMORY_SHARE * free / size)} fits;"
     return (
-        f"--out: {steps:,} steps take {byte_count(size)} of memory{there};{fits} "
-        "without --out nothing is kept"
+        f"--out: {steps:,} steps take {byte_count(size)} of memory{available};{fits} "
+        "without --out nothing is stored"
     )
+
+
+def check_disk(path: Path, size: int) -> None:
+    """Raise a `CliError` if the disk that `path` is on has fewer than `size` bytes left."""
+    free = shutil.disk_usage(path.parent).free
+    if size > free:
+        raise CliError(
+            f"--out: {byte_count(size)} needed, {byte_count(free)} free in {path.parent}"
+        )
+
+
+def save(path: Path, arrays: dict[str, npt.NDArray[Any]], *, overwrite: bool) -> int:
+    """Write the file in one piece: readers see the whole new file, or what was there before.
+
+    Args:
+        path: The file to write.
+        arrays: Key -> array.
+        overwrite: Whether a file that is there by now may be replaced.
+
+    Returns:
+        The size of the file [bytes].
+
+    Raises:
+        CliError: The file exists by now, or cannot be written.
+    """
+    temporary = ""
+    try:
+        handle, temporary = tempfile.mkstemp(
+            prefix=f".{path.name}.", suffix=".part", dir=path.parent
+        )
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)  # mkstemp's mode is private
+        if overwrite:
+            os.replace(temporary, path)
+        else:
+            # A link fails if the file exists, so a race cannot replace another file.
+            _link(temporary, path)
+        return path.stat().st_size
+    except OSError as error:
+        raise CliError(f"--out: cannot write {path}: {error.strerror or error}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+
+
+def _link(temporary: str, path: Path) -> None:
+    """Give the file its name if no file has it."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise CliError(f"--out: {path} exists already; --overwrite replaces it") from None
+    except OSError:
+        # No hard links on this file system: check and rename.
+        if path.exists():
+            raise CliError(f"--out: {path} exists already; --overwrite replaces it") from None
+        os.replace(temporary, path)

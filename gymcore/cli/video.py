@@ -1,4 +1,4 @@
-"""`gymcore video`: film an environment into an mp4 or GIF file."""
+"""`gymcore video`: record an environment into an mp4 or GIF file."""
 
 from __future__ import annotations
 
@@ -7,12 +7,23 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from gymcore.cli.common import CliError, Interruption, byte_count, count, seed
-from gymcore.cli.play import make_rgb, positive
+from gymcore.cli.common import (
+    CliError,
+    Interruption,
+    PolicyActions,
+    RandomActions,
+    byte_count,
+    check_target,
+    count,
+    load_policy,
+    make_rgb,
+    positive,
+    seed,
+)
 
-HELP = "film an environment into an mp4 or GIF file"
+HELP = "record an environment into an mp4 or GIF file"
 
-#: Episodes that a video shows unless it is told otherwise, and the most steps it then takes.
+# Maximum length of a video, unless `--steps` is given.
 _STEPS = 1000
 
 
@@ -25,14 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
     parser.add_argument("--num-envs", type=count, default=1, metavar="N", help="lanes, tiled [1]")
     parser.add_argument(
-        "--episodes", type=count, metavar="K", help="episodes of the first lane to film [1]"
+        "--episodes", type=count, metavar="K", help="episodes of the first lane to record [1]"
     )
     parser.add_argument(
-        "--steps", type=count, metavar="T", help=f"steps to film at the most [{_STEPS}]"
+        "--steps", type=count, metavar="T", help=f"maximum number of steps [{_STEPS}]"
     )
     parser.add_argument("--fps", type=positive, metavar="RATE", help="frames a second [its own]")
     parser.add_argument(
-        "--seed", type=seed, metavar="SEED", help="lane i is seeded with SEED + i [drawn anew]"
+        "--seed", type=seed, metavar="SEED", help="lane i is seeded with SEED + i [random]"
     )
     parser.add_argument(
         "--policy",
@@ -44,31 +55,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Film, then say what is in the file.
-
-    Args:
-        arguments: The parsed options.
+    """Record, then print size and length of the file.
 
     Returns:
-        0, or 130 if Ctrl-C ended the video early; the file then holds what there was.
+        0, or 130 if Ctrl-C ended the video early; the file has the frames up to then.
 
     Raises:
-        CliError: If the request cannot be fulfilled; no file is left then.
+        CliError: The request cannot be fulfilled; no file is left then.
     """
     from gymcore.error import Error
     from gymcore.rendering.video_files import VideoWriter
 
     path: Path = arguments.out
-    if path.exists() and not arguments.overwrite:
-        raise CliError(f"--out {path}: exists already; replace it with --overwrite")
-    if not path.absolute().parent.is_dir():
-        raise CliError(f"--out {path}: there is no folder {path.absolute().parent}")
+    check_target("--out", path, overwrite=arguments.overwrite)
     envs = make_rgb(arguments.id, arguments.num_envs)
     try:
         fps = arguments.fps or envs.metadata.get("render_fps", 30)
         video = VideoWriter(path, fps)
         try:
-            interrupted = _film(arguments, envs, video)
+            interrupted = _record(arguments, envs, video)
         except BaseException:
             video.discard()
             raise
@@ -82,11 +87,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 130 if interrupted else 0
 
 
-def _film(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
-    """Step and write; return whether Ctrl-C ended it."""
+def _record(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
+    """Step and write frames; return whether Ctrl-C ended it."""
     from tqdm import tqdm
 
-    from gymcore.cli.actions import PolicyActions, RandomActions, load_policy
     from gymcore.rendering.tiling import Tiling, columns_for
 
     first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
@@ -97,7 +101,7 @@ def _film(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
         function = load_policy(arguments.policy)
         policy = PolicyActions(function, envs.action_space, arguments.policy)
     steps = arguments.steps or _STEPS
-    # Steps alone are filmed to the end; nothing at all means one episode.
+    # With --steps alone all steps are recorded, with neither option one episode.
     episodes = arguments.episodes or (1 if arguments.steps is None else None)
     observations, _ = envs.reset(seed=first_seed)
     frames = envs.render()

@@ -10,15 +10,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 # In the order in which they import each other, as `benchmarks/worker.py` and `peers.py` load them.
 FILES = {
-    "contenders": ROOT / "gymcore" / "cli" / "contenders.py",
-    **{
-        name: ROOT / "benchmarks" / f"{name}.py"
-        for name in (
-            "bars", "box2d_bars", "toy_bars", "mujoco_ids", "mujoco_bars", "engine_bars",
-            "measures", "ping_pong", "python_envs", "engine_sessions", "engine_measures",
-            "wrapper_bars", "wrapper_measures",
-        )
-    },
+    name: ROOT / "benchmarks" / f"{name}.py"
+    for name in (
+        "contenders", "bars", "box2d_bars", "toy_bars", "mujoco_ids", "mujoco_bars", "engine_bars",
+        "measures", "ping_pong", "python_envs", "engine_sessions", "engine_measures",
+        "wrapper_bars", "wrapper_measures",
+    )
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import gymcore
-from gymcore.cli.machine import OPTIONAL_PACKAGES
+from gymcore.cli.info import OPTIONAL_PACKAGES
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from gymcore import spaces
-from gymcore.cli.actions import PolicyActions, RandomActions, load_policy
-from gymcore.cli.common import CliError
+from gymcore.cli.common import CliError, PolicyActions, RandomActions, load_policy
 
 SPACES = {
     "coin": spaces.Discrete(2),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gymcore
-from gymcore.cli import machine
+from gymcore.cli import info
 
 POLICIES = "tests.cli.environments"
 MODES = {"next-step": "NextStep", "same-step": "SameStep", "disabled": "Disabled"}
@@ -234,7 +234,7 @@ def test_an_existing_file_is_not_overwritten_unless_asked_for(run, tmp_path):
 
 
 def test_a_recording_that_does_not_fit_is_refused_before_it_starts(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(machine, "available_memory", lambda: 2**20)
+    monkeypatch.setattr(info, "available_memory", lambda: 2**20)
     path = tmp_path / "data.npz"
     ran = run("collect", "CartPole-v1", "--num-steps", "1e6", "--out", path, "--no-progress")
     assert ran.code == 2
@@ -284,7 +284,7 @@ def test_a_failing_environment_is_told_in_one_line_with_code_1(run):
     assert ran.code == 1
     assert ran.err == (
         "gymcore: error: OverflowError: environment 0 raised OverflowError in step: "
-        "three is too many (a traceback comes with --debug)\n"
+        "three is too many (--debug shows the traceback)\n"
     )
 
 

@@ -12,8 +12,8 @@ from gymcore.cli.common import (
     byte_count,
     count,
     duration,
+    positive,
     rate,
-    seconds,
     seed,
     table,
     times,
@@ -46,13 +46,13 @@ def test_seed_may_be_zero_but_not_negative() -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon"])
-def test_seconds_must_be_positive(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="seconds above 0"):
-        seconds(text)
+def test_numbers_must_be_positive(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="a number above 0"):
+        positive(text)
 
 
-def test_seconds_may_be_fractions() -> None:
-    assert seconds("0.25") == 0.25
+def test_numbers_may_be_fractions() -> None:
+    assert positive("0.25") == 0.25
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_an_unforeseen_error_is_one_line_with_its_type(run, monkeypatch):
     ran = run("info")
     assert ran.code == 1
     assert ran.err == (
-        "gymcore: error: ZeroDivisionError: division by zero (a traceback comes with --debug)\n"
+        "gymcore: error: ZeroDivisionError: division by zero (--debug shows the traceback)\n"
     )
     with pytest.raises(ZeroDivisionError):
         run("info", "--debug")

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import os
+import shutil
+import stat
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from gymcore import spaces
-from gymcore.cli import machine, recording
-from gymcore.cli.common import CliError
-from gymcore.cli.recording import Recording, observations_at
+from gymcore.cli import info, recording
+from gymcore.cli.common import CliError, check_target
+from gymcore.cli.recording import Recording, check_disk, observations_at, save
 from gymcore.utils.nested import named_leaves
 from gymcore.vector.utils import batch_space
 
@@ -145,11 +149,11 @@ def test_spaces_without_arrays_are_refused_by_name(space):
 
 
 def test_what_does_not_fit_is_refused_with_a_number_of_steps_that_does(monkeypatch):
-    monkeypatch.setattr(machine, "available_memory", lambda: 2**30)
+    monkeypatch.setattr(info, "available_memory", lambda: 2**30)
     recording.refuse_if_too_large(int(0.8 * 2**30), 10**6)
     with pytest.raises(CliError, match=r"1,000,000 steps take 4 GiB.*1 GiB are free.*225000 fits"):
         recording.refuse_if_too_large(4 * 2**30, 10**6)
-    monkeypatch.setattr(machine, "available_memory", lambda: None)
+    monkeypatch.setattr(info, "available_memory", lambda: None)
     recording.refuse_if_too_large(2**60, 10**6)
 
 
@@ -161,3 +165,90 @@ def test_an_allocation_that_fails_all_the_same_is_told(monkeypatch):
     monkeypatch.setattr(np, "empty", full)
     with pytest.raises(CliError, match="of memory"):
         Recording(envs, 10)
+
+
+ARRAYS = {"a": np.arange(6).reshape(2, 3), "b": np.array("text")}
+
+
+def test_the_file_holds_the_arrays_and_loads_without_pickle(tmp_path: Path) -> None:
+    path = tmp_path / "data.npz"
+    size = save(path, ARRAYS, overwrite=False)
+    assert size == path.stat().st_size
+    with np.load(path, allow_pickle=False) as data:
+        assert sorted(data) == ["a", "b"]
+        np.testing.assert_array_equal(data["a"], ARRAYS["a"])
+        assert str(data["b"]) == "text"
+    assert os.listdir(tmp_path) == ["data.npz"]
+
+
+def test_the_file_has_the_mode_of_any_new_file(tmp_path: Path) -> None:
+    save(tmp_path / "data.npz", ARRAYS, overwrite=False)
+    (tmp_path / "other").write_text("")
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert len(modes) == 1
+
+
+def test_an_existing_file_survives_unless_overwriting_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "data.npz"
+    path.write_bytes(b"precious")
+    with pytest.raises(CliError, match="exists already; --overwrite replaces it"):
+        check_target("--out", path, overwrite=False)
+    with pytest.raises(CliError, match="exists already"):
+        save(path, ARRAYS, overwrite=False)
+    assert path.read_bytes() == b"precious"
+    assert os.listdir(tmp_path) == ["data.npz"]
+    check_target("--out", path, overwrite=True)
+    save(path, ARRAYS, overwrite=True)
+    with np.load(path) as data:
+        assert sorted(data) == ["a", "b"]
+
+
+def test_a_failing_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "data.npz"
+    path.write_bytes(b"precious")
+
+    def full(file, **arrays):
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(CliError, match="No space left on device"):
+        save(path, ARRAYS, overwrite=True)
+    assert path.read_bytes() == b"precious"
+    assert os.listdir(tmp_path) == ["data.npz"]
+
+
+def test_an_interrupt_while_writing_leaves_nothing_behind(tmp_path: Path, monkeypatch) -> None:
+    def interrupted(file, **arrays):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        save(tmp_path / "data.npz", ARRAYS, overwrite=False)
+    assert os.listdir(tmp_path) == []
+
+
+def test_without_hard_links_the_file_is_renamed_if_the_name_is_free(tmp_path, monkeypatch) -> None:
+    def no_links(source, target):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(recording.os, "link", no_links)
+    save(tmp_path / "data.npz", ARRAYS, overwrite=False)
+    with pytest.raises(CliError, match="exists already"):
+        save(tmp_path / "data.npz", ARRAYS, overwrite=False)
+    assert os.listdir(tmp_path) == ["data.npz"]
+
+
+def test_targets_that_cannot_be_written_are_refused_beforehand(tmp_path, monkeypatch) -> None:
+    with pytest.raises(CliError, match="is a directory"):
+        check_target("--out", tmp_path, overwrite=True)
+    with pytest.raises(CliError, match="there is no directory"):
+        check_target("--out", tmp_path / "missing" / "data.npz", overwrite=False)
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(recording.shutil, "disk_usage", lambda path: usage._replace(free=2**20))
+    check_disk(tmp_path / "data.npz", 2**20)
+    with pytest.raises(CliError, match=r"2 MiB needed, 1 MiB free"):
+        check_disk(tmp_path / "data.npz", 2**21)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(CliError, match="not writable"):
+        check_target("--out", tmp_path / "data.npz", overwrite=False)

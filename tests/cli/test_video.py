@@ -18,7 +18,7 @@ def test_steps(run, tmp_path: Path, name: str) -> None:
     assert (ran.code, ran.err) == (0, "") and f"{name} (" in ran.out and "9 frames" in ran.out
     assert len(read_video(tmp_path / name, (500, 500))) == 9
     again = run(*words)
-    assert again.code == 2 and "exists already; replace it with --overwrite" in again.err
+    assert again.code == 2 and "exists already; --overwrite replaces it" in again.err
     assert run(*words, "--overwrite").code == 0
 
 
@@ -40,7 +40,7 @@ def test_lanes_and_an_episode(run, tmp_path: Path) -> None:
     [
         (("Nope-v1", "--out", "a.mp4"), "Nope"),
         (("CartPole-v1", "--out", "a.avi"), r".mp4 or .gif, got 'a.avi'"),
-        (("CartPole-v1", "--out", "no/a.mp4"), "there is no folder"),
+        (("CartPole-v1", "--out", "no/a.mp4"), "there is no directory"),
         (("CartPole-v1", "--out", "a.mp4", "--policy", "nope:f"), "cannot import 'nope'"),
     ],
 )

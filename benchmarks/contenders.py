@@ -1,4 +1,4 @@
-"""The libraries that `gymcore bench` and `benchmarks/peers.py` time, each by its own public API.
+"""The libraries that `benchmarks/peers.py` times, each by its own public API.
 
 Every contender steps a batch in the same Python loop with the same kind of actions: a ring of
 `RING` different random batches made beforehand, in the dtype that the library itself works with.
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-#: Different action batches that a contender is fed in turn.
+#: Different action batches that a contender gets in turn.
 RING = 64
 #: Steps of one `rollout` call.
 ROLLOUT_STEPS = 128
