@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.core import Env
+from gymcore.error import ArgumentTypeError
 from gymcore.experimental.functional import FuncEnv
 from gymcore.spaces.batching import batch_space
 from gymcore.utils import seeding

@@ -12,9 +12,9 @@ from gymcore.error import CustomSpaceError, InvalidArgument
 from gymcore.spaces import Space
 from gymcore.vector.layouts import Layout
 from gymcore.vector.utils.shared_memory import create_shared_memory
-from gymcore_ext.workers.channel import Channel
 from gymcore_ext.python_envs.info_slots import InfoSlots
 from gymcore_ext.python_envs.rows import Rows
+from gymcore_ext.workers.channel import Channel
 
 __all__ = ["Bounds", "Memory", "Plan", "check_sharable", "split_lanes"]
 
