@@ -85,7 +85,7 @@ class NativeEnv(Env[Any, ActType]):
 
     @classmethod
     def kernel_facts(cls) -> dict[str, Any]:
-        """Sizes, names and defaults of the kernel (see `gymcore_ext.engine.lane_memory.kernel_facts`)."""
+        """Sizes, names and defaults of the kernel (see `gymcore_ext.engine.lane_memory`)."""
         return _facts_of(cls.kernel_module)
 
     @classmethod
@@ -144,10 +144,10 @@ class NativeEnv(Env[Any, ActType]):
             self._seed(seeding.checked_seed(seed))
         else:
             self._ensure_seeded()
-        observation = self._batch.reset(bounds=bounds)
+        observation, infos = self._batch.reset(bounds=bounds)
         if self.render_mode == "human":
             self.render()
-        return observation, self._batch.infos_of(0, True)
+        return observation, infos
 
     @classmethod
     def reset_bounds(cls, options: dict[str, Any] | None) -> tuple[float, ...] | None:
@@ -289,7 +289,7 @@ class NativeEnv(Env[Any, ActType]):
         """Whether `close` has not been called."""
         return not self._batch.is_closed
 
-    def _acted(self, action: npt.NDArray[np.float32]) -> None:
+    def _note_action(self, action: npt.NDArray[np.float32]) -> None:
         """Remember what the picture shows of an action."""
 
     def scene(self) -> dict[str, Any]:
@@ -315,9 +315,9 @@ class NativeEnv(Env[Any, ActType]):
             return None
         if self.render_mode == "ansi":
             return self.text()
-        return self._picture(self.render_mode, state)
+        return self._render_frame(self.render_mode, state)
 
-    def _picture(
+    def _render_frame(
         self, render_mode: str, state: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.uint8] | None:
         if self._renderer is None:
@@ -417,7 +417,7 @@ class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
         except error.InvalidAction:
             numbers = self._as_numbers(action)
             observation, reward, terminated = self._batch.step_single_numbers(numbers)
-        self._acted(action)
+        self._note_action(action)
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, False, {}

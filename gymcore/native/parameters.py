@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
-
-if TYPE_CHECKING:
-    from gymcore.native.env import NativeEnv
 
 
 def as_number(value: Any) -> tuple[float, ...]:
@@ -94,7 +91,7 @@ class Parameter:
         except (InvalidArgument, ArgumentTypeError) as error:
             raise type(error)(f"{self.name}: {error}") from None
 
-    def __get__(self, env: NativeEnv | None, owner: type[NativeEnv]) -> Any:
+    def __get__(self, env: Any, owner: Any) -> Any:
         """The lane's value, or the default."""
         if env is None:
             defaults = list(owner.kernel_facts()["parameters"].values())
@@ -103,7 +100,7 @@ class Parameter:
         column = 0 if values.shape[1] == 1 else env._lane
         return self.decode(values[self.rows(env.kernel_facts()), column].tolist())
 
-    def __set__(self, env: NativeEnv, value: Any) -> None:
+    def __set__(self, env: Any, value: Any) -> None:
         """Write the lane's value."""
         write_parameter(env._batch, env.kernel_facts(), self, [value], [env._lane])
 
@@ -128,11 +125,11 @@ class Derived:
         """Learn the attribute's name."""
         self.name = name
 
-    def __get__(self, env: NativeEnv | None, owner: type[NativeEnv]) -> float:
+    def __get__(self, env: Any, owner: Any) -> float:
         """The value of the environment, or of the class's defaults."""
         return self.value(owner if env is None else env)
 
-    def __set__(self, env: NativeEnv, value: Any) -> None:
+    def __set__(self, env: Any, value: Any) -> None:
         """Accept the value it has."""
         if not math.isclose(float(value), self.value(env), rel_tol=1e-12):
             raise InvalidArgument(

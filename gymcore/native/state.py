@@ -1,4 +1,4 @@
-"""Saving and restoring lanes of compiled environments, as one record a lane."""
+"""States of lanes of compiled environments: saved as one record for each lane, and their seeds."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.parameters import write_table
+from gymcore.utils import seeding
 
 # `elapsed` of a lane that was saved before its first reset.
 NEVER_RESET = -1
@@ -144,3 +145,53 @@ def load_lanes(batch: Any, facts: dict[str, Any], saved: Any, indices: Any) -> N
             batch.forget()
     finally:
         batch.release()
+
+
+# The seed of a stream that came from elsewhere: a saved state, or a generator that was put in.
+UNKNOWN = -1
+
+
+class LaneSeeds:
+    """The seeds of a batch's lanes; streams that nobody seeded get the system's entropy."""
+
+    def __init__(self, batch: Any) -> None:
+        """Take the batch, whose streams are not seeded yet."""
+        self._batch = batch
+        # The first lane's seed if the others count on from it (a million lanes need no list), a
+        # seed for each lane, or None.
+        self.known: int | list[int] | None = None
+
+    def seed_all(self, first: int) -> None:
+        """Seed lane i with `first + i`."""
+        self._batch.seed(first, 0, self._batch.num_envs)
+        self.known = first
+
+    def ensure(self) -> None:
+        """Seed the lanes from the system's entropy if they are not seeded."""
+        if self.known is None:
+            self.seed_all(seeding.np_random()[1])
+
+    def seed_lanes(self, seeds: list[int | None], mask: npt.NDArray[np.bool_] | None) -> None:
+        """Seed the lanes of the mask (None for all) that have a seed."""
+        self.ensure()
+        known = list(self.as_tuple())
+        for lane, seed in enumerate(seeds):
+            if seed is not None and (mask is None or mask[lane]):
+                self._batch.seed(seed, lane, lane + 1)
+                known[lane] = seed
+        self.known = known
+
+    def forget(self, lanes: npt.NDArray[Any]) -> None:
+        """Note that these lanes' streams came from elsewhere."""
+        unseeded = [UNKNOWN] * self._batch.num_envs
+        known = unseeded if self.known is None else list(self.as_tuple())
+        for lane in lanes.tolist():
+            known[lane] = UNKNOWN
+        self.known = known
+
+    def as_tuple(self) -> tuple[int, ...]:
+        """The seed of every lane."""
+        self.ensure()
+        if isinstance(self.known, int):
+            return tuple(range(self.known, self.known + self._batch.num_envs))
+        return tuple(self.known or ())

@@ -2,52 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import error
-from gymcore.native.final_frames import NativeFinalFrames
-from gymcore.native.infos import add_reports
-from gymcore.native.lanes import call_lanes, set_lanes, shown
-from gymcore.native.pictures import Pictures
-from gymcore.native.rollout import Rollout, rollout_arrays
-from gymcore.native.seeds import LaneSeeds
-from gymcore.native.state import load_lanes, save_lanes
+from gymcore import error, logger
+from gymcore.native.parameters import write_parameter
+from gymcore.native.state import LaneSeeds, as_states, load_lanes, save_lanes, write_states
 from gymcore.spaces.batching import batch_space
 from gymcore.utils import seeding
-from gymcore.utils.arguments import lane_indices, seeds_per_env, split_reset_mask
-from gymcore.vector.engine_options import (
-    check_threads,
-    check_worker_options,
-    positive,
-    received_rows,
-    thread_count,
-)
-from gymcore.vector.episode_ends import ended_mask
-from gymcore.vector.partial_batches import Lanes, PartialBatches, StepResult
-from gymcore.vector.vector_env import AutoresetMode, VectorEnv
+from gymcore.utils.arguments import lane_indices, positive, seeds_per_env, split_reset_mask
+from gymcore.utils.cpus import usable_cpus
+from gymcore.vector.engine_options import check_threads, check_worker_options, received_rows
+from gymcore.vector.final_observations import frame_columns
+from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
+from gymcore.vector.send_recv import Lanes, SendQueue, StepResult
+from gymcore.vector.vector_env import VectorEnv
 
 if TYPE_CHECKING:
     from gymcore.native.env import NativeEnv
     from gymcore.spaces import Space
-    from gymcore_ext.engine.step_arrays import StepArrays
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+Frame = npt.NDArray[np.uint8]
 Observations = Any  # an array, or a tuple of arrays: a batch of the observation space
 
-# The engine's numbers for the modes (gymcore_ext/engine/step.pxd).
-_MODES = {AutoresetMode.NEXT_STEP: 0, AutoresetMode.SAME_STEP: 1, AutoresetMode.DISABLED: 2}
-
 # What lane memory can be asked for, and what its step counters hold.
-_MOST_LANES, _MOST_STEPS = 2**40, 2**31 - 1
+_MAX_LANES, _MAX_STEPS = 2**40, 2**31 - 1
+
+# Nanoseconds of work that a thread should have at least: one that is awake, and one that has to be
+# woken first. Two cores of a virtual machine, CartPole: two threads share 20 us of work in 12 us if
+# calls follow each other closely; if not, they are as fast as one at 80 us, and 1.2x at 160 us.
+_SHARE = 10_000
+_SHARE_TO_WAKE = 80_000
+
+# Height and width that a window may take: larger batches are shown smaller.
+_MAX_WINDOW = (840, 1280)
 
 
-class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]]):
+class Rollout(NamedTuple):
+    """What `NativeVectorEnv.rollout` writes: arrays with leading axes [T, num_envs].
+
+    Observations are batches of the observation space: an array, or a tuple of them.
+    """
+
+    observations: Any
+    rewards: npt.NDArray[np.float64]
+    terminated: npt.NDArray[np.bool_]
+    truncated: npt.NDArray[np.bool_]
+    final_observations: Any
+
+
+class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]]):
     """Steps a batch of compiled environments in one call, without Python objects per lane.
 
     Lane `i` of `reset(seed=s)` is what `make(id).reset(seed=s + i)` is, bit for bit, at any batch
@@ -72,6 +83,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
     """
 
     env_class: ClassVar[type[NativeEnv[Any]]]
+    steps_some_lanes = True
 
     def __init__(
         self,
@@ -110,12 +122,12 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
             InvalidArgument: a value out of range, or not one a lane.
             ArgumentTypeError: an argument that neither the engine nor the physics has.
         """
-        self.num_envs = positive("num_envs", num_envs, _MOST_LANES)
+        self.num_envs = positive("num_envs", num_envs, _MAX_LANES)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.copy = copy
-        asked_threads = check_threads(num_threads)
+        num_threads = check_threads(num_threads)
         check_worker_options(num_workers, on_worker_death)
-        rows = received_rows(batch_size, self.num_envs)
+        self._queue = SendQueue(self.num_envs, received_rows(batch_size, self.num_envs))
         limit = None if max_episode_steps in (None, -1) else max_episode_steps
         self.max_episode_steps = None if limit is None else positive("max_episode_steps", limit)
         known = {*self.env_class.parameters, *self.env_class.arguments}
@@ -129,11 +141,9 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
             )
         self.render_mode = render_mode
         self.episode_statistics = bool(episode_statistics)
-        self._same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
-        self._reports = self.episode_statistics or self._same_step
         self._last_actions: npt.NDArray[Any] | None = None
-        self._pictures = Pictures()
-        self._ends: NativeFinalFrames | None = None
+        self._keeps_frames = False
+        self._window: Any = None
         # What lanes share: spaces, and what follows from arguments that are no parameters.
         shared = parameters.keys() & set(self.env_class.arguments)
         self._model = self.env_class(**{name: parameters.pop(name) for name in shared})
@@ -141,21 +151,26 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         self._facts = self._model.kernel_facts()
         self.single_observation_space = self._model.observation_space
         self.single_action_space = self._model.action_space
-        self.num_threads, self._helpers = self._thread_count(asked_threads)
+        self.num_threads, self._helpers = self._thread_count(num_threads)
         self._make_batch()
-        self._start_partial(rows)
         for name, value in parameters.items():
             self.set_attr(name, value)
 
     def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
         """How many threads step the batch, and how many others are woken (-1: all, always)."""
-        return thread_count(num_threads, self.num_envs * self._facts["nanoseconds"])
+        if num_threads is not None:
+            return num_threads, -1
+        nanoseconds = self.num_envs * self._facts["nanoseconds"]
+        if nanoseconds < 2 * _SHARE:
+            return 1, 0
+        threads = min(usable_cpus(), nanoseconds // _SHARE)
+        return threads, max(min(threads, nanoseconds // _SHARE_TO_WAKE) - 1, 0)
 
     def _make_batch(self) -> None:
         self._batch = self._model.make_batch(
             self.num_envs,
-            limit=min(self.max_episode_steps or 0, _MOST_STEPS),
-            mode=_MODES[self.autoreset_mode],
+            limit=min(self.max_episode_steps or 0, _MAX_STEPS),
+            mode=AUTORESET_NUMBERS[self.autoreset_mode],
             num_threads=self.num_threads,
             helpers=self._helpers,
             reuse=not self.copy,
@@ -193,7 +208,7 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
                 state as the environment names them. The dict is not changed.
 
         Returns:
-            Observations float32 [num_envs, size] (lanes left alone keep theirs), and an empty info.
+            Observations float32 [num_envs, size] (lanes left alone keep theirs), and infos.
 
         Raises:
             InvalidArgument: a bad seed, mask or bound.
@@ -206,24 +221,23 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         env_options, mask = split_reset_mask(options, self.num_envs)
         bounds = self._model.reset_bounds(env_options)
         if mask is not None and not mask.all():
-            self._check_none_sent("reset")
-        if mask is not None and not self._batch.is_ready and not mask.all():
-            raise error.ResetNeeded(
-                "options['reset_mask']: the first reset must include every lane, got a mask "
-                f"without lanes {shown(np.flatnonzero(~mask))}"
-            )
+            self._queue.check_empty("reset")
+            if not self._batch.is_ready:
+                raise error.ResetNeeded(
+                    "options['reset_mask']: the first reset must include every lane, got a mask "
+                    f"without lanes {_shown(np.flatnonzero(~mask))}"
+                )
         if seed is None:
             self._seeds.ensure()
         elif mask is None and not isinstance(seed, (Sequence, np.ndarray)):
             self._seeds.seed_all(seeding.checked_seed(seed))
         else:
             self._seeds.seed_lanes(seeds_per_env(seed, self.num_envs), mask)
-        observations = self._batch.reset(mask, bounds)
-        if self._sent_count or self._received is not None:
-            self._forget_sent()
+        observations, infos = self._batch.reset(mask, bounds)
+        self._queue.clear()
         if self.render_mode == "human":
             self.render()
-        return observations, self._batch.arrays.infos or {}
+        return observations, infos
 
     def step(
         self, actions: npt.NDArray[Any], env_ids: Sequence[int] | npt.NDArray[Any] | None = None
@@ -249,14 +263,44 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
             ConcurrentUseError: another thread is stepping this environment.
         """
         if env_ids is not None:
-            return self._step_some(actions, env_ids)
-        if self._ends is not None:
-            self._ends.before_step(self)
-        observations, rewards, terminated, truncated, ended = self._batch.step(actions)
-        infos = self._infos(self._batch.arrays, ended, actions)
+            self._queue.check_empty("step")
+            lanes = lane_indices(env_ids, self.num_envs, "env_ids")
+            self._check_steppable(lanes)
+            return self._step_lanes(actions, lanes)
+        if self._queue.count:
+            self._queue.check_empty("step")
+        if self._keeps_frames:
+            self._note_actions(self._batch.checked_actions(actions, self.num_envs))
+        results: StepResult = self._batch.step(actions)
         if self.render_mode is not None:
-            self._acted(actions)
-        return observations, rewards, terminated, truncated, infos
+            self._note_actions(actions)
+            self._show()
+        return results
+
+    def step_lanes(
+        self, actions: npt.NDArray[Any], env_ids: Sequence[int] | npt.NDArray[Any]
+    ) -> StepResult:
+        """Step some of the lanes; see `step`, which this is with `env_ids`."""
+        return self.step(actions, env_ids)
+
+    def _step_lanes(self, actions: npt.NDArray[Any], lanes: Lanes) -> StepResult:
+        if self._keeps_frames:
+            self._note_actions(self._batch.checked_actions(actions, len(lanes)), lanes)
+        results: StepResult = self._batch.step_lanes(actions, lanes)
+        results[4]["env_id"] = lanes.copy()
+        if self.render_mode is not None:
+            self._note_actions(actions, lanes)
+            self._show()
+        return results
+
+    def _check_steppable(self, lanes: Lanes | None) -> None:
+        """Raise unless these lanes may be stepped now; None stands for any at all."""
+        if self.closed:
+            raise error.ClosedEnvironmentError(f"{self} was closed; make a new one")
+        if not self._batch.is_ready:
+            raise error.ResetNeeded("step: expected reset() before the first step()")
+        if lanes is not None:
+            self._batch.check_lanes(lanes)
 
     def step_into(
         self,
@@ -279,12 +323,13 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         Returns:
             The infos that `step` would return.
         """
-        if self._ends is not None:
-            self._ends.before_step(self)
-        ended = self._batch.step_into(actions, observations, rewards, terminated, truncated)
-        infos = self._infos(self._batch.arrays, ended, actions)
+        self._queue.check_empty("step")
+        if self._keeps_frames:
+            self._note_actions(self._batch.checked_actions(actions, self.num_envs))
+        infos = self._batch.step_into(actions, observations, rewards, terminated, truncated)
         if self.render_mode is not None:
-            self._acted(actions)
+            self._note_actions(actions)
+            self._show()
         return infos
 
     def rollout(
@@ -316,66 +361,81 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
             InvalidArgument: an array of the wrong dtype, shape or layout, or autoreset disabled.
             InvalidAction: any action of the T batches is no action; nothing was stepped.
         """
-        arrays = rollout_arrays(
-            actions,
-            self.num_envs,
-            self._facts,
-            observations=observations,
-            rewards=rewards,
-            terminated=terminated,
-            truncated=truncated,
-            final_observations=final_observations,
+        self._queue.check_empty("step")
+        try:
+            shape = (*np.shape(actions)[:1], self.num_envs)
+        except ValueError as problem:
+            raise error.InvalidAction(f"actions: expected [T, num_envs, ...]: {problem}") from None
+        if isinstance(final_observations, bool):
+            final_observations = self._empty_observations(shape) if final_observations else None
+        arrays = Rollout(
+            self._empty_observations(shape) if observations is None else observations,
+            np.empty(shape, np.float64) if rewards is None else rewards,
+            np.empty(shape, np.bool_) if terminated is None else terminated,
+            np.empty(shape, np.bool_) if truncated is None else truncated,
+            final_observations,
         )
         self._batch.rollout(actions, *arrays)
         return arrays
 
-    def _infos(
-        self, arrays: StepArrays, ended: int, actions: Any, lanes: Lanes | None = None
-    ) -> dict[str, Any]:
-        """The infos of a step in which that many episodes ended."""
-        infos = arrays.infos or {}
-        if ended and self._reports:
-            add_reports(infos, arrays, self._same_step, self.episode_statistics)
-            if self._ends is not None:
-                self._ends.after_step(self, infos, actions, lanes)
-        return infos
-
-    # --- partial batches -----------------------------------------------------------------------
-
-    def _check_steppable(self, lanes: Lanes | None) -> None:
-        if self.closed:
-            raise error.ClosedEnvironmentError(f"{self} was closed; make a new one")
-        if not self._batch.is_ready:
-            raise error.ResetNeeded("step: expected reset() before the first step()")
-        if lanes is not None:
-            self._batch.check_lanes(lanes)
+    def _empty_observations(self, shape: tuple[int, ...]) -> Any:
+        """New arrays [*shape, ...] for observations."""
+        size, dtype = self._facts["observation_size"], self._facts["observation_dtype"]
+        if dtype is not np.int64:
+            return np.empty((*shape, size), dtype)
+        if size == 1:
+            return np.empty(shape, np.int64)
+        return tuple(np.empty(shape, np.int64) for _ in range(size))
 
     def end_episodes(self, mask: Bools) -> None:
         """End episodes, as if the last step had; see `VectorEnv.end_episodes`."""
         self._check_steppable(None)
         self._batch.view_lifecycle()[0][ended_mask(self, mask)] = True
 
-    def _note_sent(self, count: int) -> None:
-        self._batch.hold(count)  # `step` asks nobody else
+    # --- send and recv -------------------------------------------------------------------------
 
-    def _single_actions(self, actions: Any, count: int) -> npt.NDArray[Any]:
-        checked: npt.NDArray[Any] = self._batch.checked_actions(actions, count)
-        return checked
+    @property
+    def batch_size(self) -> int:
+        """How many results `recv` returns."""
+        return self._queue.batch_size
 
-    def _step_lanes(self, actions: npt.NDArray[Any], lanes: Lanes) -> StepResult:
-        if self._ends is not None:
-            self._ends.before_step(self)
-        results = self._batch.step_lanes(actions, lanes)
-        observations, rewards, terminated, truncated, ended, arrays = results
-        infos = self._infos(arrays, ended, actions, lanes)
-        infos["env_id"] = lanes.copy()
-        if self.render_mode is not None:
-            whole = np.zeros((self.num_envs, *actions.shape[1:]), actions.dtype)
-            if self._last_actions is not None:
-                whole[:] = self._last_actions
-            whole[lanes] = actions
-            self._acted(whole)
-        return observations, rewards, terminated, truncated, infos
+    def send(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
+        """Ask for a step of some lanes; `recv` steps them and returns the results.
+
+        Args:
+            actions: One action for each of them; copied.
+            env_ids: Which ones, indices or a mask; None for those of the last `recv`, or all after
+                a `reset`.
+
+        Raises:
+            ResetNeeded: Before `reset`, or, when autoreset is disabled, on an ended episode.
+            InvalidArgument: Lanes that were sent already (a `ValueError`).
+            InvalidAction: Not one action for each, or a wrong one.
+            ClosedEnvironmentError: After `close`.
+        """
+        self._check_steppable(None)
+        lanes = self._queue.choose(env_ids)
+        self._check_steppable(lanes)
+        self._queue.put(lanes, self._batch.checked_actions(deepcopy(actions), len(lanes)))
+
+    def recv(self, timeout: float | None = None) -> StepResult:
+        """Step the `batch_size` lanes that were sent first, and return their results.
+
+        Args:
+            timeout: For engines that wait for other processes; without effect here.
+
+        Returns:
+            As `step`, with `batch_size` rows; `infos["env_id"]` int64 names the lanes.
+
+        Raises:
+            NoAsyncCallError: Fewer lanes than that were sent.
+            ClosedEnvironmentError: After `close`.
+        """
+        self._check_steppable(None)
+        lanes, actions = self._queue.take()
+        results = self._step_lanes(actions, lanes)
+        self._queue.received = lanes
+        return results
 
     # --- random streams ------------------------------------------------------------------------
 
@@ -399,7 +459,32 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
             InvalidArgument: `reset`, `step` and `close`, which are for the batch.
             AttributeError: lanes have no such attribute.
         """
-        return call_lanes(self, name, args, kwargs)
+        if name in ("reset", "step", "close", "set_state"):
+            raise error.InvalidArgument(
+                f"name: call {name}() of the vector environment, not of its lanes"
+            )
+        # What is an array already needs no object for each lane.
+        if name in self.env_class.parameters:
+            parameter = self.env_class.parameters[name]
+            values = self._batch.get_parameters()[parameter.rows(self._facts)]
+            columns = np.broadcast_to(values, (len(values), self.num_envs)).T.tolist()
+            return tuple(parameter.decode(column) for column in columns)
+        if name == "state":
+            if not self._batch.is_ready:
+                return (None,) * self.num_envs
+            return tuple(np.ascontiguousarray(self._batch.view_state().T))
+        attributes = [getattr(env, name) for env in self.lane_envs()]
+        return tuple(value(*args, **kwargs) if callable(value) else value for value in attributes)
+
+    def lane_envs(self) -> Iterator[NativeEnv[Any]]:
+        """Iterate over the lanes as environments to look at, which share the batch's memory."""
+        seeds = self.np_random_seed
+        elapsed = self._batch.view_lifecycle()[1]  # of lanes that have just been reset: 0
+        for lane in range(self.num_envs):
+            env = self.env_class.lane_of(self, lane, seeds[lane])
+            if self._last_actions is not None and elapsed[lane]:
+                env._note_action(self._last_actions[lane])
+            yield env
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """An attribute of every lane: a physics parameter, `state`, `np_random`, ..."""
@@ -417,7 +502,66 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
             ArgumentTypeError: a value of the wrong type; nothing has changed.
             AttributeError: lanes have no such attribute, or it is not theirs to set.
         """
-        set_lanes(self, name, values)
+        env_class = self.env_class
+        # One value of these is an array itself.
+        has_columns = name in env_class.parameters and len(env_class.parameters[name].columns) > 1
+        one_value_ndim = 1 if has_columns or name == "state" else 0
+        is_list = isinstance(values, (list, tuple)) and not (has_columns and np.ndim(values) == 1)
+        if is_list or np.ndim(values) > one_value_ndim:
+            if len(values) != self.num_envs:
+                raise error.InvalidArgument(
+                    f"{name}: Values must be a list or tuple with length equal to the number of "
+                    f"environments. Got `{len(values)}` values for {self.num_envs} environments."
+                )
+            per_lane = list(values)
+        elif name in env_class.parameters:
+            write_parameter(self._batch, self._facts, env_class.parameters[name], [values], None)
+            return
+        else:
+            per_lane = [values] * self.num_envs
+
+        if name in env_class.parameters:
+            parameter = env_class.parameters[name]
+            write_parameter(self._batch, self._facts, parameter, per_lane, range(self.num_envs))
+        elif name == "state":
+            states = as_states(per_lane, self._facts)
+            self._seeds.ensure()  # for the episodes after this one
+            write_states(self._batch, states, np.arange(self.num_envs))
+        elif name == "np_random":
+            self._set_streams(per_lane)
+        elif name in env_class.settable:
+            lanes = list(self.lane_envs())
+            before = [getattr(env, name) for env in lanes]
+            for lane, value in enumerate(per_lane):
+                try:
+                    setattr(lanes[lane], name, value)
+                except Exception:
+                    for env, old in zip(lanes[:lane], before, strict=False):
+                        setattr(env, name, old)
+                    raise
+        elif name in env_class.derived:
+            for env, value in zip(self.lane_envs(), per_lane, strict=True):
+                setattr(env, name, value)  # changes nothing, or raises
+        else:
+            raise AttributeError(
+                f"lanes of {self} have no attribute {name!r} to set; they have "
+                f"{sorted(env_class.parameters)}, 'state' and 'np_random'"
+            )
+
+    def _set_streams(self, generators: list[Any]) -> None:
+        """Let every lane draw on from where a generator is; the generators are not shared."""
+        states = []
+        for lane, generator in enumerate(generators):
+            state = getattr(getattr(generator, "bit_generator", None), "state", None)
+            if not isinstance(state, dict) or state.get("bit_generator") != "PCG64":
+                raise error.ArgumentTypeError(
+                    "np_random: expected numpy.random.Generator objects over PCG64, got "
+                    f"{generator!r} for lane {lane}"
+                )
+            states.append(state)
+        for generator, state in zip(self.np_random, states, strict=True):
+            generator.bit_generator.state = state
+        self._seeds.forget(np.arange(self.num_envs))
 
     def get_state(self, lanes: Sequence[int] | None = None) -> npt.NDArray[Any]:
         """Everything that decides what lanes do next, random streams included.
@@ -442,57 +586,119 @@ class NativeVectorEnv(PartialBatches, VectorEnv[Observations, npt.NDArray[Any], 
         Raises:
             InvalidArgument: records of another environment, or another number of them.
         """
-        self._check_none_sent("set_state")
+        self._queue.check_empty("set_state")
         indices = lane_indices(lanes, self.num_envs)
         load_lanes(self._batch, self._facts, state, indices)
         self._seeds.forget(indices)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Settings, and the lanes as an array: copies and pickles continue bit for bit, apart."""
-        apart = ("_batch", "_seeds", "_pictures", "_ends")
-        kept = {name: one for name, one in self.__dict__.items() if name not in apart}
-        kept["_keeps_frames"] = self._ends is not None
-        kept["_saved"] = self.get_state(), self._seeds.known
-        return kept
+        """Settings, and the lanes as an array: copies and pickles continue bit for bit."""
+        left_out = ("_batch", "_seeds", "_window")
+        state = {name: value for name, value in self.__dict__.items() if name not in left_out}
+        state["_saved"] = self.get_state(), self._seeds.known
+        return state
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         """Make the batch again and put the lanes back."""
-        kept = dict(kept)
-        saved, seeds = kept.pop("_saved")
-        keeps_frames = kept.pop("_keeps_frames")
-        self.__dict__.update(kept)
-        self._pictures, self._ends = Pictures(), None
+        state = dict(state)
+        saved, seeds = state.pop("_saved")
+        self.__dict__.update(state)
+        self._window = None
         self._make_batch()
-        load_lanes(self._batch, self._facts, saved, lane_indices(None, self.num_envs))
-        self._note_sent(self._sent_count)
-        self._seeds.restore(seeds)
+        load_lanes(self._batch, self._facts, saved, np.arange(self.num_envs))
+        self._seeds.known = seeds
+        self.keep_final_frames(self._keeps_frames)
         if self.closed:
             self._batch.close()
-        self.keep_final_frames(keeps_frames)
 
-    # --- pictures ------------------------------------------------------------------------------
+    # --- rendering -----------------------------------------------------------------------------
+
+    def _note_actions(self, actions: npt.NDArray[Any], lanes: Lanes | None = None) -> None:
+        """Remember the last actions of lanes, which some environments draw."""
+        if not self.single_action_space.shape:
+            return
+        if lanes is not None:
+            last = np.zeros((self.num_envs, *actions.shape[1:]), actions.dtype)
+            if self._last_actions is not None:
+                last[:] = self._last_actions
+            last[lanes] = actions
+            self._last_actions = last
+        else:
+            self._last_actions = np.array(actions)
 
     def keep_final_frames(self, keep: bool = True) -> None:
         """Draw last states in SAME_STEP; see `VectorEnv.keep_final_frames`."""
-        if not (keep and self._same_step):
-            self._ends = None
-        elif self._ends is None:
-            self._ends = NativeFinalFrames(self)
+        self._keeps_frames = keep and self.autoreset_mode is AutoresetMode.SAME_STEP
+        self._batch.set_before_reset(self._final_frames if self._keeps_frames else None)
 
-    def _acted(self, actions: npt.NDArray[Any]) -> None:
-        self._last_actions = np.array(actions) if self.single_action_space.shape else None
-        if self.render_mode == "human":
-            self.render()
+    def _final_frames(self, ended: Bools, lanes: Lanes | None) -> dict[str, Any]:
+        """The entries of the final infos with the frames of lanes before they are reset."""
+        rows = np.flatnonzero(ended)
+        row_of = dict(zip((rows if lanes is None else lanes[rows]).tolist(), rows, strict=True))
+        states = self.get_attr("state")
+        frames = {
+            int(row_of[lane]): env._render_frame("rgb_array", states[lane])
+            for lane, env in enumerate(self.lane_envs())
+            if lane in row_of
+        }
+        return frame_columns(frames, len(ended))
 
     def render(self) -> tuple[Any, ...] | None:
         """A frame [height, width, 3] uint8 of every lane, or a str, or the window for "human"."""
-        return self._pictures.rendered(self)
+        if self.render_mode is None:
+            logger.warn(
+                f"render: {self} was made without a render mode, so there is nothing to show; give "
+                'make_vec a render_mode, e.g. render_mode="rgb_array"'
+            )
+            return None
+        if self.render_mode == "human":
+            self._show()
+            return None
+        if self.render_mode == "ansi":
+            self._check_rendered()
+            return tuple(env.text() for env in self.lane_envs())
+        return self._frames()
 
-    def render_tiled(self, columns: int | None = None) -> npt.NDArray[np.uint8]:
-        """All lanes in one picture [height, width, 3] uint8, `columns` in a row (None: enough)."""
-        return self._pictures.tiled(self, columns)
+    def render_tiled(self, columns: int | None = None) -> Frame:
+        """All lanes in one frame [height, width, 3] uint8, `columns` in a row (None: enough)."""
+        from gymcore.rendering.tiling import tile_frames
+
+        return tile_frames(self._frames(), columns)
+
+    def _frames(self) -> tuple[Frame, ...]:
+        """A frame [height, width, 3] uint8 of every lane."""
+        self._check_rendered()
+        lanes = zip(self.lane_envs(), self.get_attr("state"), strict=True)
+        return tuple(env._render_frame("rgb_array", state) for env, state in lanes)  # type: ignore[misc]
+
+    def _check_rendered(self) -> None:
+        if not self._batch.is_ready:
+            raise error.ResetNeeded("render: expected reset() before the first render()")
+
+    def _show(self) -> None:
+        """Show all lanes in the window of "human" mode, which is opened if need be."""
+        if self.render_mode != "human":
+            return
+        from gymcore.rendering.frames import Renderer, draw_frame
+
+        frame = self.render_tiled()
+        if self._window is None:
+            sides = frame.shape[:2]
+            scale = min(1.0, _MAX_WINDOW[0] / sides[0], _MAX_WINDOW[1] / sides[1])
+            height, width = (max(1, round(side * scale)) for side in sides)
+            title = repr(self) if self.spec is None else f"{self.spec.id} x {self.num_envs}"
+            fps = self.metadata["render_fps"]
+            self._window = Renderer(draw_frame, (width, height), fps, "human", title)
+        self._window.render(frame)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Stop the threads and close the window."""
         self._batch.close()
-        self._pictures.close()
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+
+def _shown(lanes: npt.NDArray[Any]) -> str:
+    """The first of some lanes, for a message."""
+    return f"[{', '.join(map(str, lanes[:8].tolist()))}{', ...' if len(lanes) > 8 else ''}]"

@@ -13,7 +13,7 @@ from gymcore.error import InvalidArgument, ResetNeeded
 from gymcore.utils.arguments import lane_indices
 from gymcore.vector.async_options import checked_timeout
 from gymcore.vector.async_state import AsyncState
-from gymcore.vector.episode_ends import ended_mask
+from gymcore.vector.lane_episodes import ended_mask
 from gymcore.vector.lane_states import LaneState
 
 # The class that these are part of; naming it here would be a circle.

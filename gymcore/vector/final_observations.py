@@ -1,4 +1,4 @@
-"""Last observations of ended episodes in the infos of a same-step batch: as a batch, and back.
+"""Last observations and frames of ended episodes in the infos of a same-step batch.
 
 Compiled environments give them as one array `[num_envs, ...]`, others as an object array with None
 where no episode has ended. What changes observations changes these as well, and does it with
@@ -15,24 +15,25 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
-from gymcore_ext.python_envs import masked_rows
 
 if TYPE_CHECKING:
     from gymcore.spaces import Space
-    from gymcore.vector.vector_env import VectorEnv
 
 __all__ = [
+    "add_final_frames",
     "change_final_observations",
     "final_batch",
+    "final_frames",
+    "frame_columns",
     "object_rows",
     "put_final_batch",
     "replace_final_obs",
 ]
 
+_FRAME = "final_frame"
 
-def final_batch(
-    infos: dict[str, Any], observations: Any, env: VectorEnv[Any, Any, Any]
-) -> Any | None:
+
+def final_batch(infos: dict[str, Any], observations: Any, env: Any) -> Any | None:
     """Return a batch in which ended lanes have their last observation.
 
     Args:
@@ -48,7 +49,7 @@ def final_batch(
         return None
     last, mask = infos["final_obs"], infos["_final_obs"]
     if last.dtype != object:
-        return masked_rows.choose(mask, last, observations)
+        return np.where(mask.reshape((-1,) + (1,) * (last.ndim - 1)), last, observations)
     rows = list(iterate(env.observation_space, observations))
     for i in np.flatnonzero(mask).tolist():
         rows[i] = last[i]
@@ -69,7 +70,8 @@ def put_final_batch(infos: dict[str, Any], batch: Any, space: Space[Any]) -> Non
     """
     mask = infos["_final_obs"]
     if infos["final_obs"].dtype != object and isinstance(batch, np.ndarray):
-        last = masked_rows.choose(mask, batch, None)
+        last = np.zeros_like(batch)
+        last[mask] = batch[mask]
     else:
         rows = list(iterate(space, batch))
         last = np.full(len(mask), None, dtype=object)
@@ -105,7 +107,7 @@ def replace_final_obs(infos: dict[str, Any], final_obs: npt.NDArray[Any]) -> Non
 def change_final_observations(
     infos: dict[str, Any],
     observations: Any,
-    env: VectorEnv[Any, Any, Any],
+    env: Any,
     change: Callable[[Any], Any],
     space: Space[Any],
 ) -> None:
@@ -122,3 +124,68 @@ def change_final_observations(
     batch = final_batch(infos, observations, env)
     if batch is not None:
         put_final_batch(infos, change(batch), space)
+
+
+def frame_columns(frames: dict[int, Any], count: int) -> dict[str, Any]:
+    """Return last frames as entries of `final_info`.
+
+    Args:
+        frames: The frames, by row; arrays of one shape and dtype.
+        count: Number of rows.
+    """
+    first: Any = next(iter(frames.values()))
+    column = np.zeros((count, *first.shape), first.dtype)
+    mask = np.zeros(count, np.bool_)
+    for row, frame in frames.items():
+        column[row] = frame
+        mask[row] = True
+    return {_FRAME: column, f"_{_FRAME}": mask}
+
+
+def add_final_frames(infos: dict[str, Any], frames: dict[int, Any]) -> None:
+    """Put last frames into `final_info`, which others may hold: it is replaced.
+
+    Args:
+        infos: Of a same-step step in which lanes have ended; changed.
+        frames: The frames, by row; arrays of one shape and dtype.
+    """
+    columns = frame_columns(frames, len(infos["_final_info"]))
+    infos["final_info"] = {**infos["final_info"], **columns}
+
+
+def final_frames(infos: dict[str, Any], frames: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return frames in which those of lanes that have ended are the last ones of their episodes.
+
+    A lane whose worker process died has none: its row is black.
+
+    Args:
+        infos: What a step returned after `keep_final_frames`.
+        frames: What `render` returned after it, stacked; not changed.
+
+    Example:
+        >>> import gymcore as gym
+        >>> options = {"autoreset_mode": "SameStep"}
+        >>> envs = gym.make_vec(
+        ...     "CartPole-v1",
+        ...     num_envs=2,
+        ...     vector_kwargs=options,
+        ...     max_episode_steps=1,
+        ...     render_mode="rgb_array",
+        ... )
+        >>> _ = envs.reset(seed=1)
+        >>> envs.keep_final_frames()
+        >>> infos = envs.step([0, 1])[4]
+        >>> now = np.stack(envs.render())
+        >>> bool((final_frames(infos, now) != now).any())
+        True
+    """
+    ended = infos.get("_final_obs")
+    if ended is None or not ended.any():
+        return frames
+    last = frames.copy()
+    last[ended] = 0
+    final_info = infos["final_info"]
+    if _FRAME in final_info:
+        for row in np.flatnonzero(final_info[f"_{_FRAME}"]).tolist():
+            last[row] = final_info[_FRAME][row]
+    return last

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gymcore.vector.final_observations import object_rows
 from gymcore.vector.utils.infos import split_info
-from gymcore.vector.vector_wrappers import VectorWrapper
+from gymcore.vector.vector_env import VectorWrapper
 
 __all__ = ["FinalInfos", "Gym26VectorEnv", "add_gym26_names", "remove_gym26_names"]
 

@@ -1,21 +1,44 @@
-"""Which lanes of a vector environment begin or end an episode, in every autoreset mode."""
+"""When episodes end and begin: the modes of autoreset, and which lanes begin or end an episode."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.utils.arguments import split_reset_mask
-from gymcore.vector.vector_env import AutoresetMode
+from gymcore.error import UnsupportedMode
+from gymcore.utils.arguments import check_mask, split_reset_mask
 
-if TYPE_CHECKING:
-    from gymcore.vector.vector_env import VectorEnv
-
-__all__ = ["LaneEpisodes"]
+__all__ = ["AUTORESET_NUMBERS", "AutoresetMode", "LaneEpisodes", "ended_mask"]
 
 Mask = npt.NDArray[np.bool_]
+
+
+class AutoresetMode(Enum):
+    """When an environment whose episode has ended is reset.
+
+    A mode's value, as in `AutoresetMode("SameStep")`, is accepted wherever the mode is.
+    """
+
+    NEXT_STEP = "NextStep"
+    """The step after the last one resets: its action is ignored, its reward is 0, its flags False,
+    and it returns the first observation and info of the new episode."""
+
+    SAME_STEP = "SameStep"
+    """The last step resets at once and returns the new episode's observation and info; the old
+    ones are in `info["final_obs"]` and `info["final_info"]`."""
+
+    DISABLED = "Disabled"
+    """Nothing is reset but by the caller: `reset(options={"reset_mask": terminated | truncated})`.
+    Stepping an ended environment raises `gymcore.error.ResetNeeded`."""
+
+
+AutoresetMode.__module__ = "gymcore.vector.vector_env"  # where Gymnasium has it, and pickles look
+
+# What compiled code calls the modes (gymcore_ext/engine/episodes.pxd).
+AUTORESET_NUMBERS = {mode: number for number, mode in enumerate(AutoresetMode)}
 
 
 class LaneEpisodes:
@@ -46,7 +69,7 @@ class LaneEpisodes:
         (array([ True, False]), array([False, False]))
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+    def __init__(self, env: Any) -> None:
         """Begin without an episode.
 
         Args:
@@ -111,3 +134,28 @@ class LaneEpisodes:
         """
         if not self.same_step:
             self.ended = self.ended | mask
+
+
+def ended_mask(env: Any, mask: Any) -> Mask:
+    """Return the mask of `VectorEnv.end_episodes`, checked.
+
+    Args:
+        env: The engine.
+        mask: What its caller gave.
+
+    Raises:
+        UnsupportedMode: The engine resets environments in the step that ends their episode.
+        InvalidArgument: `mask` is not a bool array `[num_envs]` (a `ValueError`).
+
+    Example:
+        >>> import gymcore as gym
+        >>> envs = gym.make_vec("CartPole-v1", num_envs=2)
+        >>> ended_mask(envs.unwrapped, np.array([True, False]))
+        array([ True, False])
+    """
+    if env.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
+        raise UnsupportedMode(
+            "end_episodes: same-step autoreset leaves no episode ended; reset(options="
+            "{'reset_mask': mask}) begins the next ones"
+        )
+    return check_mask(mask, env.num_envs)

@@ -29,10 +29,6 @@ def adopt_spaces(
         ArgumentTypeError: A tuple of what are no spaces (a `TypeError`).
     """
     name, num_envs, mode = type(envs).__name__, envs.num_envs, envs.observation_mode
-    envs.single_action_space = action_spaces[0]
-    check_equal_spaces("action", action_spaces[0], action_spaces, name)
-    envs.action_space = batch_space(action_spaces[0], num_envs)
-
     if isinstance(mode, tuple) and len(mode) == 2:
         if not all(isinstance(space, Space) for space in mode):
             raise ArgumentTypeError(
@@ -54,3 +50,7 @@ def adopt_spaces(
         )
     if mode != "same":
         check_equivalent_spaces(envs.single_observation_space, observation_spaces, name)
+
+    envs.single_action_space = action_spaces[0]
+    check_equal_spaces("action", action_spaces[0], action_spaces, name)
+    envs.action_space = batch_space(action_spaces[0], num_envs)

@@ -4,39 +4,40 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.core import ActType, Env, ObsType
+from gymcore.core import ActType, Env, ObsType, RenderFrame
 from gymcore.error import (
     ArgumentTypeError,
     ClosedEnvironmentError,
     InvalidAction,
     InvalidArgument,
     ResetNeeded,
+    StateNotSupported,
 )
 from gymcore.spaces import Space
-from gymcore.utils.arguments import seeds_per_env, split_reset_mask
+from gymcore.utils.arguments import lane_indices, seeds_per_env, split_reset_mask
 from gymcore.vector.engine_options import check_threads, check_worker_options, received_rows
+from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
+from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env
 from gymcore.vector.layouts import action_layout, layout_of
-from gymcore.vector.partial_batches import Lanes, StepResult
+from gymcore.vector.send_recv import Lanes, SendQueue, StepResult
 from gymcore.vector.sub_envs import adopt_spaces
-from gymcore.vector.sync_calls import SyncCalls, naming_lane
 from gymcore.vector.utils.space_utils import iterate
-from gymcore.vector.vector_env import AutoresetMode, VectorEnv
+from gymcore.vector.vector_env import VectorEnv
 from gymcore_ext.python_envs.row_loop import RowLoop
 from gymcore_ext.python_envs.rows import Rows, rows_of
 
 __all__ = ["SyncVectorEnv"]
 
-_MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED)
 
-
-class SyncVectorEnv(SyncCalls, VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
+class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     """Steps a list of environments in order.
 
     An exception in `reset` or `step` of an environment is raised as an `EnvironmentFailed` that is
@@ -56,6 +57,8 @@ class SyncVectorEnv(SyncCalls, VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         array([1., 1.])
         >>> envs.close()
     """
+
+    steps_some_lanes = True
 
     def __init__(
         self,
@@ -108,12 +111,12 @@ class SyncVectorEnv(SyncCalls, VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         check_worker_options(num_workers, on_worker_death)
         self.episode_statistics = bool(episode_statistics)
         self._final_frames = False
-        self._start_partial(received_rows(batch_size, self.num_envs))
+        self._queue = SendQueue(self.num_envs, received_rows(batch_size, self.num_envs))
 
         self._envs: list[Env[Any, Any]] = []
         try:
             for i, env_fn in enumerate(self.env_fns):
-                with naming_lane(i, "its constructor"):
+                with _naming_lane(i, "its constructor"):
                     self._envs.append(env_fn())
                     # What a constructor must return is seen here, not at the first step.
                     _ = self._envs[-1].observation_space, self._envs[-1].action_space
@@ -138,7 +141,7 @@ class SyncVectorEnv(SyncCalls, VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self._loop = RowLoop(
             self._envs,
             Rows(layout, self.num_envs, reuse=not self.copy),
-            mode=_MODES.index(self.autoreset_mode),
+            mode=AUTORESET_NUMBERS[self.autoreset_mode],
             statistics=self.episode_statistics,
             add_info=self._merging(),
             errors=error,
@@ -199,19 +202,18 @@ class SyncVectorEnv(SyncCalls, VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
                     "options['reset_mask']: the first reset must include every environment, "
                     f"got a mask without environments {np.flatnonzero(~mask).tolist()}"
                 )
-            self._check_none_sent("reset")
+            self._queue.check_empty("reset")
             lanes = np.flatnonzero(mask).tolist()
             seeds = [seeds[lane] for lane in lanes]
         else:
-            self._forget_sent()
+            self._queue.clear()
         try:
-            observations, infos = self._loop.reset(lanes, seeds, env_options)
+            results: tuple[ObsType, dict[str, Any]]
+            results = self._loop.reset(lanes, seeds, env_options)
         except Exception as problem:
-            failure = self._failure(problem)
-            if failure is None:
-                raise
-            raise failure from problem
-        return observations, infos
+            self._name_failed_lane(problem)
+            raise
+        return results
 
     def step(
         self, actions: ActType, env_ids: Sequence[int] | npt.NDArray[Any] | None = None
@@ -239,31 +241,33 @@ class SyncVectorEnv(SyncCalls, VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         """
         if self.closed or self._loop.needs_reset:
             self._check_steppable(None)
-        if self._sent_count:
-            self._check_none_sent("step")
-        if env_ids is not None:
-            return self._step_some(actions, env_ids)
-        return self._run(self._single_actions(actions, self.num_envs), None)
+        if self._queue.count:
+            self._queue.check_empty("step")
+        if env_ids is None:
+            return self._run(self._single_actions(actions, self.num_envs), None)
+        lanes = lane_indices(env_ids, self.num_envs, "env_ids")
+        self._check_steppable(lanes)
+        return self._step_lanes(self._single_actions(actions, len(lanes)), lanes)
+
+    def step_lanes(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any]) -> StepResult:
+        """Step some of the environments; see `step`, which this is with `env_ids`."""
+        return self.step(actions, env_ids)
 
     def _run(self, actions: list[Any], lanes: list[int] | None) -> StepResult:
         try:
             results: StepResult = self._loop.step(actions, lanes)
         except Exception as problem:
-            failure = self._failure(problem)
-            if failure is None:
-                raise
-            raise failure from problem
+            self._name_failed_lane(problem)
+            raise
         return results
 
-    def _failure(self, problem: Exception) -> Exception | None:
-        """Return what to raise for an exception of an environment; None for one of ours."""
-        if self._loop.failed_lane < 0:
-            return None
-        from gymcore.vector.workers.failures import environment_failed
+    def _name_failed_lane(self, problem: Exception) -> None:
+        """Raise an exception that an environment raised as `EnvironmentFailed`."""
+        if self._loop.failed_lane >= 0:
+            from gymcore.vector.workers.failures import environment_failed
 
-        return environment_failed([self._loop.failed_lane], str(self._loop.failed_call), problem)
-
-    # --- partial batches -----------------------------------------------------------------------
+            lanes, call = [self._loop.failed_lane], str(self._loop.failed_call)
+            raise environment_failed(lanes, call, problem) from problem
 
     def _check_steppable(self, lanes: Lanes | None) -> None:
         if self.closed:
@@ -299,22 +303,269 @@ class SyncVectorEnv(SyncCalls, VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         results[4]["env_id"] = lanes.copy()
         return results
 
+    # --- send and recv -------------------------------------------------------------------------
+
+    @property
+    def batch_size(self) -> int:
+        """How many results `recv` returns."""
+        return self._queue.batch_size
+
+    def send(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
+        """Ask for a step of some environments; `recv` steps them and returns the results.
+
+        Args:
+            actions: One action for each of them; copied.
+            env_ids: Which ones, indices or a mask; None for those of the last `recv`, or all after
+                a `reset`.
+
+        Raises:
+            ResetNeeded: Before `reset`, or, when autoreset is disabled, on an ended episode.
+            InvalidArgument: Environments that were sent already (a `ValueError`).
+            InvalidAction: Not one action for each.
+            ClosedEnvironmentError: After `close`.
+        """
+        self._check_steppable(None)
+        lanes = self._queue.choose(env_ids)
+        self._check_steppable(lanes)
+        self._queue.put(lanes, self._single_actions(deepcopy(actions), len(lanes)))
+
+    def recv(self, timeout: float | None = None) -> StepResult:
+        """Step the `batch_size` environments that were sent first, and return their results.
+
+        Args:
+            timeout: For engines that wait for other processes; without effect here.
+
+        Returns:
+            As `step`, with `batch_size` rows; `infos["env_id"]` int64 names the environments.
+
+        Raises:
+            NoAsyncCallError: Fewer environments than that were sent.
+            EnvironmentFailed: An environment raised; `reset` is needed.
+            ClosedEnvironmentError: After `close`.
+        """
+        self._check_steppable(None)
+        lanes, actions = self._queue.take()
+        results = self._step_lanes(actions, lanes)
+        self._queue.received = lanes
+        return results
+
+    # --- environments --------------------------------------------------------------------------
+
+    @property
+    def envs(self) -> list[Env[Any, Any]]:
+        """The environments. One may be replaced between two calls, and so may its methods."""
+        return self._envs
+
+    @envs.setter
+    def envs(self, envs: Iterable[Env[Any, Any]]) -> None:
+        self._envs[:] = envs
+
+    def render(self) -> tuple[RenderFrame, ...] | None:
+        """Return the frame of each environment.
+
+        Raises:
+            EnvironmentFailed: An environment raised.
+        """
+        frames = []
+        for lane, env in enumerate(self.envs):
+            with _naming_lane(lane, "render"):
+                frames.append(env.render())
+        return tuple(frames)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call a method of every environment, or get an attribute.
+
+        Args:
+            name: Name of a method or attribute of the environment or of one of its wrappers.
+            *args: For the method.
+            **kwargs: For the method.
+
+        Returns:
+            One result for each environment.
+
+        Raises:
+            EnvironmentFailed: It raised, or there is no such attribute; of the class of what was
+                raised (an `AttributeError`).
+        """
+        attributes = []
+        for lane, env in enumerate(self.envs):
+            with _naming_lane(lane, name):
+                attributes.append(env.get_wrapper_attr(name))
+        results = []
+        for lane, value in enumerate(attributes):
+            with _naming_lane(lane, name):
+                results.append(value(*args, **kwargs) if callable(value) else value)
+        return tuple(results)
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every environment; a method is called.
+
+        Args:
+            name: Name of an attribute of the environment or of one of its wrappers.
+        """
+        return self.call(name)
+
+    def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
+        """Set an attribute of every environment.
+
+        Args:
+            name: Name of the attribute.
+            values: A list or tuple of one value for each environment, or one value for all.
+
+        Raises:
+            InvalidArgument: A list or tuple of another length (a `ValueError`).
+            EnvironmentFailed: An environment raised.
+        """
+        if not isinstance(values, (list, tuple)):
+            values = [values] * self.num_envs
+        if len(values) != self.num_envs:
+            raise InvalidArgument(
+                "Values must be a list or tuple with length equal to the number of environments. "
+                f"Got `{len(values)}` values for {self.num_envs} environments."
+            )
+        for lane, (env, value) in enumerate(zip(self.envs, values, strict=True)):
+            with _naming_lane(lane, "set_attr"):
+                env.set_wrapper_attr(name, value)
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """The generator of each environment."""
+        return tuple(env.np_random for env in self.envs)
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seed of each environment's generator."""
+        return tuple(env.np_random_seed for env in self.envs)
+
+    def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
+        """End episodes, as if the last step had; see `VectorEnv.end_episodes`."""
+        lanes = np.flatnonzero(ended_mask(self, mask)).tolist()
+        self._check_steppable(None)
+        self._loop.mark_ended(lanes)
+
+    def keep_final_frames(self, keep: bool = True) -> None:
+        """Render before resets in SAME_STEP; see `VectorEnv.keep_final_frames`."""
+        self._final_frames = self._loop.final_frames = bool(keep)
+
+    # --- states --------------------------------------------------------------------------------
+
+    def get_state(self, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> list[LaneState]:
+        """Return everything that decides what environments do next.
+
+        Args:
+            lanes: Indices or a mask; None for all.
+
+        Returns:
+            One state for each of the lanes, apart from the environments.
+
+        Raises:
+            StateNotSupported: An environment has no `get_state` and `set_state`, or a wrapper
+                around them that does not pickle (an `AttributeError`).
+            ResetNeeded: Before `reset`.
+            ClosedEnvironmentError: After `close`.
+        """
+        if self.closed:
+            raise ClosedEnvironmentError(f"get_state: {self} is closed")
+        if self._loop.needs_reset:
+            raise ResetNeeded(f"get_state: call reset() of {self} first")
+        states = []
+        for lane in lane_indices(lanes, self.num_envs).tolist():
+            with _naming_lane(lane, "get_state"):
+                env, wrappers = save_env(self.envs[lane], lane)
+            states.append(LaneState(env, wrappers, *self._loop.save_lane(lane)))
+        return states
+
+    def set_state(
+        self, state: Sequence[LaneState], lanes: Sequence[int] | npt.NDArray[Any] | None = None
+    ) -> None:
+        """Let environments go on from states, which may be those of other lanes or batches.
+
+        Args:
+            state: One state for each of the lanes.
+            lanes: Indices or a mask; None for all.
+
+        Raises:
+            InvalidArgument: Not one state for each lane, or of environments of other wrappers (a
+                `ValueError`); nothing has changed.
+            ArgumentTypeError: What is no state (a `TypeError`); nothing has changed.
+            StateNotSupported: An environment that has no `set_state` (an `AttributeError`).
+            ResetNeeded: Some lanes of a batch that has not been reset.
+            EnvironmentFailed: The `set_state` of an environment raised.
+        """
+        if self.closed:
+            raise ClosedEnvironmentError(f"set_state: {self} is closed")
+        chosen = lane_indices(lanes, self.num_envs).tolist()
+        if len(state) != len(chosen):
+            raise InvalidArgument(
+                f"state: expected one for each of the {len(chosen)} lanes, got {len(state)}"
+            )
+        if self._loop.needs_reset and len(chosen) < self.num_envs:
+            raise ResetNeeded("set_state: expected states of all lanes, or a reset() before")
+        self._queue.check_empty("set_state")
+        for lane, one in zip(chosen, state, strict=True):
+            check_state(self.envs[lane], one, lane)
+        for lane, one in zip(chosen, state, strict=True):
+            with _naming_lane(lane, "set_state"):
+                load_env(self.envs[lane], one)
+            self._loop.load_lane(lane, tuple(one[2:]))
+        self._loop.mark_ready()
+
     # --- copies --------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the environments and what is known of their episodes."""
-        kept = {name: value for name, value in self.__dict__.items() if name != "_loop"}
+        state = {name: value for name, value in self.__dict__.items() if name != "_loop"}
         loop, lanes = self._loop, range(self.num_envs)
-        kept["_lanes"] = None if loop.needs_reset else [loop.save_lane(lane) for lane in lanes]
-        return kept
+        state["_lanes"] = None if loop.needs_reset else [loop.save_lane(lane) for lane in lanes]
+        return state
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         """Make the loop again; durations of episodes begin anew."""
-        kept = dict(kept)
-        lanes = kept.pop("_lanes")
-        self.__dict__.update(kept)
+        state = dict(state)
+        lanes = state.pop("_lanes")
+        self.__dict__.update(state)
         self._bind()
         if lanes is not None:
             for lane, saved in enumerate(lanes):
                 self._loop.load_lane(lane, saved)
             self._loop.mark_ready()
+
+    # --- ending --------------------------------------------------------------------------------
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close every environment; one that fails does not keep the others open.
+
+        Raises:
+            EnvironmentFailed: An environment's `close` raised. All the same everything is closed.
+        """
+        self.closed = True
+        self._close_envs()
+
+    def _close_envs(self) -> None:
+        failures: dict[int, BaseException] = {}
+        for lane, env in enumerate(self.envs):
+            try:
+                env.close()
+            except BaseException as problem:
+                failures[lane] = problem
+        for other in failures.values():
+            if not isinstance(other, Exception):  # an interrupt is none of the environment's
+                raise other
+        if failures:
+            from gymcore.vector.workers.failures import environment_failed
+
+            first = next(iter(failures.values()))
+            raise environment_failed(list(failures), "close", first) from first
+
+
+@contextlib.contextmanager
+def _naming_lane(lane: int, call: str) -> Iterator[None]:
+    """Let an exception of an environment say which one it was, and in what."""
+    try:
+        yield
+    except StateNotSupported:
+        raise  # names the environment itself
+    except Exception as problem:
+        from gymcore.vector.workers.failures import environment_failed
+
+        raise environment_failed([lane], call, problem) from problem

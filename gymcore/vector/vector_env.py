@@ -1,4 +1,4 @@
-"""The base class of every vector environment, and the modes of autoreset.
+"""The base classes of vector environments and of wrappers around them.
 
 A vector environment steps `num_envs` independent copies of one environment at once: observations,
 rewards and flags are batched along a first axis, and the info dicts are merged into one dict of
@@ -9,16 +9,18 @@ slot; `AutoresetMode` says when.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import TypeVar
 
-from gymcore.core import ActType, ObsType, RenderFrame
-from gymcore.error import UnsupportedMode
+from gymcore import logger
+from gymcore.core import ActType, ObsType, RenderFrame, WrapperActType, WrapperObsType
+from gymcore.error import ArgumentTypeError, UnsupportedMode
 from gymcore.utils import seeding
+from gymcore.vector.final_observations import change_final_observations
+from gymcore.vector.lane_episodes import AutoresetMode, LaneEpisodes
 from gymcore.vector.utils.infos import merge_info
 
 if TYPE_CHECKING:
@@ -40,25 +42,6 @@ __all__ = [
     "VectorRewardWrapper",
     "VectorWrapper",
 ]
-
-
-class AutoresetMode(Enum):
-    """When an environment whose episode has ended is reset.
-
-    A mode's value, as in `AutoresetMode("SameStep")`, is accepted wherever the mode is.
-    """
-
-    NEXT_STEP = "NextStep"
-    """The step after the last one resets: its action is ignored, its reward is 0, its flags False,
-    and it returns the first observation and info of the new episode."""
-
-    SAME_STEP = "SameStep"
-    """The last step resets at once and returns the new episode's observation and info; the old
-    ones are in `info["final_obs"]` and `info["final_info"]`."""
-
-    DISABLED = "Disabled"
-    """Nothing is reset but by the caller: `reset(options={"reset_mask": terminated | truncated})`.
-    Stepping an ended environment raises `gymcore.error.ResetNeeded`."""
 
 
 class VectorEnv(Generic[ObsType, ActType, ArrayType]):
@@ -285,10 +268,371 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         return f"{type(self).__name__}({self.spec.id}, num_envs={num_envs})"
 
 
-# The wrappers belong to this module's public names, and are defined on top of VectorEnv.
-from gymcore.vector.vector_wrappers import (  # noqa: E402
-    VectorActionWrapper,
-    VectorObservationWrapper,
-    VectorRewardWrapper,
-    VectorWrapper,
-)
+class VectorWrapper(
+    VectorEnv[WrapperObsType, WrapperActType, ArrayType],
+    Generic[WrapperObsType, WrapperActType, ObsType, ActType, ArrayType],
+):
+    """A vector environment that passes everything on to another one, for subclasses to change.
+
+    The spaces and `metadata` may be set on the wrapper; what is not set is the wrapped
+    environment's. `call`, `get_attr` and `set_attr` reach through to the sub-environments. Other
+    attributes are not forwarded: use `wrapper.env` or `wrapper.unwrapped`.
+
+    Example:
+        >>> import gymcore as gym
+        >>> class Doubled(gym.vector.VectorWrapper):
+        ...     def step(self, actions):
+        ...         observations, rewards, *rest = super().step(actions)
+        ...         return observations, 2 * rewards, *rest
+        >>> envs = Doubled(gym.make_vec("CartPole-v1", num_envs=2))
+        >>> _ = envs.reset(seed=0)
+        >>> envs.step([0, 1])[1]
+        array([2., 2.])
+    """
+
+    def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The vector environment; closing the wrapper closes it.
+
+        Raises:
+            ArgumentTypeError: `env` is not a `VectorEnv` (a `TypeError`).
+        """
+        if not isinstance(env, VectorEnv):
+            raise ArgumentTypeError(
+                f"Expected env to be a `gymcore.vector.VectorEnv` but got {type(env)}"
+            )
+        self.env = env
+        self._observation_space: Space[Any] | None = None
+        self._action_space: Space[Any] | None = None
+        self._single_observation_space: Space[Any] | None = None
+        self._single_action_space: Space[Any] | None = None
+        self._metadata: dict[str, Any] | None = None
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[WrapperObsType, dict[str, Any]]:
+        """Reset the wrapped environment; see `VectorEnv.reset`."""
+        return cast(
+            "tuple[WrapperObsType, dict[str, Any]]", self.env.reset(seed=seed, options=options)
+        )
+
+    def step(
+        self, actions: WrapperActType
+    ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step the wrapped environment; see `VectorEnv.step`."""
+        return cast(
+            "tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]",
+            self.env.step(cast("ActType", actions)),
+        )
+
+    def step_lanes(
+        self, actions: WrapperActType, env_ids: Sequence[int] | npt.NDArray[Any]
+    ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step some of the environments; see `VectorEnv.step_lanes`.
+
+        Args:
+            actions: A row for each of them.
+            env_ids: Which ones, indices or a mask.
+        """
+        if type(self).step is VectorWrapper.step:
+            results: Any = self.env.step_lanes(cast("ActType", actions), env_ids)
+        elif self.steps_some_lanes:
+            results = cast("Any", self).step(actions, env_ids=env_ids)
+        else:
+            results = super().step_lanes(actions, env_ids)
+        return cast(
+            "tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]", results
+        )
+
+    @property
+    def steps_some_lanes(self) -> bool:  # type: ignore[override]
+        """Whether `step_lanes` steps some of the environments.
+
+        True where the wrapped environment does and `step` is not overridden. A wrapper that
+        overrides `step` overrides this too if it takes `env_ids` or has its own `step_lanes`.
+        """
+        return type(self).step is VectorWrapper.step and self.env.steps_some_lanes
+
+    def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
+        """End episodes of the wrapped environment; see `VectorEnv.end_episodes`.
+
+        What this wrapper knows of episodes by a `LaneEpisodes` is told as well; a wrapper that
+        keeps a state of its own for each environment overrides this.
+
+        Args:
+            mask: `[num_envs] bool`, the environments.
+        """
+        self.env.end_episodes(mask)
+        for value in vars(self).values():
+            if isinstance(value, LaneEpisodes):
+                value.end(mask)
+
+    def keep_final_frames(self, keep: bool = True) -> None:
+        """Let the wrapped environment do so; see `VectorEnv.keep_final_frames`.
+
+        Args:
+            keep: Whether to do so from now on.
+        """
+        self.env.keep_final_frames(keep)
+
+    def render(self) -> tuple[RenderFrame, ...] | None:
+        """Render the wrapped environment; see `VectorEnv.render`."""
+        return self.env.render()
+
+    def close(self, **kwargs: Any) -> None:
+        """Close the wrapped environment.
+
+        Args:
+            **kwargs: For the wrapped environment's `close`.
+        """
+        self.env.close(**kwargs)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Free what the wrapped environment holds.
+
+        Args:
+            **kwargs: For the wrapped environment's `close_extras`.
+        """
+        self.env.close_extras(**kwargs)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call a method of every sub-environment, or get an attribute.
+
+        Args:
+            name: Name of the method or attribute.
+            *args: For the method.
+            **kwargs: For the method.
+
+        Returns:
+            One result for each sub-environment.
+        """
+        return cast("tuple[Any, ...]", cast("Any", self.env).call(name, *args, **kwargs))
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every sub-environment.
+
+        Args:
+            name: Name of the attribute.
+        """
+        return cast("tuple[Any, ...]", cast("Any", self.env).get_attr(name))
+
+    def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
+        """Set an attribute of every sub-environment.
+
+        Args:
+            name: Name of the attribute.
+            values: A list or tuple of one value for each sub-environment, or one value for all.
+        """
+        cast("Any", self.env).set_attr(name, values)
+
+    @property
+    def unwrapped(self) -> VectorEnv[Any, Any, Any]:
+        """The vector environment without its wrappers."""
+        return self.env.unwrapped
+
+    @property
+    def observation_space(self) -> Space[Any]:
+        """Space of a batch of observations; the wrapped environment's unless set here."""
+        if self._observation_space is None:
+            return self.env.observation_space
+        return self._observation_space
+
+    @observation_space.setter
+    def observation_space(self, space: Space[Any]) -> None:
+        self._observation_space = space
+
+    @property
+    def action_space(self) -> Space[Any]:
+        """Space of a batch of actions; the wrapped environment's unless set here."""
+        if self._action_space is None:
+            return self.env.action_space
+        return self._action_space
+
+    @action_space.setter
+    def action_space(self, space: Space[Any]) -> None:
+        self._action_space = space
+
+    @property
+    def single_observation_space(self) -> Space[Any]:
+        """Space of one observation; the wrapped environment's unless set here."""
+        if self._single_observation_space is None:
+            return self.env.single_observation_space
+        return self._single_observation_space
+
+    @single_observation_space.setter
+    def single_observation_space(self, space: Space[Any]) -> None:
+        self._single_observation_space = space
+
+    @property
+    def single_action_space(self) -> Space[Any]:
+        """Space of one action; the wrapped environment's unless set here."""
+        if self._single_action_space is None:
+            return self.env.single_action_space
+        return self._single_action_space
+
+    @single_action_space.setter
+    def single_action_space(self, space: Space[Any]) -> None:
+        self._single_action_space = space
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata; the wrapped environment's unless set here."""
+        if self._metadata is None:
+            return self.env.metadata
+        return self._metadata
+
+    @metadata.setter
+    def metadata(self, value: dict[str, Any]) -> None:
+        self._metadata = value
+
+    @property
+    def num_envs(self) -> int:  # type: ignore[override]
+        """Number of environments in the batch."""
+        return self.env.num_envs
+
+    @property
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]
+        """How the wrapped environment was made, or None."""
+        return self.env.spec
+
+    @property
+    def render_mode(self) -> str | None:  # type: ignore[override]
+        """The render mode of the environments, or None."""
+        return self.env.render_mode
+
+    @property
+    def closed(self) -> bool:
+        """Whether the wrapped environment is closed."""
+        return self.env.closed
+
+    @closed.setter
+    def closed(self, value: bool) -> None:
+        self.env.closed = value
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """The wrapped environment's generator, or tuple of generators."""
+        return self.env.np_random
+
+    @np_random.setter
+    def np_random(self, value: np.random.Generator) -> None:
+        self.env.np_random = value
+
+    @property
+    def np_random_seed(self) -> int | None:
+        """The wrapped environment's seed, or tuple of seeds."""
+        return self.env.np_random_seed
+
+    def __repr__(self) -> str:
+        """Return the wrapper's name around the wrapped environment's."""
+        return f"<{type(self).__name__}, {self.env}>"
+
+
+class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, ActType, ArrayType]):
+    """A wrapper that changes observations: define `observations`.
+
+    It serves every autoreset mode. In SAME_STEP the last observations of ended episodes, which are
+    in the infos, are changed as well (see `final_observations`).
+
+    Example:
+        >>> import gymcore as gym
+        >>> class Millimetres(gym.vector.VectorObservationWrapper):
+        ...     def observations(self, observations):
+        ...         return 1000 * observations
+        >>> envs = Millimetres(gym.make_vec("CartPole-v1", num_envs=2))
+        >>> bool((abs(envs.reset(seed=0)[0]) > 1).any())
+        True
+    """
+
+    def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The vector environment.
+        """
+        super().__init__(env)
+        if "autoreset_mode" not in env.metadata:
+            logger.warn(f"Vector environment ({env}) is missing `autoreset_mode` metadata key.")
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[WrapperObsType, dict[str, Any]]:
+        """Reset, and return changed observations; see `VectorEnv.reset`."""
+        observations, infos = self.env.reset(seed=seed, options=options)
+        return self.observations(observations), infos
+
+    def step(
+        self, actions: ActType
+    ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step, and return changed observations; see `VectorEnv.step`."""
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        if "final_obs" in infos:
+            change_final_observations(
+                infos, observations, self.env, self.final_observations, self.observation_space
+            )
+        return self.observations(observations), rewards, terminations, truncations, infos
+
+    def observations(self, observations: ObsType) -> WrapperObsType:
+        """Return the changed batch of observations.
+
+        Args:
+            observations: What the wrapped environment returned.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define `observations`")
+
+    def final_observations(self, observations: ObsType) -> WrapperObsType:
+        """Return the changed batch of last observations, in SAME_STEP when an episode has ended.
+
+        Called before `observations` is called for the same step. Define it where `observations`
+        keeps something from call to call; unless defined, it is that function.
+
+        Args:
+            observations: A batch with the last observations of the lanes that have ended, and the
+                current ones of the others, whose result is dropped.
+        """
+        return self.observations(observations)
+
+
+class VectorActionWrapper(VectorWrapper[ObsType, WrapperActType, ObsType, ActType, ArrayType]):
+    """A wrapper that changes actions: define `actions`."""
+
+    def step(
+        self, actions: WrapperActType
+    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step the wrapped environment with changed actions; see `VectorEnv.step`."""
+        return self.env.step(self.actions(actions))
+
+    def actions(self, actions: WrapperActType) -> ActType:
+        """Return the batch of actions for the wrapped environment.
+
+        Args:
+            actions: What the caller gave.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define `actions`")
+
+
+class VectorRewardWrapper(VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType]):
+    """A wrapper that changes rewards: define `rewards`."""
+
+    def step(
+        self, actions: ActType
+    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step, and return changed rewards; see `VectorEnv.step`."""
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        return observations, self.rewards(rewards), terminations, truncations, infos
+
+    def rewards(self, rewards: ArrayType) -> ArrayType:
+        """Return the changed rewards.
+
+        Args:
+            rewards: `[num_envs]`, what the wrapped environment returned.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define `rewards`")

@@ -1,10 +1,10 @@
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore_ext.engine.lane_memory import LaneMemory
-from gymcore_ext.engine.step_arrays import StepArrays
 
 # An array float32 or float64 [..., size], or int64 [...], or a tuple of the latter.
 Observations = npt.NDArray[Any] | tuple[npt.NDArray[np.int64], ...]
@@ -26,8 +26,6 @@ class Batch(LaneMemory):
         choices: int = 0,
         helpers: int = -1,
     ) -> None: ...
-    @property
-    def arrays(self) -> StepArrays: ...
     def close(self) -> None: ...
     def step(
         self, actions: npt.ArrayLike
@@ -36,8 +34,15 @@ class Batch(LaneMemory):
         npt.NDArray[np.float64],
         npt.NDArray[np.bool_],
         npt.NDArray[np.bool_],
-        int,
+        dict[str, Any],
     ]: ...
+    def set_before_reset(
+        self,
+        before_reset: Callable[
+            [npt.NDArray[np.bool_], npt.NDArray[np.int64] | None], dict[str, Any]
+        ]
+        | None,
+    ) -> None: ...
     def step_lanes(
         self, actions: npt.ArrayLike, lanes: npt.NDArray[np.int64]
     ) -> tuple[
@@ -45,8 +50,7 @@ class Batch(LaneMemory):
         npt.NDArray[np.float64],
         npt.NDArray[np.bool_],
         npt.NDArray[np.bool_],
-        int,
-        StepArrays,
+        dict[str, Any],
     ]: ...
     def checked_actions(self, actions: npt.ArrayLike, n: int) -> npt.NDArray[Any]: ...
     def check_lanes(self, lanes: npt.NDArray[np.int64]) -> None: ...
@@ -57,7 +61,7 @@ class Batch(LaneMemory):
         rewards: npt.NDArray[np.float64],
         terminated: npt.NDArray[np.bool_],
         truncated: npt.NDArray[np.bool_],
-    ) -> int: ...
+    ) -> dict[str, Any]: ...
     def rollout(
         self,
         actions: npt.ArrayLike,
@@ -73,7 +77,7 @@ class Batch(LaneMemory):
         self,
         mask: npt.NDArray[np.bool_] | None = None,
         bounds: tuple[float, ...] | None = None,
-    ) -> Any: ...
+    ) -> tuple[Any, dict[str, Any]]: ...
     def observe(self) -> Any: ...
     def infos_of(self, lane: int, beginning: bool = False) -> dict[str, Any]: ...
     def run_physics(

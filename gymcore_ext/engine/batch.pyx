@@ -10,7 +10,7 @@ from libc.string cimport memchr, memset
 from gymcore_ext.engine.actions cimport checked_actions
 from gymcore_ext.arrays cimport array_pointer, check_no_overlap, lane_pointer, make_room
 from gymcore_ext.engine.step cimport (
-    INT64, MOST_PARTS, STREAM_BYTES, STREAM_WORDS, advance, flag_t, job_t, kernel_t, outputs_t, pool_run, pool_t,
+    INT64, MOST_PARTS, STREAM_BYTES, STREAM_WORDS, advance, begin_deferred, flag_t, job_t, kernel_t, outputs_t, pool_run, pool_t,
 )
 from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
 from gymcore_ext.engine.jobs cimport reset_job, reset_t, roll_job, rollout_t, step_job, subset_job, subset_t
@@ -64,8 +64,9 @@ cdef class Batch(LaneMemory):
     cdef bint reuse
     cdef tuple action_shape, info_names
     cdef cnp.ndarray scratch       # float64 actions that came as float32; or None
-    cdef readonly StepArrays arrays
+    cdef StepArrays arrays
     cdef dict facts, subsets       # subsets: arrays for steps of fewer lanes, by their number
+    cdef object before_reset
 
     def __cinit__(
         self, object kernel, Py_ssize_t num_envs, *, int64_t limit=0, int mode=0, int num_threads=1, bint reuse=False,
@@ -165,7 +166,7 @@ cdef class Batch(LaneMemory):
                 count = job(context, 0, n)
         return count
 
-    cdef int _hear_faults(self) except -1:
+    cdef int _raise_faults(self) except -1:
         """Let the owner of the lanes' physics say what happened to lanes; after a failure all want a reset."""
         if self.lanes.kernel.faulted == NULL or not self.lanes.kernel.faulted(self.lanes.columns.constants):
             return 0
@@ -192,11 +193,12 @@ cdef class Batch(LaneMemory):
 
         Returns:
             observations (float32 [num_envs, size], or int64 [num_envs], or a tuple of these), rewards float64
-            [num_envs], terminated and truncated bool [num_envs] (arrays the caller may keep), and how many episodes
-            ended. What else there is to say of the step is in `arrays`.
+            [num_envs], terminated and truncated bool [num_envs], and the infos as Gymnasium lays them out (arrays that
+            the caller may keep).
         """
         cdef outputs_t out
         cdef StepArrays arrays = self.arrays
+        cdef dict infos
         cdef int64_t count
         self._enter(STEP)
         try:
@@ -205,11 +207,34 @@ cdef class Batch(LaneMemory):
             self._prepare()
             observations, rewards, terminated, truncated = take_results(arrays, &out)
             count = self._run(cnp.PyArray_DATA(checked), &out, 0)
-            arrays.leave_out_infos()
-            self._hear_faults()
+            infos = self._finish(arrays, &out, None, count)
         finally:
             self.busy = False
-        return observations, rewards, terminated, truncated, count
+        return observations, rewards, terminated, truncated, infos
+
+    cdef dict _finish(self, StepArrays arrays, outputs_t* out, object lanes, int64_t ended):
+        """Begin the episodes that were deferred, and return the infos of a step of these lanes (None for all)."""
+        cdef const int64_t* indices = NULL if lanes is None else <const int64_t*> cnp.PyArray_DATA(
+            <cnp.ndarray> lanes)
+        if ended and self.lanes.defers_resets:
+            try:
+                arrays.final_infos.update(self.before_reset(arrays.ended, lanes))
+            finally:
+                begin_deferred(&self.lanes, out, indices, arrays.n)
+        infos = arrays.finish(ended)
+        self._raise_faults()
+        return infos
+
+    def set_before_reset(self, before_reset):
+        """Have ended lanes looked at in same-step autoreset before they begin their next episode.
+
+        Args:
+            before_reset: `before_reset(ended, lanes)` returns more entries for the final infos of a step in which
+                episodes ended: `ended` bool [n] says in which rows, `lanes` int64 [n] which lanes they are (None for
+                all). Lanes still have their last state. None to stop.
+        """
+        self.before_reset = before_reset
+        self.lanes.defers_resets = before_reset is not None and self.lanes.episodes.mode == SAME_STEP
 
     def step_lanes(self, actions, cnp.ndarray lanes not None):
         """Step some lanes; the others are not touched.
@@ -219,13 +244,13 @@ cdef class Batch(LaneMemory):
             lanes: int64 [n], which lanes, each at most once.
 
         Returns:
-            As `step`, with a row for each of the lanes in their order; and the arrays that hold what episodes ended
-            with (valid until as many lanes are stepped again).
+            As `step`, with a row for each of the lanes in their order.
         """
         cdef outputs_t out
         cdef subset_t job
         cdef cnp.ndarray checked
         cdef StepArrays arrays
+        cdef dict infos
         cdef int64_t count, n
         self._enter(STEP_LANES)
         try:
@@ -241,11 +266,10 @@ cdef class Batch(LaneMemory):
             job.out = &out
             job.indices = <const int64_t*> cnp.PyArray_DATA(lanes)
             count = self._share(subset_job, &job, n, 0)
-            arrays.leave_out_infos()
-            self._hear_faults()
+            infos = self._finish(arrays, &out, lanes, count)
         finally:
             self.busy = False
-        return observations, rewards, terminated, truncated, count, arrays
+        return observations, rewards, terminated, truncated, infos
 
     def checked_actions(self, actions, Py_ssize_t n):
         """Actions of `n` lanes in the layout of the kernel, every value checked; maybe the very array."""
@@ -274,9 +298,10 @@ cdef class Batch(LaneMemory):
         return n
 
     def step_into(self, actions, observations, rewards, terminated, truncated):
-        """Step every lane and write into arrays of the caller; returns how many episodes ended."""
+        """Step every lane and write into arrays of the caller; returns the infos."""
         cdef outputs_t out
         cdef cnp.ndarray checked
+        cdef dict infos
         cdef int64_t count
         self._enter(STEP)
         try:
@@ -286,11 +311,10 @@ cdef class Batch(LaneMemory):
             self._prepare()
             take_extras(self.arrays, &out)
             count = self._run(cnp.PyArray_DATA(checked), &out, 0)
-            self.arrays.leave_out_infos()
-            self._hear_faults()
+            infos = self._finish(self.arrays, &out, None, count)
         finally:
             self.busy = False
-        return count
+        return infos
 
     cdef int _bind(
         self, outputs_t* out, object observations, object rewards, object terminated, object truncated, tuple lead
@@ -312,6 +336,7 @@ cdef class Batch(LaneMemory):
         cdef outputs_t out
         cdef cnp.ndarray checked
         cdef int64_t count, steps
+        cdef bint deferred
         cdef tuple lead, shape
         self._enter(STEP)
         try:
@@ -340,8 +365,10 @@ cdef class Batch(LaneMemory):
                 check_no_overlap(named_parts("observations", observations) + others + taken, self.errors)
             checked = self._actions(actions, (steps,) + self.action_shape)
             self._prepare()
+            deferred, self.lanes.defers_resets = self.lanes.defers_resets, False
             count = self._run(cnp.PyArray_DATA(checked), &out, steps)
-            self._hear_faults()
+            self.lanes.defers_resets = deferred
+            self._raise_faults()
         finally:
             self.busy = False
         return count
@@ -371,7 +398,7 @@ cdef class Batch(LaneMemory):
                     advance(&self.lanes, action, &out, 0, 1)
             else:
                 advance(&self.lanes, action, &out, 0, 1)
-            self._hear_faults()
+            self._raise_faults()
         finally:
             self.busy = False
         return self._row(observation, numbers), reward, terminated != 0
@@ -402,8 +429,8 @@ cdef class Batch(LaneMemory):
             bounds: values of the kernel's bounds in order (see `kernel_facts`), or None for its defaults.
 
         Returns:
-            Observations of all lanes as `step` returns them; those of lanes left alone are what they were. Infos of the
-            lanes that were reset are in `arrays`.
+            Observations of all lanes as `step` returns them (those of lanes left alone are what they were), and the
+            infos of the lanes that were reset.
         """
         cdef const kernel_t* facts = self.lanes.kernel
         cdef double[MAX_NUMBERS + 1] limits
@@ -414,6 +441,7 @@ cdef class Batch(LaneMemory):
         cdef pool_t* pool
         cdef int64_t count, k
         cdef bint single = self.lanes.episodes.mode == SINGLE
+        cdef object infos
         for k in range(facts.bound_count):
             limits[k] = facts.bound_defaults[k] if bounds is None else bounds[k]
         self._enter(ANY_USE)
@@ -446,10 +474,13 @@ cdef class Batch(LaneMemory):
                     facts.inform_lanes(
                         &self.lanes.columns, out.infos, <const int64_t*> cnp.PyArray_DATA(chosen), count)
             self.ready = True
-            self._hear_faults()
+            self._raise_faults()
+            infos, self.arrays.infos = self.arrays.infos, None
         finally:
             self.busy = False
-        return self._row(array, numbers) if single else array
+        if single:
+            return self._row(array, numbers), infos_of_lane(&self.lanes, self.info_names, 0, True)
+        return array, infos or {}
 
     def observe(self):
         """Observations of all lanes as they are, as `step` returns them."""

@@ -155,6 +155,7 @@ ctypedef struct lanes_t:
     int64_t row_bytes
     int64_t info_bytes[MOST_INFOS]
     int64_t action_bytes       # of a lane's action
+    bint defers_resets         # SAME_STEP: leave ended lanes as they are, for `begin_deferred`
 
 
 ctypedef struct outputs_t:
@@ -326,13 +327,29 @@ cdef inline int64_t advance_block(
         if out.reports != NULL:
             for k in range(count):
                 out.reports[lanes[k]] = report_of(episodes, lanes[k])
-        if episodes.mode == SAME_STEP:
+        if episodes.mode == SAME_STEP and not self.defers_resets:
             observe_ended(self, out, lanes, count)
             begin_lanes(self, out, lanes, count)
 
     if out.infos[0] != NULL:
         self.kernel.inform(&self.columns, <void**> out.infos, lo, hi)
     return count
+
+
+cdef inline void begin_deferred(
+    const lanes_t* self, const outputs_t* out, const int64_t* indices, int64_t n
+) noexcept nogil:
+    """Begin the episodes that a step of these lanes (NULL for all) has deferred; row i is that of lane indices[i]."""
+    cdef int64_t row, lane
+    cdef outputs_t here
+    for row in range(n):
+        lane = row if indices == NULL else indices[row]
+        if self.episodes.ended[lane]:
+            here = moved(self, out, row - lane)
+            observe_ended(self, &here, &lane, 1)
+            begin_lanes(self, &here, &lane, 1)
+            if here.infos[0] != NULL:
+                self.kernel.inform_lanes(&self.columns, here.infos, &lane, 1)
 
 
 cdef inline void prefetch_block(

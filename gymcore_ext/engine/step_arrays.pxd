@@ -1,33 +1,33 @@
 """The arrays that steps of a compiled batch return."""
 cimport numpy as cnp
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
 from gymcore_ext.arrays cimport ArrayRing
+from gymcore_ext.engine.episodes cimport report_t
 from gymcore_ext.engine.step cimport outputs_t
 
 
 cdef class StepArrays:
-    cdef ArrayRing rewards, terminated, truncated, ends, reports, reported
+    cdef ArrayRing rewards, terminated, truncated, ends, returns, lengths, times
     cdef ArrayRing observation            # the array of an observation that is one array, or None
     cdef tuple observations, finals       # rings of the arrays that observations consist of
     cdef tuple info_rings, final_info_rings, mask_rings
     cdef tuple info_names, mask_names
     cdef tuple step_infos                 # of each of the infos whether a lane that begins an episode has none
     cdef object begun                     # bool [n]: lanes that began an episode in this step; or None
-    cdef object records                   # what ended lanes of the last step came to
     cdef Py_ssize_t n
-    # Of the last step: which lanes ended, and what they ended with.
-    cdef readonly object ended, final_observations
-    # With `reuse`: the same dict of arrays [n] for what episodes came to, whenever it is asked for; else None.
-    cdef readonly dict same_reports
-    # Of the last step or reset, as Gymnasium lays them out; None for a kernel without infos.
-    cdef readonly dict infos, final_infos
+    cdef report_t* reports                # of lanes that ended, undefined elsewhere; or NULL
+    # Of the step that is running, until `finish`: which lanes ended, and what they ended with.
+    cdef object ended, final_observations
+    cdef dict infos, final_infos          # None for a kernel without infos
 
     cdef object take_observations(self, void** parts)
     cdef int take_infos(self, void** parts, object mask, bint beginning) except -1
     cdef int leave_out_infos(self) except -1
     cdef int take_final_infos(self, void** parts) except -1
     cdef int take_ends(self, outputs_t* out) except -1
+    cdef dict finish(self, int64_t ended)
+    cdef dict episodes(self)
 
 
 cdef inline int take_extras(StepArrays arrays, outputs_t* out) except -1:

@@ -1,19 +1,17 @@
 """StepArrays: the arrays that steps of a compiled batch, or of some of its lanes, return."""
 cimport numpy as cnp
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memchr, memset
 
 from gymcore_ext.arrays cimport ArrayRing, array_pointer
 from gymcore_ext.copying cimport copy_bytes
 from gymcore_ext.engine.step cimport outputs_t
-from gymcore_ext.engine.episodes cimport SAME_STEP, SINGLE
+from gymcore_ext.engine.episodes cimport SAME_STEP, SINGLE, report_t, round_half_even
 
 import numpy as np
 
 cnp.import_array()
-
-# What an episode came to: report_t of episodes.pxd.
-REPORT = np.dtype([("r", np.float64), ("l", np.int64), ("t", np.float64)])
-
 
 cdef tuple rings(list shapes, object dtype, bint reuse):
     return tuple([ArrayRing(shape, dtype, reuse) for shape in shapes])
@@ -56,16 +54,19 @@ cdef class StepArrays:
         if finals:
             self.finals = rings(shapes, facts["observation_dtype"], reuse)
         if statistics:
-            # Whoever reads them may do so later: their arrays are never written to while anybody holds them.
-            self.reports = ArrayRing((n,), REPORT, False)
-            self.reported = ArrayRing((n,), np.bool_, False)
-            if reuse:
-                self.same_reports = {name: np.zeros(n, REPORT[name]) for name in REPORT.names}
+            self.returns, self.times = ArrayRing((n,), np.float64, reuse), ArrayRing((n,), np.float64, reuse)
+            self.lengths = ArrayRing((n,), np.int64, reuse)
+            self.reports = <report_t*> PyMem_RawMalloc(n * sizeof(report_t))
+            if self.reports == NULL:
+                raise MemoryError(f"episode_statistics: no memory for {n} lanes")
         if facts["infos"] and mode != SINGLE:
             self._prepare_infos(n, facts["infos"], finals, reuse)
             self.step_infos = tuple([name in facts["step_infos"] for name in self.info_names])
             if facts["step_infos"]:
                 self.begun = np.zeros(n, np.bool_)
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.reports)
 
     def _prepare_infos(self, Py_ssize_t n, tuple fields, bint finals, bint reuse):
         self.info_names = tuple([name for name, _, _ in fields])
@@ -148,22 +149,59 @@ cdef class StepArrays:
             if self.observation is not None:
                 self.final_observations = self.final_observations[0]
             self.take_final_infos(out.final_infos)
-        if self.reports is not None:
-            self.records = None
-            self.records = self.reports.take(<void**> &out.reports)
+        out.reports = self.reports
         return 0
 
-    def reports_of_ended(self):
-        """What lanes came to that ended in the last step.
-
-        Returns:
-            Records [n] of `r` (return), `l` (length) and `t` (s), undefined in the other lanes; and bool [n], which
-            lanes ended. Nobody writes to them while they are held.
+    cdef dict finish(self, int64_t ended):
+        """The infos of a step in which that many episodes ended, as Gymnasium lays them out; the caller's from now on.
         """
-        cdef void* flags
-        mask = self.reported.take(&flags)
-        copy_bytes(flags, cnp.PyArray_DATA(<cnp.ndarray> self.ended), self.n)  # the caller owns the other one
-        return self.records, mask
+        cdef dict infos = {}
+        if self.infos is not None:
+            self.leave_out_infos()
+            infos, self.infos = self.infos, None
+        if self.ends is None:
+            return infos
+        if ended and self.finals is not None:
+            last = self.final_observations
+            infos["final_obs"] = rows_of_numbers(last, self.ended) if isinstance(last, tuple) else last
+            infos["_final_obs"] = self.ended
+            infos["final_info"] = self.final_infos
+            infos["_final_info"] = self.ended
+        if ended and self.reports != NULL:
+            infos["episode"] = self.episodes()
+            infos["_episode"] = self.ended
+        self.ended = self.final_observations = self.final_infos = None
+        return infos
+
+    cdef dict episodes(self):
+        """Return, length and duration of the episodes that ended in the step, as arrays [n]; zeros elsewhere."""
+        cdef double* totals
+        cdef double* seconds
+        cdef int64_t* lengths
+        cdef const uint8_t* ended = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> self.ended)
+        cdef Py_ssize_t i, n = self.n
+        cdef report_t* report
+        cdef dict columns = {
+            "r": self.returns.take(<void**> &totals), "l": self.lengths.take(<void**> &lengths),
+            "t": self.times.take(<void**> &seconds)}
+        memset(totals, 0, n * sizeof(double))
+        memset(lengths, 0, n * sizeof(int64_t))
+        memset(seconds, 0, n * sizeof(double))
+        for i in range(n):
+            if ended[i]:
+                report = &self.reports[i]
+                totals[i] = report.total
+                lengths[i] = report.length
+                seconds[i] = round_half_even(report.seconds * 1e6) / 1e6
+        return columns
+
+
+cdef object rows_of_numbers(tuple columns, object mask):
+    """Observations that are tuples of numbers as an object array: a tuple for each lane of the mask, None elsewhere."""
+    rows = np.full(len(mask), None, object)
+    for lane in np.flatnonzero(mask).tolist():
+        rows[lane] = tuple([column[lane].item() for column in columns])
+    return rows
 
 
 cdef list named_parts(str name, object arrays):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gymcore import error
-from gymcore.native.rollout import Rollout
+from gymcore.native.vector_env import Rollout
 from tests.vector.contract import (
     DISABLED,
     NEXT_STEP,

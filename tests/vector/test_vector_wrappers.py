@@ -12,7 +12,6 @@ from gymcore.vector import (
     VectorObservationWrapper,
     VectorRewardWrapper,
     VectorWrapper,
-    vector_wrappers,
 )
 from tests.testing_env import assert_same, make_counting_env
 
@@ -265,8 +264,3 @@ def test_observation_wrappers_miss_the_mode():
     del base.metadata["autoreset_mode"]
     with pytest.warns(UserWarning, match="is missing `autoreset_mode` metadata key"):
         VectorObservationWrapper(base)
-
-
-def test_names_are_in_both_modules():
-    for name in vector_wrappers.__all__:
-        assert getattr(gymcore.vector.vector_env, name) is getattr(vector_wrappers, name)

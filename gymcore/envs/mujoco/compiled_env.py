@@ -355,7 +355,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         A subclass may override this, `_get_obs` and `_get_reset_info` in Python, for a single
         environment; batches follow `describe`.
         """
-        observation: npt.NDArray[np.float64] = self._batch.reset()
+        observation: npt.NDArray[np.float64] = self._batch.reset()[0]
         return observation if self._is_described["observation"] else self._get_obs()
 
     def step(
@@ -501,7 +501,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Return a frame, or show it, as `render_mode` says; see `MujocoRenderer.render`."""
         return MujocoEnv.render(self)
 
-    def _picture(self, render_mode: str, state: npt.NDArray[np.float64]) -> Any:
+    def _render_frame(self, render_mode: str, state: npt.NDArray[np.float64]) -> Any:
         """Return a frame of this lane, by the renderer of the batch."""
         renderer = self.mujoco_renderer
         renderer.data = self.data

@@ -13,7 +13,6 @@ from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv, start_of
 from gymcore.envs.mujoco.library import mujoco_module
 from gymcore.envs.mujoco.weights import Bonus
 from gymcore.error import InvalidArgument
-from gymcore.native.lanes import lane_envs
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.utils.cpus import usable_cpus
 
@@ -83,7 +82,7 @@ class MujocoVectorEnv(NativeVectorEnv):
             ready = self._batch.is_ready
             return tuple(_state(data) if ready else None for data in self._simulations.datas)
         if isinstance(self.env_class.parameters.get(name), Bonus):
-            return tuple(getattr(env, name) for env in lane_envs(self))
+            return tuple(getattr(env, name) for env in self.lane_envs())
         return super().call(name, *args, **kwargs)
 
     def set_attr(self, name: str, values: Any) -> None:
@@ -184,7 +183,7 @@ class MujocoVectorEnv(NativeVectorEnv):
     def render(self) -> Any:
         """A frame of every lane, or the window with all of them, as `render_mode` says."""
         if self.render_mode in ("depth_array", "rgbd_tuple"):
-            return self.call("_picture", self.render_mode, None)
+            return self.call("_render_frame", self.render_mode, None)
         return super().render()
 
     def close_extras(self, **kwargs: Any) -> None:

@@ -7,8 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from gymcore.utils import RecordConstructorArgs
-from gymcore.vector.vector_env import VectorEnv
-from gymcore.vector.vector_wrappers import VectorWrapper
+from gymcore.vector.vector_env import VectorEnv, VectorWrapper
 from gymcore.wrappers.array_conversion import ConvertsArrays, module_name
 
 __all__ = ["ArrayConversion"]

@@ -24,12 +24,11 @@ from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import split_reset_mask
-from gymcore.vector.final_frames import add_final_frames
+from gymcore.vector.final_observations import add_final_frames
 from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names, remove_gym26_names
 from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.utils import batch_space, iterate
-from gymcore.vector.vector_env import AutoresetMode, VectorEnv
-from gymcore.vector.vector_wrappers import VectorWrapper
+from gymcore.vector.vector_env import AutoresetMode, VectorEnv, VectorWrapper
 from gymcore.wrappers.vector.lanes import RowsOf, join_infos, stepped, without
 from gymcore_ext.wrappers import statistics
 

@@ -10,8 +10,7 @@ import numpy as np
 from gymcore.core import ActType, ObsType
 from gymcore.error import ArgumentTypeError, FailedCheck, FailedTypeCheck
 from gymcore.utils import RecordConstructorArgs
-from gymcore.vector.vector_env import ArrayType, VectorEnv
-from gymcore.vector.vector_wrappers import VectorWrapper
+from gymcore.vector.vector_env import ArrayType, VectorEnv, VectorWrapper
 
 __all__ = ["DictInfoToList"]
 

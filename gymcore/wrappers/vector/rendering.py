@@ -14,12 +14,20 @@ from gymcore.rendering.tiling import Tiling, columns_for
 from gymcore.rendering.video_files import as_rgb
 from gymcore.rendering.window import Window, load_pygame
 from gymcore.utils import RecordConstructorArgs
-from gymcore.vector.final_frames import final_frames
-from gymcore.vector.final_observations import change_final_observations, replace_final_obs
+from gymcore.vector.final_observations import (
+    change_final_observations,
+    final_frames,
+    replace_final_obs,
+)
 from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.utils import batch_space
-from gymcore.vector.vector_env import ArrayType, AutoresetMode, VectorEnv
-from gymcore.vector.vector_wrappers import VectorObservationWrapper, VectorWrapper
+from gymcore.vector.vector_env import (
+    ArrayType,
+    AutoresetMode,
+    VectorEnv,
+    VectorObservationWrapper,
+    VectorWrapper,
+)
 from gymcore.wrappers.rendering import VideoRecording, always
 from gymcore.wrappers.transform_observation import (
     check_render_keys,

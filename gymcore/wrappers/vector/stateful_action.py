@@ -21,8 +21,7 @@ from gymcore.vector.final_observations import replace_final_obs
 from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.sync_vector_env import SyncVectorEnv
 from gymcore.vector.utils import create_empty_array
-from gymcore.vector.vector_env import AutoresetMode
-from gymcore.vector.vector_wrappers import VectorWrapper
+from gymcore.vector.vector_env import AutoresetMode, VectorWrapper
 from gymcore.wrappers.stateful_action import check_repeats, check_sticky
 from gymcore.wrappers.vector.lanes import RowsOf, join_infos, stepped
 

@@ -24,8 +24,7 @@ from gymcore.vector.final_observations import final_batch, put_final_batch, repl
 from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.layouts import Layout, layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
-from gymcore.vector.vector_env import ArrayType, VectorEnv
-from gymcore.vector.vector_wrappers import VectorObservationWrapper, VectorWrapper
+from gymcore.vector.vector_env import ArrayType, VectorEnv, VectorObservationWrapper, VectorWrapper
 from gymcore.wrappers.stateful_observation import (
     TimeFormat,
     check_delay,

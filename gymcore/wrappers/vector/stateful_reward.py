@@ -12,8 +12,7 @@ import numpy.typing as npt
 from gymcore.core import ActType, ObsType
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import split_reset_mask
-from gymcore.vector.vector_env import AutoresetMode, VectorEnv
-from gymcore.vector.vector_wrappers import VectorWrapper
+from gymcore.vector.vector_env import AutoresetMode, VectorEnv, VectorWrapper
 from gymcore.wrappers.utils import (
     KeepsStatistics,
     RunningMeanStd,

@@ -15,8 +15,7 @@ from gymcore.spaces import Space
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import lane_indices
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
-from gymcore.vector.vector_env import ArrayType, VectorEnv
-from gymcore.vector.vector_wrappers import VectorActionWrapper
+from gymcore.vector.vector_env import ArrayType, VectorActionWrapper, VectorEnv
 from gymcore.wrappers import transform_action
 
 __all__ = [

@@ -19,8 +19,7 @@ from gymcore.spaces import Space
 from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.final_observations import change_final_observations
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
-from gymcore.vector.vector_env import ArrayType, VectorEnv
-from gymcore.vector.vector_wrappers import VectorObservationWrapper
+from gymcore.vector.vector_env import ArrayType, VectorEnv, VectorObservationWrapper
 from gymcore.wrappers import transform_observation
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from gymcore.error import ArgumentTypeError
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import lane_indices
 from gymcore.vector.lane_episodes import LaneEpisodes
-from gymcore.vector.vector_env import ArrayType, AutoresetMode, VectorEnv
-from gymcore.vector.vector_wrappers import VectorRewardWrapper
+from gymcore.vector.vector_env import ArrayType, AutoresetMode, VectorEnv, VectorRewardWrapper
 from gymcore.wrappers import transform_reward
 
 __all__ = ["ClipReward", "TransformReward", "VectorizeTransformReward"]
