@@ -31,8 +31,8 @@ from gymcore.vector.send_recv import Lanes, SendQueue, StepResult
 from gymcore.vector.sub_envs import adopt_spaces
 from gymcore.vector.utils.space_utils import iterate
 from gymcore.vector.vector_env import VectorEnv
-from gymcore_ext.python_envs.row_loop import RowLoop
-from gymcore_ext.python_envs.rows import Rows, rows_of
+from gymcore_ext.python_envs.batch_buffer import BatchBuffer, split_batch
+from gymcore_ext.python_envs.env_loop import EnvLoop
 
 __all__ = ["SyncVectorEnv"]
 
@@ -138,9 +138,9 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         """Make the loop over the environments."""
         self._action_layout = action_layout(self.single_action_space, self.action_space)
         layout = layout_of(self.single_observation_space, copy=self.copy)
-        self._loop = RowLoop(
+        self._loop = EnvLoop(
             self._envs,
-            Rows(layout, self.num_envs, reuse=not self.copy),
+            BatchBuffer(layout, self.num_envs, reuse=not self.copy),
             mode=AUTORESET_NUMBERS[self.autoreset_mode],
             statistics=self.episode_statistics,
             add_info=self._merging(),
@@ -282,7 +282,7 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         if layout is not None and (type(actions) is np.ndarray or layout[0] != "array"):
             # What is wrong with others is said by `iterate`.
             with contextlib.suppress(TypeError, ValueError, LookupError):
-                return rows_of(layout, actions, count)
+                return split_batch(layout, actions, count)
         try:
             found = list(iterate(self.action_space, actions))
         except error.Error:

@@ -24,8 +24,8 @@ from gymcore.vector.workers.messages import MessageStream
 from gymcore.vector.workers.plan import Memory, Plan
 from gymcore.vector.workers.registry import install_registered
 from gymcore.vector.workers.setup import Introduction, Setup
-from gymcore_ext.python_envs.row_loop import RowLoop
-from gymcore_ext.python_envs.rows import rows_of
+from gymcore_ext.python_envs.batch_buffer import split_batch
+from gymcore_ext.python_envs.env_loop import EnvLoop
 from gymcore_ext.workers.watch import watch_parent
 
 __all__ = ["CLOSE", "DONE", "MESSAGE", "MESSAGE_FOLLOWS", "RESET", "STEP", "run_worker"]
@@ -107,7 +107,7 @@ class Worker:
                 memory.episode_lengths[own],
                 memory.episode_times[own],
             )
-        self._loop = RowLoop(
+        self._loop = EnvLoop(
             envs,
             memory.observations,
             mode=plan.mode,
@@ -229,7 +229,7 @@ class Worker:
         """Return single actions, apart from the shared memory: the parent may write there again."""
         assert self._plan.actions is not None
         own = _copied(self._action_rows, slice(first, first + count))
-        return rows_of(self._plan.actions, own, count)
+        return split_batch(self._plan.actions, own, count)
 
     def _step(self) -> None:
         self._loop.step(self._actions(self._lo, self._hi - self._lo))

@@ -12,8 +12,8 @@ from gymcore.error import CustomSpaceError, InvalidArgument
 from gymcore.spaces import Space
 from gymcore.vector.layouts import Layout
 from gymcore.vector.utils.shared_memory import create_shared_memory
+from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 from gymcore_ext.python_envs.info_slots import InfoSlots
-from gymcore_ext.python_envs.rows import Rows
 from gymcore_ext.workers.channel import Channel
 
 __all__ = ["Bounds", "Memory", "Plan", "check_sharable", "split_lanes"]
@@ -75,9 +75,9 @@ class Plan:
         for name, dtype in _COLUMNS + (_STATISTICS if self.statistics else ()):
             sizes[name] = n * np.dtype(dtype).itemsize
         if self.actions is not None:
-            sizes["actions"] = Rows.nbytes(self.actions, n)
+            sizes["actions"] = BatchBuffer.nbytes(self.actions, n)
         if self.observations is not None:
-            sizes["observations"] = Rows.nbytes(self.observations, n)
+            sizes["observations"] = BatchBuffer.nbytes(self.observations, n)
             if self.mode == 1:
                 sizes["final_observations"] = sizes["observations"]
         offset = 0
@@ -105,9 +105,9 @@ class Memory:
         episode_returns: float64 `[num_envs]`, or None where episodes are not counted.
         episode_lengths: int64 `[num_envs]`, or None.
         episode_times: float64 `[num_envs]` (s), or None.
-        observations: Rows, or None where observations are pickled.
-        final_observations: Rows; None but in same-step mode.
-        actions: Rows, or None where actions are pickled.
+        observations: BatchBuffer, or None where observations are pickled.
+        final_observations: BatchBuffer; None but in same-step mode.
+        actions: BatchBuffer, or None where actions are pickled.
     """
 
     def __init__(self, plan: Plan, buffer: Any) -> None:
@@ -121,10 +121,10 @@ class Memory:
                 return None
             return np.frombuffer(buffer, dtype, n, offsets[name])
 
-        def rows(name: str, layout: Layout | None) -> Rows | None:
+        def rows(name: str, layout: Layout | None) -> BatchBuffer | None:
             if layout is None or name not in offsets:
                 return None
-            return Rows.over(layout, n, buffer, offsets[name])
+            return BatchBuffer.over(layout, n, buffer, offsets[name])
 
         self.rewards, self.terminated, self.truncated, self.failed = (
             column(name, dtype) for name, dtype in _COLUMNS

@@ -13,8 +13,8 @@ from gymcore.spaces import Box, Dict, Space, Tuple
 from gymcore.vector.layouts import Layout
 from gymcore.vector.workers.failures import environment_failed
 from gymcore.vector.workers.plan import Memory
+from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 from gymcore_ext.python_envs.info_slots import merge_slots
-from gymcore_ext.python_envs.rows import Rows
 
 __all__ = ["Results"]
 
@@ -56,11 +56,11 @@ class Results:
         self._shared = memory.observations
         self._objects: list[Any] = [None] * num_envs
         self._view = None if copy or self._shared is None else self._shared.batch()
-        self._rows = Rows(layout, num_envs, reuse=not copy)
-        self._parts: dict[int, Rows] = {}
-        self._kept: Rows | None = None
+        self._rows = BatchBuffer(layout, num_envs, reuse=not copy)
+        self._parts: dict[int, BatchBuffer] = {}
+        self._kept: BatchBuffer | None = None
         if keep and self._shared is not None:
-            self._kept = Rows(layout, num_envs, reuse=True)
+            self._kept = BatchBuffer(layout, num_envs, reuse=True)
             self._kept.begin()
 
     def store(self, lane: int, observation: Any) -> None:
@@ -97,7 +97,7 @@ class Results:
         """Return the last observations of some lanes, in this order."""
         rows = self._parts.get(len(lanes))
         if rows is None:
-            rows = self._parts[len(lanes)] = Rows(self._layout, len(lanes))
+            rows = self._parts[len(lanes)] = BatchBuffer(self._layout, len(lanes))
         rows.begin()
         for row, lane in enumerate(lanes):
             if self._shared is not None:
@@ -108,7 +108,7 @@ class Results:
                 self._write(rows, row, lane)
         return rows.batch()
 
-    def _write(self, rows: Rows, row: int, lane: int) -> None:
+    def _write(self, rows: BatchBuffer, row: int, lane: int) -> None:
         """Write a pickled observation into its row; the worker has not looked at it."""
         try:
             rows.write(row, self._objects[lane])

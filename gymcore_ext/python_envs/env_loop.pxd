@@ -1,10 +1,31 @@
-"""RowLoop: environments written in Python, stepped one after another."""
-from gymcore_ext.engine.episodes cimport episodes_t
+"""EnvLoop: environments written in Python, stepped one after another."""
+from libc.stdint cimport uint8_t
+
+from gymcore_ext.arrays cimport ArrayRing
+from gymcore_ext.engine.episodes cimport episodes_t, reports_t
 from gymcore_ext.python_envs.info_slots cimport InfoSlots
-from gymcore_ext.python_envs.row_outputs cimport Outputs
+from gymcore_ext.python_envs.batch_buffer cimport BatchBuffer
 
 
-cdef class RowLoop:
+cdef class Outputs:
+    """Where one call writes its results: `n` rows of recycled arrays, or memory that was bound once and for all."""
+
+    cdef Py_ssize_t n
+    cdef bint bound
+    cdef BatchBuffer rows, final_rows
+    cdef ArrayRing reward_ring, terminated_ring, truncated_ring, return_ring, length_ring, time_ring
+    cdef object reward_array, terminated_array, truncated_array, return_array, length_array, time_array
+    cdef double* rewards
+    cdef uint8_t* terminated
+    cdef uint8_t* truncated
+    cdef reports_t reports
+
+    cdef int begin(self) except -1
+    cdef int begin_reports(self) except -1
+    cdef tuple take(self, object infos, object errors)
+
+
+cdef class EnvLoop:
     cdef list envs
     cdef list last                       # the last observation of each lane; None where the rows keep it
     cdef Outputs outputs

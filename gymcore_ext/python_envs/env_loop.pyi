@@ -3,18 +3,18 @@ from typing import Any
 
 import numpy.typing as npt
 
-from gymcore_ext.python_envs.rows import Rows
+from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 
-class RowLoop:
+class EnvLoop:
     def __init__(
         self,
         envs: list[Any],
-        rows: Rows | None,
+        rows: BatchBuffer | None,
         *,
         mode: int,
         first: int = 0,
         num_envs: int | None = None,
-        final_rows: Rows | None = None,
+        final_rows: BatchBuffer | None = None,
         rewards: npt.NDArray[Any] | None = None,
         terminated: npt.NDArray[Any] | None = None,
         truncated: npt.NDArray[Any] | None = None,

@@ -1,4 +1,4 @@
-"""Rows: batches written element by element, in memory of their own and over buffers."""
+"""BatchBuffer: batches written element by element, in memory of their own and over buffers."""
 
 import gc
 import mmap
@@ -10,7 +10,7 @@ import gymcore
 from gymcore.vector.layouts import layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore_ext.arrays import are_lanes
-from gymcore_ext.python_envs.rows import Rows, rows_of
+from gymcore_ext.python_envs.batch_buffer import BatchBuffer, split_batch
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
 
 FLOATS = ("array", np.float32, (2,))
@@ -30,7 +30,7 @@ def written(rows, values):
 
 
 def over(layout, n):
-    return Rows.over(layout, n, bytearray(Rows.nbytes(layout, n)))
+    return BatchBuffer.over(layout, n, bytearray(BatchBuffer.nbytes(layout, n)))
 
 
 # Against concatenate and iterate
@@ -41,7 +41,7 @@ def test_batches_are_those_of_concatenate(kind):
     space = make_space(gymcore, kind)
     space.seed(1)
     layout = layout_of(space)
-    own, fixed = Rows(layout, 3), over(layout, 3)
+    own, fixed = BatchBuffer(layout, 3), over(layout, 3)
     for _ in range(5):
         values = [space.sample() for _ in range(3)]
         expected = concatenate(space, values, create_empty_array(space, 3))
@@ -59,7 +59,7 @@ def test_batches_are_taken_apart_as_iterate_does(kind):
     space.seed(1)
     batched = batch_space(space, 4)
     batch = batched.sample()
-    assert_same(rows_of(layout_of(space), batch, 4), list(iterate(batched, batch)))
+    assert_same(split_batch(layout_of(space), batch, 4), list(iterate(batched, batch)))
     rows = over(layout_of(space), 4)
     for row, value in enumerate(iterate(batched, batch)):
         rows.write(row, value)
@@ -90,7 +90,7 @@ def test_batches_are_taken_apart_as_iterate_does(kind):
     ids=repr,
 )
 def test_values_are_converted(layout, value, expected):
-    for rows in (Rows(layout, 2), over(layout, 2)):
+    for rows in (BatchBuffer(layout, 2), over(layout, 2)):
         assert written(rows, [value, value]).tolist() == [expected, expected]
 
 
@@ -116,14 +116,14 @@ def test_values_are_converted(layout, value, expected):
     ids=repr,
 )
 def test_values_that_do_not_fit(layout, value, exception):
-    for rows in (Rows(layout, 2), over(layout, 2)):
+    for rows in (BatchBuffer(layout, 2), over(layout, 2)):
         rows.begin()
         with pytest.raises(exception):
             rows.write(0, value)
 
 
 def test_messages_name_the_part():
-    rows = Rows(NESTED, 1)
+    rows = BatchBuffer(NESTED, 1)
     rows.begin()
     with pytest.raises(
         ValueError, match=r"observation\['a'\]: expected .* shape \(2,\).* got shape \(3,"
@@ -138,7 +138,7 @@ def test_mappings_and_sequences_of_other_classes():
         def __missing__(self, key):
             return [1, 2]
 
-    rows = Rows(NESTED, 1)
+    rows = BatchBuffer(NESTED, 1)
     batch = written(rows, [Fields(b=[3, "x"])])
     assert batch["a"].tolist() == [[1, 2]]
     assert batch["b"][0].tolist() == [3]
@@ -149,7 +149,7 @@ def test_mappings_and_sequences_of_other_classes():
 
 
 def test_batches_are_the_callers():
-    rows = Rows(NESTED, 1)
+    rows = BatchBuffer(NESTED, 1)
     kept = [written(rows, [{"a": [k, k], "b": (k, k)}]) for k in range(10)]
     assert [batch["a"].tolist() for batch in kept] == [[[k, k]] for k in range(10)]
     assert [batch["b"][1] for batch in kept] == [(k,) for k in range(10)]
@@ -160,13 +160,13 @@ def test_batches_are_the_callers():
 
 
 def test_arrays_that_nobody_holds_are_used_again():
-    rows = Rows(FLOATS, 1)
+    rows = BatchBuffer(FLOATS, 1)
     places = {written(rows, [[k, k]]).ctypes.data for k in range(20)}
     assert len(places) <= 3
 
 
 def test_reuse_hands_out_one_array():
-    rows = Rows(NESTED, 1, reuse=True)
+    rows = BatchBuffer(NESTED, 1, reuse=True)
     first = written(rows, [{"a": [1, 1], "b": (1, 1)}])
     second = written(rows, [{"a": [2, 2], "b": (2, 2)}])
     assert first["a"] is second["a"]
@@ -175,19 +175,19 @@ def test_reuse_hands_out_one_array():
 
 
 def test_rows_must_be_begun_and_exist():
-    rows = Rows(NESTED, 2)
+    rows = BatchBuffer(NESTED, 2)
     with pytest.raises(RuntimeError, match=r"begin\(\)"):
         rows.write(0, {"a": [1, 1], "b": (1, 1)})
     with pytest.raises(RuntimeError, match=r"begin\(\)"):
         rows.batch()
-    for call in (Rows(NESTED, 1).read, Rows(NESTED, 1).read_objects):
+    for call in (BatchBuffer(NESTED, 1).read, BatchBuffer(NESTED, 1).read_objects):
         with pytest.raises(RuntimeError, match=r"begin\(\)"):
             call(0)
     with pytest.raises(RuntimeError, match=r"begin\(\)"):
         rows.copy_from(over(NESTED, 2), 0, 2)
     rows.begin()
     with pytest.raises(TypeError):
-        Rows.__new__(Rows)
+        BatchBuffer.__new__(BatchBuffer)
     for row in (-1, 2):
         with pytest.raises(IndexError, match="not in"):
             rows.write(row, {"a": [1, 1], "b": (1, 1)})
@@ -213,7 +213,7 @@ def test_rows_must_be_begun_and_exist():
     ids=repr,
 )
 def test_rows_of_another_layout_are_not_copied(other):
-    rows, source = Rows(FLOATS, 1), over(other, 1)
+    rows, source = BatchBuffer(FLOATS, 1), over(other, 1)
     rows.begin()
     with pytest.raises(ValueError, match="expected rows of layout"):
         rows.copy_from(source, 0, 1)
@@ -224,8 +224,8 @@ def test_rows_of_another_layout_are_not_copied(other):
 
 def test_rows_over_a_buffer_see_each_others_writes():
     layout = ("tuple", (("array", np.uint8, (3,)), ("array", np.float64, ())))
-    memory = mmap.mmap(-1, 64 + Rows.nbytes(layout, 5))
-    one, other = (Rows.over(layout, 5, memory, 64) for _ in range(2))
+    memory = mmap.mmap(-1, 64 + BatchBuffer.nbytes(layout, 5))
+    one, other = (BatchBuffer.over(layout, 5, memory, 64) for _ in range(2))
     one.write(3, (np.array([1, 2, 3], np.uint8), 0.5))
     assert_same(other.read(3), (np.array([1, 2, 3], np.uint8), np.float64(0.5)))
     assert other.batch()[0][3].tolist() == [1, 2, 3]
@@ -242,29 +242,28 @@ def test_buffers_live_as_long_as_rows():
 
 
 def test_sizes_are_whole_cache_lines():
-    assert Rows.nbytes(FLOATS, 8) == 64
-    assert Rows.nbytes(FLOATS, 9) == 128
-    assert Rows.nbytes(NESTED, 1) == 128
-    assert Rows.nbytes(("objects", tuple), 4) == Rows.nbytes(FLOATS, 0) == 0
+    assert BatchBuffer.nbytes(FLOATS, 8) == 64
+    assert BatchBuffer.nbytes(FLOATS, 9) == 128
+    assert BatchBuffer.nbytes(NESTED, 1) == 128
+    assert BatchBuffer.nbytes(("objects", tuple), 4) == BatchBuffer.nbytes(FLOATS, 0) == 0
 
 
 def test_buffers_that_do_not_do():
     with pytest.raises(ValueError, match="writable"):
-        Rows.over(FLOATS, 2, bytes(64))
+        BatchBuffer.over(FLOATS, 2, bytes(64))
     with pytest.raises(ValueError):
-        Rows.over(FLOATS, 2, bytearray(15))
+        BatchBuffer.over(FLOATS, 2, bytearray(15))
     with pytest.raises(ValueError):
-        Rows.over(FLOATS, 2, bytearray(64), 60)
+        BatchBuffer.over(FLOATS, 2, bytearray(64), 60)
 
 
 def test_objects_of_a_row():
-    source, target = over(NESTED, 2), over(NESTED, 2)
+    source = over(NESTED, 2)
     source.write(1, {"a": [1, 2], "b": (3, "x")})
     assert source.has_objects
     assert not over(FLOATS, 1).has_objects
     assert source.read_objects(1) == ["x"]
-    target.write_objects(0, source.read_objects(1))
-    assert target.read(0)["b"][1] == "x"
+    assert source.read(1)["b"][1] == "x"
 
 
 @pytest.mark.parametrize(
@@ -272,21 +271,21 @@ def test_objects_of_a_row():
 )
 def test_no_layouts(layout):
     with pytest.raises(ValueError, match="layout"):
-        Rows(layout, 2)
+        BatchBuffer(layout, 2)
 
 
 # Taking batches apart
 
 
 def test_rows_of_other_iterables():
-    assert rows_of(FLOATS, [[1, 2], "ab"], 2) == [[1, 2], "ab"]
-    assert rows_of(("array", np.int64, ()), (1, 2), 2) == [1, 2]
-    assert rows_of(("tuple", ()), (), 2) == [(), ()]
+    assert split_batch(FLOATS, [[1, 2], "ab"], 2) == [[1, 2], "ab"]
+    assert split_batch(("array", np.int64, ()), (1, 2), 2) == [1, 2]
+    assert split_batch(("tuple", ()), (), 2) == [(), ()]
     for batch in ([1], np.zeros(3)):
         with pytest.raises(ValueError, match="expected 2 elements"):
-            rows_of(FLOATS, batch, 2)
+            split_batch(FLOATS, batch, 2)
     with pytest.raises(TypeError):
-        rows_of(FLOATS, 3, 2)
+        split_batch(FLOATS, 3, 2)
 
 
 @pytest.mark.parametrize("batch", [(), [], ([1, 2],), [[1, 2]], {}, 5], ids=repr)
@@ -294,8 +293,8 @@ def test_batches_with_parts_missing(batch):
     pair = ("tuple", (FLOATS, FLOATS))
     for layout in (pair, ("dict", (0, 1), (FLOATS, FLOATS))):
         with pytest.raises((LookupError, TypeError)):
-            rows_of(layout, batch, 2)
-    rows = Rows(pair, 1)
+            split_batch(layout, batch, 2)
+    rows = BatchBuffer(pair, 1)
     rows.begin()
     with pytest.raises((LookupError, TypeError)):
         rows.write(0, batch)
@@ -303,7 +302,7 @@ def test_batches_with_parts_missing(batch):
 
 def test_scalars_of_strided_and_swapped_arrays():
     for array in (np.arange(6)[::2], np.arange(3, dtype=">i4"), np.array([1, None, "x"])):
-        found = rows_of(("array", np.int64, ()), array, 3)
+        found = split_batch(("array", np.int64, ()), array, 3)
         assert_same(found, list(array))
 
 

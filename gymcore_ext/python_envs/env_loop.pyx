@@ -1,4 +1,4 @@
-"""RowLoop: environments written in Python, stepped one after another.
+"""EnvLoop: environments written in Python, stepped one after another.
 
 The synchronous engine has one over all its environments, a worker process of the asynchronous one over the lanes it
 owns, so the two cannot disagree. Episodes are counted by the code of the compiled engine (episodes.pxd).
@@ -11,17 +11,16 @@ from cpython.dict cimport PyDict_CheckExact
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_Check
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.tuple cimport PyTuple_CheckExact
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memchr, memset
 
-from gymcore_ext.arrays cimport claim, make_room
+from gymcore_ext.arrays cimport ArrayRing, array_pointer, claim, make_room
 from gymcore_ext.engine.episodes cimport (
     DISABLED, NEXT_STEP, SAME_STEP, begin_episode, count_step, report_episode,
 )
 from gymcore_ext.python_envs.info_slots cimport InfoSlots
 from gymcore_ext.python_envs.infos cimport merge_lane
-from gymcore_ext.python_envs.row_outputs cimport Outputs, apart, bound_outputs, checked, infos_of, own_outputs
-from gymcore_ext.python_envs.rows cimport Rows
+from gymcore_ext.python_envs.batch_buffer cimport BatchBuffer
 
 from copy import deepcopy
 from time import perf_counter
@@ -31,7 +30,142 @@ import numpy as np
 cnp.import_array()
 
 
-cdef class RowLoop:
+cdef class Outputs:
+    cdef int begin(self) except -1:
+        """Take arrays that nobody holds; their content is undefined."""
+        if self.bound:
+            return 0
+        # References of ours, left by a call that failed, would keep the rings from using their arrays again.
+        self.reward_array = self.terminated_array = self.truncated_array = None
+        self.return_array = self.length_array = self.time_array = None
+        self.reports.returns = NULL
+        self.rows.start()
+        self.reward_array = self.reward_ring.take(<void**> &self.rewards)
+        self.terminated_array = self.terminated_ring.take(<void**> &self.terminated)
+        self.truncated_array = self.truncated_ring.take(<void**> &self.truncated)
+        return 0
+
+    cdef int begin_reports(self) except -1:
+        """Take arrays of zeros for the statistics of this call, unless there are some."""
+        if self.reports.returns != NULL:
+            return 0
+        self.return_array = self.return_ring.take(<void**> &self.reports.returns)
+        self.length_array = self.length_ring.take(<void**> &self.reports.lengths)
+        self.time_array = self.time_ring.take(<void**> &self.reports.times)
+        memset(self.reports.returns, 0, self.n * sizeof(double))
+        memset(self.reports.lengths, 0, self.n * sizeof(int64_t))
+        memset(self.reports.times, 0, self.n * sizeof(double))
+        return 0
+
+    cdef tuple take(self, object infos, object errors):
+        """The five results of a step, which from now on are the caller's."""
+        cdef tuple results
+        if self.return_array is not None:
+            add_episodes(
+                infos, self.terminated_array | self.truncated_array, self.return_array, self.length_array,
+                self.time_array, errors)
+        results = (self.rows.finished(), self.reward_array, self.terminated_array, self.truncated_array, infos)
+        self.reward_array = self.terminated_array = self.truncated_array = None
+        self.return_array = self.length_array = self.time_array = None
+        return results
+
+
+cdef Outputs own_outputs(BatchBuffer rows, Py_ssize_t n, bint statistics):
+    """Recycled arrays of `n` rows; `rows` are the observations'."""
+    cdef Outputs self = Outputs.__new__(Outputs)
+    self.n = n
+    self.rows = rows
+    self.reward_ring = ArrayRing((n,), np.float64)
+    self.terminated_ring = ArrayRing((n,), np.bool_)
+    self.truncated_ring = ArrayRing((n,), np.bool_)
+    if statistics:
+        self.return_ring = ArrayRing((n,), np.float64)
+        self.length_ring = ArrayRing((n,), np.int64)
+        self.time_ring = ArrayRing((n,), np.float64)
+    return self
+
+
+cdef Outputs bound_outputs(
+    BatchBuffer rows, BatchBuffer final_rows, Py_ssize_t n, tuple columns, object statistics, object errors
+):
+    """Arrays of the caller: rewards, terminated, truncated, and three of statistics or None."""
+    cdef Outputs self = Outputs.__new__(Outputs)
+    self.n = n
+    self.bound = True
+    self.rows = rows
+    self.final_rows = final_rows
+    self.reward_array, self.terminated_array, self.truncated_array = columns
+    self.rewards = <double*> array_pointer(
+        self.reward_array, "rewards", cnp.NPY_FLOAT64, (n,), True, errors)
+    self.terminated = <uint8_t*> array_pointer(
+        self.terminated_array, "terminated", cnp.NPY_BOOL, (n,), True, errors)
+    self.truncated = <uint8_t*> array_pointer(
+        self.truncated_array, "truncated", cnp.NPY_BOOL, (n,), True, errors)
+    if statistics is not None:
+        self.return_array, self.length_array, self.time_array = statistics
+        self.reports.returns = <double*> array_pointer(
+            self.return_array, "statistics[0]", cnp.NPY_FLOAT64, (n,), True, errors)
+        self.reports.lengths = <int64_t*> array_pointer(
+            self.length_array, "statistics[1]", cnp.NPY_INT64, (n,), True, errors)
+        self.reports.times = <double*> array_pointer(
+            self.time_array, "statistics[2]", cnp.NPY_FLOAT64, (n,), True, errors)
+    return self
+
+
+cdef int add_episodes(
+    object infos, object ended, object returns, object lengths, object times, object errors
+) except -1:
+    """Report the episodes that ended in a step.
+
+    Args:
+        infos: the merged infos of the step; gets `episode` with `r`, `l` and `t`, and `_episode`.
+        ended: bool [n], which episodes ended.
+        returns: float64 [n], like the next two 0 where no episode has ended.
+        lengths: int64 [n].
+        times: float64 [n] (s).
+        errors: namespace of InvalidArgument, which is raised if the environments have an `episode` of their own.
+    """
+    if "episode" in infos:
+        raise errors.InvalidArgument(
+            "episode_statistics: the environments have an info named 'episode' themselves; the infos of this step are "
+            f"{sorted(infos)}")
+    infos["episode"] = {"r": returns, "l": lengths, "t": times}
+    infos["_episode"] = ended
+    return 0
+
+
+cdef object copied_value(object value):
+    """A deep copy."""
+    if cnp.PyArray_CheckExact(value) and cnp.PyArray_TYPE(<cnp.ndarray> value) != cnp.NPY_OBJECT:
+        return cnp.PyArray_NewCopy(<cnp.ndarray> value, cnp.NPY_KEEPORDER)
+    return deepcopy(value)
+
+
+cdef tuple checked(object result, Py_ssize_t size, object env, str method, str names):
+    """What a method of an environment returned, as a tuple of this size."""
+    if isinstance(result, (tuple, list)):
+        if len(result) == size:
+            return tuple(result)
+        old = " (the API before Gym 0.26; see gymcore.compat)" if len(result) == 4 and size == 5 else ""
+        raise ValueError(
+            f"{method}() of {type(env).__name__}: expected {size} values ({names}), got {len(result)}{old}")
+    raise TypeError(
+        f"{method}() of {type(env).__name__}: expected a tuple of {size} ({names}), got {type(result).__name__}")
+
+
+cdef object infos_of(object infos, cnp.ndarray lanes, Py_ssize_t num_envs):
+    """BatchBuffer of merged infos, for infos that were merged by a function that knows whole batches only."""
+    cdef dict found = {}
+    for key, value in infos.items():
+        if isinstance(value, dict):
+            value = infos_of(value, lanes, num_envs)
+        elif isinstance(value, np.ndarray) and value.shape[:1] == (num_envs,):
+            value = value[lanes]
+        found[key] = value
+    return found
+
+
+cdef class EnvLoop:
     """The lanes [first, first + len(envs)) of a batch, each an environment written in Python.
 
     It returns batches (without `slots`), or writes every lane's row into memory that was bound at the start (with
@@ -40,7 +174,7 @@ cdef class RowLoop:
 
     Args:
         envs: the environments. The very list is used, so that one may be replaced between two calls.
-        rows: room for observations, with memory of its own, or over memory of somebody else: `num_envs` rows, of
+        rows: room for observations, with memory of its own, or over memory of another owner: `num_envs` rows, of
             which those from `first` on are written. With `slots` it may be None: observations then go into the slots.
         mode: 0 next-step autoreset, 1 same-step, 2 none.
         first: number of the first environment in the whole batch.
@@ -53,7 +187,7 @@ cdef class RowLoop:
             write to (returns float64, lengths int64, seconds float64), zero where no episode has ended.
         slots: takes infos: `put(lane, info, final_info, extra)`, once for each lane that was reset or stepped. `extra`
             is None, or what no array holds, (of the observation, of the final one or None): objects as
-            `Rows.read_objects` gives them or, without `rows`, the observations.
+            `BatchBuffer.read_objects` gives them or, without `rows`, the observations.
         add_info: `add_info(infos, info, lane)` returns the infos with those of a lane merged in; None merges them as
             `merge_info` does.
         errors: namespace of exception classes: InvalidArgument, ArgumentTypeError, ResetNeeded, InvalidAction,
@@ -68,7 +202,7 @@ cdef class RowLoop:
     """
 
     def __cinit__(
-        self, list envs, Rows rows, *, int mode, Py_ssize_t first=0, num_envs=None, Rows final_rows=None,
+        self, list envs, BatchBuffer rows, *, int mode, Py_ssize_t first=0, num_envs=None, BatchBuffer final_rows=None,
         rewards=None, terminated=None, truncated=None, statistics=None, slots=None, add_info=None, errors,
     ):
         cdef Py_ssize_t count = 0 if envs is None else len(envs)
@@ -154,14 +288,14 @@ cdef class RowLoop:
 
     cdef Outputs outputs_for(self, list lanes):
         """Where results of these lanes go."""
-        cdef Rows rows = self.outputs.rows
+        cdef BatchBuffer rows = self.outputs.rows
         cdef Py_ssize_t n
         if lanes is None or self.outputs.bound or len(lanes) == self.count:
             return self.outputs
         n = len(lanes)
         if n not in self.subsets:
             make_room(self.subsets)
-            self.subsets[n] = own_outputs(Rows(rows.layout, n, reuse=rows.reuse), n, self.statistics)
+            self.subsets[n] = own_outputs(BatchBuffer(rows.layout, n, reuse=rows.reuse), n, self.statistics)
         return self.subsets[n]
 
     cdef int read_clock(self) except -1:
@@ -383,9 +517,9 @@ cdef class RowLoop:
         # Copies: the environment may use the same objects again in reset.
         info = dict(info)
         if self.final_frames:
-            info["final_frame"] = apart(self.env(lane).render())
+            info["final_frame"] = copied_value(self.env(lane).render())
         if self.slots is None:
-            final = {"final_obs": apart(observation), "final_info": info}
+            final = {"final_obs": copied_value(observation), "final_info": info}
             begun = self.begin_lane(lane, None, None, True)
             self.merge(out, row, lane, final)
             return self.deliver(out, row, lane, begun[0], begun[1])
@@ -420,14 +554,14 @@ cdef class RowLoop:
 
     def save_lane(self, Py_ssize_t lane):
         """What the loop knows of a lane: its last observation (None if slots have it), ended, elapsed steps, return."""
-        cdef Rows rows = self.outputs.rows
+        cdef BatchBuffer rows = self.outputs.rows
         if not 0 <= lane < self.count:
             raise IndexError(f"lane {lane} is not in [0, {self.count})")
         observation = None
         if self.last is not None:
-            observation = apart(self.last[lane])
+            observation = copied_value(self.last[lane])
         elif rows is not None:
-            observation = apart(rows.read(self.first + lane))
+            observation = copied_value(rows.read(self.first + lane))
         return (
             observation, bool(self.episodes.ended[lane]), self.episodes.elapsed[lane], self.episodes.returns[lane])
 
@@ -442,7 +576,7 @@ cdef class RowLoop:
         self.episodes.elapsed[lane] = elapsed
         self.episodes.returns[lane] = returns
         if self.last is not None:
-            self.last[lane] = apart(observation)
+            self.last[lane] = copied_value(observation)
         elif self.outputs.rows is not None:
             self.outputs.rows.write_row(self.first + lane, observation)
 
@@ -451,10 +585,10 @@ cdef class RowLoop:
         self.ready = True
 
 
-cdef object write_bound(Rows rows, Py_ssize_t row, object observation, bint copied):
+cdef object write_bound(BatchBuffer rows, Py_ssize_t row, object observation, bint copied):
     """Write an observation into shared rows; return what they cannot hold, or None."""
     if rows is None:
-        return apart(observation) if copied else observation
+        return copied_value(observation) if copied else observation
     rows.write_row(row, observation)
     if not rows.has_objects:
         return None

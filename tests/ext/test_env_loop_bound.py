@@ -1,4 +1,4 @@
-"""RowLoop over arrays that were bound at the start, as a worker process has it."""
+"""EnvLoop over arrays that were bound at the start, as a worker process has it."""
 
 import time
 
@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import gymcore.error as errors
+from gymcore_ext.python_envs.batch_buffer import BatchBuffer
+from gymcore_ext.python_envs.env_loop import EnvLoop
 from gymcore_ext.python_envs.info_slots import InfoSlots
-from gymcore_ext.python_envs.row_loop import RowLoop
-from gymcore_ext.python_envs.rows import Rows
-from tests.ext.row_envs import (
+from tests.ext.loop_envs import (
     DISABLED,
     LAYOUT,
     NEXT_STEP,
@@ -140,12 +140,12 @@ def talkers(mode, rows, **kwargs):
         "terminated": np.zeros(2, bool),
         "truncated": np.zeros(2, bool),
     }
-    loop = RowLoop(envs, rows, mode=mode, slots=slots, errors=errors, **arrays, **kwargs)
+    loop = EnvLoop(envs, rows, mode=mode, slots=slots, errors=errors, **arrays, **kwargs)
     return loop, slots
 
 
 def over(layout):
-    return Rows.over(layout, 2, bytearray(Rows.nbytes(layout, 2)))
+    return BatchBuffer.over(layout, 2, bytearray(BatchBuffer.nbytes(layout, 2)))
 
 
 def test_objects_go_into_the_slots():
@@ -173,13 +173,13 @@ def test_infos_in_shared_memory():
     slots = InfoSlots(memory, 0, 4, 256)
     envs = [Counter(2, 1), Counter(3)]
     arrays = np.zeros(2), np.zeros(2, bool), np.zeros(2, bool)
-    loop = RowLoop(
+    loop = EnvLoop(
         envs,
-        over_four := Rows.over(LAYOUT, 4, bytearray(Rows.nbytes(LAYOUT, 4))),
+        over_four := BatchBuffer.over(LAYOUT, 4, bytearray(BatchBuffer.nbytes(LAYOUT, 4))),
         mode=SAME_STEP,
         first=2,
         num_envs=4,
-        final_rows=Rows.over(LAYOUT, 4, bytearray(Rows.nbytes(LAYOUT, 4))),
+        final_rows=BatchBuffer.over(LAYOUT, 4, bytearray(BatchBuffer.nbytes(LAYOUT, 4))),
         rewards=arrays[0],
         terminated=arrays[1],
         truncated=arrays[2],
@@ -220,7 +220,7 @@ def test_arrays_that_do_not_do(arrays):
         "truncated": np.zeros(2, bool),
     }
     with pytest.raises(errors.Error, match=next(iter(arrays))):
-        RowLoop(
+        EnvLoop(
             [Counter(0), Counter(1)],
             over(LAYOUT),
             mode=0,

@@ -1,4 +1,4 @@
-"""Rows: batches of elements of a space, written element by element, in memory of their own or of somebody else.
+"""BatchBuffer: a batch of elements of a space, written element by element, in memory of its own or of another owner.
 
 What an element is made of is said by a layout (gymcore/vector/layouts.py makes them of spaces):
 
@@ -54,7 +54,7 @@ cdef Py_ssize_t aligned(Py_ssize_t nbytes) noexcept:
     return (nbytes + ALIGNMENT - 1) & ~<Py_ssize_t> (ALIGNMENT - 1)
 
 
-cdef class Rows:
+cdef class BatchBuffer:
     """`n` elements of one layout, which become a batch when all are written.
 
     A value that is an array of the very dtype and shape is copied byte by byte; anything else goes through NumPy, which
@@ -63,20 +63,20 @@ cdef class Rows:
     Args:
         layout: what an element is made of.
         n: how many there are.
-        reuse: whether every batch is the same arrays, instead of arrays that the caller may keep for ever.
-        memory: a writable buffer to use instead of memory of their own; see `over`.
-        offset: where in it they begin.
+        reuse: whether every batch is the same arrays, instead of arrays that the caller may keep forever.
+        memory: a writable buffer to use instead of memory of its own; see `over`.
+        offset: where in it the batch begins.
     """
 
     def __cinit__(self, object layout, Py_ssize_t n, *, bint reuse=False, object memory=None, Py_ssize_t offset=0):
-        cdef Rows part
+        cdef BatchBuffer part
         self.fixed = memory is not None
         self._shape_up(layout, n, reuse or self.fixed)
         if self.kind == TUPLE or self.kind == DICT:
             self.parts = []
             for part_layout in parts_of(layout):
-                self.parts.append(Rows(part_layout, n, reuse=reuse, memory=memory, offset=offset))
-                offset += Rows.nbytes(part_layout, n) if self.fixed else 0
+                self.parts.append(BatchBuffer(part_layout, n, reuse=reuse, memory=memory, offset=offset))
+                offset += BatchBuffer.nbytes(part_layout, n) if self.fixed else 0
             self.has_objects = any([part.has_objects for part in self.parts])
         elif self.kind == OBJECTS:
             self.objects = [None] * n if self.fixed else None
@@ -126,21 +126,21 @@ cdef class Rows:
             self.finish = layout[1]
 
     def _take_path(self, str path):
-        cdef Rows part
+        cdef BatchBuffer part
         self.path = path
         for k, part in enumerate(self.parts or ()):
             part._take_path(f"{path}[{self.keys[k] if self.kind == DICT else k!r}]")
 
     @staticmethod
     def over(object layout, Py_ssize_t n, object memory, Py_ssize_t offset=0):
-        """Rows in a writable buffer, `nbytes(layout, n)` of it from byte `offset` on. They keep the buffer alive.
+        """A batch in a writable buffer, `nbytes(layout, n)` of it from byte `offset` on; it keeps the buffer alive.
 
         Every array begins at a multiple of 64 bytes after the first one. Leaves of objects are lists of this process.
 
         Raises:
             ValueError: the buffer is too small or read-only.
         """
-        return Rows(layout, n, memory=memory, offset=offset)
+        return BatchBuffer(layout, n, memory=memory, offset=offset)
 
     @staticmethod
     def nbytes(object layout, Py_ssize_t n):
@@ -149,7 +149,7 @@ cdef class Rows:
             return aligned(array_bytes(layout, n))
         if layout[0] == "objects":
             return 0
-        return sum([Rows.nbytes(part, n) for part in parts_of(layout)])
+        return sum([BatchBuffer.nbytes(part, n) for part in parts_of(layout)])
 
     # --- writing --------------------------------------------------------------------------------------------------
 
@@ -158,7 +158,7 @@ cdef class Rows:
         self.start()
 
     cdef int start(self) except -1:
-        cdef Rows part
+        cdef BatchBuffer part
         if self.kind == ARRAY:
             if not self.fixed:
                 self.array = None  # a reference of ours would keep the ring from using the array again
@@ -209,14 +209,14 @@ cdef class Rows:
                     part_value = <object> found
                 else:
                     part_value = value[self.keys[k]]
-                (<Rows> self.parts[k]).write_row(row, part_value)
+                (<BatchBuffer> self.parts[k]).write_row(row, part_value)
         else:
             for k in range(len(self.parts)):
                 if PyTuple_CheckExact(value) and k < len(<tuple> value):
                     part_value = (<tuple> value)[k]
                 else:
                     part_value = value[<object> k]
-                (<Rows> self.parts[k]).write_row(row, part_value)
+                (<BatchBuffer> self.parts[k]).write_row(row, part_value)
         return 0
 
     cdef int write_array(self, Py_ssize_t row, object value) except -1:
@@ -266,19 +266,19 @@ cdef class Rows:
             raise TypeError(f"{self.path}: expected {self.dtype}, got {array.dtype}: {problem}") from None
         return 0
 
-    def copy_row(self, Py_ssize_t row, Rows source not None, Py_ssize_t source_row):
+    def copy_row(self, Py_ssize_t row, BatchBuffer source not None, Py_ssize_t source_row):
         """Copy one row of other rows of the same layout."""
         self.check_row(row)
         source.check_row(source_row)
         self.copy_rows(row, source, source_row, 1)
 
-    def copy_from(self, Rows source not None, Py_ssize_t first, Py_ssize_t count):
+    def copy_from(self, BatchBuffer source not None, Py_ssize_t first, Py_ssize_t count):
         """Copy rows [first, first + count) of other rows of the same layout to the same places."""
         if first < 0 or count < 0 or first > min(self.n, source.n) - count:
             raise IndexError(f"rows [{first}, {first + count}) are not in [0, {min(self.n, source.n)})")
         self.copy_rows(first, source, first, count)
 
-    cdef int copy_rows(self, Py_ssize_t row, Rows source, Py_ssize_t source_row, Py_ssize_t count) except -1:
+    cdef int copy_rows(self, Py_ssize_t row, BatchBuffer source, Py_ssize_t source_row, Py_ssize_t count) except -1:
         cdef Py_ssize_t k
         if self.kind != source.kind or self.row_bytes != source.row_bytes or self.typenum != source.typenum:
             raise ValueError(f"source: expected rows of layout {self.layout}, got {source.layout}")
@@ -295,20 +295,21 @@ cdef class Rows:
             if len(self.parts) != len(source.parts) or self.keys != source.keys:
                 raise ValueError(f"source: expected rows of layout {self.layout}, got {source.layout}")
             for k in range(len(self.parts)):
-                (<Rows> self.parts[k]).copy_rows(row, <Rows> source.parts[k], source_row, count)
+                (<BatchBuffer> self.parts[k]).copy_rows(row, <BatchBuffer> source.parts[k], source_row, count)
         return 0
 
     # --- reading --------------------------------------------------------------------------------------------------
 
     def batch(self):
-        """The batch: an array [n, ...], a tuple, or a new dict. Rows with memory of their own then need `begin` again.
+        """The batch: an array [n, ...], a tuple, or a new dict. With memory of its own it
+        needs `begin` again.
 
         Arrays of `over` are views of its memory, and those of `reuse` always the same.
         """
         return self.finished()
 
     cdef object finished(self):
-        cdef Rows part
+        cdef BatchBuffer part
         cdef Py_ssize_t k
         if self.kind == ARRAY:
             array = self.array
@@ -326,11 +327,11 @@ cdef class Rows:
             return self.finish(objects)
         if self.kind == TUPLE:
             return tuple([part.finished() for part in self.parts])
-        return {self.keys[k]: (<Rows> self.parts[k]).finished() for k in range(len(self.parts))}
+        return {self.keys[k]: (<BatchBuffer> self.parts[k]).finished() for k in range(len(self.parts))}
 
     def read(self, Py_ssize_t row):
         """One element: a copy of arrays, a NumPy scalar where the shape is (), and objects themselves."""
-        cdef Rows part
+        cdef BatchBuffer part
         cdef Py_ssize_t k
         self.check_row(row)
         if self.kind == ARRAY:
@@ -345,9 +346,9 @@ cdef class Rows:
             return self.objects[row]
         if self.kind == TUPLE:
             return tuple([part.read(row) for part in self.parts])
-        return {self.keys[k]: (<Rows> self.parts[k]).read(row) for k in range(len(self.parts))}
+        return {self.keys[k]: (<BatchBuffer> self.parts[k]).read(row) for k in range(len(self.parts))}
 
-    # --- objects, which no buffer holds ---------------------------------------------------------------------------
+    # --- objects, which no array holds ----------------------------------------------------------------------------
 
     def read_objects(self, Py_ssize_t row):
         """The objects of one row, leaf by leaf, in the order of the layout."""
@@ -355,7 +356,7 @@ cdef class Rows:
         return self.objects_at(row, [])
 
     cdef list objects_at(self, Py_ssize_t row, list found):
-        cdef Rows part
+        cdef BatchBuffer part
         if self.kind == OBJECTS:
             found.append(self.read(row))
         elif self.parts is not None:
@@ -364,26 +365,8 @@ cdef class Rows:
                     part.objects_at(row, found)
         return found
 
-    def write_objects(self, Py_ssize_t row, objects):
-        """Write the objects of one row, as `read_objects` gave them."""
-        cdef Rows part
-        self.check_row(row)
-        rest = iter(objects)
-        for part in leaves_of_objects(self, []):
-            part.write_row(row, next(rest))
 
-
-cdef list leaves_of_objects(Rows rows, list found):
-    cdef Rows part
-    if rows.kind == OBJECTS:
-        found.append(rows)
-    elif rows.parts is not None:
-        for part in rows.parts:
-            leaves_of_objects(part, found)
-    return found
-
-
-def rows_of(object layout, object batch, Py_ssize_t n):
+def split_batch(object layout, object batch, Py_ssize_t n):
     """Take a batch apart.
 
     Args:
@@ -402,10 +385,10 @@ def rows_of(object layout, object batch, Py_ssize_t n):
     cdef list found, columns
     # Indices are objects here, for those that are numbers are not checked against the length.
     if layout[0] == "tuple":
-        columns = [rows_of(part, batch[<object> k], n) for k, part in enumerate(layout[1])]
+        columns = [split_batch(part, batch[<object> k], n) for k, part in enumerate(layout[1])]
         return list(zip(*columns)) if columns else [()] * n
     if layout[0] == "dict":
-        columns = [rows_of(part, batch[key], n) for key, part in zip(layout[1], layout[2])]
+        columns = [split_batch(part, batch[key], n) for key, part in zip(layout[1], layout[2])]
         return [dict(zip(layout[1], row)) for row in zip(*columns)] if columns else [{} for _ in range(n)]
     if cnp.PyArray_CheckExact(batch) and cnp.PyArray_NDIM(<cnp.ndarray> batch) == 1:
         found = scalars(<cnp.ndarray> batch)

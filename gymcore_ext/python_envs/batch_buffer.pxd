@@ -1,10 +1,10 @@
-"""Rows: batches that are written element by element."""
+"""BatchBuffer: batches that are written element by element."""
 cimport numpy as cnp
 
 from gymcore_ext.arrays cimport MOST_AXES, ArrayRing
 
 
-cdef class Rows:
+cdef class BatchBuffer:
     cdef readonly object layout
     cdef readonly Py_ssize_t n
     cdef readonly bint has_objects       # some leaf is no array
@@ -33,7 +33,7 @@ cdef class Rows:
     cdef int write_row(self, Py_ssize_t row, object value) except -1
     cdef int write_array(self, Py_ssize_t row, object value) except -1
     cdef int convert(self, Py_ssize_t row, object value) except -1
-    cdef int copy_rows(self, Py_ssize_t row, Rows source, Py_ssize_t source_row, Py_ssize_t count) except -1
+    cdef int copy_rows(self, Py_ssize_t row, BatchBuffer source, Py_ssize_t source_row, Py_ssize_t count) except -1
     cdef int check_row(self, Py_ssize_t row) except -1
     cdef object finished(self)
     cdef list objects_at(self, Py_ssize_t row, list found)

@@ -1,4 +1,4 @@
-"""RowLoop: what it returns, in every mode, and what it makes of what environments return."""
+"""EnvLoop: what it returns, in every mode, and what it makes of what environments return."""
 
 import gc
 import threading
@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import gymcore.error as errors
-from gymcore_ext.python_envs.row_loop import RowLoop
-from gymcore_ext.python_envs.rows import Rows
-from tests.ext.row_envs import DISABLED, LAYOUT, NEXT_STEP, SAME_STEP, Counter, make_loop
+from gymcore_ext.python_envs.batch_buffer import BatchBuffer
+from gymcore_ext.python_envs.env_loop import EnvLoop
+from tests.ext.loop_envs import DISABLED, LAYOUT, NEXT_STEP, SAME_STEP, Counter, make_loop
 from tests.testing_env import assert_same
 
 
@@ -389,16 +389,16 @@ def test_loops_are_freed():
 )
 def test_bad_arguments(kwargs):
     with pytest.raises(errors.InvalidArgument):
-        RowLoop([Counter(0)], Rows(LAYOUT, 1), errors=errors, **kwargs)
+        EnvLoop([Counter(0)], BatchBuffer(LAYOUT, 1), errors=errors, **kwargs)
 
 
 def test_no_half_made_loops():
     with pytest.raises(TypeError):
-        RowLoop.__new__(RowLoop)
+        EnvLoop.__new__(EnvLoop)
 
 
 def test_rows_of_another_number():
     with pytest.raises(errors.InvalidArgument, match="rows: expected 1 rows, got 2"):
-        RowLoop([Counter(0)], Rows(LAYOUT, 2), mode=0, errors=errors)
+        EnvLoop([Counter(0)], BatchBuffer(LAYOUT, 2), mode=0, errors=errors)
     with pytest.raises(errors.InvalidArgument, match="envs: expected at least one"):
-        RowLoop([], Rows(LAYOUT, 0), mode=0, errors=errors)
+        EnvLoop([], BatchBuffer(LAYOUT, 0), mode=0, errors=errors)

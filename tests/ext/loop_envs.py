@@ -1,12 +1,12 @@
-"""Environments and slots for the tests of RowLoop, without spaces and without gymcore."""
+"""Environments and slots for the tests of EnvLoop, without spaces and without gymcore."""
 
 from __future__ import annotations
 
 import numpy as np
 
 import gymcore.error as errors
-from gymcore_ext.python_envs.row_loop import RowLoop
-from gymcore_ext.python_envs.rows import Rows
+from gymcore_ext.python_envs.batch_buffer import BatchBuffer
+from gymcore_ext.python_envs.env_loop import EnvLoop
 
 LAYOUT = ("array", np.float32, (2,))
 NEXT_STEP, SAME_STEP, DISABLED = range(3)
@@ -59,8 +59,8 @@ class Slots:
 def make_loop(lengths=(3, 3, 3), mode=NEXT_STEP, **kwargs):
     """Return a loop that returns batches, and its environments."""
     envs = [Counter(lane, length) for lane, length in enumerate(lengths)]
-    rows = Rows(kwargs.pop("layout", LAYOUT), len(envs))
-    return RowLoop(envs, rows, mode=mode, errors=errors, **kwargs), envs
+    rows = BatchBuffer(kwargs.pop("layout", LAYOUT), len(envs))
+    return EnvLoop(envs, rows, mode=mode, errors=errors, **kwargs), envs
 
 
 class Bound:
@@ -71,13 +71,15 @@ class Bound:
         self.envs = [Counter(first + k, length) for k, length in enumerate(lengths)]
         self.slots = Slots()
         self.rows, self.finals = (
-            None if pickled else Rows.over(layout, num_envs, bytearray(Rows.nbytes(layout, 6)))
+            None
+            if pickled
+            else BatchBuffer.over(layout, num_envs, bytearray(BatchBuffer.nbytes(layout, 6)))
             for _ in range(2)
         )
         self.rewards = np.full(n, -1.0)
         self.terminated, self.truncated = np.ones(n, bool), np.ones(n, bool)
         self.statistics = np.full(n, -1.0), np.full(n, -1), np.full(n, -1.0)
-        self.loop = RowLoop(
+        self.loop = EnvLoop(
             self.envs,
             self.rows,
             mode=mode,
