@@ -1,6 +1,6 @@
 """Layouts: what the elements of a space are made of, in the words of the compiled modules.
 
-`gymcore_ext.python_envs.batch_buffer` writes batches without knowing spaces; a layout tells it all it needs:
+`gymcore_ext.python_envs.batch_buffer` writes batches without knowing spaces; a layout tells it all:
 
 | layout                                | elements                                              |
 |---------------------------------------|-------------------------------------------------------|
