@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import gymcore
+from gymcore import specs
 from gymcore.compat.bridges import to_done_api
 from gymcore.compat.old_envs import OldEnvCreator
-from gymcore.specs import EnvSpec, registry, spec
+from gymcore.specs import EnvSpec, spec
 
-__all__ = ["EnvSpec", "make", "register", "registry", "spec"]
+__all__ = ["EnvRegistry", "EnvSpec", "make", "register", "registry", "spec"]
+
+
+class EnvRegistry:
+    """The registry, which it is today as a dict, with the attributes it had in Gym 0.21."""
+
+    env_specs = specs.registry
+
+    def all(self) -> Iterable[EnvSpec]:
+        """Return the specs of all environments."""
+        return self.env_specs.values()
+
+
+registry = EnvRegistry()
 
 
 def make(id: str, **kwargs: Any) -> Any:
@@ -42,7 +57,7 @@ def register(id: str, entry_point: Any, **kwargs: Any) -> None:
 
     Example:
         >>> register("Maze-v0", entry_point="games.mazes:Maze", max_episode_steps=100)
-        >>> registry.pop("Maze-v0").max_episode_steps
+        >>> registry.env_specs.pop("Maze-v0").max_episode_steps
         100
     """
     gymcore.register(id, entry_point=OldEnvCreator(entry_point), **kwargs)
