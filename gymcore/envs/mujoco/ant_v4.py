@@ -1,31 +1,22 @@
-"""Ant-v4: as Ant-v5 was before; contacts neither seen nor a cost, unless asked for."""
+"""Ant-v4: as Ant-v5 was before; contacts neither observed nor a cost by default."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gymcore.envs.mujoco import ant_v5
+from gymcore.envs.mujoco.ant_v5 import DEFAULT_CAMERA_CONFIG
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation, normal_start
 from gymcore.envs.mujoco.quantities import Operand, norm
 from gymcore.envs.mujoco.tasks import HealthV4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
-DEFAULT_CAMERA_CONFIG = {"distance": 4.0}
-
 
 class AntEnv(HealthV4, ant_v5.AntEnv):
-    """The ant of Ant-v5 whose bonus is paid whenever unhealth ends the episode.
+    """The ant of Ant-v5, with the healthy bonus also in the last step of an episode."""
 
-    Example:
-        >>> AntEnv(use_contact_forces=True).observation_space.shape
-        (111,)
-    """
-
-    metadata: dict[str, Any] = {  # noqa: RUF012
-        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"],
-        "render_fps": 20,
-    }
+    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 20}  # noqa: RUF012
 
     forward_reward_weight: Any = 1.0
 
@@ -43,21 +34,7 @@ class AntEnv(HealthV4, ant_v5.AntEnv):
         exclude_current_positions_from_observation: bool = True,
         **kwargs: Any,
     ) -> None:
-        """Make an Ant.
-
-        Args:
-            xml_file: the model's file, see `expand_model_path`.
-            ctrl_cost_weight: of the squared action.
-            use_contact_forces: whether contacts are observed and cost.
-            contact_cost_weight: of the squared contact forces.
-            healthy_reward: of a step in which it is healthy.
-            terminate_when_unhealthy: whether the episode ends when it is not.
-            healthy_z_range: heights at which it is healthy.
-            contact_force_range: bounds that contact forces are clipped to.
-            reset_noise_scale: of the initial state.
-            exclude_current_positions_from_observation: whether x and y are left out.
-            **kwargs: see `CompiledMujocoEnv`.
-        """
+        """Make an Ant; the arguments are those of Ant-v5."""
         self._use_contact_forces = use_contact_forces
         self._exclude_current_positions_from_observation = (
             exclude_current_positions_from_observation
@@ -78,7 +55,7 @@ class AntEnv(HealthV4, ant_v5.AntEnv):
         )
 
     def describe(self, simulation: Simulation) -> Description:
-        """Velocity and health less effort, and contacts if asked for."""
+        """Velocity and health minus effort, and contacts if asked for."""
         s = simulation
         skipped = 2 * self._exclude_current_positions_from_observation
         position = s.body_position("torso")[:2]
@@ -87,15 +64,15 @@ class AntEnv(HealthV4, ant_v5.AntEnv):
         healthy = self.health(s)
         survival = self.survival(s, healthy)
         effort = costs = self.effort(s)
-        seen: Operand = ()
+        observed: Operand = ()
         infos = {"reward_forward": forward, "reward_ctrl": -effort, "reward_survive": survival}
         if self._use_contact_forces:
             contacts = self.pressure(s)
             costs = effort + contacts
-            seen = self.forces(s)
+            observed = self.forces(s)
             infos["reward_ctrl"] = -contacts
         return Description(
-            observation=[s.qpos[skipped:], s.qvel, seen],
+            observation=[s.qpos[skipped:], s.qvel, observed],
             reward=(forward + survival) - costs,
             terminated=self.ending(s, healthy),
             infos={
@@ -111,7 +88,4 @@ class AntEnv(HealthV4, ant_v5.AntEnv):
         )
 
 
-class AntVectorEnv(MujocoVectorEnv):
-    """Many Ants in one batch."""
-
-    env_class = AntEnv
+AntVectorEnv = MujocoVectorEnv.of(AntEnv)

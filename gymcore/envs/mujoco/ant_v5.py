@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gymcore.envs.mujoco.description import Description, Simulation, normal_start
 from gymcore.envs.mujoco.quantities import Quantity, clip, every, finite, norm, square, total
-from gymcore.envs.mujoco.tasks import ActionCost, Health
+from gymcore.envs.mujoco.tasks import ActionCost, Health, joint_structure
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
 
@@ -60,17 +60,17 @@ class AntEnv(ActionCost, Health):
 
         Args:
             xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps of a step.
+            frame_skip: simulation steps in one step.
             default_camera_config: attributes of the free camera.
-            forward_reward_weight: of the velocity.
-            ctrl_cost_weight: of the squared action.
-            contact_cost_weight: of the squared contact forces.
-            healthy_reward: of a step in which it is healthy.
+            forward_reward_weight: weight of the velocity.
+            ctrl_cost_weight: weight of the squared action.
+            contact_cost_weight: weight of the squared contact forces.
+            healthy_reward: reward of a healthy step.
             main_body: number or name of the body whose velocity counts.
-            terminate_when_unhealthy: whether the episode ends when it is not.
+            terminate_when_unhealthy: whether the episode ends when it is unhealthy.
             healthy_z_range: heights at which it is healthy.
             contact_force_range: bounds that contact forces are clipped to.
-            reset_noise_scale: of the initial state.
+            reset_noise_scale: scale of the noise of the initial state.
             exclude_current_positions_from_observation: whether x and y are left out.
             include_cfrc_ext_in_observation: whether contact forces are observed.
             **kwargs: see `CompiledMujocoEnv`.
@@ -95,18 +95,14 @@ class AntEnv(ActionCost, Health):
             **kwargs,
         )
         skipped = 2 * exclude_current_positions_from_observation
-        self.observation_structure = {
-            "skipped_qpos": skipped,
-            "qpos": self.model.nq - skipped,
-            "qvel": self.model.nv,
-            "cfrc_ext": self.data.cfrc_ext[1:].size * include_cfrc_ext_in_observation,
-        }
+        contacts = self.data.cfrc_ext[1:].size * include_cfrc_ext_in_observation
+        self.observation_structure = joint_structure(self, skipped, cfrc_ext=contacts)
 
     def describe(self, simulation: Simulation) -> Description:
-        """Velocity and health less effort and contacts."""
+        """Velocity and health minus effort and contacts."""
         s = simulation
         skipped = 2 * self._exclude_current_positions_from_observation
-        seen = self.forces(s)[6:] if self._include_cfrc_ext_in_observation else ()
+        observed = self.forces(s)[6:] if self._include_cfrc_ext_in_observation else ()
         velocity = s.rate(s.body_position(self._main_body)[:2])
         forward = velocity[0] * s.parameter("forward_reward_weight")
         healthy = self.health(s)
@@ -119,7 +115,7 @@ class AntEnv(ActionCost, Health):
             "distance_from_origin": norm(s.qpos[:2]),
         }
         return Description(
-            observation=[s.qpos[skipped:], s.qvel, seen],
+            observation=[s.qpos[skipped:], s.qvel, observed],
             reward=(forward + survival) - (effort + contacts),
             terminated=self.ending(s, healthy),
             infos={
@@ -158,11 +154,8 @@ class AntEnv(ActionCost, Health):
 
     @property
     def contact_cost(self) -> float:
-        """The cost of the contacts that there are."""
+        """The cost of the current contacts."""
         return float(self.value_of(self.pressure)[0])
 
 
-class AntVectorEnv(MujocoVectorEnv):
-    """Many Ants in one batch."""
-
-    env_class = AntEnv
+AntVectorEnv = MujocoVectorEnv.of(AntEnv)

@@ -13,10 +13,10 @@ import numpy.typing as npt
 from gymcore import error
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.library import library_functions, mujoco_module, report_faults
-from gymcore.envs.mujoco.mujoco_env import DEFAULT_SIZE, MujocoEnv
+from gymcore.envs.mujoco.mujoco_env import MujocoEnv
 from gymcore.envs.mujoco.program import Evaluator, Program, sources_of
 from gymcore.envs.mujoco.quantities import Quantity, as_quantity
-from gymcore.envs.mujoco.weights import PrivateName, Range, Weight
+from gymcore.envs.mujoco.weights import PrivateName, Range, Weight, to_columns
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.env import SINGLE, NativeEnv
 from gymcore.spaces import Box
@@ -164,11 +164,9 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         cls.parameters = {
             name: one for name, one in declared.items() if inspect.getattr_static(cls, name) is one
         }
-        cls.fixed = {
-            column: number
-            for name in declared.keys() - cls.parameters.keys()
-            for column, number in declared[name].fixed(getattr(cls, name)).items()
-        }
+        cls.fixed = {}
+        for name in declared.keys() - cls.parameters.keys():
+            cls.fixed.update(to_columns(declared[name], getattr(cls, name)))
         cls.settable = tuple(f"_{name}" for name in cls.parameters)
         cls._is_described = {
             "observation": cls._get_obs is CompiledMujocoEnv._get_obs,
@@ -190,63 +188,32 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         self,
         model_path: str,
         frame_skip: int,
-        *,
-        default_camera_config: dict[str, Any] | None = None,
-        render_mode: str | None = None,
-        width: int = DEFAULT_SIZE,
-        height: int = DEFAULT_SIZE,
-        camera_id: int | None = None,
-        camera_name: str | None = None,
-        max_geom: int = 1000,
-        visual_options: dict[int, bool] | None = None,
-        **weights: Any,
+        **arguments: Any,
     ) -> None:
         """Load the model and compile the description.
 
         Args:
             model_path: the model's file, see `expand_model_path`, or its XML.
             frame_skip: simulation steps in one step.
-            default_camera_config: this and the arguments below are those of `MujocoEnv`.
-            render_mode: "human", "rgb_array", "depth_array", "rgbd_tuple" or None.
-            width: see `MujocoEnv`.
-            height: see `MujocoEnv`.
-            camera_id: see `MujocoEnv`.
-            camera_name: see `MujocoEnv`.
-            max_geom: see `MujocoEnv`.
-            visual_options: see `MujocoEnv`.
-            **weights: values of declared `Weight` attributes.
+            **arguments: values of declared `Weight` attributes, and arguments of `MujocoEnv`:
+                `render_mode`, `width`, `height`, `camera_id`, `camera_name`,
+                `default_camera_config`, `max_geom`, `visual_options`.
 
         Raises:
             gymcore.error.ArgumentTypeError: the environment has no such argument.
         """
-        if unknown := sorted(weights.keys() - self.parameters.keys()):
+        weights = {name: arguments.pop(name) for name in self.parameters if name in arguments}
+        if unknown := sorted(arguments.keys() - set(_RENDERING_ARGUMENTS)):
             raise ArgumentTypeError(
                 f"{type(self).__name__}: got an unexpected keyword argument {unknown[0]!r}"
             )
-        MujocoEnv.__init__(
-            self,
-            model_path,
-            frame_skip,
-            None,
-            render_mode,
-            width,
-            height,
-            camera_id,
-            camera_name,
-            default_camera_config,
-            max_geom,
-            visual_options,
-        )
+        MujocoEnv.__init__(self, model_path, frame_skip, None, **arguments)
         if "render_fps" not in self.metadata:
             fps = int(np.round(1.0 / self.dt))
             self.metadata = {**self.metadata, "render_fps": fps}
-        self._defaults = {
-            column: number
-            for name, value in weights.items()
-            for column, number in zip(
-                self.parameters[name].columns, self.parameters[name].encoded(value), strict=True
-            )
-        }
+        self._defaults: dict[str, float] = {}
+        for name, value in weights.items():
+            self._defaults.update(to_columns(self.parameters[name], value))
         self._compile()
 
     def _compile(self) -> None:
@@ -279,26 +246,15 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     # --- batches --------------------------------------------------------------------------------
 
-    def make_simulations(self, models: list[Any], datas: list[Any]) -> LaneSimulations:
-        """Return simulations of a batch with this environment's program."""
-        return LaneSimulations.of(self._program, models, datas, self.frame_skip)
-
-    @staticmethod
-    def _batch_over(simulations: LaneSimulations, **options: Any) -> Batch:
-        return Batch(
-            simulations.kernel,
-            len(simulations.datas),
-            errors=error,
-            constants=simulations,
-            **options,
-        )
-
     def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
         """Return a batch of simulations of this environment's model."""
         mujoco = mujoco_module()
-        datas = [mujoco.MjData(self.model) for _ in range(num_envs)]
-        simulations = self.make_simulations([self.model] * num_envs, datas)
-        return self._batch_over(simulations, **options)
+        return self._batch_over([mujoco.MjData(self.model) for _ in range(num_envs)], **options)
+
+    def _batch_over(self, datas: list[Any], **options: Any) -> Batch:
+        models = [self.model] * len(datas)
+        simulations = LaneSimulations.of(self._program, models, datas, self.frame_skip)
+        return Batch(simulations.kernel, len(datas), errors=error, constants=simulations, **options)
 
     def kernel_facts(self) -> dict[str, Any]:  # type: ignore[override]
         """Return sizes, names and defaults of the kernel."""
@@ -492,8 +448,9 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     def _own_batch(self) -> Batch:
         """Return the batch of one over this environment's own model and data."""
-        self._simulations = self.make_simulations([self.model], [self.data])
-        return self._batch_over(self._simulations, mode=SINGLE)
+        batch = self._batch_over([self.data], mode=SINGLE)
+        self._simulations = batch.constants
+        return batch
 
     # --- rendering ------------------------------------------------------------------------------
 

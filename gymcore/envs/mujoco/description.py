@@ -31,15 +31,15 @@ class Description:
     Attributes:
         observation: quantities, one after another in the observation (float64).
         reward: of a step.
-        qpos: positions that an episode begins with [nq].
-        qvel: velocities that it begins with [nv].
-        terminated: whether a step ended the episode; None for never.
-        infos: entries of the info dict of a step. One of size 1 is a number, others are arrays.
-        reset_infos: entries of the info dict of a reset, which have the names of some of `infos`.
-        draws: random numbers in the order in which they are drawn; those that are only used in
-            `qpos` and `qvel` are drawn after these, in the order of their use.
-        control: what the actuators get [nu]; None for the action itself.
-        action_size: numbers in an action; None for as many as there are actuators.
+        qpos: initial positions of an episode [nq].
+        qvel: initial velocities [nv].
+        terminated: whether a step ends the episode; None for never.
+        infos: entries of the info dict of a step: numbers if of size 1, else arrays.
+        reset_infos: entries of the info dict of a reset; their names are among those of `infos`.
+        draws: random numbers to draw first, in this order; those that only `qpos` and `qvel` use
+            follow in the order of their use.
+        control: controls of the actuators [nu]; None for the action itself.
+        action_size: numbers in an action; None for the number of actuators.
         integer_infos: names of infos that are integers.
     """
 
@@ -57,13 +57,13 @@ class Description:
 
 
 class UnknownName(InvalidArgument, KeyError):
-    """The model has nothing of that name; the message lists the names."""
+    """A name that the model does not have; the message lists its names."""
 
     __str__ = Exception.__str__
 
 
 def _number(kind: str, find: Callable[[str], Any], name: str) -> int:
-    """The number of what has the name in the model."""
+    """Return the number of a body or site by its name."""
     try:
         number: int = find(name).id
     except KeyError as problem:
@@ -76,10 +76,9 @@ def _number(kind: str, find: Callable[[str], Any], name: str) -> int:
 
 
 class Arrays:
-    """The arrays of a `mujoco.MjData` or `mujoco.MjModel` as quantities, by their names, flat.
+    """The float64 arrays of a `mujoco.MjData` or `mujoco.MjModel` as quantities, by name, flat.
 
-    Only float64 arrays with a place of their own: contacts and constraints (`contact`, `efc_*`)
-    move with every step.
+    Contacts and constraints (`contact`, `efc_*`) are left out: they move in memory with every step.
     """
 
     def __init__(self, owner: str, origin: Any) -> None:
@@ -91,19 +90,18 @@ class Arrays:
         """Return the array as a quantity.
 
         Raises:
-            InvalidArgument: there is no such array, or it is not one of float64 that stays where it
-                is.
+            InvalidArgument: there is no such array, or it is not float64, or it moves in memory.
         """
         if name.startswith("__"):
             raise AttributeError(name)
-        found = getattr(self._origin, name, None)
+        array = getattr(self._origin, name, None)
         moves = self._owner == "data" and name.startswith(("efc_", "contact", "iefc_"))
-        if moves or not isinstance(found, np.ndarray) or found.dtype != np.float64:
+        if moves or not isinstance(array, np.ndarray) or array.dtype != np.float64:
             raise InvalidArgument(
                 f"{self._owner}.{name}: expected the name of a float64 array that stays where "
-                f"it is, got {'one that moves' if moves else type(found).__name__}"
+                f"it is, got {'one that moves' if moves else type(array).__name__}"
             )
-        return Array(self._owner, name, found.size)
+        return Array(self._owner, name, array.size)
 
     def rows(self, name: str, index: int) -> Quantity:
         """Return one row of an array with two axes."""
@@ -115,7 +113,7 @@ class Arrays:
 
 
 class Simulation:
-    """What a description is made of: the quantities of a model's simulation.
+    """The quantities of a model's simulation, which descriptions are made of.
 
     Attributes:
         qpos: positions [nq]; `qvel`: velocities [nv].
@@ -135,7 +133,7 @@ class Simulation:
         init_qvel: npt.NDArray[np.float64],
         fixed: Mapping[str, float] | None = None,
     ) -> None:
-        """Look at a model and its data; `fixed` are parameters that cannot change."""
+        """Take a model and its data; `fixed` are parameters that cannot change."""
         self._fixed = fixed or {}
         self._data = data
         self._model = model
@@ -157,15 +155,15 @@ class Simulation:
         return self.data.qvel
 
     def action(self, size: int | None = None) -> Quantity:
-        """Return the action of a step; as many numbers as there are actuators, without `size`."""
+        """Return the action of a step, of `size` numbers, by default one for each actuator."""
         return Action(self.nu if size is None else size)
 
     def parameter(self, name: str) -> Quantity:
-        """Return a `Weight` of the environment's class, which lanes may differ in."""
+        """Return a `Weight` of the environment's class, which may differ between lanes."""
         return Constant(self._fixed[name]) if name in self._fixed else Parameter(name)
 
     def bounds(self, name: str) -> tuple[Quantity, Quantity]:
-        """Return both ends of a `Range` of the environment's class."""
+        """Return both bounds of a `Range` of the environment's class."""
         return self.parameter(f"{name}_low"), self.parameter(f"{name}_high")
 
     def body_position(self, body: int | str) -> Quantity:
@@ -181,7 +179,7 @@ class Simulation:
         return _number("body", self._data.body, name)
 
     def rate(self, quantity: Quantity) -> Quantity:
-        """Return how fast a quantity changed in the step, a second."""
+        """Return the rate at which a quantity changed in the step, per second."""
         return (quantity - before(quantity)) / self.dt
 
 

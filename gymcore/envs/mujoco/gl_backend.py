@@ -52,15 +52,9 @@ class UnknownBackend(error.InvalidArgument, RuntimeError):
 def open_context(model: Any, width: int, height: int) -> tuple[str, Any, Any]:
     """Make an OpenGL context and MuJoCo's rendering context of a model in it.
 
-    Args:
-        model: The `mujoco.MjModel`.
-        width: Width of the context in pixels.
-        height: Its height.
-
     Returns:
-        The name of the backend; the OpenGL context, which has `make_current()` and `free()`; and
-        the `mujoco.MjrContext`. Both have to be freed, the latter first and while the former is
-        current. What was current before is current again.
+        The name of the backend, the OpenGL context and the `mujoco.MjrContext`, for `current` and
+        `free_contexts`. The current context stays the same.
 
     Raises:
         RenderingUnavailable: nothing here can draw, or this is a forked child of a process that
@@ -84,11 +78,7 @@ def open_context(model: Any, width: int, height: int) -> tuple[str, Any, Any]:
 
 
 def check_process() -> None:
-    """Raise in a forked child of a process that has drawn frames.
-
-    Raises:
-        RenderingUnavailable: this is one.
-    """
+    """Raise RenderingUnavailable in a forked child of a process that has drawn frames."""
     if _process not in (None, os.getpid()):
         raise RenderingUnavailable(
             f"process {os.getpid()} was forked after frames had been drawn in process {_process}, "
@@ -103,10 +93,6 @@ def current(backend: str, make_current: Callable[[], None]) -> Iterator[None]:
 
     A context that stayed current could not be used by another thread, would prevent windows (GLX)
     and EGL from making theirs current in this one, and would replace another library's.
-
-    Args:
-        backend: The name of the backend that the context comes from.
-        make_current: Makes it current.
     """
     restore = _restoring(backend)
     make_current()
@@ -117,13 +103,7 @@ def current(backend: str, make_current: Callable[[], None]) -> Iterator[None]:
 
 
 def free_contexts(backend: str, context: Any, rendering: Any) -> None:
-    """Free what `open_context` has made; the current context stays the same.
-
-    Args:
-        backend: The name of the backend.
-        context: The OpenGL context.
-        rendering: The `mujoco.MjrContext` in it.
-    """
+    """Free what `open_context` has made; the current context stays the same."""
     restore = _restoring(backend)
     try:
         context.make_current()
@@ -154,11 +134,7 @@ def _restoring(backend: str) -> Callable[[], None]:
 
 
 def find_display() -> str | None:
-    """Return what is missing for a window, or None if one can be opened.
-
-    Raises:
-        gymcore.error.DependencyNotInstalled: mujoco, or the package glfw, is not installed.
-    """
+    """Return what is missing for a window, or None if one can be opened."""
     return _missing("glfw")
 
 
@@ -323,12 +299,8 @@ _inherited: list[Any] = []
 def release_once(owner: object, free: Callable[..., None], *args: Any) -> weakref.finalize:
     """Return a finalizer that frees a resource of `owner`: when called, with `owner`, or at exit.
 
-    A forked child never frees it: windows and contexts belong to the parent.
-
-    Args:
-        owner: When it is collected, `free` is called.
-        free: Called as `free(*args)`, at most once.
-        *args: Must not refer to `owner`.
+    It calls `free(*args)`, once; `args` must not refer to `owner`. A forked child never frees it:
+    windows and contexts belong to the parent.
 
     Example:
         >>> class Owner: ...

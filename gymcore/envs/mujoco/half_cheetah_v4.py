@@ -8,23 +8,14 @@ from typing import Any
 from gymcore.envs.mujoco import half_cheetah_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.half_cheetah_v5 import DEFAULT_CAMERA_CONFIG
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-
-DEFAULT_CAMERA_CONFIG = {"distance": 4.0}
 
 
 class HalfCheetahEnv(half_cheetah_v5.HalfCheetahEnv):
-    """The cheetah of HalfCheetah-v5.
+    """The cheetah of HalfCheetah-v5."""
 
-    Example:
-        >>> HalfCheetahEnv().metadata["render_fps"]
-        20
-    """
-
-    metadata: dict[str, Any] = {  # noqa: RUF012
-        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"],
-        "render_fps": 20,
-    }
+    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 20}  # noqa: RUF012
 
     def __init__(
         self,
@@ -34,15 +25,7 @@ class HalfCheetahEnv(half_cheetah_v5.HalfCheetahEnv):
         exclude_current_positions_from_observation: bool = True,
         **kwargs: Any,
     ) -> None:
-        """Make a HalfCheetah.
-
-        Args:
-            forward_reward_weight: of the velocity.
-            ctrl_cost_weight: of the squared action.
-            reset_noise_scale: of the initial state.
-            exclude_current_positions_from_observation: whether x is left out.
-            **kwargs: see `CompiledMujocoEnv`.
-        """
+        """Make a HalfCheetah; the arguments are those of HalfCheetah-v5."""
         self._exclude_current_positions_from_observation = (
             exclude_current_positions_from_observation
         )
@@ -67,7 +50,4 @@ class HalfCheetahEnv(half_cheetah_v5.HalfCheetahEnv):
         return replace(described, infos=infos, reset_infos={})
 
 
-class HalfCheetahVectorEnv(MujocoVectorEnv):
-    """Many HalfCheetahs in one batch."""
-
-    env_class = HalfCheetahEnv
+HalfCheetahVectorEnv = MujocoVectorEnv.of(HalfCheetahEnv)

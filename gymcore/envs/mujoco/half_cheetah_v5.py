@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gymcore.envs.mujoco.description import Description, Simulation, normal_start
-from gymcore.envs.mujoco.tasks import ActionCost
+from gymcore.envs.mujoco.tasks import ActionCost, joint_structure
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Scale, Weight
 
@@ -43,11 +43,11 @@ class HalfCheetahEnv(ActionCost):
 
         Args:
             xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps of a step.
+            frame_skip: simulation steps in one step.
             default_camera_config: attributes of the free camera.
-            forward_reward_weight: of the velocity.
-            ctrl_cost_weight: of the squared action.
-            reset_noise_scale: of the initial state.
+            forward_reward_weight: weight of the velocity.
+            ctrl_cost_weight: weight of the squared action.
+            reset_noise_scale: scale of the noise of the initial state.
             exclude_current_positions_from_observation: whether x is left out.
             **kwargs: see `CompiledMujocoEnv`.
         """
@@ -64,14 +64,10 @@ class HalfCheetahEnv(ActionCost):
             **kwargs,
         )
         skipped = 1 * exclude_current_positions_from_observation
-        self.observation_structure = {
-            "skipped_qpos": skipped,
-            "qpos": self.model.nq - skipped,
-            "qvel": self.model.nv,
-        }
+        self.observation_structure = joint_structure(self, skipped)
 
     def describe(self, simulation: Simulation) -> Description:
-        """Velocity less effort, on joints as seen in the plane."""
+        """Velocity minus effort, on joints as seen in the plane."""
         s = simulation
         skipped = 1 * self._exclude_current_positions_from_observation
         x = s.qpos[0]
@@ -92,7 +88,4 @@ class HalfCheetahEnv(ActionCost):
         )
 
 
-class HalfCheetahVectorEnv(MujocoVectorEnv):
-    """Many HalfCheetahs in one batch."""
-
-    env_class = HalfCheetahEnv
+HalfCheetahVectorEnv = MujocoVectorEnv.of(HalfCheetahEnv)

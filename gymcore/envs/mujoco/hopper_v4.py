@@ -4,32 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gymcore.envs.mujoco import hopper_v5
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
+from gymcore.envs.mujoco.hopper_v5 import DEFAULT_CAMERA_CONFIG
 from gymcore.envs.mujoco.tasks import PlanarWalker, PlanarWalkerV4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
-DEFAULT_CAMERA_CONFIG = {
-    "trackbodyid": 2,
-    "distance": 3.0,
-    "lookat": np.array((0.0, 0.0, 1.15)),
-    "elevation": -20.0,
-}
-
 
 class HopperEnv(PlanarWalkerV4, hopper_v5.HopperEnv):
-    """The hopper of Hopper-v5 whose bonus is paid whenever unhealth ends the episode.
+    """The hopper of Hopper-v5, with the healthy bonus also in the last step of an episode."""
 
-    Example:
-        >>> HopperEnv().metadata["render_fps"]
-        125
-    """
-
-    metadata: dict[str, Any] = {  # noqa: RUF012
-        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"],
-        "render_fps": 125,
-    }
+    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 125}  # noqa: RUF012
 
     def __init__(
         self,
@@ -44,20 +29,7 @@ class HopperEnv(PlanarWalkerV4, hopper_v5.HopperEnv):
         exclude_current_positions_from_observation: bool = True,
         **kwargs: Any,
     ) -> None:
-        """Make a Hopper.
-
-        Args:
-            forward_reward_weight: of the velocity.
-            ctrl_cost_weight: of the squared action.
-            healthy_reward: of a step in which it is healthy.
-            terminate_when_unhealthy: whether the episode ends when it is not.
-            healthy_state_range: all other positions and velocities at which it is healthy.
-            healthy_z_range: heights at which it is healthy.
-            healthy_angle_range: angles of the torso at which it is healthy.
-            reset_noise_scale: of the initial state.
-            exclude_current_positions_from_observation: whether x is left out.
-            **kwargs: see `CompiledMujocoEnv`.
-        """
+        """Make a Hopper; the arguments are those of Hopper-v5."""
         PlanarWalker.__init__(
             self,
             "hopper.xml",
@@ -76,7 +48,4 @@ class HopperEnv(PlanarWalkerV4, hopper_v5.HopperEnv):
         )
 
 
-class HopperVectorEnv(MujocoVectorEnv):
-    """Many Hoppers in one batch."""
-
-    env_class = HopperEnv
+HopperVectorEnv = MujocoVectorEnv.of(HopperEnv)

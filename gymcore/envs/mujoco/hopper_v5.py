@@ -54,16 +54,16 @@ class HopperEnv(PlanarWalker):
 
         Args:
             xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps of a step.
+            frame_skip: simulation steps in one step.
             default_camera_config: attributes of the free camera.
-            forward_reward_weight: of the velocity.
-            ctrl_cost_weight: of the squared action.
-            healthy_reward: of a step in which it is healthy.
-            terminate_when_unhealthy: whether the episode ends when it is not.
+            forward_reward_weight: weight of the velocity.
+            ctrl_cost_weight: weight of the squared action.
+            healthy_reward: reward of a healthy step.
+            terminate_when_unhealthy: whether the episode ends when it is unhealthy.
             healthy_state_range: all other positions and velocities at which it is healthy.
             healthy_z_range: heights at which it is healthy.
             healthy_angle_range: angles of the torso at which it is healthy.
-            reset_noise_scale: of the initial state.
+            reset_noise_scale: scale of the noise of the initial state.
             exclude_current_positions_from_observation: whether x is left out.
             **kwargs: see `CompiledMujocoEnv`.
         """
@@ -87,11 +87,8 @@ class HopperEnv(PlanarWalker):
     def health(self, simulation: Simulation) -> Quantity:
         """Whether the torso is high and upright, and everything else within bounds."""
         s = simulation
-        least, most = s.bounds("healthy_state_range")
-        return every(within(least, joined(s.qpos[2:], s.qvel), most)) & super().health(s)
+        min_state, max_state = s.bounds("healthy_state_range")
+        return every(within(min_state, joined(s.qpos[2:], s.qvel), max_state)) & super().health(s)
 
 
-class HopperVectorEnv(MujocoVectorEnv):
-    """Many Hoppers in one batch."""
-
-    env_class = HopperEnv
+HopperVectorEnv = MujocoVectorEnv.of(HopperEnv)

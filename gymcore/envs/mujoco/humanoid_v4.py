@@ -1,39 +1,23 @@
-"""Humanoid-v4: as Humanoid-v5 was before; contacts are seen and cost nothing."""
+"""Humanoid-v4: as Humanoid-v5 was before; contacts are observed and cost nothing."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gymcore.envs.mujoco import humanoid_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
+from gymcore.envs.mujoco.humanoid_v5 import DEFAULT_CAMERA_CONFIG
 from gymcore.envs.mujoco.humanoid_v5 import mass_center as mass_center
 from gymcore.envs.mujoco.quantities import norm
 from gymcore.envs.mujoco.tasks import HealthV4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
-DEFAULT_CAMERA_CONFIG = {
-    "trackbodyid": 1,
-    "distance": 4.0,
-    "lookat": np.array((0.0, 0.0, 2.0)),
-    "elevation": -20.0,
-}
-
 
 class HumanoidEnv(HealthV4, humanoid_v5.HumanoidEnv):
-    """The humanoid of Humanoid-v5 whose bonus is paid whenever unhealth ends the episode.
+    """The humanoid of Humanoid-v5, with the healthy bonus also in the last step of an episode."""
 
-    Example:
-        >>> HumanoidEnv().observation_space.shape
-        (376,)
-    """
-
-    metadata: dict[str, Any] = {  # noqa: RUF012
-        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"],
-        "render_fps": 67,
-    }
+    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 67}  # noqa: RUF012
 
     contact_cost_weight: Any = 0.0
     contact_cost_range: Any = (0.0, 0.0)
@@ -49,18 +33,7 @@ class HumanoidEnv(HealthV4, humanoid_v5.HumanoidEnv):
         exclude_current_positions_from_observation: bool = True,
         **kwargs: Any,
     ) -> None:
-        """Make a Humanoid.
-
-        Args:
-            forward_reward_weight: of the velocity.
-            ctrl_cost_weight: of the squared action.
-            healthy_reward: of a step in which it is healthy.
-            terminate_when_unhealthy: whether the episode ends when it is not.
-            healthy_z_range: heights at which it is healthy.
-            reset_noise_scale: of the initial state.
-            exclude_current_positions_from_observation: whether x and y are left out.
-            **kwargs: see `CompiledMujocoEnv`.
-        """
+        """Make a Humanoid; the arguments are those of Humanoid-v5."""
         self._exclude_current_positions_from_observation = (
             exclude_current_positions_from_observation
         )
@@ -79,7 +52,7 @@ class HumanoidEnv(HealthV4, humanoid_v5.HumanoidEnv):
         )
 
     def describe(self, simulation: Simulation) -> Description:
-        """Velocity of the centre of mass and health less effort."""
+        """Velocity of the center of mass and health minus effort."""
         s = simulation
         position = humanoid_v5.center_of_mass(s)
         velocity = s.rate(position)
@@ -106,7 +79,4 @@ class HumanoidEnv(HealthV4, humanoid_v5.HumanoidEnv):
         )
 
 
-class HumanoidVectorEnv(MujocoVectorEnv):
-    """Many Humanoids in one batch."""
-
-    env_class = HumanoidEnv
+HumanoidVectorEnv = MujocoVectorEnv.of(HumanoidEnv)

@@ -22,7 +22,7 @@ DEFAULT_CAMERA_CONFIG = {
 
 
 def mass_center(model: Any, data: Any) -> npt.NDArray[np.float64]:
-    """Where the centre of mass is in the plane.
+    """Where the center of mass is in the plane.
 
     Args:
         model: a `mujoco.MjModel`.
@@ -37,7 +37,7 @@ def mass_center(model: Any, data: Any) -> npt.NDArray[np.float64]:
 
 
 def center_of_mass(simulation: Simulation) -> Quantity:
-    """Where the centre of mass is in the plane [2]."""
+    """Where the center of mass is in the plane [2]."""
     mass = simulation.model.body_mass
     return (weighted_rows(mass, simulation.data.xipos) / total(mass))[:2]
 
@@ -87,16 +87,16 @@ class HumanoidEnv(ControlCost, HumanoidBody, Health):
 
         Args:
             xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps of a step.
+            frame_skip: simulation steps in one step.
             default_camera_config: attributes of the free camera.
-            forward_reward_weight: of the velocity.
-            ctrl_cost_weight: of the squared action.
-            contact_cost_weight: of the squared contact forces.
+            forward_reward_weight: weight of the velocity.
+            ctrl_cost_weight: weight of the squared action.
+            contact_cost_weight: weight of the squared contact forces.
             contact_cost_range: bounds of the cost of contacts.
-            healthy_reward: of a step in which it is healthy.
-            terminate_when_unhealthy: whether the episode ends when it is not.
+            healthy_reward: reward of a healthy step.
+            terminate_when_unhealthy: whether the episode ends when it is unhealthy.
             healthy_z_range: heights at which it is healthy.
-            reset_noise_scale: of the initial state.
+            reset_noise_scale: scale of the noise of the initial state.
             exclude_current_positions_from_observation: whether x and y are left out.
             include_cinert_in_observation: whether inertias are observed.
             include_cvel_in_observation: whether velocities of bodies are observed.
@@ -128,7 +128,7 @@ class HumanoidEnv(ControlCost, HumanoidBody, Health):
         self.observation_structure = self._structure()
 
     def describe(self, simulation: Simulation) -> Description:
-        """Velocity of the centre of mass and health less effort and contacts."""
+        """Velocity of the center of mass and health minus effort and contacts."""
         s = simulation
         velocity = s.rate(center_of_mass(s))
         forward = s.parameter("forward_reward_weight") * velocity[0]
@@ -171,11 +171,8 @@ class HumanoidEnv(ControlCost, HumanoidBody, Health):
 
     @property
     def contact_cost(self) -> float:
-        """The cost of the contacts that there are."""
+        """The cost of the current contacts."""
         return float(self.value_of(self.pressure)[0])
 
 
-class HumanoidVectorEnv(MujocoVectorEnv):
-    """Many Humanoids in one batch."""
-
-    env_class = HumanoidEnv
+HumanoidVectorEnv = MujocoVectorEnv.of(HumanoidEnv)

@@ -5,33 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from gymcore.envs.mujoco import humanoidstandup_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.humanoidstandup_v5 import DEFAULT_CAMERA_CONFIG
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-
-DEFAULT_CAMERA_CONFIG = {
-    "trackbodyid": 1,
-    "distance": 4.0,
-    "lookat": np.array((0.0, 0.0, 0.8925)),
-    "elevation": -20.0,
-}
 
 
 class HumanoidStandupEnv(humanoidstandup_v5.HumanoidStandupEnv):
-    """The humanoid of HumanoidStandup-v5.
+    """The humanoid of HumanoidStandup-v5."""
 
-    Example:
-        >>> HumanoidStandupEnv().observation_space.shape
-        (376,)
-    """
-
-    metadata: dict[str, Any] = {  # noqa: RUF012
-        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"],
-        "render_fps": 67,
-    }
+    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 67}  # noqa: RUF012
 
     uph_cost_weight: Any = 1.0
     ctrl_cost_weight: Any = 0.1
@@ -39,15 +23,8 @@ class HumanoidStandupEnv(humanoidstandup_v5.HumanoidStandupEnv):
     impact_cost_range: Any = (float("-inf"), 10.0)
     reset_noise_scale: Any = 1e-2
 
-    def __init__(
-        self,
-        **kwargs: Any,
-    ) -> None:
-        """Make a HumanoidStandup.
-
-        Args:
-            **kwargs: see `CompiledMujocoEnv`.
-        """
+    def __init__(self, **kwargs: Any) -> None:
+        """Make a HumanoidStandup; see `CompiledMujocoEnv` for arguments."""
         CompiledMujocoEnv.__init__(
             self,
             "humanoidstandup.xml",
@@ -68,7 +45,4 @@ class HumanoidStandupEnv(humanoidstandup_v5.HumanoidStandupEnv):
         )
 
 
-class HumanoidStandupVectorEnv(MujocoVectorEnv):
-    """Many HumanoidStandups in one batch."""
-
-    env_class = HumanoidStandupEnv
+HumanoidStandupVectorEnv = MujocoVectorEnv.of(HumanoidStandupEnv)

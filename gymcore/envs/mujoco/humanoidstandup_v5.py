@@ -59,13 +59,13 @@ class HumanoidStandupEnv(ControlCost, HumanoidBody):
 
         Args:
             xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps of a step.
+            frame_skip: simulation steps in one step.
             default_camera_config: attributes of the free camera.
-            uph_cost_weight: kept, and without effect.
-            ctrl_cost_weight: of the squared action.
-            impact_cost_weight: of the squared contact forces.
+            uph_cost_weight: has no effect.
+            ctrl_cost_weight: weight of the squared action.
+            impact_cost_weight: weight of the squared contact forces.
             impact_cost_range: bounds of the cost of contacts.
-            reset_noise_scale: of the initial state.
+            reset_noise_scale: scale of the noise of the initial state.
             exclude_current_positions_from_observation: whether x and y are left out.
             include_cinert_in_observation: whether inertias are observed.
             include_cvel_in_observation: whether velocities of bodies are observed.
@@ -94,7 +94,7 @@ class HumanoidStandupEnv(ControlCost, HumanoidBody):
         self.observation_structure = self._structure()
 
     def describe(self, simulation: Simulation) -> Description:
-        """Height less effort and contacts."""
+        """Height minus effort and contacts."""
         s = simulation
         # The weight `uph_cost_weight` has never had an effect, in Gymnasium neither.
         height = s.qpos[2] / self.model.opt.timestep
@@ -125,7 +125,4 @@ class HumanoidStandupEnv(ControlCost, HumanoidBody):
         return self.cost_of_contacts(simulation, "impact_cost")
 
 
-class HumanoidStandupVectorEnv(MujocoVectorEnv):
-    """Many HumanoidStandups in one batch."""
-
-    env_class = HumanoidStandupEnv
+HumanoidStandupVectorEnv = MujocoVectorEnv.of(HumanoidStandupEnv)

@@ -5,46 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from gymcore.envs.mujoco import inverted_double_pendulum_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.inverted_double_pendulum_v5 import (
+    DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG,
+)
 from gymcore.envs.mujoco.quantities import Quantity, as_quantity, clip
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
-DEFAULT_CAMERA_CONFIG = {
-    "trackbodyid": 0,
-    "distance": 4.1225,
-    "lookat": np.array((0.0, 0.0, 0.12250000000000005)),
-}
-
 
 class InvertedDoublePendulumEnv(inverted_double_pendulum_v5.InvertedDoublePendulumEnv):
-    """The poles of InvertedDoublePendulum-v5, with the bonus also for the step in which they fall.
+    """The poles of InvertedDoublePendulum-v5, which get the bonus also when they fall."""
 
-    Example:
-        >>> InvertedDoublePendulumEnv().observation_space.shape
-        (11,)
-    """
-
-    metadata: dict[str, Any] = {  # noqa: RUF012
-        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"],
-        "render_fps": 20,
-    }
+    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 20}  # noqa: RUF012
 
     healthy_reward: Any = 10.0
     reset_noise_scale: Any = 0.1
 
-    def __init__(
-        self,
-        **kwargs: Any,
-    ) -> None:
-        """Make an InvertedDoublePendulum.
-
-        Args:
-            **kwargs: see `CompiledMujocoEnv`.
-        """
+    def __init__(self, **kwargs: Any) -> None:
+        """Make an InvertedDoublePendulum; see `CompiledMujocoEnv` for arguments."""
         CompiledMujocoEnv.__init__(
             self,
             "inverted_double_pendulum.xml",
@@ -63,11 +43,8 @@ class InvertedDoublePendulumEnv(inverted_double_pendulum_v5.InvertedDoublePendul
         return replace(described, reward=reward, infos={})
 
     def constraint_forces(self, simulation: Simulation) -> Quantity:
-        """Forces of constraints that are observed: at all joints."""
+        """Observed forces of constraints: at all joints."""
         return clip(simulation.data.qfrc_constraint, -10.0, 10.0)
 
 
-class InvertedDoublePendulumVectorEnv(MujocoVectorEnv):
-    """Many InvertedDoublePendulums in one batch."""
-
-    env_class = InvertedDoublePendulumEnv
+InvertedDoublePendulumVectorEnv = MujocoVectorEnv.of(InvertedDoublePendulumEnv)

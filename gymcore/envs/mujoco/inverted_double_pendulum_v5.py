@@ -47,10 +47,10 @@ class InvertedDoublePendulumEnv(CompiledMujocoEnv):
 
         Args:
             xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps of a step.
+            frame_skip: simulation steps in one step.
             default_camera_config: attributes of the free camera.
-            healthy_reward: of a step in which it is healthy.
-            reset_noise_scale: of the initial state.
+            healthy_reward: reward of a healthy step.
+            reset_noise_scale: scale of the noise of the initial state.
             **kwargs: see `CompiledMujocoEnv`.
         """
         super().__init__(
@@ -63,7 +63,7 @@ class InvertedDoublePendulumEnv(CompiledMujocoEnv):
         )
 
     def describe(self, simulation: Simulation) -> Description:
-        """Life less distance of the upper end from its place, and velocities."""
+        """Survival minus the distance of the upper end from its target, and velocities."""
         s = simulation
         x, y = s.site_position(0)[0], s.site_position(0)[2]
         alive = y > 1.0
@@ -89,11 +89,8 @@ class InvertedDoublePendulumEnv(CompiledMujocoEnv):
         )
 
     def constraint_forces(self, simulation: Simulation) -> Quantity:
-        """Forces of constraints that are observed: at the cart, from the ends of its rail."""
+        """Observed forces of constraints: at the cart, from the ends of its rail."""
         return clip(simulation.data.qfrc_constraint, -10.0, 10.0)[:1]
 
 
-class InvertedDoublePendulumVectorEnv(MujocoVectorEnv):
-    """Many InvertedDoublePendulums in one batch."""
-
-    env_class = InvertedDoublePendulumEnv
+InvertedDoublePendulumVectorEnv = MujocoVectorEnv.of(InvertedDoublePendulumEnv)

@@ -8,38 +8,19 @@ from typing import Any
 from gymcore.envs.mujoco import inverted_pendulum_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.inverted_pendulum_v5 import DEFAULT_CAMERA_CONFIG
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-
-DEFAULT_CAMERA_CONFIG = {
-    "trackbodyid": 0,
-    "distance": 2.04,
-}
 
 
 class InvertedPendulumEnv(inverted_pendulum_v5.InvertedPendulumEnv):
-    """The pole of InvertedPendulum-v5.
+    """The pole of InvertedPendulum-v5."""
 
-    Example:
-        >>> InvertedPendulumEnv().metadata["render_fps"]
-        25
-    """
-
-    metadata: dict[str, Any] = {  # noqa: RUF012
-        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"],
-        "render_fps": 25,
-    }
+    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 25}  # noqa: RUF012
 
     reset_noise_scale: Any = 0.01
 
-    def __init__(
-        self,
-        **kwargs: Any,
-    ) -> None:
-        """Make an InvertedPendulum.
-
-        Args:
-            **kwargs: see `CompiledMujocoEnv`.
-        """
+    def __init__(self, **kwargs: Any) -> None:
+        """Make an InvertedPendulum; see `CompiledMujocoEnv` for arguments."""
         CompiledMujocoEnv.__init__(
             self,
             "inverted_pendulum.xml",
@@ -53,7 +34,4 @@ class InvertedPendulumEnv(inverted_pendulum_v5.InvertedPendulumEnv):
         return replace(super().describe(simulation), reward=1.0, infos={}, integer_infos=())
 
 
-class InvertedPendulumVectorEnv(MujocoVectorEnv):
-    """Many InvertedPendulums in one batch."""
-
-    env_class = InvertedPendulumEnv
+InvertedPendulumVectorEnv = MujocoVectorEnv.of(InvertedPendulumEnv)

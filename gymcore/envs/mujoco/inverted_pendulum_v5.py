@@ -42,9 +42,9 @@ class InvertedPendulumEnv(CompiledMujocoEnv):
 
         Args:
             xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps of a step.
+            frame_skip: simulation steps in one step.
             default_camera_config: attributes of the free camera.
-            reset_noise_scale: of the initial state.
+            reset_noise_scale: scale of the noise of the initial state.
             **kwargs: see `CompiledMujocoEnv`.
         """
         super().__init__(
@@ -70,7 +70,4 @@ class InvertedPendulumEnv(CompiledMujocoEnv):
         )
 
 
-class InvertedPendulumVectorEnv(MujocoVectorEnv):
-    """Many InvertedPendulums in one batch."""
-
-    env_class = InvertedPendulumEnv
+InvertedPendulumVectorEnv = MujocoVectorEnv.of(InvertedPendulumEnv)

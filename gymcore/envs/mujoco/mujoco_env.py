@@ -24,19 +24,19 @@ class ModelNotFound(error.Error, FileNotFoundError):
 
 
 class BrokenModel(error.InvalidArgument):
-    """A file that MuJoCo cannot load as a model; the message names it and what is wrong in it."""
+    """A file that MuJoCo cannot load as a model; the message names it and the problem."""
 
 
 def expand_model_path(model_path: str | os.PathLike[str]) -> str:
     """Return the path of a model's file, which must exist.
 
     Args:
-        model_path: A path that starts with `/` or `.` is taken as it is, one with `~` from the home
-            directory, and any other is a model of gymcore's own: a file in its folder `assets`.
+        model_path: A path that begins with `/`, `.` or `~`; any other is the name of a model of
+            gymcore's own, a file in its folder `assets`.
 
     Raises:
         ModelNotFound: there is no such file; also an `OSError`.
-        gymcore.error.ArgumentTypeError: `model_path` is no path.
+        gymcore.error.ArgumentTypeError: `model_path` is not a path.
 
     Example:
         >>> expand_model_path("/there/is/none.xml")
@@ -82,22 +82,20 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         mujoco_renderer: The `MujocoRenderer`; it makes nothing before the first frame.
 
     Example:
-        >>> import tempfile, pathlib
-        >>> file = pathlib.Path(tempfile.mkdtemp(), "slider.xml")
-        >>> _ = file.write_text('''
+        >>> model = '''
         ... <mujoco>
         ...   <option timestep="0.01"/>
         ...   <worldbody>
         ...     <body><joint name="x" type="slide" axis="1 0 0"/><geom size="0.1"/></body>
         ...   </worldbody>
         ...   <actuator><motor joint="x" ctrlrange="-1 1"/></actuator>
-        ... </mujoco>''')
+        ... </mujoco>'''
         >>> class Slider(MujocoEnv):
         ...     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 20}
         ...
         ...     def __init__(self, **kwargs):
         ...         space = Box(-np.inf, np.inf, (2,), np.float64)
-        ...         super().__init__(str(file), 5, space, **kwargs)
+        ...         super().__init__(model, 5, space, **kwargs)
         ...
         ...     def step(self, action):
         ...         self.do_simulation(action, self.frame_skip)
@@ -135,18 +133,18 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
 
         Args:
             model_path: The model's file (MJCF or URDF as XML, or `.mjb`), see `expand_model_path`;
-                or the XML itself, a text that begins with `<`.
+                or the XML itself.
             frame_skip: Simulation steps in one step of the environment.
             observation_space: The space of observations; None for a subclass that sets
-                `observation_space` itself, once it knows the model's sizes.
+                `observation_space` itself.
             render_mode: `"human"`, `"rgb_array"`, `"depth_array"`, `"rgbd_tuple"` or None.
             width: Width of frames in pixels.
             height: Height of frames in pixels.
-            camera_id: Number of the model's camera that frames are seen by; -1 is the free one.
+            camera_id: Number of the model's camera; -1 is the free one.
             camera_name: Its name instead. Without either it is the free camera.
             default_camera_config: Attributes of `mujoco.MjvCamera` (`distance`, `azimuth`,
                 `elevation`, `lookat`, `trackbodyid`, ...) and their values, for the free camera.
-            max_geom: Most geoms that a frame can show.
+            max_geom: Maximal number of geoms in a frame.
             visual_options: Flags of `mujoco.mjtVisFlag` and whether they are on.
 
         Raises:
@@ -156,7 +154,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
             gymcore.error.FailedCheck: `frame_skip` is not positive, or `metadata["render_fps"]` is
                 not `round(1 / dt)`.
             gymcore.error.InvalidArgument: both `camera_id` and `camera_name` are given, or another
-                of the arguments for rendering is impossible.
+                argument for rendering is invalid.
         """
         self.frame_skip = _positive("frame_skip", frame_skip)
         self.width = _positive("width", width)
@@ -188,10 +186,10 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
             visual_options,
         )
 
-    # Steps of the construction, which a subclass may replace.
+    # Steps of the construction, which a subclass may override.
 
     def _initialize_simulation(self) -> tuple[Any, Any]:
-        """Return the model and its data; the offscreen buffer is made to hold a frame."""
+        """Return the model, with an offscreen buffer that holds a frame, and its data."""
         model = self._load_model()
         visual = model.vis.global_
         visual.offwidth = max(visual.offwidth, self.width)
@@ -205,24 +203,20 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
             BrokenModel: MuJoCo cannot load it.
         """
         mujoco = mujoco_module()
+        name = self.fullpath or "this XML"
+        load = mujoco.MjModel.from_xml_path
         if self._xml:
-            try:
-                with warnings_while("loading a model"):
-                    return mujoco.MjModel.from_xml_string(self._xml)
-            except (ValueError, mujoco.FatalError) as problem:
-                raise BrokenModel(
-                    f"model_path: MuJoCo cannot load this XML: {str(problem).strip()}"
-                ) from problem
-        is_binary = self.fullpath.lower().endswith(".mjb")
-        load = mujoco.MjModel.from_binary_path if is_binary else mujoco.MjModel.from_xml_path
+            load = mujoco.MjModel.from_xml_string
+        elif self.fullpath.lower().endswith(".mjb"):
+            load = mujoco.MjModel.from_binary_path
         if path.isdir(self.fullpath):
             raise BrokenModel(f"model_path: expected a file, got the folder {self.fullpath}")
         try:
-            with warnings_while(f"loading {self.fullpath}"):
-                return load(self.fullpath)
+            with warnings_while(f"loading {name}"):
+                return load(self._xml or self.fullpath)
         except (ValueError, mujoco.FatalError) as problem:
             raise BrokenModel(
-                f"model_path: MuJoCo cannot load {self.fullpath}: {str(problem).strip()}"
+                f"model_path: MuJoCo cannot load {name}: {str(problem).strip()}"
             ) from problem
 
     def _make_data(self, model: Any) -> Any:
@@ -262,7 +256,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         raise NotImplementedError(f"{type(self).__name__} has no reset_model()")
 
     def _get_reset_info(self) -> dict[str, Any]:
-        """Return the info dict of a reset; a subclass may replace it."""
+        """Return the info dict of a reset; a subclass may override it."""
         return {}
 
     # The interface of an environment.
@@ -274,10 +268,10 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
 
         Args:
             seed: See `gymcore.Env.reset`.
-            options: Ignored here; a subclass may use them.
+            options: Not used here; a subclass may use them.
 
         Returns:
-            What `reset_model` returned, and the dict of `_get_reset_info`.
+            The results of `reset_model` and `_get_reset_info`.
         """
         super().reset(seed=seed)
         mujoco_module().mj_resetData(self.model, self.data)
@@ -292,7 +286,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         return self.mujoco_renderer.render(self.render_mode)
 
     def close(self) -> None:
-        """Close the window and free what rendering holds; a later frame makes them again."""
+        """Close the window and free what rendering holds; you may go on, also rendering."""
         renderer = getattr(self, "mujoco_renderer", None)
         if renderer is not None:
             renderer.close()
@@ -305,7 +299,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         return self.model.opt.timestep * self.frame_skip
 
     def set_state(self, qpos: ArrayLike, qvel: ArrayLike) -> None:
-        """Set positions and velocities, and compute everything that follows from them.
+        """Set positions and velocities, and compute all that follows (`mj_forward`).
 
         Activations of actuators, controls and the time stay as they are.
 
@@ -326,15 +320,15 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         mujoco_module().mj_forward(self.model, self.data)
 
     def do_simulation(self, ctrl: ArrayLike, n_frames: int) -> None:
-        """Set the controls and simulate; the GIL is released meanwhile.
+        """Set the controls and simulate, with the GIL released.
 
         Args:
-            ctrl: Controls [nu]. They are not clipped; MuJoCo clamps them to the model's ranges.
+            ctrl: Controls [nu]; MuJoCo clamps them to the model's ranges.
             n_frames: Steps of the simulation.
 
         Raises:
-            gymcore.error.InvalidAction: `ctrl` has another shape, or is not numeric. It is a
-                `ValueError`, and nothing has been simulated.
+            gymcore.error.InvalidAction: `ctrl` has another shape, or is not numeric; nothing has
+                been simulated.
         """
         shape = np.shape(ctrl)
         if shape != (self.model.nu,):
@@ -344,7 +338,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         self._step_mujoco_simulation(ctrl, n_frames)
 
     def _step_mujoco_simulation(self, ctrl: ArrayLike, n_frames: int) -> None:
-        """Step, then compute forces at the bodies (`cfrc_ext`, ...), which MuJoCo leaves out."""
+        """Step, then compute forces at the bodies (`cfrc_ext`, ...), which `mj_step` does not."""
         if type(n_frames) is not int:
             n_frames = _integer("n_frames", n_frames)
         try:
@@ -362,11 +356,8 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
     def get_body_com(self, body_name: str) -> NDArray[np.float64]:
         """Return the position of a body's frame in the world [3] float64, a view.
 
-        Args:
-            body_name: The body's name in the model.
-
         Raises:
-            KeyError: there is none; the message lists the names.
+            KeyError: the model has no such body; the message lists the names.
         """
         return self.data.body(body_name).xpos
 

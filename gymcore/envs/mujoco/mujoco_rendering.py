@@ -103,16 +103,7 @@ class BaseRender:
         max_geom: int = 1000,
         visual_options: dict[int, bool] | None = None,
     ) -> None:
-        """Make the scene.
-
-        Args:
-            model: The `mujoco.MjModel`.
-            data: Its `mujoco.MjData`.
-            width: Width in pixels.
-            height: Height in pixels.
-            max_geom: Maximal number of geoms in a frame.
-            visual_options: Flags of `mujoco.mjtVisFlag` and whether they are on.
-        """
+        """Make the scene; the arguments are those of `MujocoRenderer`."""
         mujoco = mujoco_module()
         self.model = model
         self.data = data
@@ -145,12 +136,11 @@ class BaseRender:
         raise NotImplementedError(f"{type(self).__name__} has no OpenGL context")
 
     def add_marker(self, **marker_params: Any) -> None:
-        """Show a geom in the next frame only.
+        """Show a geom in the next frame only, by default a white sphere of 1 cm at the origin.
 
         Args:
             **marker_params: `pos` [3], `size` [3], `mat` [3, 3] or [9], `rgba` [4], `type` (a
-                `mujoco.mjtGeom`), `label` (text), or another attribute of `mujoco.MjvGeom`. The
-                default is a white sphere of 1 cm at the origin.
+                `mujoco.mjtGeom`), `label` (text), or another attribute of `mujoco.MjvGeom`.
 
         Raises:
             gymcore.error.InvalidArgument: a value does not fit its attribute.
@@ -163,13 +153,7 @@ class BaseRender:
         self._markers.append(marker_params)
 
     def add_overlay(self, gridpos: int, text1: str, text2: str) -> None:
-        """Write a line of text over every frame from now on, below the earlier lines.
-
-        Args:
-            gridpos: The corner, a `mujoco.mjtGridPos`.
-            text1: Text of the left column.
-            text2: Text of the right column.
-        """
+        """Write two columns of a line into a corner (`mujoco.mjtGridPos`) of all later frames."""
         lines = self._overlays.setdefault(int(gridpos), ["", ""])
         lines[0] += f"{text1}\n"
         lines[1] += f"{text2}\n"
@@ -183,11 +167,6 @@ class BaseRender:
             )
         _set_geom(self.scn.geoms[self.scn.ngeom], marker)
         self.scn.ngeom += 1
-
-    def _take_markers(self) -> list[dict[str, Any]]:
-        """Return the markers of the next frame, which is the only one that shows them."""
-        markers, self._markers = self._markers, []
-        return markers
 
     def _update_scene(self, markers: list[dict[str, Any]]) -> None:
         """Put the current state of the simulation and markers into the scene."""
@@ -207,15 +186,13 @@ class BaseRender:
         for gridpos, (left, right) in overlays.items():
             mujoco.mjr_overlay(font, gridpos, self.viewport, left, right, self.con)
 
-    def free(self) -> None:
+    def close(self) -> None:
         """Free what the viewer holds; a second call does nothing."""
         if self._release is None:
             raise NotImplementedError(f"{type(self).__name__} holds nothing to free")
         self._release()
 
-    def close(self) -> None:
-        """Free what the viewer holds; a second call does nothing."""
-        self.free()
+    free = close
 
 
 class OffScreenViewer(BaseRender):
@@ -312,7 +289,8 @@ class OffScreenViewer(BaseRender):
         if render_mode != "rgb_array":
             depth = np.empty((height, width), dtype=np.float32)
         with current(self.backend, self.make_context_current):
-            self._update_scene(self._take_markers())
+            markers, self._markers = self._markers, []
+            self._update_scene(markers)
             self.scn.flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = segmentation
             self.scn.flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = segmentation
             mujoco.mjr_render(self.viewport, self.scn, self.con)
@@ -413,7 +391,7 @@ class WindowViewer(BaseRender):
 
     def render(self) -> None:
         """Show the current state, and wait for as long as it took in simulated time."""
-        markers = self._take_markers()
+        markers, self._markers = self._markers, []
         self._draw(markers)
         while self.paused and not self._one_frame and self.is_open:
             time.sleep(PAUSED_FRAME)
@@ -632,8 +610,8 @@ class MujocoRenderer:
             visual_options: Flags of `mujoco.mjtVisFlag` and whether they are on.
 
         Raises:
-            gymcore.error.InvalidArgument: both `camera_id` and `camera_name` are given, the model
-                has no such camera, or the camera or the options no such attribute or flag.
+            gymcore.error.InvalidArgument: both `camera_id` and `camera_name` are given, or there is
+                no such camera, attribute or flag.
         """
         mujoco = mujoco_module()
         if camera_id is not None and camera_name is not None:

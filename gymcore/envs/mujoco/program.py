@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gymcore.envs.mujoco import quantities as q
 from gymcore.envs.mujoco.description import Description
+from gymcore.envs.mujoco.quantities import Op, Precision
 from gymcore.error import InvalidArgument
 from gymcore_ext.mujoco.simulations import FIRST_ARRAYS, OPERATION, PHASES
 
@@ -60,14 +61,14 @@ class Program:
         self.reward_register = self._scalar("reward", description.reward)
         terminated = 0.0 if description.terminated is None else description.terminated
         self.terminated_register = self._scalar("terminated", terminated)
-        control = (
-            q.Action(nu) if description.control is None else q.as_quantity(description.control)
-        )
         if description.control is None and self.action_size != nu:
             raise InvalidArgument(
                 f"action_size: expected {nu}, as many as actuators, or a control, "
                 f"got {self.action_size}"
             )
+        control = q.as_quantity(
+            q.Action(nu) if description.control is None else description.control
+        )
         self._write("before", _sized("control", control, nu), (FIRST_ARRAY + 2, 0, 1))
         self._places.clear()
         self._quantities.clear()
@@ -141,7 +142,7 @@ class Program:
             self._compute(phase, quantity, out)
         elif quantity.size:
             place = self._place(phase, quantity)
-            self._emit(phase, q.COPY, quantity.size, out, place)
+            self._emit(phase, Op.COPY, quantity.size, out, place)
 
     def _is_simple(self, phase: str, quantity: q.Quantity) -> bool:
         """Return whether it can be computed right into its destination."""
@@ -208,23 +209,23 @@ class Program:
             self._draw(phase, quantity, out)
             return
         operands = [self._place(phase, one) for one in quantity.operands]
-        follows_action = quantity.precision is q.Precision.ACTION
+        follows_action = quantity.precision is Precision.ACTION
         if follows_action:
             for k, operand in enumerate(quantity.operands):
-                if operand.precision is q.Precision.WEAK:
+                if operand.precision is Precision.WEAK:
                     register = REGISTERS, self._reserve(operand.size), 1
                     self._emit(
-                        phase, q.COPY, operand.size, register, operands[k], follows_action=True
+                        phase, Op.COPY, operand.size, register, operands[k], follows_action=True
                     )
                     operands[k] = (*register[:2], 0 if operand.size == 1 else 1)
         count = quantity.size
-        if quantity.code in (q.SUM, q.EVERY, q.WEIGHTED_ROWS):
+        if quantity.code in (Op.SUM, Op.EVERY, Op.WEIGHTED_ROWS):
             count = quantity.operands[0].size
-        if quantity.code == q.WEIGHTED_ROWS and operands[1][2] > 1:
+        if quantity.code == Op.WEIGHTED_ROWS and operands[1][2] > 1:
             # Rows must be contiguous.
             rows = quantity.operands[1]
             at = self._reserve(rows.size)
-            self._emit(phase, q.COPY, rows.size, (REGISTERS, at, 1), operands[1])
+            self._emit(phase, Op.COPY, rows.size, (REGISTERS, at, 1), operands[1])
             operands[1] = (REGISTERS, at, 1)
         self._emit(
             phase,
@@ -245,7 +246,7 @@ class Program:
         if draw.condition is not None:
             self._places[phase, id(draw)] = out
             holds = self._place(phase, _sized("until", draw.condition, 1))
-            self._emit(phase, q.REPEAT_UNLESS, 1, NOWHERE, holds, width=first)
+            self._emit(phase, Op.REPEAT_UNLESS, 1, NOWHERE, holds, width=first)
 
 
 def _sized(name: str, quantity: q.Quantity, size: int) -> q.Quantity:
@@ -275,27 +276,27 @@ def _maximum(x: Values, y: Values) -> Values:
 
 
 _FUNCTIONS: dict[int, Callable[..., Any]] = {
-    q.ADD: np.add,
-    q.SUBTRACT: np.subtract,
-    q.MULTIPLY: np.multiply,
-    q.DIVIDE: np.divide,
-    q.SQUARE: np.square,
-    q.ABSOLUTE: np.abs,
-    q.ROOT: np.sqrt,
-    q.SINE: np.sin,
-    q.COSINE: np.cos,
-    q.SMALLER: _minimum,
-    q.LARGER: _maximum,
-    q.CLIP: lambda x, low, high: np.where(x < low, low, np.where(x > high, high, x)),
-    q.SELECT: lambda condition, x, y: np.where(condition != 0, x, y),
-    q.LESS: np.less,
-    q.LESS_EQUAL: np.less_equal,
-    q.FINITE: np.isfinite,
-    q.BOTH: np.logical_and,
-    q.EITHER: np.logical_or,
-    q.NEGATE_TRUTH: np.logical_not,
-    q.NEGATIVE: np.negative,
-    q.POWER: np.power,
+    Op.ADD: np.add,
+    Op.SUBTRACT: np.subtract,
+    Op.MULTIPLY: np.multiply,
+    Op.DIVIDE: np.divide,
+    Op.SQUARE: np.square,
+    Op.ABSOLUTE: np.abs,
+    Op.ROOT: np.sqrt,
+    Op.SINE: np.sin,
+    Op.COSINE: np.cos,
+    Op.SMALLER: _minimum,
+    Op.LARGER: _maximum,
+    Op.CLIP: lambda x, low, high: np.where(x < low, low, np.where(x > high, high, x)),
+    Op.SELECT: lambda condition, x, y: np.where(condition != 0, x, y),
+    Op.LESS: np.less,
+    Op.LESS_EQUAL: np.less_equal,
+    Op.FINITE: np.isfinite,
+    Op.BOTH: np.logical_and,
+    Op.EITHER: np.logical_or,
+    Op.NEGATE_TRUTH: np.logical_not,
+    Op.NEGATIVE: np.negative,
+    Op.POWER: np.power,
 }
 
 
@@ -365,15 +366,15 @@ class Evaluator:
 
     def _compute(self, quantity: q.Computed) -> Values:
         operands = [self(one) for one in quantity.operands]
-        if quantity.precision is q.Precision.ACTION and self.action is not None:
+        if quantity.precision is Precision.ACTION and self.action is not None:
             dtype = np.float32 if self.action.dtype == np.float32 else np.float64
             operands = [operand.astype(dtype) for operand in operands]
         # Sums start from the first term: a sum of negative zeros is one.
-        if quantity.code == q.SUM:
+        if quantity.code == Op.SUM:
             return operands[0].sum(initial=-0.0, keepdims=True)
-        if quantity.code == q.EVERY:
+        if quantity.code == Op.EVERY:
             return np.array([float((operands[0] != 0).all())])
-        if quantity.code == q.WEIGHTED_ROWS:
+        if quantity.code == Op.WEIGHTED_ROWS:
             weights, rows = operands
             return (weights[:, None] * rows.reshape(-1, quantity.width)).sum(axis=0, initial=-0.0)
         result = np.asarray(_FUNCTIONS[quantity.code](*operands))

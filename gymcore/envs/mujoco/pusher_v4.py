@@ -8,41 +8,22 @@ from typing import Any
 from gymcore.envs.mujoco import pusher_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.pusher_v5 import DEFAULT_CAMERA_CONFIG
 from gymcore.envs.mujoco.quantities import before, norm, square, total
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
-DEFAULT_CAMERA_CONFIG = {
-    "trackbodyid": -1,
-    "distance": 4.0,
-}
-
 
 class PusherEnv(pusher_v5.PusherEnv):
-    """The arm of Pusher-v5 with the model of earlier versions.
+    """The arm of Pusher-v5 with the model of earlier versions."""
 
-    Example:
-        >>> PusherEnv().metadata["render_fps"]
-        20
-    """
-
-    metadata: dict[str, Any] = {  # noqa: RUF012
-        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"],
-        "render_fps": 20,
-    }
+    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 20}  # noqa: RUF012
 
     reward_near_weight: Any = 0.5
     reward_dist_weight: Any = 1.0
     reward_control_weight: Any = 0.1
 
-    def __init__(
-        self,
-        **kwargs: Any,
-    ) -> None:
-        """Make a Pusher.
-
-        Args:
-            **kwargs: see `CompiledMujocoEnv`.
-        """
+    def __init__(self, **kwargs: Any) -> None:
+        """Make a Pusher; see `CompiledMujocoEnv` for arguments."""
         CompiledMujocoEnv.__init__(
             self,
             "pusher.xml",
@@ -65,7 +46,4 @@ class PusherEnv(pusher_v5.PusherEnv):
         )
 
 
-class PusherVectorEnv(MujocoVectorEnv):
-    """Many Pushers in one batch."""
-
-    env_class = PusherEnv
+PusherVectorEnv = MujocoVectorEnv.of(PusherEnv)

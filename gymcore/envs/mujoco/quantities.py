@@ -8,7 +8,7 @@ of this module make new ones. Writing an expression computes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,36 +20,13 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 # Operations by their numbers in gymcore_ext/mujoco/program.pxd.
-(
-    COPY,
-    ADD,
-    SUBTRACT,
-    MULTIPLY,
-    DIVIDE,
-    SQUARE,
-    ABSOLUTE,
-    ROOT,
-    SINE,
-    COSINE,
-    SMALLER,
-    LARGER,
-    CLIP,
-    SELECT,
-    LESS,
-    LESS_EQUAL,
-    FINITE,
-    BOTH,
-    EITHER,
-    NEGATE_TRUTH,
-    NEGATIVE,
-    SUM,
-    EVERY,
-    WEIGHTED_ROWS,
-    UNIFORM,
-    NORMAL,
-    REPEAT_UNLESS,
-    POWER,
-) = range(28)
+Op = IntEnum(
+    "Op",
+    "COPY ADD SUBTRACT MULTIPLY DIVIDE SQUARE ABSOLUTE ROOT SINE COSINE SMALLER LARGER CLIP SELECT "
+    "LESS LESS_EQUAL FINITE BOTH EITHER NEGATE_TRUTH NEGATIVE SUM EVERY WEIGHTED_ROWS UNIFORM "
+    "NORMAL REPEAT_UNLESS POWER",
+    start=0,
+)
 
 
 class Precision(Enum):
@@ -91,7 +68,6 @@ class Quantity:
     precision = Precision.FLOAT64
 
     def __init__(self, size: int) -> None:
-        """Set the length."""
         self.size = size
 
     def __len__(self) -> int:
@@ -105,30 +81,30 @@ class Quantity:
             return Selection(self, start, max(0, -(-(stop - start) // step)), step)
         return Selection(self, range(self.size)[index], 1, 1)
 
-    __add__ = _operator(ADD, "Return the sums.")
-    __radd__ = _operator(ADD, "Return the sums.", swapped=True)
-    __sub__ = _operator(SUBTRACT, "Return the differences.")
-    __rsub__ = _operator(SUBTRACT, "Return the differences.", swapped=True)
-    __mul__ = _operator(MULTIPLY, "Return the products.")
-    __rmul__ = _operator(MULTIPLY, "Return the products.", swapped=True)
-    __truediv__ = _operator(DIVIDE, "Return the quotients.")
-    __rtruediv__ = _operator(DIVIDE, "Return the quotients.", swapped=True)
-    __pow__ = _operator(POWER, "Return the powers, by C's `pow` as NumPy's scalars.")
-    __lt__ = _operator(LESS, "Return where this is less.")
-    __le__ = _operator(LESS_EQUAL, "Return where this is less or equal.")
-    __gt__ = _operator(LESS, "Return where this is greater.", swapped=True)
-    __ge__ = _operator(LESS_EQUAL, "Return where this is greater or equal.", swapped=True)
-    __and__ = _operator(BOTH, "Return where both hold.")
-    __or__ = _operator(EITHER, "Return where one of them holds.")
+    __add__ = _operator(Op.ADD, "Return the sums.")
+    __radd__ = _operator(Op.ADD, "Return the sums.", swapped=True)
+    __sub__ = _operator(Op.SUBTRACT, "Return the differences.")
+    __rsub__ = _operator(Op.SUBTRACT, "Return the differences.", swapped=True)
+    __mul__ = _operator(Op.MULTIPLY, "Return the products.")
+    __rmul__ = _operator(Op.MULTIPLY, "Return the products.", swapped=True)
+    __truediv__ = _operator(Op.DIVIDE, "Return the quotients.")
+    __rtruediv__ = _operator(Op.DIVIDE, "Return the quotients.", swapped=True)
+    __pow__ = _operator(Op.POWER, "Return the powers, by C's `pow` as NumPy's scalars.")
+    __lt__ = _operator(Op.LESS, "Return where this is less.")
+    __le__ = _operator(Op.LESS_EQUAL, "Return where this is less or equal.")
+    __gt__ = _operator(Op.LESS, "Return where this is greater.", swapped=True)
+    __ge__ = _operator(Op.LESS_EQUAL, "Return where this is greater or equal.", swapped=True)
+    __and__ = _operator(Op.BOTH, "Return where both hold.")
+    __or__ = _operator(Op.EITHER, "Return where one of them holds.")
 
     def __neg__(self) -> Quantity:
-        return Computed(NEGATIVE, self)
+        return Computed(Op.NEGATIVE, self)
 
     def __abs__(self) -> Quantity:
-        return Computed(ABSOLUTE, self)
+        return Computed(Op.ABSOLUTE, self)
 
     def __invert__(self) -> Quantity:
-        return Computed(NEGATE_TRUTH, self)
+        return Computed(Op.NEGATE_TRUTH, self)
 
     def __bool__(self) -> bool:
         raise ArgumentTypeError(
@@ -144,7 +120,6 @@ class Constant(Quantity):
     """Numbers that never change."""
 
     def __init__(self, values: npt.ArrayLike) -> None:
-        """Copy a number or a vector."""
         if type(values) in (bool, int, float):
             self.precision = Precision.WEAK
         self.values = np.array(values, np.float64).ravel()
@@ -173,7 +148,6 @@ class Parameter(Quantity):
     precision = Precision.WEAK
 
     def __init__(self, name: str) -> None:
-        """Name the column."""
         super().__init__(1)
         self.name = name
 
@@ -190,14 +164,9 @@ class Selection(Quantity):
         self.step = step
 
 
-# Operations whose result has the dtype of their operands, and those whose results are truths.
-_ARITHMETIC = {ADD, SUBTRACT, MULTIPLY, DIVIDE, SQUARE, ABSOLUTE, ROOT, NEGATIVE, SUM} | {
-    SMALLER,
-    LARGER,
-    CLIP,
-    SELECT,
-}
-_TRUTHS = {LESS, LESS_EQUAL, FINITE, BOTH, EITHER, NEGATE_TRUTH, EVERY}
+# Operations that return truths, and those that compute in float64. Others follow their operands.
+_TRUTHS = {Op.LESS, Op.LESS_EQUAL, Op.FINITE, Op.BOTH, Op.EITHER, Op.NEGATE_TRUTH, Op.EVERY}
+_FLOAT64 = {Op.SINE, Op.COSINE, Op.POWER, Op.WEIGHTED_ROWS, Op.UNIFORM, Op.NORMAL}
 
 
 class Computed(Quantity):
@@ -223,17 +192,16 @@ class Computed(Quantity):
             size = sizes.pop() if sizes else 1
         if code in _TRUTHS:
             self.precision = Precision.WEAK
-        elif code in _ARITHMETIC:
-            values = self.operands[1:] if code == SELECT else self.operands
+        elif code not in _FLOAT64:
+            values = self.operands[1:] if code == Op.SELECT else self.operands
             self.precision = max((one.precision for one in values), key=lambda one: one.value)
         super().__init__(size)
 
 
 class Before(Quantity):
-    """What a quantity was before the step."""
+    """A quantity as it was before the step."""
 
     def __init__(self, quantity: Quantity) -> None:
-        """Note the quantity."""
         super().__init__(quantity.size)
         self.quantity = quantity
 
@@ -244,7 +212,7 @@ class Draw(Computed):
     condition: Quantity | None = None
 
     def until(self, condition: Callable[[Quantity], Quantity]) -> Self:
-        """Draw all of it again until the condition holds, as it should soon.
+        """Draw all of it again until the condition holds.
 
         Example:
             >>> goal = uniform(-0.2, 0.2, 2).until(lambda drawn: norm(drawn) < 0.2)
@@ -257,7 +225,6 @@ class Joined(Quantity):
     """Quantities one after another."""
 
     def __init__(self, *parts: Operand) -> None:
-        """Put the parts in a row."""
         self.parts = tuple(map(as_quantity, parts))
         if self.parts and all(part.precision is Precision.ACTION for part in self.parts):
             self.precision = Precision.ACTION
@@ -265,11 +232,7 @@ class Joined(Quantity):
 
 
 def as_quantity(value: Any) -> Quantity:
-    """The quantity itself, or numbers as one.
-
-    Raises:
-        ArgumentTypeError: neither.
-    """
+    """Return a quantity itself, or numbers as a quantity; else raise ArgumentTypeError."""
     if isinstance(value, Quantity):
         return value
     try:
@@ -281,94 +244,94 @@ def as_quantity(value: Any) -> Quantity:
 
 
 def before(quantity: Quantity) -> Quantity:
-    """What the quantity was before the step. For rewards and infos of steps."""
+    """Return the quantity as it was before the step, for rewards and infos of steps."""
     return Before(quantity)
 
 
 def joined(*parts: Operand) -> Quantity:
-    """The parts one after another."""
+    """Return the parts one after another."""
     return Joined(*parts)
 
 
 def square(x: Operand) -> Quantity:
-    """The squares."""
-    return Computed(SQUARE, x)
+    """Return the squares."""
+    return Computed(Op.SQUARE, x)
 
 
 def root(x: Operand) -> Quantity:
-    """The square roots."""
-    return Computed(ROOT, x)
+    """Return the square roots."""
+    return Computed(Op.ROOT, x)
 
 
 def sin(x: Operand) -> Quantity:
-    """The sines, with NumPy's bits."""
-    return Computed(SINE, x)
+    """Return the sines, with NumPy's bits."""
+    return Computed(Op.SINE, x)
 
 
 def cos(x: Operand) -> Quantity:
-    """The cosines, with NumPy's bits."""
-    return Computed(COSINE, x)
+    """Return the cosines, with NumPy's bits."""
+    return Computed(Op.COSINE, x)
 
 
 def clip(x: Operand, low: Operand, high: Operand) -> Quantity:
-    """The elements, or the bound that they exceed."""
-    return Computed(CLIP, x, low, high)
+    """Return the elements, limited to the bounds."""
+    return Computed(Op.CLIP, x, low, high)
 
 
 def minimum(x: Operand, y: Operand) -> Quantity:
-    """The smaller of each two elements."""
-    return Computed(SMALLER, x, y)
+    """Return the smaller of each two elements."""
+    return Computed(Op.SMALLER, x, y)
 
 
 def maximum(x: Operand, y: Operand) -> Quantity:
-    """The larger of each two elements."""
-    return Computed(LARGER, x, y)
+    """Return the larger of each two elements."""
+    return Computed(Op.LARGER, x, y)
 
 
 def where(condition: Operand, x: Operand, y: Operand) -> Quantity:
-    """Elements of `x` where the condition holds, of `y` where it does not."""
-    return Computed(SELECT, condition, x, y)
+    """Return elements of `x` where the condition holds, else of `y`."""
+    return Computed(Op.SELECT, condition, x, y)
 
 
 def finite(x: Operand) -> Quantity:
-    """Where the elements are numbers, and not infinite."""
-    return Computed(FINITE, x)
+    """Return where the elements are finite numbers."""
+    return Computed(Op.FINITE, x)
 
 
 def every(x: Operand) -> Quantity:
-    """Whether all elements hold."""
-    return Computed(EVERY, x, size=1)
+    """Return whether all elements hold."""
+    return Computed(Op.EVERY, x, size=1)
 
 
 def total(x: Operand) -> Quantity:
-    """The sum of all elements, added up in NumPy's order."""
-    return Computed(SUM, x, size=1)
+    """Return the sum of all elements, added in NumPy's order."""
+    return Computed(Op.SUM, x, size=1)
 
 
 def norm(x: Operand) -> Quantity:
-    """The Euclidean length."""
+    """Return the Euclidean length."""
     return root(total(square(x)))
 
 
 def weighted_rows(weights: Quantity, rows: Quantity) -> Quantity:
-    """The sum of rows [n, width], each times its weight [n]: [width].
+    """Return the sum of rows [n, width], each times its weight [n]: [width].
 
     Raises:
-        InvalidArgument: `rows` has not the same number of elements for every weight.
+        InvalidArgument: the size of `rows` is not a multiple of that of `weights`.
     """
     if weights.size == 0 or rows.size % weights.size:
         raise InvalidArgument(
             f"rows: expected a multiple of {weights.size} elements, got {rows.size}"
         )
     width = rows.size // weights.size
-    return Computed(WEIGHTED_ROWS, weights, rows, size=width, width=width)
+    return Computed(Op.WEIGHTED_ROWS, weights, rows, size=width, width=width)
 
 
 def uniform(low: Operand, high: Operand, size: int) -> Draw:
-    """Draws of `Generator.uniform(low, high, size)` from the lane's stream."""
-    return Draw(UNIFORM, low, as_quantity(high) - low, size=size)
+    """Return draws of `Generator.uniform(low, high, size)` from the lane's stream."""
+    return Draw(Op.UNIFORM, low, as_quantity(high) - low, size=size)
 
 
 def standard_normal(size: int) -> Draw:
-    """Draws of `Generator.standard_normal(size)` from the lane's stream."""
-    return Draw(NORMAL, size=size)
+    """Return draws of `Generator.standard_normal(size)` from the lane's stream."""
+    return Draw(Op.NORMAL, size=size)

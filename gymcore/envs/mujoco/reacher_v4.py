@@ -8,36 +8,20 @@ from gymcore.envs.mujoco import reacher_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.quantities import before, norm, square, total
+from gymcore.envs.mujoco.reacher_v5 import DEFAULT_CAMERA_CONFIG
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-
-DEFAULT_CAMERA_CONFIG = {"trackbodyid": 0}
 
 
 class ReacherEnv(reacher_v5.ReacherEnv):
-    """The arm of Reacher-v5, which also sees the gap's height.
+    """The arm of Reacher-v5, which also sees the gap's height."""
 
-    Example:
-        >>> ReacherEnv().observation_space.shape
-        (11,)
-    """
-
-    metadata: dict[str, Any] = {  # noqa: RUF012
-        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"],
-        "render_fps": 50,
-    }
+    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 50}  # noqa: RUF012
 
     reward_dist_weight: Any = 1.0
     reward_control_weight: Any = 1.0
 
-    def __init__(
-        self,
-        **kwargs: Any,
-    ) -> None:
-        """Make a Reacher.
-
-        Args:
-            **kwargs: see `CompiledMujocoEnv`.
-        """
+    def __init__(self, **kwargs: Any) -> None:
+        """Make a Reacher; see `CompiledMujocoEnv` for arguments."""
         CompiledMujocoEnv.__init__(
             self,
             "reacher.xml",
@@ -60,7 +44,4 @@ class ReacherEnv(reacher_v5.ReacherEnv):
         )
 
 
-class ReacherVectorEnv(MujocoVectorEnv):
-    """Many Reachers in one batch."""
-
-    env_class = ReacherEnv
+ReacherVectorEnv = MujocoVectorEnv.of(ReacherEnv)

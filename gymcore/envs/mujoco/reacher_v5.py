@@ -43,10 +43,10 @@ class ReacherEnv(CompiledMujocoEnv):
 
         Args:
             xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps of a step.
+            frame_skip: simulation steps in one step.
             default_camera_config: attributes of the free camera.
-            reward_dist_weight: of the distance to the goal.
-            reward_control_weight: of the squared action.
+            reward_dist_weight: weight of the distance to the goal.
+            reward_control_weight: weight of the squared action.
             **kwargs: see `CompiledMujocoEnv`.
         """
         super().__init__(
@@ -90,7 +90,4 @@ class ReacherEnv(CompiledMujocoEnv):
         }
 
 
-class ReacherVectorEnv(MujocoVectorEnv):
-    """Many Reachers in one batch."""
-
-    env_class = ReacherEnv
+ReacherVectorEnv = MujocoVectorEnv.of(ReacherEnv)

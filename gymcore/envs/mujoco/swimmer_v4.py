@@ -12,17 +12,9 @@ from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
 class SwimmerEnv(swimmer_v5.SwimmerEnv):
-    """The swimmer of Swimmer-v5.
+    """The swimmer of Swimmer-v5."""
 
-    Example:
-        >>> SwimmerEnv().metadata["render_fps"]
-        25
-    """
-
-    metadata: dict[str, Any] = {  # noqa: RUF012
-        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"],
-        "render_fps": 25,
-    }
+    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 25}  # noqa: RUF012
 
     def __init__(
         self,
@@ -32,15 +24,7 @@ class SwimmerEnv(swimmer_v5.SwimmerEnv):
         exclude_current_positions_from_observation: bool = True,
         **kwargs: Any,
     ) -> None:
-        """Make a Swimmer.
-
-        Args:
-            forward_reward_weight: of the velocity.
-            ctrl_cost_weight: of the squared action.
-            reset_noise_scale: of the initial state.
-            exclude_current_positions_from_observation: whether x and y are left out.
-            **kwargs: see `CompiledMujocoEnv`.
-        """
+        """Make a Swimmer; the arguments are those of Swimmer-v5."""
         self._exclude_current_positions_from_observation = (
             exclude_current_positions_from_observation
         )
@@ -68,7 +52,4 @@ class SwimmerEnv(swimmer_v5.SwimmerEnv):
         return replace(described, infos=infos, reset_infos={})
 
 
-class SwimmerVectorEnv(MujocoVectorEnv):
-    """Many Swimmers in one batch."""
-
-    env_class = SwimmerEnv
+SwimmerVectorEnv = MujocoVectorEnv.of(SwimmerEnv)

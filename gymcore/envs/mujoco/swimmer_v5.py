@@ -6,7 +6,7 @@ from typing import Any
 
 from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.quantities import norm
-from gymcore.envs.mujoco.tasks import ActionCost
+from gymcore.envs.mujoco.tasks import ActionCost, joint_structure
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Scale, Weight
 
@@ -42,11 +42,11 @@ class SwimmerEnv(ActionCost):
 
         Args:
             xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps of a step.
+            frame_skip: simulation steps in one step.
             default_camera_config: attributes of the free camera.
-            forward_reward_weight: of the velocity.
-            ctrl_cost_weight: of the squared action.
-            reset_noise_scale: of the initial state.
+            forward_reward_weight: weight of the velocity.
+            ctrl_cost_weight: weight of the squared action.
+            reset_noise_scale: scale of the noise of the initial state.
             exclude_current_positions_from_observation: whether x and y are left out.
             **kwargs: see `CompiledMujocoEnv`.
         """
@@ -63,14 +63,10 @@ class SwimmerEnv(ActionCost):
             **kwargs,
         )
         skipped = 2 * exclude_current_positions_from_observation
-        self.observation_structure = {
-            "skipped_qpos": skipped,
-            "qpos": self.model.nq - skipped,
-            "qvel": self.model.nv,
-        }
+        self.observation_structure = joint_structure(self, skipped)
 
     def describe(self, simulation: Simulation) -> Description:
-        """Velocity less effort."""
+        """Velocity minus effort."""
         s = simulation
         skipped = 2 * self._exclude_current_positions_from_observation
         velocity = s.rate(s.qpos[:2])
@@ -96,7 +92,4 @@ class SwimmerEnv(ActionCost):
         )
 
 
-class SwimmerVectorEnv(MujocoVectorEnv):
-    """Many Swimmers in one batch."""
-
-    env_class = SwimmerEnv
+SwimmerVectorEnv = MujocoVectorEnv.of(SwimmerEnv)

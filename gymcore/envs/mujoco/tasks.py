@@ -13,15 +13,25 @@ from gymcore.envs.mujoco.quantities import Quantity, clip, square, total
 from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
 
 
+def joint_structure(env: CompiledMujocoEnv, skipped: int, **others: int) -> dict[str, int]:
+    """Return how many numbers of each kind an observation has, without `skipped` positions."""
+    return {
+        "skipped_qpos": skipped,
+        "qpos": env.model.nq - skipped,
+        "qvel": env.model.nv,
+        **others,
+    }
+
+
 class ActionCost(CompiledMujocoEnv):
     """A cost of `ctrl_cost_weight` on the squared action."""
 
     def effort(self, simulation: Simulation) -> Quantity:
-        """The cost of the action."""
+        """Return the cost of the action."""
         return simulation.parameter("ctrl_cost_weight") * total(square(simulation.action()))
 
     def control_cost(self, action: npt.ArrayLike) -> float:
-        """The cost of an action [nu]."""
+        """Return the cost of an action [nu]."""
         return float(self.value_of(self.effort, action)[0])
 
 
@@ -29,58 +39,58 @@ class ControlCost(CompiledMujocoEnv):
     """A cost of `ctrl_cost_weight` on the squared controls of the simulation."""
 
     def effort(self, simulation: Simulation) -> Quantity:
-        """The cost of the controls."""
+        """Return the cost of the controls."""
         return simulation.parameter("ctrl_cost_weight") * total(square(simulation.data.ctrl))
 
     def control_cost(self, action: npt.ArrayLike) -> float:
-        """The cost of the controls that the simulation has; `action` plays no part."""
+        """Return the cost of the current controls; `action` is ignored, as in Gymnasium."""
         return float(self.value_of(self.effort)[0])
 
 
 class Health(CompiledMujocoEnv):
-    """A bonus of `healthy_reward` while the simulation is healthy, and an end when it is not.
+    """A bonus of `healthy_reward` while the simulation is healthy; unhealthy episodes end.
 
     A subclass declares the weights `healthy_reward` (a `Bonus`) and `terminate_when_unhealthy` (a
     `Switch`), and writes `health`.
     """
 
     def health(self, simulation: Simulation) -> Quantity:
-        """Whether the simulation is healthy."""
+        """Return whether the simulation is healthy."""
         raise NotImplementedError(f"{type(self).__name__} has no health(simulation)")
 
     def survival(self, simulation: Simulation, healthy: Quantity | None = None) -> Quantity:
-        """What is paid for being healthy; `healthy` is `health(simulation)`, if it is at hand."""
+        """Return the reward for health; `healthy` is `health(simulation)`, if you have it."""
         healthy = self.health(simulation) if healthy is None else healthy
         return healthy * simulation.parameter("healthy_reward")
 
     def ending(self, simulation: Simulation, healthy: Quantity | None = None) -> Quantity:
-        """Whether the episode ends for want of health; `healthy` as for `survival`."""
+        """Return whether the episode ends as unhealthy; `healthy` as for `survival`."""
         healthy = self.health(simulation) if healthy is None else healthy
         return ~healthy & simulation.parameter("terminate_when_unhealthy")
 
     @property
     def is_healthy(self) -> bool:
-        """Whether the simulation is healthy as it is."""
+        """Whether the current simulation is healthy."""
         return bool(self.value_of(self.health)[0])
 
 
 class HealthV4(Health):
-    """As before v5: the bonus is paid whenever unhealth ends the episode, healthy or not."""
+    """Health before v5: if unhealthy episodes end, their last step gets the bonus as well."""
 
     def survival(self, simulation: Simulation, healthy: Quantity | None = None) -> Quantity:
-        """What is paid for being healthy, or about to end."""
+        """Return the reward for health, or for ending."""
         healthy = self.health(simulation) if healthy is None else healthy
         switch = simulation.parameter("terminate_when_unhealthy")
         return (healthy | switch) * simulation.parameter("healthy_reward")
 
     @property
     def terminated(self) -> bool:
-        """Whether the simulation as it is would end an episode."""
+        """Whether the current simulation would end an episode."""
         return bool(self.value_of(self.ending)[0])
 
 
 def within(low: Quantity, x: Quantity, high: Quantity) -> Quantity:
-    """Whether x is between two bounds, and equal to none."""
+    """Return whether x is strictly between two bounds."""
     return (low < x) & (x < high)
 
 
@@ -109,7 +119,7 @@ class PlanarWalker(ActionCost, Health):
 
         Args:
             xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps of a step.
+            frame_skip: simulation steps in one step.
             exclude_current_positions_from_observation: whether x is left out.
             **kwargs: weights, and see `CompiledMujocoEnv`.
         """
@@ -119,16 +129,11 @@ class PlanarWalker(ActionCost, Health):
         super().__init__(xml_file, frame_skip, **kwargs)
 
     def _structure(self) -> dict[str, int]:
-        """How many numbers of each kind an observation has."""
-        skipped = 1 * self._exclude_current_positions_from_observation
-        return {
-            "skipped_qpos": skipped,
-            "qpos": self.model.nq - skipped,
-            "qvel": self.model.nv,
-        }
+        """Return how many numbers of each kind an observation has."""
+        return joint_structure(self, 1 * self._exclude_current_positions_from_observation)
 
     def describe(self, simulation: Simulation) -> Description:
-        """Velocity and health less effort, on joints as seen in the plane."""
+        """Velocity and health minus effort."""
         s = simulation
         skipped = 1 * self._exclude_current_positions_from_observation
         x = s.qpos[0]
@@ -154,15 +159,15 @@ class PlanarWalker(ActionCost, Health):
         )
 
     def health(self, simulation: Simulation) -> Quantity:
-        """Whether the torso is high and upright."""
+        """Return whether the torso is high and upright."""
         s = simulation
         low, high = s.bounds("healthy_z_range")
-        least, most = s.bounds("healthy_angle_range")
-        return within(low, s.qpos[1], high) & within(least, s.qpos[2], most)
+        min_angle, max_angle = s.bounds("healthy_angle_range")
+        return within(low, s.qpos[1], high) & within(min_angle, s.qpos[2], max_angle)
 
 
 class PlanarWalkerV4(HealthV4, PlanarWalker):
-    """As before v5: other bonuses and fewer infos."""
+    """Walkers before v5: another bonus and fewer infos."""
 
     def describe(self, simulation: Simulation) -> Description:
         """As version 5 describes it, with fewer infos."""
@@ -172,7 +177,7 @@ class PlanarWalkerV4(HealthV4, PlanarWalker):
 
 
 class HumanoidBody(CompiledMujocoEnv):
-    """An environment that observes what its switches include."""
+    """The humanoid's body, whose observation has what the switches include."""
 
     _exclude_current_positions_from_observation: bool = True
     _include_cinert_in_observation: bool = True
@@ -181,7 +186,7 @@ class HumanoidBody(CompiledMujocoEnv):
     _include_cfrc_ext_in_observation: bool = True
 
     def observed(self, simulation: Simulation) -> list[Quantity]:
-        """Quantities of the observation, without those of the world and of the free joint."""
+        """Return the observed quantities, without those of the world and of the free joint."""
         s = simulation
         skipped = 2 * self._exclude_current_positions_from_observation
         parts = [s.qpos[skipped:], s.qvel]
@@ -196,7 +201,7 @@ class HumanoidBody(CompiledMujocoEnv):
         return parts
 
     def observed_v4(self, simulation: Simulation) -> list[Quantity]:
-        """Quantities of the observation before v5: also those of the world and the free joint."""
+        """Return those before v5: also of the world and the free joint."""
         s = simulation
         skipped = 2 * self._exclude_current_positions_from_observation
         data = s.data
@@ -204,22 +209,21 @@ class HumanoidBody(CompiledMujocoEnv):
         return [s.qpos[skipped:], s.qvel, *parts]
 
     def cost_of_contacts(self, simulation: Simulation, name: str) -> Quantity:
-        """The squared contact forces with the weight `{name}_weight`, within `{name}_range`."""
+        """Return the cost of contact forces, by `{name}_weight` and within `{name}_range`."""
         cost = simulation.parameter(f"{name}_weight") * total(square(simulation.data.cfrc_ext))
         return clip(cost, *simulation.bounds(f"{name}_range"))
 
     def _structure(self) -> dict[str, int]:
-        """How many numbers of each kind an observation has."""
+        """Return how many numbers of each kind an observation has."""
         skipped = 2 * self._exclude_current_positions_from_observation
         data = self.data
-        return {
-            "skipped_qpos": skipped,
-            "qpos": self.model.nq - skipped,
-            "qvel": self.model.nv,
-            "cinert": data.cinert[1:].size * self._include_cinert_in_observation,
-            "cvel": data.cvel[1:].size * self._include_cvel_in_observation,
-            "qfrc_actuator": (self.model.nv - 6) * self._include_qfrc_actuator_in_observation,
-            "cfrc_ext": data.cfrc_ext[1:].size * self._include_cfrc_ext_in_observation,
-            "ten_length": 0,
-            "ten_velocity": 0,
-        }
+        return joint_structure(
+            self,
+            skipped,
+            cinert=data.cinert[1:].size * self._include_cinert_in_observation,
+            cvel=data.cvel[1:].size * self._include_cvel_in_observation,
+            qfrc_actuator=(self.model.nv - 6) * self._include_qfrc_actuator_in_observation,
+            cfrc_ext=data.cfrc_ext[1:].size * self._include_cfrc_ext_in_observation,
+            ten_length=0,
+            ten_velocity=0,
+        )

@@ -15,7 +15,7 @@ def get_state(env: Any, state_type: Any = None) -> npt.NDArray[np.float64]:
     """Return the state of the simulation.
 
     Args:
-        env: an environment, wrapped or not, with the attributes `model` and `data`.
+        env: a MuJoCo environment, which may be wrapped.
         state_type: a `mujoco.mjtState`; None for `mjSTATE_FULLPHYSICS`.
 
     Returns:
@@ -44,29 +44,29 @@ def set_state(env: Any, state: npt.NDArray[np.float64], state_type: Any = None) 
 
     Args:
         env: as for `get_state`.
-        state: what `get_state` returned for this `state_type`.
+        state: the result of `get_state` for this `state_type`.
         state_type: as for `get_state`.
 
     Raises:
-        ArgumentTypeError: `state` is no float64 array of the size; nothing has changed.
+        ArgumentTypeError: `state` is not a float64 array of that size; nothing has changed.
     """
     mujoco = mujoco_module()
     model, data = env.unwrapped.model, env.unwrapped.data
     kind = _kind(state_type, "mjSTATE_FULLPHYSICS")
     size = mujoco.mj_stateSize(model, kind)
     if np.shape(state) != (size,) or getattr(state, "dtype", None) != np.float64:
-        kept = getattr(state, "dtype", type(state).__name__)
+        dtype = getattr(state, "dtype", type(state).__name__)
         raise ArgumentTypeError(
-            f"state: expected a float64 array of shape ({size},), got {kept} of {np.shape(state)}"
+            f"state: expected a float64 array of shape ({size},), got {dtype} of {np.shape(state)}"
         )
     mujoco.mj_setState(model, data, state, kind)
     mujoco.mj_forward(model, data)
-    # It also prepares the next step, from a state that may have been left out.
+    # `mj_forward` changes some of the state, such as the warm start of the next step.
     mujoco.mj_setState(model, data, state, kind)
 
 
 def check_mujoco_reset_state(env: Any, seed: int = 1234, state_type: Any = None) -> None:
-    """Check that `env.reset(seed=seed)` leaves nothing of the steps before.
+    """Check that `env.reset(seed=seed)` does not depend on the steps before.
 
     Args:
         env: as for `get_state`; it is reset and stepped.
@@ -74,7 +74,7 @@ def check_mujoco_reset_state(env: Any, seed: int = 1234, state_type: Any = None)
         state_type: a `mujoco.mjtState`; None for `mjSTATE_INTEGRATION`.
 
     Raises:
-        gymcore.error.FailedCheck: something is left; also an `AssertionError`.
+        gymcore.error.FailedCheck: it does; also an `AssertionError`.
     """
     kind = _kind(state_type, "mjSTATE_INTEGRATION")
     env.action_space.seed(seed)
@@ -92,5 +92,5 @@ def check_mujoco_reset_state(env: Any, seed: int = 1234, state_type: Any = None)
 
 
 def _kind(state_type: Any, default: str) -> int:
-    """The number of a state type."""
+    """Return the number of a state type."""
     return int(getattr(mujoco_module().mjtState, default) if state_type is None else state_type)

@@ -19,32 +19,40 @@ from gymcore.utils.cpus import usable_cpus
 if TYPE_CHECKING:
     from gymcore.envs.mujoco.compiled_env import LaneSimulations
 
-# Physical options that lanes may differ in; the time step decides what a velocity is and is shared.
+# Physical options that may differ between lanes; the time step is shared.
 _OPTIONS = ("gravity", "wind", "magnetic", "density", "viscosity", "impratio")
 
 
 class MujocoVectorEnv(NativeVectorEnv):
     """Steps a batch of MuJoCo simulations in compiled code, over all processors.
 
-    A subclass names a `CompiledMujocoEnv`. Lane `i` of `reset(seed=s)` is what
-    `make(id).reset(seed=s + i)` is, bit for bit, at any number of threads; threads take lanes one
-    by one, so that one with many contacts holds nobody up.
+    A subclass names a `CompiledMujocoEnv`. Lane `i` of `reset(seed=s)` equals
+    `make(id).reset(seed=s + i)`, bit for bit, at any number of threads. Threads take lanes one by
+    one, so that a lane with many contacts does not delay the others.
 
-    - `reset(options=...)` also takes `qpos` [nq] or [num_envs, nq] and `qvel` alike, to begin
-      there.
+    - `reset(options=...)` also takes `qpos` [nq] or [num_envs, nq] and `qvel` likewise, the initial
+      state.
     - `set_attr` also sets arrays of the model (`"body_mass"`, `"geom_friction"`, `"dof_damping"`,
       ...) and physical options (`"gravity"`, `"wind"`, `"density"`, `"viscosity"`): one for all
       lanes, or `[num_envs, ...]` with one for each. Lanes that differ have models of their own.
-      What follows from the change is computed again (`mj_setConst`).
-    - `get_attr("data")` and `get_attr("model")` are the simulations themselves, for looking at
-      between steps.
+      `mj_setConst` computes what follows.
+    - `get_attr("data")` and `get_attr("model")` are the simulations themselves, to read between
+      steps.
     """
 
     env_class: ClassVar[type[CompiledMujocoEnv]]
     _model: CompiledMujocoEnv
 
+    @classmethod
+    def of(cls, env_class: type[CompiledMujocoEnv]) -> type[MujocoVectorEnv]:
+        """Return a subclass for an environment; assign it to `<Name>VectorEnv` in its module."""
+        name = f"{env_class.__name__.removesuffix('Env')}VectorEnv"
+        documentation = f"A batch of `{env_class.__name__}`."
+        attributes = {"env_class": env_class, "__module__": env_class.__module__}
+        return type(name, (cls,), {**attributes, "__doc__": documentation})
+
     def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
-        """As many threads as there are processors, unless a number was asked for."""
+        """Return the number of threads, by default that of processors."""
         threads = min(usable_cpus() if num_threads is None else num_threads, self.num_envs)
         return threads, -1
 
@@ -89,8 +97,8 @@ class MujocoVectorEnv(NativeVectorEnv):
         """Set a weight, `state` [nq + nv], `np_random`, or an array of models; see the class.
 
         Raises:
-            InvalidArgument: another shape, or no finite numbers; nothing has changed.
-            AttributeError: lanes have no such attribute, or it is not theirs to set.
+            InvalidArgument: the shape is another, or numbers are not finite; nothing has changed.
+            AttributeError: lanes have no such attribute, or it is read-only.
         """
         if self._is_of_model(name):
             self._set_of_model(name, values)
@@ -100,7 +108,7 @@ class MujocoVectorEnv(NativeVectorEnv):
             super().set_attr(name, values)
 
     def _set_states(self, values: Any) -> None:
-        """Put lanes into states [nq + nv], one for all or one each."""
+        """Set the states of lanes [nq + nv], one for all or one each."""
         model = self._model.model
         size = model.nq + model.nv
         try:
@@ -118,9 +126,9 @@ class MujocoVectorEnv(NativeVectorEnv):
         self._batch.claim()
         try:
             lanes = zip(simulations.models, simulations.datas, rows, strict=True)
-            for own, data, state in lanes:
+            for lane_model, data, state in lanes:
                 data.qpos[:], data.qvel[:] = state[: model.nq], state[model.nq :]
-                mujoco.mj_forward(own, data)
+                mujoco.mj_forward(lane_model, data)
             self._batch.mark_ready()
         finally:
             self._batch.release()
@@ -128,60 +136,60 @@ class MujocoVectorEnv(NativeVectorEnv):
     def _is_of_model(self, name: str) -> bool:
         if name in _OPTIONS:
             return True
-        found = getattr(self._model.model, name, None)
-        return isinstance(found, np.ndarray) and found.dtype == np.float64
+        array = getattr(self._model.model, name, None)
+        return isinstance(array, np.ndarray) and array.dtype == np.float64
 
     def _set_of_model(self, name: str, values: Any) -> None:
         mujoco = mujoco_module()
-        now = np.asarray(getattr(_owner(self._model.model, name), name))
+        before = np.asarray(getattr(_owner(self._model.model, name), name))
         try:
             numbers = np.array(values, np.float64)
         except (TypeError, ValueError):
             numbers = None
-        shapes = (now.shape, (self.num_envs, *now.shape))
+        shapes = (before.shape, (self.num_envs, *before.shape))
         if numbers is None or numbers.shape not in shapes or not np.isfinite(numbers).all():
             got = type(values).__name__ if numbers is None else f"shape {numbers.shape}"
             raise InvalidArgument(
                 f"{name}: expected finite numbers of shape {shapes[0]} or {shapes[1]}, got {got}"
             )
         simulations = self._simulations
-        if numbers.ndim > now.ndim and simulations.models[0] is self._model.model:
+        if numbers.ndim > before.ndim and simulations.models[0] is self._model.model:
             for lane in range(self.num_envs):
                 simulations.set_model(lane, copy.copy(self._model.model))
-        rows = np.broadcast_to(numbers, (self.num_envs, *now.shape))
+        rows = np.broadcast_to(numbers, (self.num_envs, *before.shape))
         scratch = mujoco.MjData(self._model.model)
-        own = simulations.models[0] is not self._model.model
-        for lane, model in enumerate(simulations.models if own else simulations.models[:1]):
+        has_models = simulations.models[0] is not self._model.model
+        for lane, model in enumerate(simulations.models if has_models else simulations.models[:1]):
             owner = _owner(model, name)
-            if now.ndim:
+            if before.ndim:
                 getattr(owner, name)[...] = rows[lane]
             else:
                 setattr(owner, name, float(rows[lane]))
             mujoco.mj_setConst(model, scratch)
 
     def __getstate__(self) -> dict[str, Any]:
-        """As `NativeVectorEnv`, with the models of lanes that have their own."""
+        """Return the state of `NativeVectorEnv`, and the models of lanes if they differ."""
         kept = super().__getstate__()
         models = self._simulations.models
-        kept["_own_models"] = None if models[0] is self._model.model else list(models)
+        kept["_lane_models"] = None if models[0] is self._model.model else list(models)
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Make the batch again and put lanes and models back."""
+        """Make the batch again, and restore lanes and models."""
         kept = dict(kept)
-        self._own_models = kept.pop("_own_models")
+        self._lane_models = kept.pop("_lane_models")
         super().__setstate__(kept)
-        del self._own_models
+        del self._lane_models
 
     def _make_batch(self) -> None:
         super()._make_batch()
-        for lane, model in enumerate(self.__dict__.get("_own_models") or ()):
+        for lane, model in enumerate(self.__dict__.get("_lane_models") or ()):
             self._simulations.set_model(lane, model)
 
-    # --- pictures -------------------------------------------------------------------------------
+    # --- rendering ------------------------------------------------------------------------------
 
     def render(self) -> Any:
-        """A frame of every lane, or the window with all of them, as `render_mode` says."""
+        """Return a frame of every lane, or show all in a window, as `render_mode` says."""
         if self.render_mode in ("depth_array", "rgbd_tuple"):
             return self.call("_render_frame", self.render_mode, None)
         return super().render()
@@ -197,5 +205,5 @@ def _state(data: Any) -> npt.NDArray[np.float64]:
 
 
 def _owner(model: Any, name: str) -> Any:
-    """What has the attribute: the model or its physical options."""
+    """Return what has the attribute: the model or its physical options."""
     return model.opt if name in _OPTIONS else model

@@ -4,32 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gymcore.envs.mujoco import walker2d_v5
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.tasks import PlanarWalker, PlanarWalkerV4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-
-DEFAULT_CAMERA_CONFIG = {
-    "trackbodyid": 2,
-    "distance": 4.0,
-    "lookat": np.array((0.0, 0.0, 1.15)),
-    "elevation": -20.0,
-}
+from gymcore.envs.mujoco.walker2d_v5 import DEFAULT_CAMERA_CONFIG
 
 
 class Walker2dEnv(PlanarWalkerV4, walker2d_v5.Walker2dEnv):
-    """The walker of Walker2d-v5 whose bonus is paid whenever unhealth ends the episode.
+    """The walker of Walker2d-v5, with the healthy bonus also in the last step of an episode."""
 
-    Example:
-        >>> Walker2dEnv().metadata["render_fps"]
-        125
-    """
-
-    metadata: dict[str, Any] = {  # noqa: RUF012
-        "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"],
-        "render_fps": 125,
-    }
+    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 125}  # noqa: RUF012
 
     def __init__(
         self,
@@ -43,19 +28,7 @@ class Walker2dEnv(PlanarWalkerV4, walker2d_v5.Walker2dEnv):
         exclude_current_positions_from_observation: bool = True,
         **kwargs: Any,
     ) -> None:
-        """Make a Walker2d.
-
-        Args:
-            forward_reward_weight: of the velocity.
-            ctrl_cost_weight: of the squared action.
-            healthy_reward: of a step in which it is healthy.
-            terminate_when_unhealthy: whether the episode ends when it is not.
-            healthy_z_range: heights at which it is healthy.
-            healthy_angle_range: angles of the torso at which it is healthy.
-            reset_noise_scale: of the initial state.
-            exclude_current_positions_from_observation: whether x is left out.
-            **kwargs: see `CompiledMujocoEnv`.
-        """
+        """Make a Walker2d; the arguments are those of Walker2d-v5."""
         PlanarWalker.__init__(
             self,
             "walker2d.xml",
@@ -73,7 +46,4 @@ class Walker2dEnv(PlanarWalkerV4, walker2d_v5.Walker2dEnv):
         )
 
 
-class Walker2dVectorEnv(MujocoVectorEnv):
-    """Many Walker2ds in one batch."""
-
-    env_class = Walker2dEnv
+Walker2dVectorEnv = MujocoVectorEnv.of(Walker2dEnv)

@@ -48,15 +48,15 @@ class Walker2dEnv(PlanarWalker):
 
         Args:
             xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps of a step.
+            frame_skip: simulation steps in one step.
             default_camera_config: attributes of the free camera.
-            forward_reward_weight: of the velocity.
-            ctrl_cost_weight: of the squared action.
-            healthy_reward: of a step in which it is healthy.
-            terminate_when_unhealthy: whether the episode ends when it is not.
+            forward_reward_weight: weight of the velocity.
+            ctrl_cost_weight: weight of the squared action.
+            healthy_reward: reward of a healthy step.
+            terminate_when_unhealthy: whether the episode ends when it is unhealthy.
             healthy_z_range: heights at which it is healthy.
             healthy_angle_range: angles of the torso at which it is healthy.
-            reset_noise_scale: of the initial state.
+            reset_noise_scale: scale of the noise of the initial state.
             exclude_current_positions_from_observation: whether x is left out.
             **kwargs: see `CompiledMujocoEnv`.
         """
@@ -77,7 +77,4 @@ class Walker2dEnv(PlanarWalker):
         self.observation_structure = self._structure()
 
 
-class Walker2dVectorEnv(MujocoVectorEnv):
-    """Many Walker2ds in one batch."""
-
-    env_class = Walker2dEnv
+Walker2dVectorEnv = MujocoVectorEnv.of(Walker2dEnv)

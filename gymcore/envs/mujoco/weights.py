@@ -1,4 +1,4 @@
-"""Numbers of described environments as attributes, which lanes of a batch may differ in."""
+"""Numbers of described environments as attributes, which may differ between lanes of a batch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gymcore.native.parameters import Parameter, as_number, first
 
 
 def as_weight(value: Any) -> tuple[float, ...]:
-    """One number, maybe infinite."""
+    """Return one number, which may be infinite."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -22,7 +22,7 @@ def as_weight(value: Any) -> tuple[float, ...]:
 
 
 def as_range(value: Any) -> tuple[float, ...]:
-    """A lower and an upper bound, maybe infinite."""
+    """Return a lower and an upper bound, which may be infinite."""
     try:
         low, high = value
     except (TypeError, ValueError):
@@ -31,7 +31,7 @@ def as_range(value: Any) -> tuple[float, ...]:
 
 
 def as_scale(value: Any) -> tuple[float, ...]:
-    """One finite number of at least 0."""
+    """Return one finite number of at least 0."""
     (number,) = as_number(value)
     if number < 0.0:
         raise InvalidArgument(f"expected a number of at least 0, got {number}")
@@ -39,18 +39,23 @@ def as_scale(value: Any) -> tuple[float, ...]:
 
 
 def as_switch(value: Any) -> tuple[float, ...]:
-    """On or off."""
+    """Return 1.0 or 0.0."""
     return (float(bool(value)),)
 
 
+def to_columns(parameter: Parameter, value: Any) -> dict[str, float]:
+    """Return the columns of a parameter for a value."""
+    return dict(zip(parameter.columns, parameter.encoded(value), strict=True))
+
+
 class Weight(Parameter):
-    """A number of a described environment, which lanes may differ in.
+    """A number of a described environment, which may differ between lanes.
 
     A class declares it, its constructor passes the value on, and `describe` uses it as
-    `simulation.parameter(name)`. A subclass that assigns a value to the name fixes it there: it is
-    no argument any more, and a constant of the description.
+    `simulation.parameter(name)`. A subclass that assigns a value to the name fixes it: it is no
+    longer an argument, but a constant of the description.
 
-    The attribute is also there under a name with an underscore before it, as in Gymnasium.
+    As in Gymnasium, the attribute is also available with an underscore before its name.
     """
 
     def __init__(
@@ -59,23 +64,18 @@ class Weight(Parameter):
         encode: Callable[[Any], tuple[float, ...]] = as_weight,
         decode: Callable[[Sequence[float]], Any] = first,
     ) -> None:
-        """Name the columns, if they are not called like the attribute."""
+        """Name the columns, if their names differ from the attribute's."""
         super().__init__(*columns, encode=encode, decode=decode)
 
     def __get__(self, env: Any, owner: type[Any]) -> Any:
-        """The lane's value; the declaration itself of a class."""
+        """Return the lane's value, or on the class the declaration."""
         return self if env is None else super().__get__(env, owner)
-
-    def fixed(self, value: Any) -> dict[str, float]:
-        """The columns of a value."""
-        return dict(zip(self.columns, self.encoded(value), strict=True))
 
 
 class Range(Weight):
-    """A pair of bounds, whose parameters are called `<name>_low` and `<name>_high`."""
+    """A pair of bounds, with the parameters `<name>_low` and `<name>_high`."""
 
     def __init__(self) -> None:
-        """Encode pairs."""
         super().__init__(encode=as_range, decode=tuple)
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -85,10 +85,9 @@ class Range(Weight):
 
 
 class Scale(Weight):
-    """A number of at least 0: how far draws go."""
+    """A number of at least 0 that scales random numbers."""
 
     def __init__(self) -> None:
-        """Encode numbers."""
         super().__init__(encode=as_scale)
 
 
@@ -96,31 +95,29 @@ class Switch(Weight):
     """True or False; in a description 1.0 or 0.0."""
 
     def __init__(self) -> None:
-        """Encode truths."""
         super().__init__(encode=as_switch, decode=lambda columns: bool(columns[0]))
 
 
 class Bonus(Weight):
-    """A weight whose attribute reads as what the lane's state earns, as Gymnasium's property does.
+    """A weight whose attribute is the reward of the lane's current state, as in Gymnasium.
 
-    The weight itself is read under the name with an underscore. What is earned is the quantity of
-    the environment's method `survival(simulation)`.
+    That reward is the quantity `survival(simulation)` of the environment. The weight itself is the
+    attribute with an underscore.
     """
 
     def __get__(self, env: Any, owner: type[Any]) -> Any:
-        """What is paid now; the declaration itself of a class."""
+        """Return the current reward, or on the class the declaration."""
         return self if env is None else float(env.value_of(env.survival)[0])
 
 
 class PrivateName:
-    """A weight under its name with an underscore."""
+    """The attribute of a weight with an underscore before its name."""
 
     def __init__(self, weight: Weight) -> None:
-        """Keep the weight."""
         self.weight = weight
 
     def __get__(self, env: Any, owner: Any) -> Any:
-        """The lane's value, or what a subclass has fixed."""
+        """Return the lane's value, or what a subclass has fixed."""
         if env is None:
             return self
         if self.weight.name not in owner.parameters:

@@ -45,7 +45,7 @@ class Judge(Evaluator):
 
     def _draw(self, draw: q.Draw) -> Any:
         while True:
-            if draw.code == q.NORMAL:
+            if draw.code == q.Op.NORMAL:
                 numbers = self.generator.standard_normal(draw.size)
             else:
                 low, width = (self(one) for one in draw.operands)
