@@ -55,6 +55,8 @@ class NativeEnv(Env[Any, ActType]):
     _lane: int = 0
     _shares_batch: bool = False
     _renderer: Any = None
+    # Whether `close` has not been called.
+    isopen: bool = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -253,13 +255,12 @@ class NativeEnv(Env[Any, ActType]):
         seeded = self._shares_batch or self._np_random is not None
         indices = np.array([self._lane])
         kept["_saved"] = save_lanes(self._batch, self.kernel_facts(), indices), seeded
-        kept["_closed"] = self._batch.is_closed
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         """Make the batch again and put the lane back; the copy of a lane is on its own."""
         kept = dict(kept)
-        (saved, seeded), closed = kept.pop("_saved"), kept.pop("_closed")
+        saved, seeded = kept.pop("_saved")
         if kept.pop("_shares_batch", False):
             for name in ("reset", "step", "close", "_lane"):
                 kept.pop(name)
@@ -267,8 +268,6 @@ class NativeEnv(Env[Any, ActType]):
         self._batch = self._own_batch()
         load_lanes(self._batch, self.kernel_facts(), saved, np.array([0]))
         self._np_random = self._batch.generator(0) if seeded else None
-        if closed:
-            self._batch.close()
 
     # --- pictures ------------------------------------------------------------------------------
 
@@ -283,11 +282,6 @@ class NativeEnv(Env[Any, ActType]):
     def clock(self) -> Any:
         """The `pygame.time.Clock` that times the window; None while there is no window."""
         return None if self._renderer is None else self._renderer.clock
-
-    @property
-    def isopen(self) -> bool:
-        """Whether `close` has not been called."""
-        return not self._batch.is_closed
 
     def _note_action(self, action: npt.NDArray[np.float32]) -> None:
         """Remember what the picture shows of an action."""
@@ -331,11 +325,11 @@ class NativeEnv(Env[Any, ActType]):
         return self._renderer.render(state, **self.scene())
 
     def close(self) -> None:
-        """Close the window and end the environment; later steps raise ClosedEnvironmentError."""
+        """Close the window, if there is one. The environment can still be reset and stepped."""
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
-        self._batch.close()
+        self.isopen = False
 
 
 @cache
@@ -377,7 +371,6 @@ class NativeDiscreteEnv(NativeEnv[int]):
         Raises:
             InvalidAction: no element of `action_space`.
             ResetNeeded: before the first reset.
-            ClosedEnvironmentError: after close.
         """
         if not self.action_space.contains(action):
             raise self._invalid(action)
@@ -410,7 +403,6 @@ class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
         Raises:
             InvalidAction: another shape, no numbers, or nan.
             ResetNeeded: before the first reset.
-            ClosedEnvironmentError: after close.
         """
         try:
             observation, reward, terminated = self._batch.step_single_numbers(action)

@@ -78,12 +78,19 @@ def test_the_wrong_time(env_id):
     action = env.action_space.sample()
     with pytest.raises(error.ResetNeeded):
         env.step(action)
-    env.reset(seed=1)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_a_closed_environment_can_be_reset(env_id):
+    """As in Gymnasium, where `close` only closes the window."""
+    env = make(env_id)
+    action = env.action_space.sample()
+    expected = env.reset(seed=1)[0], env.step(action)[0]
+    assert env.isopen
     env.close()
     env.close()
-    for call in (lambda: env.step(action), env.reset):
-        with pytest.raises(error.ClosedEnvironmentError, match="closed"):
-            call()
+    assert not env.isopen
+    assert same_bytes([env.reset(seed=1)[0], env.step(action)[0]], expected)
 
 
 @pytest.mark.parametrize("env_id", IDS)

@@ -197,7 +197,13 @@ class CarRacing(Box2DEnv[Any]):
         self.grass_color = np.array([102, 230, 102])
 
     def _reinit_colors(self, randomize: bool) -> None:
-        """Draw new colors if `randomize`."""
+        """Draw new colors if `randomize`.
+
+        Raises:
+            FailedCheck: The environment was made without `domain_randomize`.
+        """
+        if not self.domain_randomize:
+            raise error.FailedCheck("domain_randomize must be True to use this function.")
         if not randomize:
             return
         draw = self.np_random.uniform

@@ -100,13 +100,15 @@ class AcrobotEnv(NativeDiscreteEnv):
         Raises:
             InvalidAction: not an element of `action_space`.
             ResetNeeded: before the first reset.
-            ClosedEnvironmentError: after close.
         """
         noise = self.torque_noise_max
-        if not noise:
-            return NativeDiscreteEnv.step(self, action)
-        if not self.action_space.contains(action) or not self._batch.is_ready:
-            return super().step(action)  # raises
+        try:
+            if not noise:
+                return NativeDiscreteEnv.step(self, action)
+            if not self.action_space.contains(action) or not self._batch.is_ready:
+                return super().step(action)  # raises
+        except error.ResetNeeded:
+            raise error.ResetNeeded("Call reset before using AcrobotEnv object.") from None
         torques = self.AVAIL_TORQUE
         noisy = torques[action] + self.np_random.uniform(-noise, noise)
         self.AVAIL_TORQUE = [noisy] * 3

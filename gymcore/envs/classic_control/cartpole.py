@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import logger, spaces
+from gymcore import error, logger, spaces
 from gymcore.native.env import NativeDiscreteEnv
 from gymcore.native.parameters import Derived, Parameter, as_positive, flag, one_of
 from gymcore.native.vector_env import NativeVectorEnv
@@ -91,7 +91,10 @@ class CartPoleEnv(NativeDiscreteEnv):
         """Push left (0) or right (1). Steps after a termination earn no reward."""
         if not self.action_space.contains(action):
             raise self._invalid(action)
-        observation, reward, terminated = self._batch.step_single(action)
+        try:
+            observation, reward, terminated = self._batch.step_single(action)
+        except error.ResetNeeded:
+            raise error.ResetNeeded("Call reset before using step method.") from None
         if terminated:
             reward = self._reward_after_end(reward)
         if self.render_mode == "human":
@@ -104,8 +107,8 @@ class CartPoleEnv(NativeDiscreteEnv):
             return reward
         if self.steps_beyond_terminated == 0:
             logger.warn(
-                "step() was called after this environment returned terminated = True. Call reset() "
-                "then: further steps earn no reward."
+                "You are calling 'step()' even though this environment has already returned "
+                "terminated = True. Call 'reset()' then: further steps earn no reward."
             )
         self.steps_beyond_terminated += 1
         return -1.0 if self.sutton_barto_reward else 0.0
