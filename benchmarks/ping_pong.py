@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gymcore.vector.workers.shared_block import SharedBlock
+from gymcore.vector.workers.shared_memory import SharedBlock
 from gymcore_ext.workers.channel import Channel, watch_parent
 
 SOURCE = Path(__file__).with_name("raw_ping_pong.c")

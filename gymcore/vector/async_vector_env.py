@@ -2,36 +2,55 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
+import time
 from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import logger
-from gymcore.core import ActType, Env, ObsType
+from gymcore.core import ActType, Env, ObsType, RenderFrame
 from gymcore.error import (
+    AlreadyPendingCallError,
+    ArgumentTypeError,
+    ClosedEnvironmentError,
     EnvironmentFailed,
+    ForkedProcessError,
+    InvalidAction,
+    InvalidArgument,
+    NoAsyncCallError,
     ResetNeeded,
+    UnsupportedMode,
     WorkerDied,
 )
 from gymcore.spaces import Space
-from gymcore.utils.arguments import seeds_per_env, split_reset_mask
-from gymcore.vector.async_calls import AsyncCalls
-from gymcore.vector.async_options import AsyncOptions, checked_timeout
-from gymcore.vector.async_partial import AsyncPartial
-from gymcore.vector.async_state import AsyncState, AsyncStates
+from gymcore.utils.arguments import lane_indices, positive, seeds_per_env, split_reset_mask
+from gymcore.utils.cpus import usable_cpus
+from gymcore.vector.engine_options import check_threads, check_worker_options, received_rows
+from gymcore.vector.lane_episodes import ended_mask
+from gymcore.vector.lane_states import LaneState
 from gymcore.vector.layouts import action_layout, has_objects, layout_of
 from gymcore.vector.sub_envs import adopt_spaces
+from gymcore.vector.utils.infos import merge_info
+from gymcore.vector.utils.space_utils import iterate
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
-from gymcore.vector.workers import loop
-from gymcore.vector.workers.actions import checked_actions, store_actions
-from gymcore.vector.workers.failures import failures_raised
-from gymcore.vector.workers.plan import Plan, check_sharable
+from gymcore.vector.workers import worker as worker_process
+from gymcore.vector.workers.custom import CustomWorkers
+from gymcore.vector.workers.failures import failures_raised, worker_timeout
 from gymcore.vector.workers.pool import Replies, WorkerPool, overflow_of
-from gymcore.vector.workers.results import Results
+from gymcore.vector.workers.shared_memory import (
+    Plan,
+    Results,
+    check_sharable,
+    checked_actions,
+    split_lanes,
+    store_actions,
+)
 
 __all__ = ["AsyncState", "AsyncVectorEnv"]
 
@@ -40,15 +59,39 @@ _MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABL
 # How long a worker that is idle may take to accept a message, in seconds.
 _ACCEPT_SECONDS = 60.0
 
+# How often a waiting `recv` looks whether the workers live, in seconds.
+_SLICE_SECONDS = 0.05
 
-class AsyncVectorEnv(  # type: ignore[misc]
-    AsyncPartial, AsyncCalls, AsyncStates, VectorEnv[ObsType, ActType, npt.NDArray[Any]]
-):
+# How long a death may go unnoticed while results come, in seconds.
+_LOOK_SECONDS = 0.2
+
+# Methods of an environment that the batch has its own call for.
+_BATCH_CALLS = ("reset", "step", "close", "_setattr", "_check_spaces")
+
+StepResult = tuple[
+    Any, npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]
+]
+
+
+class AsyncState(Enum):
+    """Which call is pending."""
+
+    DEFAULT = "default"
+    WAITING_RESET = "reset"
+    WAITING_STEP = "step"
+    WAITING_CALL = "call"
+
+
+class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     """Steps environments in worker processes that each own a range of them.
 
     Observations, actions, rewards, flags and numeric infos lie in memory that all processes share.
     A worker that dies, hangs or raises is an exception here that names its environments; `close`
-    always succeeds, and nothing stays behind.
+    always succeeds, and no process or memory is left.
+
+    With a `worker`, a loop of the user's own, there is a process for each environment, which speaks
+    the protocol of `gymcore.vector.workers.custom`. Such an environment has no `send` and `recv`,
+    steps of some environments, restarts, saved states or episode statistics.
 
     Example:
         >>> import gymcore as gym
@@ -93,7 +136,7 @@ class AsyncVectorEnv(  # type: ignore[misc]
                 default of `multiprocessing`.
             daemon: Whether workers are daemon processes, which cannot have children of their own.
             worker: A loop to run in one process for each environment instead of the engine's own;
-                see `gymcore.vector.workers.custom_loop`.
+                see `gymcore.vector.workers.custom`.
             observation_mode: As for `SyncVectorEnv`.
             autoreset_mode: When an ended environment is reset.
             max_concurrency: How many environments may run at the same time, at most.
@@ -104,116 +147,91 @@ class AsyncVectorEnv(  # type: ignore[misc]
                 `info["worker_restarted"]`.
             episode_statistics: Report ended episodes in `info["episode"]`.
             num_threads: For the compiled engine; without effect here.
-            start_timeout: How long making the environments may take (s); None for ever.
+            start_timeout: How long making the environments may take (s); None forever.
 
         Raises:
             InvalidArgument: No functions, or an impossible option (a `ValueError`).
-            ArgumentTypeError: Something that is no function or no space, or a function or a space
-                that cannot be shared between processes (a `TypeError`).
+            ArgumentTypeError: A wrong type, or a function or a space that cannot be shared between
+                processes (a `TypeError`).
             SpaceMismatch: The environments' spaces cannot be batched (a `RuntimeError`).
             EnvironmentFailed: A constructor raised.
             WorkerDied: A worker ended while it made its environments.
             WorkerTimeout: They were not made in time.
         """
-        self._pool: WorkerPool | None = None
         self._state = AsyncState.DEFAULT
-        options = AsyncOptions.checked(
-            env_fns,
-            autoreset_mode,
-            max_concurrency,
-            num_workers,
-            batch_size,
-            on_worker_death,
-            num_threads,
-        )
-        self.env_fns = options.env_fns
+        self._owner = os.getpid()
+        self._engine: WorkerPool | CustomWorkers | None = None
+        self.env_fns = _checked_functions(env_fns)
         self.num_envs = len(self.env_fns)
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        check_worker_options(num_workers, on_worker_death)
+        processes = num_workers or usable_cpus()
+        if max_concurrency is not None:
+            processes = min(processes, _checked_concurrency(max_concurrency))
+        self.batch_size = received_rows(batch_size, self.num_envs)
+        check_threads(num_threads)  # only to refuse what other engines refuse
         self.shared_memory = shared_memory
         self.copy = copy
         self.context = context
         self.daemon = daemon
         self.worker = worker
         self.observation_mode = observation_mode
-        self.autoreset_mode = options.autoreset_mode
         self.max_concurrency = max_concurrency
-        self.num_workers = len(options.bounds)
-        self.batch_size = options.batch_size
         self.on_worker_death = on_worker_death
         self.episode_statistics = bool(episode_statistics)
         self._restarts = on_worker_death == "restart"
         self._final_frames = False
-        self._owner = os.getpid()
-        if worker is not None:
-            self._run_custom_loop()
-        self._start(options, start_timeout)
+        try:
+            if worker is None:
+                self._start_pool(min(processes, self.num_envs), start_timeout)
+            else:
+                self._start_custom(worker, start_timeout)
+        except BaseException:
+            self._shut_down(0.0)
+            raise
+        # Closes the workers when this object is collected, and at the end of the program. Not
+        # `atexit`: this runs before `multiprocessing` waits for processes that are not daemons.
+        from multiprocessing.util import Finalize
 
-    def _run_custom_loop(self) -> None:
-        """Become the kind of this class that talks to the user's own loop."""
-        from gymcore.vector.async_custom import CustomAsyncVectorEnv
+        assert self._engine is not None
+        self._finalize = Finalize(
+            self, self._engine.close, kwargs={"timeout": 1.0}, exitpriority=100
+        )
 
-        cls = type(self)
-        if cls is AsyncVectorEnv:
-            self.__class__ = CustomAsyncVectorEnv
-        elif not issubclass(cls, CustomAsyncVectorEnv):
-            self.__class__ = type(cls.__name__, (cls, CustomAsyncVectorEnv), {})
-
-    def _start(self, options: AsyncOptions, start_timeout: float | None) -> None:
-        """Start the workers; on failure nothing is left of them."""
-        pool = self._pool = WorkerPool(
+    def _start_pool(self, num_workers: int, start_timeout: float | None) -> None:
+        """Start the workers, and lay out the memory that they share."""
+        self.num_workers = num_workers
+        self._custom: CustomWorkers | None = None
+        self._engine = pool = self._pool = WorkerPool(
             self.env_fns,
-            options.bounds,
+            split_lanes(self.num_envs, num_workers),
             multiprocessing.get_context(self.context),
             self.daemon,
             start_timeout,
         )
-        try:
-            self._adopt(pool)
-        except BaseException:
-            self._shut_down(0.0)
-            raise
-        self._end_with(pool)
-
-    def _end_with(self, engine: Any) -> None:
-        """Close the workers' side when this object is collected, and at the end of the program."""
-        # Not `atexit`: this runs before `multiprocessing` waits for processes that are no daemons.
-        from multiprocessing.util import Finalize
-
-        self._engine = engine
-        self._finalize = Finalize(self, engine.close, kwargs={"timeout": 1.0}, exitpriority=100)
-
-    @property
-    def processes(self) -> list[Any]:
-        """The `multiprocessing.Process` of each worker."""
-        return [] if self._pool is None else self._pool.processes
-
-    def _adopt(self, pool: WorkerPool) -> None:
-        """Take spaces and metadata from the workers, and lay out the shared memory."""
-        introductions = pool.introductions
-        first = introductions[0]
+        first = pool.specs[0]
         self.metadata = {**first.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = first.render_mode
         adopt_spaces(
             self,
-            [space for each in introductions for space in each.observation_spaces],
-            [space for each in introductions for space in each.action_spaces],
+            [space for spec in pool.specs for space in spec.observation_spaces],
+            [space for spec in pool.specs for space in spec.action_spaces],
         )
         layout = layout_of(self.single_observation_space, copy=self.copy)
         if self.shared_memory:
             check_sharable(self.single_observation_space)
         in_memory = self.shared_memory and not has_objects(layout)
-        actions = action_layout(self.single_action_space, self.action_space)
+        self._action_layout = action_layout(self.single_action_space, self.action_space)
         plan = Plan(
             self.num_envs,
             pool.bounds,
             _MODES.index(self.autoreset_mode),
             self.episode_statistics,
             layout if in_memory else None,
-            actions,
+            self._action_layout,
         )
-        memory = pool.open(plan)
-        self._memory = memory
+        memory = self._memory = pool.open(plan)
         self._channel = memory.channel
-        self._action_layout = actions
         self._action_rows = None if memory.actions is None else memory.actions.batch()
         self._results = Results(
             memory,
@@ -224,30 +242,131 @@ class AsyncVectorEnv(  # type: ignore[misc]
             self._restarts,
         )
         self._all = list(range(self.num_envs))
-        self._workers = list(range(self.num_workers))
         self._ready = False  # a full reset has succeeded since the start or the last failure
         self._ended = np.zeros(self.num_envs, dtype=np.bool_)
+        # The pending request: its number, the workers it went to, and what waiting for it needs.
         self._request = 0
-        self._asked: list[int] = []  # workers that the pending request went to
-        self._resume: tuple[Any, ...] = ()  # what the pending call needs when it is waited for
-        self._start_partial()
+        self._awaited: list[int] = []
+        self._resume: tuple[Any, ...] = ()
+        # Lanes of restarted workers that have not been reported yet, and their last observations.
+        self._lost: set[int] = set()
+        self._last_observations: dict[int, Any] = {}
+        # `send` and `recv`: lanes of the last `recv`, lanes that a restart has completed, whether
+        # messages of lanes that were taken back may still come, and when the workers were checked.
+        self._received: list[int] | None = None
+        self._given_up: list[int] = []
+        self._dropped = False
+        self._checked_at = 0.0
 
-    # --- requests ------------------------------------------------------------------------------
+    def _start_custom(self, worker: Callable[..., None], start_timeout: float | None) -> None:
+        """Start a process for each environment that runs the user's loop."""
+        for name, wanted in (
+            ("batch_size", self.batch_size != self.num_envs),
+            ("on_worker_death='restart'", self._restarts),
+            ("episode_statistics", self.episode_statistics),
+        ):
+            if wanted:
+                raise InvalidArgument(f"{name}: does not go with a `worker` of your own")
+        self.num_workers = self.num_envs
+        self.steps_some_lanes = False
+        self._adopt_spaces_of_samples()
+        self._engine = self._custom = CustomWorkers(
+            self.env_fns,
+            worker,
+            multiprocessing.get_context(self.context),
+            daemon=self.daemon,
+            single_observation_space=self.single_observation_space,
+            single_action_space=self.single_action_space,
+            observation_mode=self.observation_mode,
+            shared_memory=self.shared_memory,
+            copy=self.copy,
+            autoreset_mode=self.autoreset_mode,
+            max_concurrency=self.max_concurrency,
+            start_timeout=start_timeout,
+        )
 
-    def _check_workers(self) -> None:
-        assert self._pool is not None
-        if self._pool.dead and not self._restarts:
+    def _adopt_spaces_of_samples(self) -> None:
+        """Take spaces and metadata from environments that are made here and closed again."""
+        different = self.observation_mode == "different"
+        envs: list[Any] = []
+        try:
+            for env_fn in self.env_fns if different else self.env_fns[:1]:
+                envs.append(env_fn())
+            self.metadata = {**envs[0].metadata, "autoreset_mode": self.autoreset_mode}
+            self.render_mode = envs[0].render_mode
+            missing = 0 if different else self.num_envs - 1
+            adopt_spaces(
+                self,
+                [env.observation_space for env in envs] + [envs[0].observation_space] * missing,
+                [env.action_space for env in envs] + [envs[0].action_space] * missing,
+            )
+        finally:
+            for env in envs:
+                env.close()
+
+    @property
+    def processes(self) -> list[Any]:
+        """The `multiprocessing.Process` of each worker."""
+        return [] if self._engine is None else self._engine.processes
+
+    # --- which call may follow which -----------------------------------------------------------
+
+    def _assert_is_running(self) -> None:
+        if self.closed:
+            raise ClosedEnvironmentError(
+                f"Trying to operate on `{type(self).__name__}`, after a call to `close()`."
+            )
+        if os.getpid() != self._owner:
+            raise ForkedProcessError(
+                f"{self} belongs to process {self._owner}; this process ({os.getpid()}) is a fork "
+                "of it and has to make its own"
+            )
+        if self._custom is None and self._pool.dead and not self._restarts:
             dead = sorted({*self._pool.dead, *self._pool.ended()})
             raise self._pool.death(dead, "an earlier call")
 
+    def _begin(self, method: str, stop: str = ".", sending: bool = False) -> None:
+        """Raise unless a call may begin; `sending`: also while lanes are sent."""
+        self._assert_is_running()
+        if self._state is not AsyncState.DEFAULT:
+            raise AlreadyPendingCallError(
+                f"Calling `{method}` while waiting for a pending call to `{self._state.value}` to "
+                f"complete{stop}",
+                self._state.value,
+            )
+        if self._custom is not None:
+            return
+        if not sending:
+            self._check_none_sent(method)
+        if self._restarts and self._pool.dead:  # of a death between two steps
+            self._restart(list(self._pool.dead))
+
+    def _check_pending(self, state: AsyncState) -> None:
+        self._assert_is_running()
+        if self._state is not state:
+            raise NoAsyncCallError(
+                f"Calling `{state.value}_wait` without any prior call to `{state.value}_async`.",
+                state.value,
+            )
+
+    def _check_supported(self, what: str, reason: str) -> None:
+        """Raise where a loop of the user's own does not have something."""
+        if self._custom is not None:
+            raise UnsupportedMode(f"{what}: a `worker` of your own {reason}")
+
+    def _post_messages(self, call: str, args: dict[int, tuple[Any, ...]]) -> None:
+        if not self._restarts and (ended := self._pool.ended()):
+            raise self._pool.death(ended, "an earlier call")
+        self._request = self._pool.post_messages(call, args, _ACCEPT_SECONDS, self._restarts)
+        self._awaited = list(args)
+
     def _collect(self, call: str, timeout: float | None) -> tuple[Replies, list[int]]:
         """Wait for the pending request; whatever happens, nothing is pending afterwards."""
-        assert self._pool is not None
         try:
-            if not self._asked:
+            if not self._awaited:
                 return {}, []
             return self._pool.wait(
-                self._request, self._asked, call, timeout, survive=self._restarts
+                self._request, self._awaited, call, timeout, survive=self._restarts
             )
         except EnvironmentFailed as problem:
             if call in ("reset_wait", "step_wait") or isinstance(problem, WorkerDied):
@@ -256,12 +375,11 @@ class AsyncVectorEnv(  # type: ignore[misc]
         finally:
             self._state = AsyncState.DEFAULT
 
-    def _post_messages(self, call: str, args: dict[int, tuple[Any, ...]]) -> None:
-        assert self._pool is not None
-        if not self._restarts and (ended := self._pool.ended()):
-            raise self._pool.death(ended, "an earlier call")
-        self._request = self._pool.post_messages(call, args, _ACCEPT_SECONDS, self._restarts)
-        self._asked = list(args)
+    def _collect_custom(self, wait: Callable[[float | None], Any], timeout: float | None) -> Any:
+        try:
+            return wait(timeout)
+        finally:
+            self._state = AsyncState.DEFAULT
 
     # --- reset ---------------------------------------------------------------------------------
 
@@ -293,9 +411,13 @@ class AsyncVectorEnv(  # type: ignore[misc]
             seed: As for `reset`.
             options: As for `reset`.
         """
-        self._begin("reset_async", "", outstanding=True)
-        seeds = None if seed is None else seeds_per_env(seed, self.num_envs)
+        self._begin("reset_async", "", sending=True)
+        seeds = seeds_per_env(seed, self.num_envs)
         env_options, mask = split_reset_mask(options, self.num_envs)
+        if self._custom is not None:
+            self._custom.reset_async(seeds, env_options, mask)
+            self._state = AsyncState.WAITING_RESET
+            return
         if mask is not None and not self._ready and not mask.all():
             raise ResetNeeded(
                 "options['reset_mask']: the first reset (or the first after a failure) must "
@@ -304,9 +426,9 @@ class AsyncVectorEnv(  # type: ignore[misc]
             )
         lanes = self._all if mask is None else np.flatnonzero(mask).tolist()
         if len(lanes) < self.num_envs:
-            self._check_outstanding("reset_async")
+            self._check_none_sent("reset_async")
         else:
-            self._drop_outstanding()
+            self._take_back_sent()
         self._reset_workers(lanes, seeds, env_options)
         self._resume = (lanes, seeds, env_options)
         self._state = AsyncState.WAITING_RESET
@@ -315,14 +437,17 @@ class AsyncVectorEnv(  # type: ignore[misc]
         """Return the results of `reset_async`.
 
         Args:
-            timeout: How long to wait, in seconds; None for ever.
+            timeout: How long to wait, in seconds; None forever.
 
         Raises:
             WorkerTimeout: The results did not come in time; they will be dropped.
             NoAsyncCallError: There was no `reset_async`.
         """
-        timeout = checked_timeout(timeout)
-        self._pending(AsyncState.WAITING_RESET)
+        timeout = _checked_timeout(timeout)
+        self._check_pending(AsyncState.WAITING_RESET)
+        if self._custom is not None:
+            observations, env_infos = self._collect_custom(self._custom.reset_wait, timeout)
+            return observations, self._merged(env_infos)
         lanes, seeds, env_options = self._resume
         replies, died = self._collect("reset_wait", timeout)
         if died:
@@ -330,16 +455,38 @@ class AsyncVectorEnv(  # type: ignore[misc]
             self._reset_workers(lanes, seeds, env_options, died)
             again, died = self._collect("reset_wait", timeout)
             if died:  # by this very reset: not once more
-                raise self._death(died)
+                raise self._pool.death(died, "reset_wait")
             replies.update(again)
-        infos = self._results.infos(lanes, overflow_of(replies), self._add_info, lanes)
+        infos = self._infos(lanes, overflow_of(replies), lanes, self.num_envs, True)
         if len(lanes) == self.num_envs:
-            self._drop_messages()
+            if self._dropped:  # what came with results of lanes that were under way
+                self._dropped = False
+                self._pool.drop_lane_messages()
             self._ready = True
         self._ended[lanes] = False
         self._lost.difference_update(lanes)
         self._received = None
-        return self._observed(), infos
+        return self._observations(), infos
+
+    def _reset_workers(
+        self,
+        lanes: Sequence[int],
+        seeds: list[int | None],
+        env_options: dict[str, Any] | None,
+        workers: Sequence[int] | None = None,
+    ) -> None:
+        """Send a reset of some lanes to their workers, or to those given."""
+        args: dict[int, tuple[Any, ...]] = {}
+        for index in range(self.num_workers) if workers is None else workers:
+            lo, hi = self._pool.bounds[index]
+            chosen = [lane for lane in lanes if lo <= lane < hi]
+            if chosen:
+                args[index] = (
+                    None if len(chosen) == hi - lo else [lane - lo for lane in chosen],
+                    [seeds[lane] for lane in chosen],
+                    env_options,
+                )
+        self._post_messages("reset", args)
 
     # --- step ----------------------------------------------------------------------------------
 
@@ -377,8 +524,11 @@ class AsyncVectorEnv(  # type: ignore[misc]
             actions: One action for each environment.
         """
         self._begin("step_async")
-        self._check_steppable(self._all)
-        self._post_step(actions)
+        if self._custom is not None:
+            self._custom.step_async(self._single_actions(actions, self.num_envs))
+        else:
+            self._check_steppable(self._all)
+            self._post_step(actions)
         self._state = AsyncState.WAITING_STEP
 
     def _check_steppable(self, lanes: Sequence[int]) -> None:
@@ -392,18 +542,43 @@ class AsyncVectorEnv(  # type: ignore[misc]
             )
 
     def _post_step(self, actions: ActType) -> None:
-        assert self._pool is not None
-        if self._action_layout is not None:
-            checked = checked_actions(self._action_layout, actions, self.num_envs)
-            store_actions(self._action_layout, self._action_rows, checked, slice(None))
-            if not self._lost:
-                self._asked = self._workers
-                self._request = self._pool.post(loop.STEP)
-                return
-            single = None
+        if self._action_layout is None:
+            self._post_lanes(self._all, self._single_actions(actions, self.num_envs))
+            return
+        checked = checked_actions(self._action_layout, actions, self.num_envs)
+        store_actions(self._action_layout, self._action_rows, checked, slice(None))
+        if self._lost:
+            self._post_lanes(self._all, None)
         else:
-            single = self._single_actions(actions, self.num_envs)
-        self._post_lanes(self._all, single)
+            self._awaited = list(range(self.num_workers))
+            self._request = self._pool.post(worker_process.STEP)
+
+    def _post_lanes(self, lanes: Sequence[int], single: list[Any] | None) -> None:
+        """Ask for a step of some lanes, whose actions are in shared memory or in the list.
+
+        Lanes that a restarted worker has lost are not stepped: they only report that.
+        """
+        args: dict[int, tuple[Any, ...]] = {}
+        for index, (lo, hi) in enumerate(self._pool.bounds):
+            chosen = [
+                k for k, lane in enumerate(lanes) if lo <= lane < hi and lane not in self._lost
+            ]
+            if chosen:
+                args[index] = (
+                    [lanes[k] - lo for k in chosen],
+                    None if single is None else [single[k] for k in chosen],
+                )
+        self._awaited = []
+        if args:
+            self._post_messages("step_lanes", args)
+
+    def _single_actions(self, actions: Any, count: int) -> list[Any]:
+        single = list(iterate(self.action_space, actions))
+        if len(single) != count:
+            raise InvalidAction(
+                f"actions: expected one for each of the {count} environments, got {len(single)}"
+            )
+        return single
 
     def step_wait(
         self, timeout: float | None = None
@@ -417,29 +592,496 @@ class AsyncVectorEnv(  # type: ignore[misc]
         """Return the results of `step_async`.
 
         Args:
-            timeout: How long to wait, in seconds; None for ever.
+            timeout: How long to wait, in seconds; None forever.
 
         Raises:
             WorkerTimeout: The results did not come in time; they will be dropped, and the next
                 step waits until the environments have done this one.
             NoAsyncCallError: There was no `step_async`.
         """
-        timeout = checked_timeout(timeout)
-        self._pending(AsyncState.WAITING_STEP)
+        timeout = _checked_timeout(timeout)
+        self._check_pending(AsyncState.WAITING_STEP)
+        if self._custom is not None:
+            *arrays, env_infos = self._collect_custom(self._custom.step_wait, timeout)
+            return (*arrays, self._merged(env_infos))
         replies, died = self._collect("step_wait", timeout)
         if died:
             self._restart(died)
+        return self._results_of(self._all, overflow_of(replies), whole=True)
+
+    # --- step some -----------------------------------------------------------------------------
+
+    def step_lanes(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any]) -> StepResult:
+        """Step some of the environments; see `step`, which this is with `env_ids`."""
+        return self._step_some(actions, env_ids)
+
+    def _step_some(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any]) -> StepResult:
+        """Step some environments and wait for them; see `step`."""
+        self._check_supported("step", "steps all environments at once")
+        self._begin("step_async")
+        lanes = lane_indices(env_ids, self.num_envs, "env_ids").tolist()
+        self._check_steppable(lanes)
+        single: list[Any] | None = None
+        if self._action_layout is None:
+            single = self._single_actions(actions, len(lanes))
+        else:
+            self._store_some(actions, lanes)
+        self._post_lanes(lanes, single)
+        replies, died = self._collect("step_wait", None)
+        if died:
+            self._restart(died)
+        self._memory.failed[lanes] = False
+        self._pool.keep_overflow(replies)
+        return self._lane_results(lanes)
+
+    def _store_some(self, actions: Any, lanes: list[int]) -> None:
+        checked = checked_actions(self._action_layout, actions, len(lanes))  # type: ignore[arg-type]
+        rows = np.asarray(lanes, dtype=np.int64)
+        store_actions(self._action_layout, self._action_rows, checked, rows)  # type: ignore[arg-type]
+
+    def send(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
+        """Begin to step some environments; `recv` returns results as they come.
+
+        A worker takes of its waiting environments the one that has used the least time so far: a
+        slow one is stepped less often, and never forgotten.
+
+        Args:
+            actions: One action for each of them.
+            env_ids: Which ones; None for those of the last `recv`, or all after a `reset`.
+
+        Raises:
+            ResetNeeded: Before `reset`, or, when autoreset is disabled, on an ended episode.
+            InvalidArgument: Environments that are being stepped already (a `ValueError`).
+            InvalidAction: Not one action for each.
+        """
+        self._check_supported("send", "steps all environments at once")
+        self._begin("send", sending=True)
+        if env_ids is not None:
+            lanes = lane_indices(env_ids, self.num_envs, "env_ids").tolist()
+        elif self._received is not None:
+            lanes = self._received
+        else:
+            lanes = self._all
+        busy = set(self._sent()).intersection(lanes)
+        if busy:
+            raise InvalidArgument(
+                f"env_ids: expected environments that are not being stepped, got {sorted(busy)}"
+            )
+        self._check_steppable(lanes)
+        if self._action_layout is None:
+            raise InvalidArgument(
+                f"send: actions of {self.single_action_space} cannot lie in shared memory; use step"
+            )
+        self._store_some(actions, lanes)
+        self._given_up += [lane for lane in lanes if lane in self._lost]
+        self._channel.submit([lane for lane in lanes if lane not in self._lost])
+        self._received = []
+
+    def recv(self, timeout: float | None = None) -> StepResult:
+        """Return the results of `batch_size` environments, those that were ready first.
+
+        Args:
+            timeout: How long to wait, in seconds; None forever.
+
+        Returns:
+            As `step`, with `batch_size` rows; `infos["env_id"]` int64 names the environments.
+
+        Raises:
+            NoAsyncCallError: Fewer environments than that are being stepped.
+            WorkerTimeout: The results did not come in time; the next `recv` returns them.
+            EnvironmentFailed: Environments raised; `reset` is needed.
+            WorkerDied: A worker died.
+        """
+        self._check_supported("recv", "steps all environments at once")
+        timeout = _checked_timeout(timeout)
+        self._assert_is_running()
+        sent = len(self._sent())
+        if sent < self.batch_size:
+            raise NoAsyncCallError(
+                f"Calling `recv` for {self.batch_size} environments while {sent} are being "
+                "stepped; call `send` first.",
+                "step",
+            )
+        lanes = self._wait_ready(timeout)
+        self._received = lanes
+        return self._lane_results(lanes)
+
+    def _sent(self) -> list[int]:
+        """Return the lanes that were sent and not received."""
+        return [*self._channel.outstanding().tolist(), *self._given_up]
+
+    def _check_none_sent(self, method: str) -> None:
+        if self._received is not None and (sent := self._sent()):
+            raise AlreadyPendingCallError(
+                f"Calling `{method}` while {len(sent)} environments are being stepped; call `recv` "
+                "first.",
+                "step",
+            )
+
+    def _take_back_sent(self) -> None:
+        """Take back what was sent and not received, before a reset of all."""
+        self._given_up.clear()
+        lanes = self._channel.outstanding()
+        if len(lanes):
+            # A worker that finds a lane and a reset at once must not step the lane after it.
+            self._channel.forget(lanes)
+            self._dropped = True
+
+    def _wait_ready(self, timeout: float | None) -> list[int]:
+        pool, size = self._pool, self.batch_size
+        started = time.monotonic()
+        # Also where the others are so fast that there is never a wait for the dead one.
+        check_workers = started > self._checked_at + _LOOK_SECONDS
+        while True:
+            done = self._given_up[:size]
+            wanted = size - len(done)
+            if wanted == 0:
+                del self._given_up[:size]
+                return done
+            left = _SLICE_SECONDS
+            if timeout is not None:
+                left = min(left, max(0.0, started + timeout - time.monotonic()))
+            outstanding = self._channel.outstanding()
+            lanes = None
+            if len(outstanding) >= wanted and not check_workers:
+                lanes = self._channel.ready(wanted, left, pool.spin)
+            if lanes is not None:
+                del self._given_up[: len(done)]
+                return [*done, *lanes.tolist()]
+            pool.pump()
+            check_workers = False
+            self._checked_at = time.monotonic()
+            dead = pool.ended()
+            if dead:
+                if not self._restarts:
+                    self._ready = False
+                    raise pool.death(dead, "recv")
+                self._give_up(dead)
+            elif timeout is not None and time.monotonic() >= started + timeout:
+                raise worker_timeout(outstanding.tolist(), "recv", timeout)
+
+    def _give_up(self, workers: Sequence[int]) -> None:
+        """Restart workers; what they were stepping counts as done."""
+        before = set(self._channel.outstanding().tolist())
+        lanes = [
+            lane for index in workers for lane in range(*self._pool.bounds[index]) if lane in before
+        ]
+        self._restart(workers)
+        self._given_up += lanes
+
+    def _lane_results(self, lanes: list[int]) -> StepResult:
+        """Return the results of some lanes that have been stepped, or raise their failures."""
         memory = self._memory
-        infos = self._step_infos(replies)
-        rewards = memory.rewards.copy()
-        terminations, truncations = memory.terminated.copy(), memory.truncated.copy()
-        if self._lost:
-            lost = sorted(self._lost)
-            self._report_lost(lost, lost, rewards, terminations, truncations, infos)
+        alive = [lane for lane in lanes if lane not in self._lost]
+        failed = [lane for lane in alive if memory.failed[lane]]
+        if failed:
+            self._ready = False
+            failures = [self._pool.lane_message(lane, "failure") for lane in failed]
+            failures = [failure for failure in failures if failure is not None]
+            if failures:
+                raise failures_raised(failures)
+            raise ResetNeeded(
+                f"recv: environments {failed} were not stepped, because one before them failed; "
+                f"call reset() of {self}"
+            )
+        results = self._results_of(lanes, self._overflow_messages(alive))
+        results[-1]["env_id"] = np.asarray(lanes, dtype=np.int64)
+        return results
+
+    def _overflow_messages(self, lanes: Sequence[int]) -> dict[int, bytes]:
+        """Return the infos that have come, or come now, as messages of single lanes."""
+        slots = self._memory.slots
+        return {
+            lane: self._pool.lane_message(lane, "overflow")
+            for lane in lanes
+            if slots.overflowed(lane)
+        }
+
+    # --- results -------------------------------------------------------------------------------
+
+    def _results_of(
+        self, lanes: list[int], overflow: dict[int, bytes], whole: bool = False
+    ) -> StepResult:
+        """Return the results of lanes that have been stepped; `whole`: of all, in order."""
+        memory = self._memory
+        index: Any = slice(None) if whole else np.asarray(lanes, dtype=np.int64)
+        rewards = memory.rewards[index].copy()
+        terminations = memory.terminated[index].copy()
+        truncations = memory.truncated[index].copy()
+        rows: Sequence[int] = range(len(lanes))
+        alive = lanes
+        if self._lost:  # their infos are those of the reset in a new worker
+            rows = [row for row in rows if lanes[row] not in self._lost]
+            alive = [lanes[row] for row in rows]
+        infos = self._infos(alive, overflow, rows, len(lanes), whole)
+        lost = [row for row, lane in enumerate(lanes) if lane in self._lost] if self._lost else ()
+        for row in lost:  # the episodes were cut off
+            rewards[row], terminations[row], truncations[row] = 0.0, False, True
+            last = self._last_observations.pop(lanes[row], None)
+            if self.autoreset_mode is AutoresetMode.SAME_STEP:
+                merge_info(infos, {"final_obs": last, "final_info": {}}, row, len(lanes))
+            merge_info(infos, {"worker_restarted": True}, row, len(lanes))
+            self._lost.remove(lanes[row])
         ended = terminations | truncations
-        self._results.episodes(infos, ended)
-        self._ended = ended
-        return self._observed(), rewards, terminations, truncations, infos
+        self._results.episodes(infos, ended, index)
+        self._ended[index] = ended
+        observations = self._observations(None if whole else lanes)
+        return observations, rewards, terminations, truncations, infos
+
+    def _infos(
+        self,
+        lanes: Sequence[int],
+        overflow: dict[int, bytes],
+        rows: Sequence[int],
+        num_rows: int,
+        whole: bool,
+    ) -> dict[str, Any]:
+        """Return the merged infos of lanes; a subclass may merge those of a whole batch itself."""
+        own = whole and type(self)._add_info is not VectorEnv._add_info
+        add_info = self._add_info if own else None
+        return self._results.infos(lanes, overflow, rows, num_rows, add_info)
+
+    def _merged(self, env_infos: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        infos: dict[str, Any] = {}
+        for lane, info in enumerate(env_infos):
+            if info:
+                infos = self._add_info(infos, info, lane)
+        return infos
+
+    def _observations(self, lanes: Sequence[int] | None = None) -> Any:
+        """Return the observations of all lanes, or of some."""
+        results = self._results
+        try:
+            return results.observations() if lanes is None else results.some_observations(lanes)
+        except EnvironmentFailed:  # one that does not fit its space
+            self._ready = False
+            raise
+
+    # --- restarted workers ---------------------------------------------------------------------
+
+    def _restart(self, workers: Sequence[int]) -> None:
+        """Start workers again; their lanes have lost their episodes."""
+        for index in workers:
+            lanes = range(*self._pool.bounds[index])
+            last = {}
+            if self._ready:
+                last = {lane: self._results.observation(lane) for lane in lanes}
+            self._pool.restart(index)
+            self._post_messages("restart", {index: (self._final_frames,)})
+            replies, _ = self._pool.wait(self._request, [index], "restart", None)
+            self._pool.keep_overflow(replies)
+            # For the observations that are pickled; the infos of this reset belong to no step.
+            self._results.infos(lanes, self._overflow_messages(lanes), lanes, self.num_envs)
+            if not self._ready:
+                continue
+            self._lost.update(lanes)
+            self._last_observations.update(last)
+            if self.autoreset_mode is not AutoresetMode.SAME_STEP:
+                for lane in lanes:
+                    self._results.store(lane, last[lane])
+
+    # --- calls ---------------------------------------------------------------------------------
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call a method of every environment, or get an attribute.
+
+        Args:
+            name: Name of a method or attribute of the environment or of one of its wrappers.
+            *args: For the method.
+            **kwargs: For the method.
+
+        Returns:
+            One result for each environment.
+
+        Raises:
+            InvalidArgument: A method that the batch has its own call for (a `ValueError`).
+            EnvironmentFailed: It raised, or there is no such attribute.
+        """
+        self.call_async(name, *args, **kwargs)
+        return self.call_wait()
+
+    def call_async(self, name: str, /, *args: Any, **kwargs: Any) -> None:
+        """Begin a call; `call_wait` returns its results.
+
+        Args:
+            name: As for `call`.
+            *args: For the method.
+            **kwargs: For the method.
+        """
+        self._begin("call_async")
+        if name in _BATCH_CALLS:
+            raise InvalidArgument(
+                f"Trying to call function `{name}` with `call`, use `{name}` directly instead."
+            )
+        if self._custom is not None:
+            self._custom.call_async(name, args, kwargs)
+        else:
+            self._post_calls("call", dict.fromkeys(self._all, (name, args, kwargs)))
+        self._state = AsyncState.WAITING_CALL
+
+    def call_wait(self, timeout: float | None = None) -> tuple[Any, ...]:
+        """Return the results of `call_async`.
+
+        Args:
+            timeout: How long to wait, in seconds; None forever.
+
+        Raises:
+            WorkerTimeout: The results did not come in time; they will be dropped.
+            NoAsyncCallError: There was no `call_async`.
+        """
+        timeout = _checked_timeout(timeout)
+        self._check_pending(AsyncState.WAITING_CALL)
+        if self._custom is not None:
+            return tuple(self._collect_custom(self._custom.call_wait, timeout))
+        return tuple(self._call_results(timeout))
+
+    def _post_calls(self, call: str, args: dict[int, tuple[Any, ...]]) -> None:
+        """Ask for something of single lanes."""
+        messages: dict[int, tuple[Any, ...]] = {}
+        for index, (lo, hi) in enumerate(self._pool.bounds):
+            chosen = [(lane - lo, *args[lane]) for lane in range(lo, hi) if lane in args]
+            if chosen:
+                messages[index] = (chosen,)
+        self._post_messages(call, messages)
+
+    def _call_results(self, timeout: float | None) -> list[Any]:
+        replies, died = self._collect("call_wait", timeout)
+        if died:
+            problem = self._pool.death(died, "call")
+            self._restart(died)
+            raise problem
+        return [one for index in sorted(replies) for one in replies[index].get("result", ())]
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every environment; a method is called.
+
+        Args:
+            name: Name of an attribute of the environment or of one of its wrappers.
+        """
+        return self.call(name)
+
+    def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
+        """Set an attribute of every environment.
+
+        Args:
+            name: Name of the attribute.
+            values: A list or tuple of one value for each environment, or one value for all.
+
+        Raises:
+            InvalidArgument: A list or tuple of another length (a `ValueError`).
+        """
+        self._begin("set_attr")
+        if not isinstance(values, (list, tuple)):
+            values = [values] * self.num_envs
+        if len(values) != self.num_envs:
+            raise InvalidArgument(
+                "Values must be a list or tuple with length equal to the number of environments. "
+                f"Got `{len(values)}` values for {self.num_envs} environments."
+            )
+        if self._custom is not None:
+            self._custom.set_attr(name, values)
+            return
+        self._post_calls("set_attr", {lane: (name, values[lane]) for lane in self._all})
+        self._call_results(None)
+
+    def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
+        """End episodes, as if the last step had; see `VectorEnv.end_episodes`."""
+        self._check_supported("end_episodes", "ends its episodes itself")
+        self._begin("end_episodes")
+        lanes = np.flatnonzero(ended_mask(self, mask)).tolist()
+        if not self._ready:
+            raise ResetNeeded(f"end_episodes: call reset() of {self} first")
+        self._post_calls("end_episode", dict.fromkeys(lanes, ()))
+        self._call_results(None)
+        self._ended = self._ended | mask
+
+    def keep_final_frames(self, keep: bool = True) -> None:
+        """Render before resets in SAME_STEP; see `VectorEnv.keep_final_frames`."""
+        self._check_supported("keep_final_frames", "does not render")
+        self._begin("keep_final_frames")
+        self._final_frames = bool(keep)
+        self._post_calls("keep_final_frames", dict.fromkeys(self._all, (bool(keep),)))
+        self._call_results(None)
+
+    def render(self) -> tuple[RenderFrame, ...] | None:
+        """Return the frame of each environment."""
+        return self.call("render")
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """A copy of the generator of each environment."""
+        return self.get_attr("np_random")
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seed of each environment's generator."""
+        return self.get_attr("np_random_seed")
+
+    def get_state(self, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> list[LaneState]:
+        """Return everything that decides what environments do next.
+
+        Args:
+            lanes: Indices or a mask; None for all.
+
+        Returns:
+            One state for each of the lanes.
+
+        Raises:
+            StateNotSupported: An environment has no `get_state` and `set_state`, or a wrapper
+                around them that does not pickle (an `AttributeError`).
+            ResetNeeded: Before `reset`.
+        """
+        self._check_supported("get_state", "saves no states; use call('get_state')")
+        self._begin("get_state")
+        if not self._ready:
+            raise ResetNeeded(f"get_state: call reset() of {self} first")
+        chosen = lane_indices(lanes, self.num_envs).tolist()
+        self._post_calls("get_state", dict.fromkeys(chosen, ()))
+        states = dict(zip(sorted(chosen), self._call_results(None), strict=True))
+        return [
+            states[lane]._replace(observation=self._results.observation(lane)) for lane in chosen
+        ]
+
+    def set_state(
+        self, state: Sequence[LaneState], lanes: Sequence[int] | npt.NDArray[Any] | None = None
+    ) -> None:
+        """Let environments go on from states, which may be those of other lanes or batches.
+
+        Args:
+            state: One state for each of the lanes.
+            lanes: Indices or a mask; None for all.
+
+        Raises:
+            InvalidArgument: Not one state for each lane, or of environments of other wrappers (a
+                `ValueError`); nothing has changed.
+            ArgumentTypeError: What is no state (a `TypeError`); nothing has changed.
+            StateNotSupported: An environment that has no `set_state` (an `AttributeError`).
+            ResetNeeded: Some lanes of a batch that has not been reset.
+            EnvironmentFailed: The `set_state` of an environment raised.
+        """
+        self._check_supported("set_state", "saves no states; use call('set_state', ...)")
+        self._begin("set_state")
+        chosen = lane_indices(lanes, self.num_envs).tolist()
+        if len(state) != len(chosen):
+            raise InvalidArgument(
+                f"state: expected one for each of the {len(chosen)} lanes, got {len(state)}"
+            )
+        if not self._ready and len(chosen) < self.num_envs:
+            raise ResetNeeded("set_state: expected states of all lanes, or a reset() before")
+        args = {lane: (one,) for lane, one in zip(chosen, state, strict=True)}
+        self._post_calls("check_state", args)
+        self._call_results(None)
+        self._post_calls("set_state", args)
+        try:
+            self._call_results(None)
+        except Exception:
+            self._ready = False
+            raise
+        for lane, one in zip(chosen, state, strict=True):
+            self._results.store(lane, one.observation)
+            self._ended[lane] = one.ended
+            self._lost.discard(lane)
+        self._ready = True
 
     # --- ending --------------------------------------------------------------------------------
 
@@ -466,9 +1108,9 @@ class AsyncVectorEnv(  # type: ignore[misc]
             timeout: How long environments may take, in seconds; None for 10 s.
             terminate: End the processes without closing the environments.
         """
-        if self.closed and "_engine" not in self.__dict__:
+        if self.closed and self._engine is None:
             return
-        timeout = checked_timeout(timeout)
+        timeout = _checked_timeout(timeout)
         if self._state is not AsyncState.DEFAULT and os.getpid() == self._owner:
             logger.warn(
                 f"Calling `close` while waiting for a pending call to `{self._state.value}` to "
@@ -487,9 +1129,47 @@ class AsyncVectorEnv(  # type: ignore[misc]
         # Or they would keep the shared memory.
         for name in ("_memory", "_channel", "_results", "_action_rows"):
             self.__dict__.pop(name, None)
-        engine = self.__dict__.get("_engine", self._pool)
-        failures = [] if engine is None else engine.close(timeout)
+        failures = [] if self._engine is None else self._engine.close(timeout)
         # Only now: a key press may have ended the closing, and the next `close` goes on with it.
-        self.__dict__.pop("_engine", None)
-        self._pool = None
+        self._engine = None
         return failures
+
+
+def _checked_functions(env_fns: Iterable[Any]) -> tuple[Callable[[], Env[Any, Any]], ...]:
+    functions = tuple(env_fns)
+    if not functions:
+        raise InvalidArgument("env_fns: expected at least one function, got none")
+    for i, function in enumerate(functions):
+        if not callable(function):
+            raise ArgumentTypeError(f"env_fns[{i}]: expected a function, got {type(function)}")
+    return functions
+
+
+def _checked_concurrency(max_concurrency: Any) -> int:
+    try:
+        count = positive("max_concurrency", max_concurrency)
+    except ArgumentTypeError:
+        raise InvalidArgument(
+            f"`max_concurrency` must be an integer or None, got {type(max_concurrency)}."
+        ) from None
+    except InvalidArgument:
+        raise InvalidArgument(
+            f"`max_concurrency` must be a positive or None, got {max_concurrency}."
+        ) from None
+    return count
+
+
+def _checked_timeout(timeout: Any) -> float | None:
+    """Return a time-out (s) that something can be compared with; None is forever.
+
+    Raises:
+        ArgumentTypeError: Not a number (a `TypeError`).
+        InvalidArgument: nan (a `ValueError`).
+    """
+    if timeout is None:
+        return None
+    if not isinstance(timeout, (int, float, np.number)):
+        raise ArgumentTypeError(f"timeout: expected seconds or None, got {timeout!r}")
+    if math.isnan(timeout):
+        raise InvalidArgument("timeout: expected seconds or None, got nan")
+    return timeout  # type: ignore[return-value]

@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t
 
 from gymcore_ext.arrays cimport ArrayRing
 from gymcore_ext.engine.episodes cimport episodes_t, reports_t
-from gymcore_ext.python_envs.info_slots cimport InfoSlots
+from gymcore_ext.python_envs.infos cimport InfoSlots
 from gymcore_ext.python_envs.batch_buffer cimport BatchBuffer
 
 

@@ -18,8 +18,7 @@ from gymcore_ext.arrays cimport ArrayRing, array_pointer, claim, make_room
 from gymcore_ext.engine.episodes cimport (
     DISABLED, NEXT_STEP, SAME_STEP, begin_episode, count_step, report_episode,
 )
-from gymcore_ext.python_envs.info_slots cimport InfoSlots
-from gymcore_ext.python_envs.infos cimport merge_lane
+from gymcore_ext.python_envs.infos cimport InfoSlots, merge_lane
 from gymcore_ext.python_envs.batch_buffer cimport BatchBuffer
 
 from copy import deepcopy
@@ -534,7 +533,7 @@ cdef class EnvLoop:
 
     cdef int put(self, Py_ssize_t lane, object info, object final_info, object extra) except -1:
         if self.info_slots is not None:
-            self.info_slots.put_record(self.first + lane, as_dict(info), final_info, extra)
+            self.info_slots.put_info(self.first + lane, as_dict(info), final_info, extra)
         else:
             self.slots.put(self.first + lane, as_dict(info), final_info, extra)
         return 0

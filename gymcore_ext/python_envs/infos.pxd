@@ -1,16 +1,17 @@
-"""Merged infos: what the engines use without going through Python calls."""
+"""Infos: what the engines use without going through Python calls."""
+from libc.stdint cimport uint64_t
 
-cimport numpy as cnp
-
-# Type numbers of the NumPy scalar types whose values are plain numbers, by type.
-cdef dict scalar_numbers
-
-cdef bint is_number_type(int typenum) noexcept
-cdef object lookup(object infos, object key)
-cdef object mask_key_of(object key)
-cdef object number_column(cnp.npy_intp num_envs, int typenum)
-cdef int set_mask(object mask, Py_ssize_t env_num) except -1
-
-# As `merge_info` does it, for one key and for a whole dict.
-cdef int merge_value(object vector_infos, object key, object value, Py_ssize_t env_num, Py_ssize_t num_envs) except -1
+# As `merge_info` does it, for a whole dict.
 cdef int merge_lane(object vector_infos, object env_info, Py_ssize_t env_num, Py_ssize_t num_envs) except -1
+
+
+cdef class InfoSlots:
+    cdef object memory
+    cdef dict overflow
+    cdef uint64_t* words
+    cdef char* slots
+    cdef readonly Py_ssize_t num_envs, slot_bytes
+
+    cdef uint64_t word_of(self, Py_ssize_t lane) except? 0xFF
+    # Whether it is in the slot; else it went to the overflow.
+    cdef bint put_info(self, Py_ssize_t lane, dict info, object final_info, object extra) except -1

@@ -1,15 +1,21 @@
-"""Merging the info dicts of many environments into one dict of arrays, and taking it apart again.
+"""Infos: merging those of many environments into one dict of arrays, taking it apart, and passing infos between processes.
 
 The layout of the merged dict is described in gymcore/vector/utils/infos.py. Nearly every value is a number of the type
-of its column: those are written through a pointer, without NumPy's indexing. All else goes through NumPy.
+of its column: it is written through a pointer. Everything else goes through NumPy.
+
+`InfoSlots` holds infos in shared memory: a word a lane (0: no info; else flags), then a slot a
+lane. A slot takes dicts of numbers and of arrays of numbers, nested to any depth. An info with anything else, or one
+that does not fit, is pickled, and its owner sends it through a pipe. The word is 0 while its slot is written, so a
+writer that dies in the middle leaves a lane without an info.
 """
 cimport numpy as cnp
 from cpython.dict cimport PyDict_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.stdint cimport int64_t, uintptr_t
-from libc.string cimport memmove
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
+
+import pickle
 
 import numpy as np
 
@@ -22,59 +28,42 @@ cdef extern from "Python.h":
     double PyFloat_AS_DOUBLE(object value)
     long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
     bint PyUnicode_CheckExact(object value)
+    bint PyUnicode_IS_ASCII(object value)
+    const char* PyUnicode_AsUTF8AndSize(object value, Py_ssize_t* size) except NULL
+    object PyUnicode_DecodeUTF8(const char* text, Py_ssize_t size, const char* errors)
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_Scalar(void* data, cnp.dtype dtype, object base)
+
+cdef extern from "engine/atomics.h":
+    void store64 "gymcore_store64"(uint64_t* word, uint64_t value) noexcept
 
 cdef object ndarray = np.ndarray
 cdef str FINAL_OBSERVATION = "final_obs"
 cdef str NUMERIC_KINDS = "biufc"
 
-cdef dict scalar_numbers = {
-    np.dtype(code).type: np.dtype(code).num for code in "?bBhHiIlLqQefdgFDG"
-}
+# Type numbers of NumPy's numbers, by the type of a scalar.
+cdef dict scalar_numbers = {np.dtype(code).type: np.dtype(code).num for code in "?bBhHiIlLqQefdgFDG"}
+cdef frozenset number_types = frozenset(scalar_numbers.values())
 
-# Keys met lately and their `_key`, by address of the key: forming the text costs as much as storing the value.
+# `_key` by key: forming the text costs as much as storing a value.
+cdef dict mask_keys = {}
 cdef enum:
-    KEPT_KEYS = 256
-cdef list kept_keys = [None] * KEPT_KEYS
-cdef list kept_mask_keys = [None] * KEPT_KEYS
-
-
-cdef bint is_number_type(int typenum) noexcept:
-    """Whether values of this type number are plain numbers or booleans, without metadata."""
-    return (cnp.NPY_BOOL <= typenum <= cnp.NPY_CLONGDOUBLE) or typenum == cnp.NPY_FLOAT16
-
-
-cdef object lookup(object infos, object key):
-    """`infos.get(key)`."""
-    cdef PyObject* found
-    if not PyDict_CheckExact(infos):
-        return infos.get(key)
-    found = PyDict_GetItemWithError(infos, key)
-    return None if found == NULL else <object> found
+    MAX_MASK_KEYS = 256
 
 
 cdef object mask_key_of(object key):
-    """The key under which the mask of `key` is kept."""
-    cdef Py_ssize_t place
+    """The key under which the mask of `key` is stored."""
+    cdef PyObject* found
     if not PyUnicode_CheckExact(key):
         return f"_{key}"
-    place = (<uintptr_t> <PyObject*> key >> 4) & (KEPT_KEYS - 1)
-    if kept_keys[place] is not key:
-        kept_mask_keys[place] = f"_{key}"
-        kept_keys[place] = key
-    return kept_mask_keys[place]
-
-
-cdef int set_mask(object mask, Py_ssize_t env_num) except -1:
-    """`mask[env_num] = True`."""
-    cdef cnp.ndarray array
-    if type(mask) is ndarray:
-        array = mask
-        if (cnp.PyArray_NDIM(array) == 1 and cnp.PyArray_TYPE(array) == cnp.NPY_BOOL and cnp.PyArray_ISBEHAVED(array)
-                and 0 <= env_num < cnp.PyArray_DIM(array, 0)):
-            (<char*> cnp.PyArray_GETPTR1(array, env_num))[0] = 1
-            return 0
-    mask[<object> env_num] = True
-    return 0
+    found = PyDict_GetItemWithError(mask_keys, key)
+    if found != NULL:
+        return <object> found
+    if len(mask_keys) >= MAX_MASK_KEYS:
+        mask_keys.clear()
+    mask_keys[key] = mask_key = f"_{key}"
+    return mask_key
 
 
 # --- merging ----------------------------------------------------------------------------------------------------------
@@ -109,10 +98,11 @@ cdef int merge_lane(object vector_infos, object env_info, Py_ssize_t env_num, Py
 cdef int merge_value(object vector_infos, object key, object value, Py_ssize_t env_num, Py_ssize_t num_envs) except -1:
     """Write the value that one environment has for one key."""
     cdef object mask_key = mask_key_of(key)
-    cdef object column = lookup(vector_infos, key)
-    cdef object mask = lookup(vector_infos, mask_key)
-    if mask is not None and type(column) is ndarray and store_as_it_is(column, env_num, value):
-        return set_mask(mask, env_num)
+    cdef object column = vector_infos.get(key)
+    cdef object mask = vector_infos.get(mask_key)
+    if mask is not None and type(column) is ndarray and store_number(column, env_num, value):
+        mask[<object> env_num] = True
+        return 0
 
     if isinstance(value, dict) and key != FINAL_OBSERVATION:
         if column is None:
@@ -131,48 +121,22 @@ cdef int merge_value(object vector_infos, object key, object value, Py_ssize_t e
 
     if mask is None:
         mask = vector_infos[mask_key] = number_column(num_envs, cnp.NPY_BOOL)
-    return set_mask(mask, env_num)
+    mask[<object> env_num] = True
+    return 0
 
 
-cdef bint store_as_it_is(cnp.ndarray column, Py_ssize_t env_num, object value) except -1:
-    """Write a value that its column holds as it is; False, with nothing written, if that takes a closer look."""
-    cdef int typenum = cnp.PyArray_TYPE(column), axis, overflow = 0
-    cdef Py_ssize_t row
+cdef bint store_number(cnp.ndarray column, Py_ssize_t env_num, object value) except -1:
+    """Write a number that its column holds exactly; False, with nothing written, for anything else."""
+    cdef int typenum = cnp.PyArray_TYPE(column), overflow = 0
     cdef char* place
     cdef PyObject* found
-    cdef PyObject* old
     cdef int64_t number
-    cdef cnp.ndarray array
-    if cnp.PyArray_NDIM(column) < 1 or not 0 <= env_num < cnp.PyArray_DIM(column, 0) or not cnp.PyArray_ISBEHAVED(
+    if cnp.PyArray_NDIM(column) != 1 or not 0 <= env_num < cnp.PyArray_DIM(column, 0) or not cnp.PyArray_ISBEHAVED(
             column):
         return False
-    place = <char*> cnp.PyArray_DATA(column) + env_num * cnp.PyArray_STRIDE(column, 0)
-
-    if type(value) is ndarray and typenum != cnp.NPY_OBJECT:
-        array = value
-        if (not is_number_type(typenum) or cnp.PyArray_TYPE(array) != typenum
-                or cnp.PyArray_NDIM(array) != cnp.PyArray_NDIM(column) - 1
-                or not cnp.PyArray_ISCARRAY(column) or not cnp.PyArray_ISCARRAY_RO(array)):
-            return False
-        for axis in range(cnp.PyArray_NDIM(array)):
-            if cnp.PyArray_DIM(array, axis) != cnp.PyArray_DIM(column, axis + 1):
-                return False
-        row = cnp.PyArray_NBYTES(array)
-        memmove(place, cnp.PyArray_DATA(array), row)  # the array may be a row of this very column
-        return True
-
-    if cnp.PyArray_NDIM(column) != 1:
-        return False
+    place = <char*> cnp.PyArray_GETPTR1(column, env_num)
     if typenum == cnp.NPY_DOUBLE and PyFloat_CheckExact(value):
         (<double*> place)[0] = PyFloat_AS_DOUBLE(value)
-        return True
-    if typenum == cnp.NPY_OBJECT:
-        if isinstance(value, dict):
-            return False
-        old = (<PyObject**> place)[0]
-        Py_INCREF(value)
-        (<PyObject**> place)[0] = <PyObject*> value
-        Py_XDECREF(old)
         return True
     if value is True or value is False:
         number = value is True
@@ -314,7 +278,290 @@ def split_info(object vector_infos, object env_num):
     for key, column in vector_infos.items():
         if isinstance(key, str) and key.startswith("_") and (key[1:] in vector_infos or key in masks):
             continue
-        mask = lookup(vector_infos, mask_key_of(key))
+        mask = vector_infos.get(mask_key_of(key))
         if mask is None or mask[env_num]:
             info[key] = split_info(column, env_num) if isinstance(column, dict) else column[env_num]
     return info
+
+
+# --- infos in shared memory -------------------------------------------------------------------------------------------
+
+cdef enum:
+    # Flags of a lane's word.
+    FILLED = 1
+    HAS_FINAL = 2
+    OVERFLOWED = 4
+    # A value is a word, tag | detail << 8, and then its data, in words.
+    BOOL = 1
+    INT = 2
+    FLOAT = 3
+    SCALAR = 4      # detail: NumPy type number
+    ARRAY = 5       # detail: NumPy type number | axes << 8; a word an axis, then the values
+    DICT = 6        # detail: entries, each a word with the length of its key, the key, and a value
+
+ctypedef struct cursor_t:
+    char* at
+    char* end
+
+cdef char* claim(cursor_t* cursor, size_t nbytes) noexcept:
+    """The next bytes, padded to words; NULL if there is no room."""
+    cdef char* place = cursor.at
+    nbytes = (nbytes + 7) & ~<size_t> 7
+    if nbytes > <size_t> (cursor.end - place):
+        return NULL
+    cursor.at += nbytes
+    return place
+
+
+cdef bint put_word(cursor_t* cursor, uint64_t word) noexcept:
+    cdef uint64_t* place = <uint64_t*> claim(cursor, 8)
+    if place != NULL:
+        place[0] = word
+    return place != NULL
+
+
+cdef bint put_number(cursor_t* cursor, uint64_t tag, const void* number, size_t nbytes) noexcept:
+    cdef char* place
+    if not put_word(cursor, tag):
+        return False
+    place = claim(cursor, nbytes)
+    if place != NULL:
+        memcpy(place, number, nbytes)
+    return place != NULL
+
+
+cdef bint put_value(cursor_t* cursor, object value) except -1:
+    """Write a value; False if it does not fit, or is neither a number, nor an array of numbers, nor a dict of these."""
+    cdef double real
+    cdef int64_t number
+    cdef int overflow = 0
+    cdef PyObject* found
+    cdef char* place
+    if PyFloat_CheckExact(value):
+        real = PyFloat_AS_DOUBLE(value)
+        return put_number(cursor, FLOAT, &real, 8)
+    if value is True or value is False:
+        number = value is True
+        return put_number(cursor, BOOL, &number, 8)
+    if PyLong_CheckExact(value):
+        number = PyLong_AsLongLongAndOverflow(value, &overflow)
+        return not overflow and put_number(cursor, INT, &number, 8)
+    if PyDict_CheckExact(value):
+        return put_dict(cursor, value)
+    if type(value) is ndarray:
+        return put_array(cursor, value)
+    found = PyDict_GetItemWithError(scalar_numbers, type(value))
+    if found == NULL or not put_word(cursor, SCALAR | <uint64_t> <int> <object> found << 8):
+        return False
+    place = claim(cursor, value.itemsize)
+    if place != NULL:
+        cnp.PyArray_ScalarAsCtype(value, place)
+    return place != NULL
+
+
+cdef bint put_dict(cursor_t* cursor, dict value) except -1:
+    cdef Py_ssize_t length
+    cdef const char* text
+    if not put_word(cursor, DICT | <uint64_t> len(value) << 8):
+        return False
+    for key, item in value.items():
+        if not PyUnicode_CheckExact(key) or not PyUnicode_IS_ASCII(key):
+            return False
+        text = PyUnicode_AsUTF8AndSize(key, &length)
+        if not put_number(cursor, length, text, length) or not put_value(cursor, item):
+            return False
+    return True
+
+
+cdef bint put_array(cursor_t* cursor, cnp.ndarray array) except -1:
+    cdef int axis, rank = cnp.PyArray_NDIM(array)
+    cdef char* place
+    if cnp.PyArray_TYPE(array) not in number_types or not cnp.PyArray_ISCARRAY_RO(array):
+        return False
+    if not put_word(cursor, ARRAY | <uint64_t> cnp.PyArray_TYPE(array) << 8 | <uint64_t> rank << 16):
+        return False
+    for axis in range(rank):
+        if not put_word(cursor, cnp.PyArray_DIM(array, axis)):
+            return False
+    place = claim(cursor, cnp.PyArray_NBYTES(array))
+    if place != NULL:
+        memcpy(place, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))
+    return place != NULL
+
+
+cdef uint64_t take_word(cursor_t* cursor) noexcept:
+    return (<uint64_t*> claim(cursor, 8))[0]
+
+
+cdef object take_value(cursor_t* cursor):
+    """Read a value that `put_value` wrote."""
+    cdef uint64_t word = take_word(cursor)
+    cdef uint64_t payload, length
+    cdef int axis, typenum
+    cdef cnp.npy_intp[64] shape
+    cdef cnp.ndarray array
+    if word & 0xFF == FLOAT:
+        payload = take_word(cursor)
+        return (<double*> &payload)[0]
+    if word & 0xFF == INT:
+        return <int64_t> take_word(cursor)
+    if word & 0xFF == BOOL:
+        return take_word(cursor) != 0
+    if word & 0xFF == DICT:
+        result = {}
+        for _ in range(word >> 8):
+            length = take_word(cursor)
+            key = PyUnicode_DecodeUTF8(claim(cursor, length), <Py_ssize_t> length, NULL)
+            result[key] = take_value(cursor)
+        return result
+    typenum = word >> 8 & 0xFF
+    if word & 0xFF == SCALAR:
+        dtype = cnp.PyArray_DescrFromType(typenum)
+        return PyArray_Scalar(claim(cursor, dtype.itemsize), dtype, None)
+    for axis in range(<int> (word >> 16)):
+        shape[axis] = <cnp.npy_intp> take_word(cursor)
+    array = cnp.PyArray_EMPTY(<int> (word >> 16), shape, typenum, 0)
+    memcpy(cnp.PyArray_DATA(array), claim(cursor, cnp.PyArray_NBYTES(array)), cnp.PyArray_NBYTES(array))
+    return array
+
+
+cdef class InfoSlots:
+    """Infos of lanes in shared memory: one process puts, another gets after it was told that the lane is done.
+
+    Args:
+        memory: a writable buffer; it is held for as long as the slots live. Zeros are lanes without infos.
+        offset: first byte of the slots, a multiple of 8.
+        num_envs: number of lanes.
+        slot_bytes: bytes a lane; larger infos overflow.
+    """
+
+    def __cinit__(self, memory, Py_ssize_t offset, Py_ssize_t num_envs, Py_ssize_t slot_bytes):
+        array = np.frombuffer(memory, np.int64, InfoSlots.nbytes(num_envs, slot_bytes) // 8, offset)
+        if not array.flags.writeable or not array.flags.aligned:
+            raise ValueError("memory: expected a writable buffer, and an offset that is a multiple of 8")
+        self.memory = array
+        self.words = <uint64_t*> cnp.PyArray_DATA(array)
+        self.slots = <char*> (self.words + num_envs)
+        self.num_envs = num_envs
+        self.slot_bytes = 8 * ((slot_bytes + 7) // 8)
+        self.overflow = {}
+
+    cdef uint64_t word_of(self, Py_ssize_t lane) except? 0xFF:
+        """The lane's word: 0 for no info."""
+        if not 0 <= lane < self.num_envs:
+            raise IndexError(f"lane: expected one of {self.num_envs}, got {lane}")
+        return self.words[lane]
+
+    @staticmethod
+    def nbytes(num_envs, slot_bytes):
+        """Bytes of memory that so many slots take."""
+        if num_envs < 1 or slot_bytes < 0:
+            raise ValueError(f"expected at least one lane and slots of some bytes, got {num_envs} of {slot_bytes}")
+        return 8 * num_envs * (1 + (slot_bytes + 7) // 8)
+
+    def put(self, Py_ssize_t lane, object info, object final_info=None, object extra=None):
+        """Store what a lane reports, in place of what it reported before.
+
+        Args:
+            lane: the lane.
+            info: the info dict of its environment; any mapping that `dict` takes.
+            final_info: the last info of an episode that ended, or None.
+            extra: any object, or None.
+
+        Returns:
+            Whether it is in the slot; else its pickle waits in `take_overflow`.
+
+        Raises:
+            TypeError: a value cannot be pickled; the message names the keys that lead to it. The lane is empty then.
+        """
+        return self.put_info(lane, info if type(info) is dict else dict(info), final_info, extra)
+
+    cdef bint put_info(self, Py_ssize_t lane, dict info, object final_info, object extra) except -1:
+        cdef cursor_t cursor
+        cdef uint64_t flags = FILLED
+        if self.word_of(lane) != 0:
+            store64(&self.words[lane], 0)
+            self.overflow.pop(lane, None)
+        if not info and final_info is None and extra is None:
+            return True
+        cursor.at = self.slots + lane * self.slot_bytes
+        cursor.end = cursor.at + self.slot_bytes
+        if final_info is not None:
+            flags |= HAS_FINAL
+        if extra is None and (final_info is None or put_value(&cursor, final_info)) and put_dict(&cursor, info):
+            store64(&self.words[lane], flags)
+            return True
+        self.overflow[lane] = pickled({"info": info, "final_info": final_info, "extra": extra})
+        store64(&self.words[lane], OVERFLOWED)
+        return False
+
+    def take_overflow(self):
+        """Return what is in no slot, pickles by lane, and forget it."""
+        taken = self.overflow
+        self.overflow = {}
+        return taken
+
+    def filled(self):
+        """Return the lanes that have something to report, in order."""
+        cdef Py_ssize_t lane
+        return [lane for lane in range(self.num_envs) if self.words[lane] != 0]
+
+    def overflowed(self, Py_ssize_t lane):
+        """Whether what a lane reports has to come another way."""
+        return self.word_of(lane) == OVERFLOWED
+
+    def get(self, Py_ssize_t lane, bytes overflow=None):
+        """Read what a lane reports.
+
+        Args:
+            lane: the lane.
+            overflow: its pickle, if it overflowed.
+
+        Returns:
+            The info dict, the final info or None, the extra or None.
+
+        Raises:
+            ValueError: it overflowed and no pickle is given, or one that cannot be loaded here.
+        """
+        cdef cursor_t cursor
+        cdef uint64_t word = self.word_of(lane)
+        if word == 0:
+            return {}, None, None
+        if word == OVERFLOWED:
+            if overflow is None:
+                raise ValueError(f"lane {lane}: its info of more than {self.slot_bytes} bytes did not come")
+            try:
+                parts = pickle.loads(overflow)
+            except Exception as error:
+                raise ValueError(f"info of lane {lane}: a pickled value cannot be loaded here: {error}") from error
+            return parts["info"], parts["final_info"], parts["extra"]
+        cursor.at = self.slots + lane * self.slot_bytes
+        cursor.end = cursor.at + self.slot_bytes
+        final_info = take_value(&cursor) if word & HAS_FINAL else None
+        return take_value(&cursor), final_info, None
+
+
+def pickled(dict parts):
+    """Return a pickle of named values, by cloudpickle if pickle cannot; an error names the keys of what neither can."""
+    try:
+        return pickle.dumps(parts, 5)
+    except Exception:
+        import cloudpickle
+        try:
+            return cloudpickle.dumps(parts, 5)
+        except Exception as problem:
+            for name, value in parts.items():
+                check_picklable(cloudpickle, name, value, 0)
+            raise TypeError(f"{', '.join(parts)}: {problem}") from None
+
+
+cdef int check_picklable(object pickler, str name, object value, int depth) except -1:
+    """Raise a TypeError that names the innermost part which cannot be pickled."""
+    try:
+        pickler.dumps(value)
+    except Exception as problem:
+        items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else ()
+        for key, part in items if depth < 8 else ():
+            check_picklable(pickler, f"{name}[{key!r}]", part, depth + 1)
+        raise TypeError(f"{name}: a value of type {type(value).__name__} cannot be pickled: {problem}") from None
+    return 0

@@ -1,6 +1,6 @@
 /* Requests of one parent to its worker processes, and their answers, as words in shared memory.
  *
- * Two ways to work, over the same two bells:
+ * Two ways to work, over the same two doorbells:
  *   requests    the parent posts one numbered request to some workers and waits until all of them answered it;
  *   lanes       the parent submits single lanes, each worker takes its own in the order that is fair in time, and the
  *               parent gathers whichever lanes are ready.
@@ -8,10 +8,10 @@
  * What makes it survive a process that is killed between any two instructions:
  *   - No locks. Every word has one writer, except the countdown (replaced only as a whole, together with the number of the
  *     request it belongs to) and counters that decide when to ring, never what is true.
- *   - A bell only shortens a wait. Who waits looks at the facts again after every slice of at most GYMCORE_SLICE, so a
- *     peer that was killed before it rang costs one slice.
- *   - Facts are published last: an answer or ring entry that can be seen is complete.
- * Memory of zeros is a channel where nothing was asked. C, not Cython, so that it can be tested with ThreadSanitizer.
+ *   - A doorbell only shortens a wait. A waiting thread looks at the words again after every slice of at most
+ *     GYMCORE_SLICE, so a peer that was killed before it rang costs one slice.
+ *   - Answers and ring entries are published last: one that can be seen is complete.
+ * Memory of zeros is a channel without requests. C, not Cython, so that it can be tested with ThreadSanitizer.
  */
 #ifndef GYMCORE_CHANNEL_H
 #define GYMCORE_CHANNEL_H
@@ -19,21 +19,21 @@
 #include "wait.h"
 
 #define GYMCORE_LINE 128                /* processors fetch cache lines of 64 bytes in pairs */
-#define GYMCORE_SLICE ((int64_t)50000000) /* nanoseconds between looks at signals and at facts without a bell */
+#define GYMCORE_SLICE ((int64_t)50000000) /* nanoseconds between looks at signals and at words without a doorbell */
 #define GYMCORE_NEVER UINT64_MAX
-#define GYMCORE_PATIENCE 64             /* mean steps that a lane can be ahead of, or behind, its worker's clock */
+#define GYMCORE_MAX_MEAN_STEPS 64             /* mean steps that a lane can be ahead of, or behind, its worker's clock */
 
 /* Lines that all share. */
 typedef struct {
-    gymcore_word bell; /* workers sleep on it */
+    gymcore_word worker_doorbell; /* workers sleep on it */
     char pad0[GYMCORE_LINE - 4];
-    gymcore_word parent_bell, parent_asleep;
-    gymcore_word64 wake_at; /* `completed` that the parent wants to hear of */
+    gymcore_word parent_doorbell, parent_asleep;
+    gymcore_word64 wake_at; /* `completed` at which the parent wants to be woken */
     char pad1[GYMCORE_LINE - 16];
     gymcore_word64 countdown; /* request << 32 | workers that have not answered */
     gymcore_word64 completed; /* lanes completed so far */
     char pad2[GYMCORE_LINE - 16];
-} gymcore_bells;
+} gymcore_doorbells;
 
 /* One for each worker: a line that the parent writes and one that the worker writes. */
 typedef struct {
@@ -49,12 +49,12 @@ typedef struct {
     double clock; /* time used by the lane taken last */
     double mean;  /* seconds of a step */
     char pad1[GYMCORE_LINE - 40];
-} gymcore_desk;
+} gymcore_worker_slot;
 
 /* Where things are, as one process sees them. Lanes lo[k] <= lane < hi[k] are worker k's. */
 typedef struct {
-    gymcore_bells *bells;
-    gymcore_desk *desks;
+    gymcore_doorbells *doorbells;
+    gymcore_worker_slot *slots;
     double *used;         /* [num_envs] seconds, by the lane's worker */
     gymcore_word *asked;  /* [num_envs] number of the lane's last submission, by the parent */
     gymcore_word *taken;  /* [num_envs] number that was taken last, by the worker (or the parent, in its stead) */
@@ -65,16 +65,16 @@ typedef struct {
 
 GYMCORE_INLINE int64_t gymcore_channel_bytes(int64_t num_workers, int64_t num_envs)
 {
-    int64_t bytes = (int64_t)sizeof(gymcore_bells) + num_workers * (int64_t)sizeof(gymcore_desk) +
+    int64_t bytes = (int64_t)sizeof(gymcore_doorbells) + num_workers * (int64_t)sizeof(gymcore_worker_slot) +
                     num_envs * (int64_t)(sizeof(double) + 2 * sizeof(uint32_t) + 2 * sizeof(uint64_t));
     return (bytes + GYMCORE_LINE - 1) / GYMCORE_LINE * GYMCORE_LINE;
 }
 
 GYMCORE_INLINE void gymcore_channel_place(gymcore_channel *c, char *memory)
 {
-    c->bells = (gymcore_bells *)memory;
-    c->desks = (gymcore_desk *)(c->bells + 1);
-    c->used = (double *)(c->desks + c->num_workers);
+    c->doorbells = (gymcore_doorbells *)memory;
+    c->slots = (gymcore_worker_slot *)(c->doorbells + 1);
+    c->used = (double *)(c->slots + c->num_workers);
     c->ring = (gymcore_word64 *)(c->used + c->num_envs);
     c->asked = (gymcore_word *)(c->ring + 2 * c->num_envs);
     c->taken = c->asked + c->num_envs;
@@ -83,29 +83,29 @@ GYMCORE_INLINE void gymcore_channel_place(gymcore_channel *c, char *memory)
 /* Bit by which a wake-up selects this worker; workers that share one also share spurious wake-ups. */
 GYMCORE_INLINE uint32_t gymcore_bit(int64_t worker) { return (uint32_t)1 << (worker & 31); }
 
-/* --- bells --------------------------------------------------------------------------------------------------------- */
+/* --- doorbells ----------------------------------------------------------------------------------------------------- */
 
-/* Say that there is something new; the bit to ring by if the worker sleeps, else 0. */
-GYMCORE_INLINE uint32_t gymcore_tell(gymcore_channel *c, int64_t worker)
+/* Publish that there is something new; return the bit to ring by if the worker sleeps, else 0. */
+GYMCORE_INLINE uint32_t gymcore_notify(gymcore_channel *c, int64_t worker)
 {
-    gymcore_increment32(&c->desks[worker].activity);
-    return gymcore_load32(&c->desks[worker].asleep) ? gymcore_bit(worker) : 0;
+    gymcore_increment32(&c->slots[worker].activity);
+    return gymcore_load32(&c->slots[worker].asleep) ? gymcore_bit(worker) : 0;
 }
 
 GYMCORE_INLINE void gymcore_ring_workers(gymcore_channel *c, uint32_t mask)
 {
     if (mask) {
-        gymcore_increment32(&c->bells->bell);
-        gymcore_wake(&c->bells->bell, mask);
+        gymcore_increment32(&c->doorbells->worker_doorbell);
+        gymcore_wake(&c->doorbells->worker_doorbell, mask);
     }
 }
 
 /* Only the first of several workers makes the system call. */
 GYMCORE_INLINE void gymcore_ring_parent(gymcore_channel *c)
 {
-    if (gymcore_load32(&c->bells->parent_asleep) && gymcore_swap32(&c->bells->parent_asleep, 0)) {
-        gymcore_increment32(&c->bells->parent_bell);
-        gymcore_wake(&c->bells->parent_bell, 1);
+    if (gymcore_load32(&c->doorbells->parent_asleep) && gymcore_swap32(&c->doorbells->parent_asleep, 0)) {
+        gymcore_increment32(&c->doorbells->parent_doorbell);
+        gymcore_wake(&c->doorbells->parent_doorbell, 1);
     }
 }
 
@@ -117,26 +117,26 @@ static inline void gymcore_post(
     gymcore_channel *c, uint32_t request, uint32_t operation, const uint8_t *selected, int64_t count)
 {
     uint32_t mask = 0;
-    gymcore_store64(&c->bells->countdown, (uint64_t)request << 32 | (uint64_t)count);
+    gymcore_store64(&c->doorbells->countdown, (uint64_t)request << 32 | (uint64_t)count);
     for (int64_t k = 0; k < c->num_workers; k++)
         if (!selected || selected[k]) {
-            gymcore_store64(&c->desks[k].inbox, (uint64_t)request << 32 | operation);
-            mask |= gymcore_tell(c, k);
+            gymcore_store64(&c->slots[k].inbox, (uint64_t)request << 32 | operation);
+            mask |= gymcore_notify(c, k);
         }
     gymcore_ring_workers(c, mask);
 }
 
 GYMCORE_INLINE int gymcore_replied(gymcore_channel *c, uint32_t request)
 {
-    return gymcore_load64(&c->bells->countdown) == (uint64_t)request << 32;
+    return gymcore_load64(&c->doorbells->countdown) == (uint64_t)request << 32;
 }
 
 GYMCORE_INLINE int gymcore_answered(gymcore_channel *c, int64_t worker, uint32_t request)
 {
-    return gymcore_load64(&c->desks[worker].answer) >> 32 == request;
+    return gymcore_load64(&c->slots[worker].answer) >> 32 == request;
 }
 
-/* The facts behind the countdown: a worker killed between its answer and its decrement has answered. */
+/* The answers behind the countdown: a worker killed between its answer and its decrement has answered. */
 static inline int gymcore_all_answered(gymcore_channel *c, uint32_t request, const uint8_t *selected)
 {
     for (int64_t k = 0; k < c->num_workers; k++)
@@ -153,12 +153,12 @@ static inline int gymcore_await_replies(gymcore_channel *c, uint32_t request, in
             return 1;
         gymcore_pause();
     }
-    uint32_t ticket = gymcore_load32(&c->bells->parent_bell);
-    gymcore_store64(&c->bells->wake_at, GYMCORE_NEVER);
-    gymcore_store32(&c->bells->parent_asleep, 1);
+    uint32_t ticket = gymcore_load32(&c->doorbells->parent_doorbell);
+    gymcore_store64(&c->doorbells->wake_at, GYMCORE_NEVER);
+    gymcore_store32(&c->doorbells->parent_asleep, 1);
     if (!gymcore_replied(c, request))
-        gymcore_wait(&c->bells->parent_bell, ticket, 1, until);
-    gymcore_store32(&c->bells->parent_asleep, 0);
+        gymcore_wait(&c->doorbells->parent_doorbell, ticket, 1, until);
+    gymcore_store32(&c->doorbells->parent_asleep, 0);
     return gymcore_replied(c, request);
 }
 
@@ -166,14 +166,14 @@ static inline int gymcore_await_replies(gymcore_channel *c, uint32_t request, in
 
 static inline int gymcore_lanes_wait(gymcore_channel *c, int64_t worker)
 {
-    gymcore_desk *desk = &c->desks[worker];
-    uint32_t submissions = gymcore_load32(&desk->submissions);
-    if (submissions == desk->idle_at)
+    gymcore_worker_slot *slot = &c->slots[worker];
+    uint32_t submissions = gymcore_load32(&slot->submissions);
+    if (submissions == slot->idle_at)
         return 0;
     for (int64_t lane = c->lo[worker]; lane < c->hi[worker]; lane++)
         if (gymcore_load32(&c->asked[lane]) != gymcore_load32(&c->taken[lane]))
             return 1;
-    desk->idle_at = submissions;
+    slot->idle_at = submissions;
     return 0;
 }
 
@@ -182,8 +182,8 @@ static inline int gymcore_lanes_wait(gymcore_channel *c, int64_t worker)
 static inline int gymcore_look(
     gymcore_channel *c, int64_t worker, uint32_t last, uint64_t *inbox, uint32_t *activity)
 {
-    *activity = gymcore_load32(&c->desks[worker].activity);
-    *inbox = gymcore_load64(&c->desks[worker].inbox);
+    *activity = gymcore_load32(&c->slots[worker].activity);
+    *inbox = gymcore_load64(&c->slots[worker].inbox);
     if (*inbox >> 32 != last && *inbox >> 32 != 0)
         return 1;
     return gymcore_lanes_wait(c, worker) ? 2 : 0;
@@ -193,17 +193,17 @@ static inline int gymcore_look(
 static inline void gymcore_await_activity(
     gymcore_channel *c, int64_t worker, uint32_t activity, int64_t until, int64_t spin)
 {
-    gymcore_desk *desk = &c->desks[worker];
+    gymcore_worker_slot *slot = &c->slots[worker];
     for (; spin > 0; spin--) {
-        if (gymcore_load32(&desk->activity) != activity)
+        if (gymcore_load32(&slot->activity) != activity)
             return;
         gymcore_pause();
     }
-    uint32_t ticket = gymcore_load32(&c->bells->bell);
-    gymcore_store32(&desk->asleep, 1);
-    if (gymcore_load32(&desk->activity) == activity)
-        gymcore_wait(&c->bells->bell, ticket, gymcore_bit(worker), until);
-    gymcore_store32(&desk->asleep, 0);
+    uint32_t ticket = gymcore_load32(&c->doorbells->worker_doorbell);
+    gymcore_store32(&slot->asleep, 1);
+    if (gymcore_load32(&slot->activity) == activity)
+        gymcore_wait(&c->doorbells->worker_doorbell, ticket, gymcore_bit(worker), until);
+    gymcore_store32(&slot->asleep, 0);
 }
 
 /* Answer a request; an abandoned one leaves the countdown of its successor alone. */
@@ -211,36 +211,36 @@ static inline void gymcore_reply(gymcore_channel *c, int64_t worker, uint32_t re
 {
     if (gymcore_answered(c, worker, request))
         return; /* twice: counted once */
-    gymcore_store64(&c->desks[worker].answer, (uint64_t)request << 32 | status);
-    uint64_t seen = gymcore_load64(&c->bells->countdown);
+    gymcore_store64(&c->slots[worker].answer, (uint64_t)request << 32 | status);
+    uint64_t seen = gymcore_load64(&c->doorbells->countdown);
     while (seen >> 32 == request && (uint32_t)seen) {
-        if (gymcore_replace64(&c->bells->countdown, seen, seen - 1)) {
+        if (gymcore_replace64(&c->doorbells->countdown, seen, seen - 1)) {
             if ((uint32_t)seen == 1)
                 gymcore_ring_parent(c);
             return;
         }
-        seen = gymcore_load64(&c->bells->countdown);
+        seen = gymcore_load64(&c->doorbells->countdown);
     }
 }
 
 /* --- lanes: worker ------------------------------------------------------------------------------------------------- */
 
-/* The requested lane with the least time used, or -1. A lane is at most GYMCORE_PATIENCE mean steps before or behind the
+/* The requested lane with the least time used, or -1. A lane is at most GYMCORE_MAX_MEAN_STEPS mean steps before or behind the
  * worker's clock: one that was very slow, or not used for long, neither starves nor starves others. */
 static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker, uint32_t *submission)
 {
-    gymcore_desk *desk = &c->desks[worker];
-    const double slack = GYMCORE_PATIENCE * desk->mean;
+    gymcore_worker_slot *slot = &c->slots[worker];
+    const double slack = GYMCORE_MAX_MEAN_STEPS * slot->mean;
     int64_t best = -1;
     for (int64_t lane = c->lo[worker]; lane < c->hi[worker]; lane++) {
         uint32_t asked = gymcore_load32(&c->asked[lane]);
         if (asked == gymcore_load32(&c->taken[lane]))
             continue;
         /* Stored, not only compared: the clock goes on, and so comes to every lane that waits. */
-        if (c->used[lane] > desk->clock + slack)
-            c->used[lane] = desk->clock + slack;
-        else if (c->used[lane] < desk->clock - slack)
-            c->used[lane] = desk->clock - slack;
+        if (c->used[lane] > slot->clock + slack)
+            c->used[lane] = slot->clock + slack;
+        else if (c->used[lane] < slot->clock - slack)
+            c->used[lane] = slot->clock - slack;
         if (best < 0 || c->used[lane] < c->used[best]) {
             best = lane;
             *submission = asked;
@@ -248,8 +248,8 @@ static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker, uint32_t 
     }
     if (best >= 0) {
         gymcore_store32(&c->taken[best], *submission);
-        if (c->used[best] > desk->clock)
-            desk->clock = c->used[best];
+        if (c->used[best] > slot->clock)
+            slot->clock = c->used[best];
     }
     return best;
 }
@@ -258,22 +258,22 @@ static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker, uint32_t 
 static inline int gymcore_complete(
     gymcore_channel *c, int64_t worker, int64_t lane, uint32_t submission, double seconds)
 {
-    gymcore_desk *desk = &c->desks[worker];
+    gymcore_worker_slot *slot = &c->slots[worker];
     uint64_t size = 2 * (uint64_t)(c->hi[worker] - c->lo[worker]);
-    uint64_t tail = desk->tail;
-    if (tail - gymcore_load64(&desk->head) >= size)
+    uint64_t tail = slot->tail;
+    if (tail - gymcore_load64(&slot->head) >= size)
         return 0;
-    if (!(seconds > 1e-6)) /* also NaN; a step that costs nothing would be first for ever */
+    if (!(seconds > 1e-6)) /* also NaN; a step that costs nothing would be first forever */
         seconds = 1e-6;
     c->used[lane] += seconds;
-    if (!(desk->mean > 0))
-        desk->mean = seconds;
-    if (seconds > GYMCORE_PATIENCE * desk->mean)
-        seconds = GYMCORE_PATIENCE * desk->mean;
-    desk->mean += (seconds - desk->mean) / 32;
+    if (!(slot->mean > 0))
+        slot->mean = seconds;
+    if (seconds > GYMCORE_MAX_MEAN_STEPS * slot->mean)
+        seconds = GYMCORE_MAX_MEAN_STEPS * slot->mean;
+    slot->mean += (seconds - slot->mean) / 32;
     gymcore_store64(&c->ring[2 * c->lo[worker] + (int64_t)(tail % size)], (uint64_t)submission << 32 | (uint64_t)lane);
-    gymcore_store64(&desk->tail, tail + 1);
-    if (gymcore_add64(&c->bells->completed, 1) >= gymcore_load64(&c->bells->wake_at))
+    gymcore_store64(&slot->tail, tail + 1);
+    if (gymcore_add64(&c->doorbells->completed, 1) >= gymcore_load64(&c->doorbells->wake_at))
         gymcore_ring_parent(c);
     return 1;
 }
@@ -286,19 +286,19 @@ typedef struct {
     int64_t *queue;   /* [num_envs] ready lanes, in the order they were gathered */
     int64_t count;    /* of them */
     int64_t submitted; /* lanes that are not idle */
-} gymcore_ledger;
+} gymcore_parent_state;
 
 enum gymcore_lane_state { GYMCORE_IDLE, GYMCORE_SUBMITTED, GYMCORE_READY };
 
 /* Move what is in the rings to the queue; drops completions of submissions that were given up. 0 if a ring is broken.
  * *completed is read first: what is completed meanwhile is gathered, or still to be counted, or both, never neither. */
-static inline int gymcore_gather(gymcore_channel *c, gymcore_ledger *ledger, uint64_t *completed)
+static inline int gymcore_gather(gymcore_channel *c, gymcore_parent_state *parent, uint64_t *completed)
 {
-    *completed = gymcore_load64(&c->bells->completed);
+    *completed = gymcore_load64(&c->doorbells->completed);
     for (int64_t k = 0; k < c->num_workers; k++) {
-        gymcore_desk *desk = &c->desks[k];
+        gymcore_worker_slot *slot = &c->slots[k];
         uint64_t size = 2 * (uint64_t)(c->hi[k] - c->lo[k]);
-        uint64_t head = desk->head, tail = gymcore_load64(&desk->tail);
+        uint64_t head = slot->head, tail = gymcore_load64(&slot->tail);
         if (tail == head)
             continue;
         if (tail - head > size)
@@ -308,33 +308,33 @@ static inline int gymcore_gather(gymcore_channel *c, gymcore_ledger *ledger, uin
             int64_t lane = (int64_t)(uint32_t)entry;
             if (lane < c->lo[k] || lane >= c->hi[k])
                 return 0;
-            if (ledger->state[lane] == GYMCORE_SUBMITTED && c->asked[lane] == entry >> 32) {
-                ledger->state[lane] = GYMCORE_READY;
-                ledger->queue[ledger->count++] = lane;
+            if (parent->state[lane] == GYMCORE_SUBMITTED && c->asked[lane] == entry >> 32) {
+                parent->state[lane] = GYMCORE_READY;
+                parent->queue[parent->count++] = lane;
             }
         }
-        gymcore_store64(&desk->head, head);
+        gymcore_store64(&slot->head, head);
     }
     return 1;
 }
 
-/* Mark lanes as requested and tell their workers; the caller checked that they are idle. `told` is scratch of
+/* Mark lanes as requested and tell their workers; the caller checked that they are idle. `notified` is scratch of
  * num_workers zeros, and is zeros again afterwards. */
 static inline void gymcore_submit(
-    gymcore_channel *c, gymcore_ledger *ledger, const int64_t *lanes, int64_t count, const int32_t *owner, uint8_t *told)
+    gymcore_channel *c, gymcore_parent_state *parent, const int64_t *lanes, int64_t count, const int32_t *owner, uint8_t *notified)
 {
     uint32_t mask = 0;
     for (int64_t i = 0; i < count; i++) {
-        ledger->state[lanes[i]] = GYMCORE_SUBMITTED;
+        parent->state[lanes[i]] = GYMCORE_SUBMITTED;
         gymcore_store32(&c->asked[lanes[i]], c->asked[lanes[i]] + 1);
-        told[owner[lanes[i]]] = 1;
+        notified[owner[lanes[i]]] = 1;
     }
-    ledger->submitted += count;
+    parent->submitted += count;
     for (int64_t k = 0; k < c->num_workers; k++)
-        if (told[k]) {
-            told[k] = 0;
-            gymcore_increment32(&c->desks[k].submissions);
-            mask |= gymcore_tell(c, k);
+        if (notified[k]) {
+            notified[k] = 0;
+            gymcore_increment32(&c->slots[k].submissions);
+            mask |= gymcore_notify(c, k);
         }
     gymcore_ring_workers(c, mask);
 }
@@ -343,32 +343,32 @@ static inline void gymcore_submit(
 static inline void gymcore_await_completed(gymcore_channel *c, uint64_t goal, int64_t until, int64_t spin)
 {
     for (; spin > 0; spin--) {
-        if (gymcore_load64(&c->bells->completed) >= goal)
+        if (gymcore_load64(&c->doorbells->completed) >= goal)
             return;
         gymcore_pause();
     }
-    uint32_t ticket = gymcore_load32(&c->bells->parent_bell);
-    gymcore_store64(&c->bells->wake_at, goal);
-    gymcore_store32(&c->bells->parent_asleep, 1);
-    if (gymcore_load64(&c->bells->completed) < goal)
-        gymcore_wait(&c->bells->parent_bell, ticket, 1, until);
-    gymcore_store32(&c->bells->parent_asleep, 0);
+    uint32_t ticket = gymcore_load32(&c->doorbells->parent_doorbell);
+    gymcore_store64(&c->doorbells->wake_at, goal);
+    gymcore_store32(&c->doorbells->parent_asleep, 1);
+    if (gymcore_load64(&c->doorbells->completed) < goal)
+        gymcore_wait(&c->doorbells->parent_doorbell, ticket, 1, until);
+    gymcore_store32(&c->doorbells->parent_asleep, 0);
 }
 
-/* Give a lane up: it is not delivered, nor taken if nobody has taken it yet. Rings of its worker were gathered before. */
-static inline void gymcore_forget(gymcore_channel *c, gymcore_ledger *ledger, int64_t lane)
+/* Give a lane up: it is not delivered, nor taken if it has not been taken yet. Its worker's ring was gathered before. */
+static inline void gymcore_forget(gymcore_channel *c, gymcore_parent_state *parent, int64_t lane)
 {
-    if (ledger->state[lane] == GYMCORE_IDLE)
+    if (parent->state[lane] == GYMCORE_IDLE)
         return;
-    if (ledger->state[lane] == GYMCORE_READY) {
+    if (parent->state[lane] == GYMCORE_READY) {
         int64_t kept = 0;
-        for (int64_t i = 0; i < ledger->count; i++)
-            if (ledger->queue[i] != lane)
-                ledger->queue[kept++] = ledger->queue[i];
-        ledger->count = kept;
+        for (int64_t i = 0; i < parent->count; i++)
+            if (parent->queue[i] != lane)
+                parent->queue[kept++] = parent->queue[i];
+        parent->count = kept;
     }
-    ledger->state[lane] = GYMCORE_IDLE;
-    ledger->submitted--;
+    parent->state[lane] = GYMCORE_IDLE;
+    parent->submitted--;
     /* The number the worker itself would write: whoever is first, the word is the same. */
     gymcore_store32(&c->taken[lane], c->asked[lane]);
 }

@@ -4,8 +4,6 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Buffer
 
-from gymcore_ext.workers.watch import watch_parent as watch_parent
-
 class Channel:
     def __init__(
         self,
@@ -37,3 +35,5 @@ class Channel:
     def forget(self, lanes: npt.ArrayLike) -> None: ...
     def take(self, worker: int) -> int: ...
     def complete(self, worker: int, lane: int, seconds: float) -> None: ...
+
+def watch_parent(pid: int, pidfd: int = -1, exit_code: int = 1) -> None: ...

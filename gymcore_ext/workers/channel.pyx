@@ -1,7 +1,7 @@
-"""Channel: numbered requests, and lanes one by one, between a parent and its worker processes over shared memory.
+"""Channel: numbered requests, and single lanes, between a parent and its worker processes over shared memory.
 
 The protocol is channel.h; here arguments are checked, waits are cut into slices in which Python handles its signals,
-and the GIL is free while anybody waits.
+and waiting releases the GIL. `watch_parent` ends a worker process with its parent (watch.h).
 """
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
@@ -13,8 +13,6 @@ from libc.string cimport memset
 
 import numpy as np
 
-from gymcore_ext.workers.watch import watch_parent  # no-cython-lint
-
 cnp.import_array()
 
 
@@ -24,19 +22,19 @@ cdef extern from "workers/channel.h" nogil:
         SUBMITTED "GYMCORE_SUBMITTED"
     const int64_t SLICE "GYMCORE_SLICE"
 
-    ctypedef struct bells_t "gymcore_bells":
+    ctypedef struct doorbells_t "gymcore_doorbells":
         uint64_t countdown
-    ctypedef struct desk_t "gymcore_desk":
+    ctypedef struct worker_slot_t "gymcore_worker_slot":
         uint64_t inbox
         uint64_t answer
     ctypedef struct channel_t "gymcore_channel":
-        bells_t* bells
-        desk_t* desks
+        doorbells_t* doorbells
+        worker_slot_t* slots
         int64_t num_workers
         int64_t num_envs
         const int64_t* lo
         const int64_t* hi
-    ctypedef struct ledger_t "gymcore_ledger":
+    ctypedef struct parent_state_t "gymcore_parent_state":
         uint8_t* state
         int64_t* queue
         int64_t count
@@ -63,19 +61,23 @@ cdef extern from "workers/channel.h" nogil:
     void channel_reply "gymcore_reply"(channel_t* channel, int64_t worker, uint32_t request, uint32_t status) noexcept
 
     void channel_submit "gymcore_submit"(
-        channel_t* channel, ledger_t* ledger, const int64_t* lanes, int64_t count, const int32_t* owner,
-        uint8_t* told) noexcept
-    bint gather "gymcore_gather"(channel_t* channel, ledger_t* ledger, uint64_t* completed) noexcept
+        channel_t* channel, parent_state_t* parent, const int64_t* lanes, int64_t count, const int32_t* owner,
+        uint8_t* notified) noexcept
+    bint gather "gymcore_gather"(channel_t* channel, parent_state_t* parent, uint64_t* completed) noexcept
     void await_completed "gymcore_await_completed"(
         channel_t* channel, uint64_t goal, int64_t until, int64_t spin) noexcept
-    void forget_lane "gymcore_forget"(channel_t* channel, ledger_t* ledger, int64_t lane) noexcept
+    void forget_lane "gymcore_forget"(channel_t* channel, parent_state_t* parent, int64_t lane) noexcept
     int64_t channel_take "gymcore_take"(channel_t* channel, int64_t worker, uint32_t* submission) noexcept
     bint channel_complete "gymcore_complete"(
         channel_t* channel, int64_t worker, int64_t lane, uint32_t submission, double seconds) noexcept
 
 
+cdef extern from "workers/watch.h":
+    int start_watch "gymcore_watch"(long long pid, int pidfd, int exit_code) noexcept
+
+
 cdef int64_t deadline_after(double timeout) except -1:
-    """Nanoseconds of the clock at which a wait that begins now is over; what is past the clock's range is for ever."""
+    """Nanoseconds of the clock at which a wait that begins now is over; what is past the clock's range is forever."""
     if isnan(timeout):
         raise ValueError("timeout: expected seconds, got nan")
     if timeout <= 0:
@@ -116,7 +118,7 @@ cdef class Channel:
     """
 
     cdef channel_t channel
-    cdef ledger_t ledger
+    cdef parent_state_t parent
     cdef Py_buffer buffer
     cdef int64_t* bounds
     cdef int32_t* owner
@@ -137,8 +139,8 @@ cdef class Channel:
         self.taken = <uint32_t*> zeros(num_envs, sizeof(uint32_t))
         self.selected = <uint8_t*> zeros(num_workers, 1)
         self.scratch = <uint8_t*> zeros(num_workers, 1)
-        self.ledger.state = <uint8_t*> zeros(num_envs, 1)
-        self.ledger.queue = <int64_t*> zeros(num_envs, sizeof(int64_t))
+        self.parent.state = <uint8_t*> zeros(num_envs, 1)
+        self.parent.queue = <int64_t*> zeros(num_envs, sizeof(int64_t))
         self._own(list(bounds))
         self.channel.lo = self.bounds
         self.channel.hi = self.bounds + num_workers
@@ -151,7 +153,7 @@ cdef class Channel:
             raise ValueError(f"offset: expected an address that is a multiple of 64, got {offset} into the memory")
         channel_place(&self.channel, <char*> self.buffer.buf + offset)
         # A second parent's end (after the first one was dropped) goes on counting.
-        self.request = <uint32_t> (load64(&self.channel.bells.countdown) >> 32)
+        self.request = <uint32_t> (load64(&self.channel.doorbells.countdown) >> 32)
 
     cdef int _own(self, list bounds) except -1:
         """Note which worker owns which lanes."""
@@ -178,8 +180,8 @@ cdef class Channel:
         PyMem_Free(self.taken)
         PyMem_Free(self.selected)
         PyMem_Free(self.scratch)
-        PyMem_Free(self.ledger.state)
-        PyMem_Free(self.ledger.queue)
+        PyMem_Free(self.parent.state)
+        PyMem_Free(self.parent.queue)
 
     @staticmethod
     def nbytes(Py_ssize_t num_workers, Py_ssize_t num_envs):
@@ -277,7 +279,7 @@ cdef class Channel:
     def status(self, Py_ssize_t worker):
         """What the worker gave with its last reply, whichever request that answered."""
         self._check_worker(worker)
-        return <int32_t> <uint32_t> load64(&self.channel.desks[worker].answer)
+        return <int32_t> <uint32_t> load64(&self.channel.slots[worker].answer)
 
     def busy(self):
         """Workers that have not answered what they were asked last: also after that request was abandoned."""
@@ -285,7 +287,7 @@ cdef class Channel:
         cdef uint32_t asked
         workers = []
         for k in range(self.channel.num_workers):
-            asked = <uint32_t> (load64(&self.channel.desks[k].inbox) >> 32)
+            asked = <uint32_t> (load64(&self.channel.slots[k].inbox) >> 32)
             if asked and not channel_answered(&self.channel, k, asked):
                 workers.append(k)
         return workers
@@ -293,7 +295,7 @@ cdef class Channel:
     def withdraw(self, Py_ssize_t worker):
         """Take back what a worker that died was asked last: the one in its place shall not do it too."""
         self._check_worker(worker)
-        store64(&self.channel.desks[worker].inbox, 0)
+        store64(&self.channel.slots[worker].inbox, 0)
 
     # --- requests: worker -----------------------------------------------------------------------------------------
 
@@ -301,7 +303,7 @@ cdef class Channel:
         """Wait for a request.
 
         Args:
-            worker: who asks.
+            worker: number of the caller.
             last: number of the request it had before, 0 for none.
             timeout: seconds; 0 only looks.
             spin: looks before sleeping.
@@ -335,7 +337,7 @@ cdef class Channel:
     # --- lanes: parent --------------------------------------------------------------------------------------------
 
     cdef cnp.ndarray _lanes(self, object lanes):
-        """Lanes as an int64 vector, each in range and somebody's."""
+        """Lanes as an int64 vector, each in range and owned by a worker."""
         cdef cnp.ndarray vector
         cdef const int64_t* values
         cdef Py_ssize_t i
@@ -363,14 +365,14 @@ cdef class Channel:
         cdef const int64_t* values = <const int64_t*> cnp.PyArray_DATA(vector)
         cdef Py_ssize_t i, k, count = cnp.PyArray_SIZE(vector)
         for i in range(count):
-            if self.ledger.state[values[i]] != IDLE:
+            if self.parent.state[values[i]] != IDLE:
                 # Marked below by this very call, or by an earlier one.
                 repeated = values[i] in vector[:i]
                 for k in range(i):
-                    self.ledger.state[values[k]] = IDLE
+                    self.parent.state[values[k]] = IDLE
                 raise ValueError(f"lanes[{i}]: lane {values[i]} is " + ("named twice" if repeated else "outstanding"))
-            self.ledger.state[values[i]] = SUBMITTED
-        channel_submit(&self.channel, &self.ledger, values, count, self.owner, self.scratch)
+            self.parent.state[values[i]] = SUBMITTED
+        channel_submit(&self.channel, &self.parent, values, count, self.owner, self.scratch)
 
     def ready(self, Py_ssize_t batch_size, double timeout, Py_ssize_t spin=0):
         """Wait until `batch_size` lanes are ready, and hand out those that were ready first.
@@ -379,24 +381,24 @@ cdef class Channel:
             Lanes, int64 [batch_size], or None when the time is over (none is handed out then).
 
         Raises:
-            ValueError: fewer lanes than that are outstanding: it would wait for ever.
+            ValueError: fewer lanes than that are outstanding: it would wait forever.
             RuntimeError: the shared memory was overwritten.
         """
         cdef int64_t until = -1
         cdef uint64_t goal
-        if not 1 <= batch_size <= self.ledger.submitted:
+        if not 1 <= batch_size <= self.parent.submitted:
             raise ValueError(
-                f"batch_size: expected 1 to the {self.ledger.submitted} lanes outstanding, got {batch_size}")
+                f"batch_size: expected 1 to the {self.parent.submitted} lanes outstanding, got {batch_size}")
         while True:
             goal = self._gather()
-            if self.ledger.count >= batch_size:
+            if self.parent.count >= batch_size:
                 return self._hand_out(batch_size)
-            goal += <uint64_t> (batch_size - self.ledger.count)
+            goal += <uint64_t> (batch_size - self.parent.count)
             if until < 0:
                 until = deadline_after(timeout)
             elif clock_now() >= until:
                 return None
-            # The ledger is left alone without the GIL: another thread may submit.
+            # The parent is left alone without the GIL: another thread may submit.
             with nogil:
                 await_completed(&self.channel, goal, min(until, clock_now() + SLICE), spin)
             spin = 0
@@ -405,7 +407,7 @@ cdef class Channel:
     cdef uint64_t _gather(self) except? 0:
         """Take what is ready out of the rings; how many lanes were completed in all, before that."""
         cdef uint64_t completed
-        if not gather(&self.channel, &self.ledger, &completed):
+        if not gather(&self.channel, &self.parent, &completed):
             raise RuntimeError("channel: the shared memory was overwritten")
         return completed
 
@@ -414,17 +416,17 @@ cdef class Channel:
         cdef int64_t* values = <int64_t*> cnp.PyArray_DATA(lanes)
         cdef Py_ssize_t i
         for i in range(count):
-            values[i] = self.ledger.queue[i]
-            self.ledger.state[values[i]] = IDLE
-        self.ledger.count -= count
-        self.ledger.submitted -= count
-        for i in range(self.ledger.count):
-            self.ledger.queue[i] = self.ledger.queue[count + i]
+            values[i] = self.parent.queue[i]
+            self.parent.state[values[i]] = IDLE
+        self.parent.count -= count
+        self.parent.submitted -= count
+        for i in range(self.parent.count):
+            self.parent.queue[i] = self.parent.queue[count + i]
         return lanes
 
     def outstanding(self):
         """Lanes that were submitted and not handed out, int64, in order."""
-        state = np.array(<uint8_t[:self.channel.num_envs]> self.ledger.state) if self.channel.num_envs else np.zeros(0)
+        state = np.array(<uint8_t[:self.channel.num_envs]> self.parent.state) if self.channel.num_envs else np.zeros(0)
         return np.flatnonzero(state != IDLE)
 
     def forget(self, lanes):
@@ -438,7 +440,7 @@ cdef class Channel:
         # So that a lane has at most two entries in a ring: one given up and one not.
         self._gather()
         for i in range(cnp.PyArray_SIZE(vector)):
-            forget_lane(&self.channel, &self.ledger, values[i])
+            forget_lane(&self.channel, &self.parent, values[i])
 
     # --- lanes: worker --------------------------------------------------------------------------------------------
 
@@ -457,9 +459,26 @@ cdef class Channel:
         return lane
 
     def complete(self, Py_ssize_t worker, Py_ssize_t lane, double seconds):
-        """Say that a lane which was taken is ready, after so many seconds; what it wrote can be seen by the parent."""
+        """Report that a lane which was taken is ready, after so many seconds; the parent sees what it wrote."""
         self._check_worker(worker)
         if not 0 <= lane < self.channel.num_envs or self.owner[lane] != worker:
             raise ValueError(f"lane: expected a lane of worker {worker}, got {lane}")
         if not channel_complete(&self.channel, worker, lane, self.taken[lane], seconds):
             raise RuntimeError(f"complete: lane {lane} was completed without being taken")
+
+
+def watch_parent(long long pid, int pidfd=-1, int exit_code=1):
+    """End this process, without clean-up, as soon as another one has ended; even while Python is stuck.
+
+    Args:
+        pid: the process to watch.
+        pidfd: a pidfd of it, as `os.pidfd_open(pid)` gives in that very process, so that no other process with its
+            number can be meant; it may be closed afterwards. -1: one is opened here where the system has them, else
+            the number is looked at once a second.
+        exit_code: 0 to 255, what this process ends with.
+
+    Raises:
+        RuntimeError: the system gave no thread.
+    """
+    if start_watch(pid, pidfd, exit_code):
+        raise RuntimeError("watch_parent: the system gave no thread")

@@ -30,7 +30,7 @@ static const int32_t owner[LANES] = {0, 0, 0, 0, 1, 1};
 static long steps;
 
 typedef struct {
-    uint8_t state[LANES], told[WORKERS];
+    uint8_t state[LANES], notified[WORKERS];
     int64_t queue[LANES];
     int64_t count, submitted;
 } parent_memory;
@@ -65,7 +65,7 @@ static void survive(char *memory, const parent_memory *before)
 {
     gymcore_channel channel = open_channel(memory);
     parent_memory mine = *before;
-    gymcore_ledger ledger = {mine.state, mine.queue, mine.count, mine.submitted};
+    gymcore_parent_state parent = {mine.state, mine.queue, mine.count, mine.submitted};
     static const uint8_t both[WORKERS] = {1, 1};
     uint64_t completed, inbox;
     uint32_t activity, submission;
@@ -78,25 +78,25 @@ static void survive(char *memory, const parent_memory *before)
     int answered = gymcore_answered(&channel, 0, REQUEST);
     CHECK(!replied || answered);
     CHECK(gymcore_all_answered(&channel, REQUEST, both) == answered);
-    CHECK(!answered || (uint32_t)channel.desks[0].answer == STATUS);
+    CHECK(!answered || (uint32_t)channel.slots[0].answer == STATUS);
 
     /* Lanes that were completed are there, once; the others are still outstanding. */
     gymcore_await_completed(&channel, 100, gymcore_clock(), 0);
-    CHECK(gymcore_gather(&channel, &ledger, &completed));
-    CHECK(ledger.count <= 2 && (uint64_t)ledger.count == channel.desks[0].tail);
-    for (int64_t i = 0; i < ledger.count; i++)
-        CHECK(ledger.queue[i] < 4 && ledger.state[ledger.queue[i]] == GYMCORE_READY);
-    CHECK(ledger.count < 2 || ledger.queue[0] != ledger.queue[1]);
+    CHECK(gymcore_gather(&channel, &parent, &completed));
+    CHECK(parent.count <= 2 && (uint64_t)parent.count == channel.slots[0].tail);
+    for (int64_t i = 0; i < parent.count; i++)
+        CHECK(parent.queue[i] < 4 && parent.state[parent.queue[i]] == GYMCORE_READY);
+    CHECK(parent.count < 2 || parent.queue[0] != parent.queue[1]);
 
     /* Its lanes are given up and asked for anew; a new worker takes each of them once. */
-    channel.desks[0].inbox = 0;
+    channel.slots[0].inbox = 0;
     for (lane = 0; lane < 4; lane++)
-        gymcore_forget(&channel, &ledger, lane);
-    CHECK(ledger.count == 0 && ledger.submitted == 2);
+        gymcore_forget(&channel, &parent, lane);
+    CHECK(parent.count == 0 && parent.submitted == 2);
     CHECK(gymcore_look(&channel, 0, 0, &inbox, &activity) == 0);
     for (lane = 0; lane < 4; lane++)
         lanes[lane] = lane;
-    gymcore_submit(&channel, &ledger, lanes, 4, owner, mine.told);
+    gymcore_submit(&channel, &parent, lanes, 4, owner, mine.notified);
     CHECK(gymcore_look(&channel, 0, 0, &inbox, &activity) == 2);
     while ((lane = gymcore_take(&channel, 0, &submission)) >= 0) {
         CHECK(gymcore_complete(&channel, 0, lane, submission, 1.0));
@@ -105,8 +105,8 @@ static void survive(char *memory, const parent_memory *before)
     CHECK(taken == 4);
     while ((lane = gymcore_take(&channel, 1, &submission)) >= 0)
         CHECK(gymcore_complete(&channel, 1, lane, submission, 1.0));
-    CHECK(gymcore_gather(&channel, &ledger, &completed));
-    CHECK(ledger.count == LANES);
+    CHECK(gymcore_gather(&channel, &parent, &completed));
+    CHECK(parent.count == LANES);
 
     /* And requests are answered as before. */
     gymcore_post(&channel, REQUEST + 1, 1, NULL, WORKERS);
@@ -124,19 +124,19 @@ int main(void)
     char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     char *last = calloc(1, size), *copy = aligned_alloc(GYMCORE_LINE, size);
     parent_memory mine = {0};
-    gymcore_ledger ledger = {mine.state, mine.queue, 0, 0};
+    gymcore_parent_state parent = {mine.state, mine.queue, 0, 0};
     gymcore_channel channel = open_channel(memory);
     const int64_t lanes[LANES] = {0, 1, 2, 3, 4, 5};
     long states = 0;
     int status;
     pid_t child;
 
-    gymcore_submit(&channel, &ledger, lanes, LANES, owner, mine.told);
-    mine.submitted = ledger.submitted;
+    gymcore_submit(&channel, &parent, lanes, LANES, owner, mine.notified);
+    mine.submitted = parent.submitted;
     gymcore_post(&channel, REQUEST, 5, NULL, WORKERS);
     /* As a sleeping parent would have left it: workers ring. */
-    gymcore_store64(&channel.bells->wake_at, 1);
-    gymcore_store32(&channel.bells->parent_asleep, 1);
+    gymcore_store64(&channel.doorbells->wake_at, 1);
+    gymcore_store32(&channel.doorbells->parent_asleep, 1);
 
     child = fork();
     if (child == 0) {
@@ -166,7 +166,7 @@ int main(void)
             return FORBIDDEN;
     }
     CHECK(WEXITSTATUS(status) == 0);
-    CHECK(gymcore_answered(&channel, 0, REQUEST) && channel.desks[0].tail == 2);
+    CHECK(gymcore_answered(&channel, 0, REQUEST) && channel.slots[0].tail == 2);
     printf("%ld states after %ld instructions\n", states, steps);
     return 0;
 }

@@ -26,9 +26,9 @@ static gymcore_channel channel;
 
 /* What a process keeps for itself; in shared memory, so that whoever plays the parent finds it. */
 typedef struct {
-    uint8_t state[LANES], told[WORKERS];
+    uint8_t state[LANES], notified[WORKERS];
     int64_t queue[LANES];
-    gymcore_ledger ledger;
+    gymcore_parent_state parent;
     uint64_t inbox;
     uint32_t activity, submission;
     int64_t lane;
@@ -54,12 +54,12 @@ static void answer(int64_t worker, uint32_t last, uint32_t expected)
         gymcore_reply(&channel, worker, expected, 0);
 }
 
-static void submit(int64_t lane) { gymcore_submit(&channel, &shared->ledger, &lane, 1, owner, shared->told); }
+static void submit(int64_t lane) { gymcore_submit(&channel, &shared->parent, &lane, 1, owner, shared->notified); }
 
 static void gather(void)
 {
     uint64_t completed;
-    CHECK(gymcore_gather(&channel, &shared->ledger, &completed));
+    CHECK(gymcore_gather(&channel, &shared->parent, &completed));
 }
 
 /* --- scenes: what was before, what the traced process does, what the other one does, how it ends ------------------- */
@@ -132,14 +132,14 @@ static void awaits_lanes(void)
 {
     uint64_t completed;
     for (;;) {
-        CHECK(gymcore_gather(&channel, &shared->ledger, &completed));
-        if (shared->ledger.count == 2)
+        CHECK(gymcore_gather(&channel, &shared->parent, &completed));
+        if (shared->parent.count == 2)
             return;
-        gymcore_await_completed(&channel, completed + 2 - (uint64_t)shared->ledger.count, later, 3);
+        gymcore_await_completed(&channel, completed + 2 - (uint64_t)shared->parent.count, later, 3);
     }
 }
 static void completes(void) { CHECK(gymcore_complete(&channel, 0, 0, 1, 1.0)); }
-static void has_two(void) { CHECK(shared->ledger.count == 2); }
+static void has_two(void) { CHECK(shared->parent.count == 2); }
 
 /* A lane is given up and asked for again, while its worker takes or completes it: it is delivered once. */
 static void lane_out(void) { submit(0); }
@@ -147,7 +147,7 @@ static void takes(void) { shared->lane = gymcore_take(&channel, 0, &shared->subm
 static void asks_again(void)
 {
     gather();
-    gymcore_forget(&channel, &shared->ledger, 0);
+    gymcore_forget(&channel, &shared->parent, 0);
     submit(0);
 }
 static void delivered_once(void)
@@ -160,7 +160,7 @@ static void delivered_once(void)
     if (shared->lane == 0)
         CHECK(gymcore_complete(&channel, 0, 0, shared->submission, 1.0));
     gather();
-    CHECK(shared->ledger.count == 1 && shared->ledger.submitted == 1 && shared->ledger.queue[0] == 0);
+    CHECK(shared->parent.count == 1 && shared->parent.submitted == 1 && shared->parent.queue[0] == 0);
     CHECK(gymcore_take(&channel, 0, &shared->submission) == -1);
 }
 static void lane_taken(void)
@@ -177,12 +177,12 @@ static void completes_it(void) { CHECK(gymcore_complete(&channel, 0, 0, shared->
 static void delivered_once_more(void)
 {
     gather();
-    CHECK(shared->ledger.count == 0);
+    CHECK(shared->parent.count == 0);
     takes();
     CHECK(shared->lane == 0);
     completes_it();
     gather();
-    CHECK(shared->ledger.count == 1 && shared->ledger.submitted == 1);
+    CHECK(shared->parent.count == 1 && shared->parent.submitted == 1);
 }
 /* ... and only once where the parent is the one that is stopped. */
 static void completes_or_takes(void)
@@ -197,7 +197,7 @@ static void delivered_if_taken(void)
     CHECK(shared->lane == 0);
     completes_it();
     gather();
-    CHECK(shared->ledger.count == 1 && shared->ledger.submitted == 1);
+    CHECK(shared->parent.count == 1 && shared->parent.submitted == 1);
 }
 
 typedef struct {
@@ -236,7 +236,7 @@ static void begin(char *memory, size_t size)
 {
     memset(memory, 0, size);
     memset(shared, 0, sizeof(*shared));
-    shared->ledger = (gymcore_ledger){shared->state, shared->queue, 0, 0};
+    shared->parent = (gymcore_parent_state){shared->state, shared->queue, 0, 0};
 }
 
 /* One play with the traced process stopped after `limit` instructions; 0 if it was done or slept by then. */

@@ -82,7 +82,7 @@ int main(int count, char **words)
     reply = calloc((size_t)num_workers, sizeof(int64_t));
     action = calloc((size_t)num_lanes, sizeof(int64_t));
     observation = calloc((size_t)num_lanes, sizeof(int64_t));
-    uint8_t *selected = calloc((size_t)num_workers, 1), *told = calloc((size_t)num_workers, 1);
+    uint8_t *selected = calloc((size_t)num_workers, 1), *notified = calloc((size_t)num_workers, 1);
     int32_t *owner = calloc((size_t)num_lanes, sizeof(int32_t));
     for (int k = 0; k < num_workers; k++) {
         lo[k] = (int64_t)k * num_lanes / num_workers;
@@ -91,7 +91,7 @@ int main(int count, char **words)
             owner[lane] = k;
     }
     gymcore_channel channel = open_channel();
-    gymcore_ledger ledger = {calloc((size_t)num_lanes, 1), calloc((size_t)num_lanes, sizeof(int64_t)), 0, 0};
+    gymcore_parent_state parent = {calloc((size_t)num_lanes, 1), calloc((size_t)num_lanes, sizeof(int64_t)), 0, 0};
     pthread_t *threads = calloc((size_t)num_workers, sizeof(pthread_t));
     for (int k = 0; k < num_workers; k++)
         CHECK(pthread_create(&threads[k], NULL, work, (void *)(intptr_t)k) == 0);
@@ -130,28 +130,28 @@ int main(int count, char **words)
     int64_t *lanes = calloc((size_t)num_lanes, sizeof(int64_t)), delivered = 0;
     for (int64_t lane = 0; lane < num_lanes; lane++)
         lanes[lane] = lane;
-    gymcore_submit(&channel, &ledger, lanes, num_lanes, owner, told);
+    gymcore_submit(&channel, &parent, lanes, num_lanes, owner, notified);
     for (int slices = 0; delivered < (int64_t)rounds * num_lanes;) {
         int64_t wanted = 1 + rand() % num_lanes;
         uint64_t completed;
-        CHECK(gymcore_gather(&channel, &ledger, &completed));
-        if (ledger.count < wanted) {
+        CHECK(gymcore_gather(&channel, &parent, &completed));
+        if (parent.count < wanted) {
             CHECK(slices++ < 600 + 100 * rounds);
-            gymcore_await_completed(&channel, completed + (uint64_t)(wanted - ledger.count), soon(), 0);
+            gymcore_await_completed(&channel, completed + (uint64_t)(wanted - parent.count), soon(), 0);
             continue;
         }
         for (int64_t i = 0; i < wanted; i++) {
-            int64_t lane = lanes[i] = ledger.queue[i];
-            CHECK(ledger.state[lane] == GYMCORE_READY);
+            int64_t lane = lanes[i] = parent.queue[i];
+            CHECK(parent.state[lane] == GYMCORE_READY);
             CHECK(observation[lane] == 3 * action[lane] + lane);
-            ledger.state[lane] = GYMCORE_IDLE;
+            parent.state[lane] = GYMCORE_IDLE;
             action[lane]++;
         }
-        ledger.count -= wanted;
-        ledger.submitted -= wanted;
-        memmove(ledger.queue, ledger.queue + wanted, (size_t)ledger.count * sizeof(int64_t));
+        parent.count -= wanted;
+        parent.submitted -= wanted;
+        memmove(parent.queue, parent.queue + wanted, (size_t)parent.count * sizeof(int64_t));
         delivered += wanted;
-        gymcore_submit(&channel, &ledger, lanes, wanted, owner, told);
+        gymcore_submit(&channel, &parent, lanes, wanted, owner, notified);
     }
 
     request = request + 1 ? request + 1 : 1;

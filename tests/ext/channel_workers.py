@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gymcore.vector.workers.shared_block import SharedBlock
+from gymcore.vector.workers.shared_memory import SharedBlock
 from gymcore_ext.workers.channel import Channel, watch_parent
 
 STEP, SLEEP, STOP = 1, 2, 3

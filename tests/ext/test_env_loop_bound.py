@@ -8,7 +8,7 @@ import pytest
 import gymcore.error as errors
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 from gymcore_ext.python_envs.env_loop import EnvLoop
-from gymcore_ext.python_envs.info_slots import InfoSlots
+from gymcore_ext.python_envs.infos import InfoSlots
 from tests.ext.loop_envs import (
     DISABLED,
     LAYOUT,
@@ -194,7 +194,7 @@ def test_infos_in_shared_memory():
     assert over_four.batch()[3].tolist() == [3, 1]
     envs[0].result = np.zeros(2), 0, False, False, {"lock": open}
     loop.step([0, 0])
-    assert slots.get(2)[0]["lock"] is open
+    assert slots.get(2, slots.take_overflow()[2])[0]["lock"] is open
     envs[0].result = np.zeros(2), 0, False, False, {"door": {"lock": (x for x in "ab")}}
     with pytest.raises(TypeError, match="door"):
         loop.step([0, 0])

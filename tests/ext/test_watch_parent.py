@@ -25,7 +25,7 @@ BUSY = {
 }
 PROGRAM = """
 import ctypes, os, signal, subprocess, sys, time
-from gymcore_ext.workers.watch import watch_parent
+from gymcore_ext.workers.channel import watch_parent
 watch_parent({pid}, {pidfd}, 7)
 os.write({ready}, b"x")
 {busy}
@@ -116,7 +116,8 @@ def test_a_process_that_has_ended_already():
         watched.kill()
         watched.wait()
         code = (
-            f"import gymcore_ext.workers.watch as w, time; w.watch_parent({watched.pid}); time.sleep(600)"
+            "import gymcore_ext.workers.channel as w, time;"
+            f" w.watch_parent({watched.pid}); time.sleep(600)"
         )
         assert subprocess.run([sys.executable, "-c", code], timeout=PATIENCE).returncode == 1
 
@@ -124,7 +125,7 @@ def test_a_process_that_has_ended_already():
 def test_takes_no_signals_from_the_program():
     code = """
 import os, signal, time, threading
-from gymcore_ext.workers.watch import watch_parent
+from gymcore_ext.workers.channel import watch_parent
 watch_parent(os.getppid())
 found = []
 signal.signal(signal.SIGUSR1, lambda *_: found.append(threading.current_thread().name))
@@ -142,14 +143,8 @@ print(len(found), set(found))
 def test_the_program_ends_as_usual_while_it_watches():
     code = """
 import os, sys
-from gymcore_ext.workers.watch import watch_parent
+from gymcore_ext.workers.channel import watch_parent
 watch_parent(os.getppid())
 sys.exit(3)
 """
     assert subprocess.run([sys.executable, "-c", code], timeout=PATIENCE).returncode == 3
-
-
-def test_is_found_beside_the_channel():
-    import gymcore_ext.workers.channel
-
-    assert gymcore_ext.workers.channel.watch_parent is gymcore_ext.workers.watch.watch_parent

@@ -6,8 +6,24 @@ import contextlib
 import multiprocessing
 
 from gymcore.vector import AutoresetMode
-from gymcore.vector.workers.custom_loop import CustomWorkerEngine
+from gymcore.vector.workers.custom import CustomWorkers
 from tests.vector.custom_loops import PlainEnv, misbehaving_loop, simple_loop
+
+
+class Engine(CustomWorkers):
+    """With both halves of every call in one."""
+
+    def reset(self, *args, timeout=None):
+        self.reset_async(*args)
+        return self.reset_wait(timeout)
+
+    def step(self, actions, timeout=None):
+        self.step_async(actions)
+        return self.step_wait(timeout)
+
+    def call(self, name, args, kwargs, timeout=None):
+        self.call_async(name, args, kwargs)
+        return self.call_wait(timeout)
 
 
 @contextlib.contextmanager
@@ -25,7 +41,7 @@ def custom_engines():
             **kwargs,
         }
         context = multiprocessing.get_context(context)
-        made.append(CustomWorkerEngine(env_fns, worker, context, **kwargs))
+        made.append(Engine(env_fns, worker, context, **kwargs))
         return made[-1]
 
     try:

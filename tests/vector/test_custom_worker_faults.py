@@ -15,14 +15,13 @@ import pytest
 
 import gymcore
 from gymcore.error import (
-    AlreadyPendingCallError,
     EnvironmentFailed,
     NoAsyncCallError,
     WorkerDied,
     WorkerTimeout,
 )
 from gymcore.vector import AutoresetMode
-from gymcore.vector.workers.custom_loop import CustomWorkerEngine
+from gymcore.vector.workers.custom import CustomWorkers
 from tests.testing_env import make_counting_env
 from tests.vector.custom_engines import custom_engines, misbehaving
 from tests.vector.custom_loops import PlainEnv, misbehaving_loop
@@ -177,17 +176,6 @@ def test_timeouts_that_are_no_numbers(make, timeout):
     assert engine.step([1, 2], timeout=60)[1].tolist() == [1, 2]
 
 
-def test_pending_calls(make):
-    engine = misbehaving(make)
-    engine.step_async([1, 2])
-    with pytest.raises(AlreadyPendingCallError, match="pending call to `step`") as e:
-        engine.call_async("x", (), {})
-    assert e.value.name == "step"
-    with pytest.raises(NoAsyncCallError, match="Calling `reset_wait` without any prior call"):
-        engine.reset_wait()
-    assert engine.step_wait()[1].tolist() == [1, 2]
-
-
 def test_what_cannot_be_sent(make):
     engine = misbehaving(make)
     with pytest.raises(TypeError, match="pickle"):
@@ -209,7 +197,7 @@ def test_close(make):
             os.kill(pid, 0)
 
 
-@pytest.mark.parametrize("how", [{}, {"timeout": 0.2}, {"terminate": True}, {"timeout": 0.0}])
+@pytest.mark.parametrize("how", [{}, {"timeout": 0.2}, {"timeout": 0.0}])
 @pytest.mark.parametrize("wish", ["sleep 600", "ignore_signals", "half"])
 def test_close_while_a_worker_hangs(make, wish, how):
     engine = misbehaving(make)
@@ -260,7 +248,7 @@ def test_workers_end_with_their_parent():
     ours, theirs = context.Pipe()
 
     def parent():
-        engine = CustomWorkerEngine(
+        engine = CustomWorkers(
             [PlainEnv] * 2,
             misbehaving_loop,
             context,

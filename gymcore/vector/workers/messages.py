@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["MessageStream", "Pickled"]
 
-# In front of every message: its length in bytes.
-_HEADER = struct.Struct("<Q")
+# In front of every message, as `multiprocessing.connection.Connection` has it: its length in bytes,
+# or -1 and the length in 64 bits.
+_SHORT, _LONG = struct.Struct("!i"), struct.Struct("!iQ")
+_MAX_SHORT = 0x7FFFFFFF
 
 _READ_BYTES = 1 << 20
 
@@ -48,11 +50,14 @@ class Pickled(bytes):
 class MessageStream:
     """Sends and receives objects over one end of a `multiprocessing.Pipe`.
 
-    The pipe never blocks. Half a message, sent or received, is kept when time is over or a signal
-    handler raises, and completed by a later call. (An exception in the very moment in which a
-    message is handed out loses it; that is as if it came just after.) While one side waits for room
-    to send, it takes in what the other side sends, so that two who send at once do not wait for
-    each other.
+    The other end may be another stream or a plain `Connection`. The pipe never blocks. Half a
+    message, sent or received, is kept when time is over or a signal handler raises, and completed
+    by a later call. (An exception in the very moment in which a message is returned loses it; that
+    is as if it came just after.) While one side waits for room to send, it takes in what the other
+    side sends, so that two that send at once do not wait for each other.
+
+    Attributes:
+        ended: Whether the other process has ended or closed its end.
 
     Deadlines are `time.monotonic()` values (s): `math.inf` for none, one that has passed for a look
     without waiting. `alive` tells whether the process at the other end lives; it is asked every
@@ -79,7 +84,7 @@ class MessageStream:
         self._incoming: tuple[list[bytes], int] = ([], 0)
         # What is to be sent: pieces, and how many bytes of all of them each call has sent.
         self._outgoing: tuple[list[bytes], list[int]] = ([], [])
-        self._ended = False
+        self.ended = False
         self._socket = socket.socket(fileno=os.dup(connection.fileno()))
         self._socket.setblocking(False)
         connection.close()
@@ -90,7 +95,7 @@ class MessageStream:
 
     def close(self) -> None:
         """Close the pipe; any number of times."""
-        self._ended = True
+        self.ended = True
         self._socket.close()
 
     def __del__(self) -> None:
@@ -111,14 +116,19 @@ class MessageStream:
             TimeoutError: Time is over. The message stays in line: a later call sends the rest.
             Exception: The message does not pickle; nothing has been sent.
         """
-        data = message if type(message) is Pickled else _pickled(message)
-        header = _HEADER.pack(len(data))
-        pieces = (header, data) if len(data) >= _COPIED_BYTES else (header + data,)
-        self._outgoing[0].extend(pieces)
+        self.put(message)
         while not self._flushed():
             self._wait(deadline, alive)
             while self._take_in():
                 pass
+
+    def put(self, message: Any) -> None:
+        """Put an object in line to be sent by the next call of `send`, `receive` or `pump`."""
+        data = message if type(message) is Pickled else _pickled(message)
+        size = len(data)
+        header = _SHORT.pack(size) if size <= _MAX_SHORT else _LONG.pack(-1, size)
+        pieces = (header, data) if size >= _COPIED_BYTES else (header + data,)
+        self._outgoing[0].extend(pieces)
 
     def receive(self, deadline: float, alive: Callable[[], bool]) -> Any:
         """Return the next object.
@@ -134,14 +144,18 @@ class MessageStream:
             Exception: What unpickling the object raised. It is not received again.
         """
         while True:
-            data = self._whole()
+            data = self.take()
             if data is not None:
                 return pickle.loads(data)
-            if self._take_in():
-                continue
             with contextlib.suppress(ConnectionError):
                 self._flushed()
             self._wait(deadline, alive)
+
+    def take(self) -> memoryview | bytes | None:
+        """Return the pickle of the next object, without waiting; None if it has not come whole."""
+        while (data := self._whole()) is None and self._take_in():
+            pass
+        return data
 
     def pump(self) -> None:
         """Take in what has come and send what is in line, as far as that needs no waiting."""
@@ -154,12 +168,12 @@ class MessageStream:
 
     def _wait(self, deadline: float, alive: Callable[[], bool]) -> None:
         """Wait for the pipe, at most one slice."""
-        if self._ended:
+        if self.ended:
             raise ConnectionError("the other process has closed the pipe")
         lives = alive()
         left = max(0.0, deadline - time.monotonic())
         poll = select.poll()
-        poll.register(self._socket, select.POLLIN | (lives and self._in_line() and select.POLLOUT))
+        poll.register(self._socket, select.POLLIN | (lives and self.unsent and select.POLLOUT))
         # What a process sent before it ended is there by now: `alive` was asked first.
         if poll.poll(math.ceil(min(_SLICE_SECONDS, left) * 1000) if lives else 0):
             return
@@ -170,7 +184,7 @@ class MessageStream:
 
     def _take_in(self) -> bool:
         """Read once; whether anything came."""
-        if self._ended:
+        if self.ended:
             return False
         pieces = self._incoming[0]
         try:
@@ -180,24 +194,27 @@ class MessageStream:
         except (BlockingIOError, InterruptedError):
             return False
         except ConnectionError:
-            self._ended = True
+            self.ended = True
             return False
         if not pieces[-1]:
-            self._ended = True
-        return not self._ended
+            self.ended = True
+        return not self.ended
 
     def _whole(self) -> memoryview | None:
         """Take the first message out of what came, if all of it is there."""
         pieces, start = self._incoming
         size = sum(map(len, pieces)) - start
-        if size < _HEADER.size:
+        for header in (_SHORT, _LONG):
+            if size < header.size:
+                return None
+            if len(pieces[0]) < start + header.size:
+                pieces, start = [b"".join(pieces)[start:]], 0
+            length = header.unpack_from(pieces[0], start)[-1]
+            if length >= 0:
+                break
+        if size < header.size + length:
             return None
-        if len(pieces[0]) < start + _HEADER.size:
-            pieces, start = [b"".join(pieces)[start:]], 0
-        length = _HEADER.unpack_from(pieces[0], start)[0]
-        if size < _HEADER.size + length:
-            return None
-        first = start + _HEADER.size
+        first = start + header.size
         if len(pieces[0]) < first + length:
             pieces, first = [b"".join(pieces)[first:]], 0
         data = memoryview(pieces[0])[first : first + length]
@@ -207,7 +224,9 @@ class MessageStream:
             self._incoming = (pieces, first + length)
         return data
 
-    def _in_line(self) -> bool:
+    @property
+    def unsent(self) -> bool:
+        """Whether some of what was put in line has not been sent yet."""
         return bool(self._outgoing[0])
 
     def _flushed(self) -> bool:
@@ -236,6 +255,8 @@ class _BlockingStream:
         """Take over a connection."""
         self._connection = connection
         self._incoming: deque[bytes] = deque()
+        self.ended = False
+        self.unsent = False
 
     def fileno(self) -> int:
         """Return the handle."""
@@ -247,11 +268,15 @@ class _BlockingStream:
 
     def send(self, message: Any, deadline: float, alive: Callable[[], bool]) -> None:
         """Send an object; see `MessageStream`."""
-        data = message if type(message) is Pickled else _pickled(message)
         try:
-            self._connection.send_bytes(data)
+            self.put(message)
         except OSError as problem:
             raise ConnectionError("the other process has closed the pipe") from problem
+
+    def put(self, message: Any) -> None:
+        """Send an object at once; see `MessageStream`."""
+        data = message if type(message) is Pickled else _pickled(message)
+        self._connection.send_bytes(data)
 
     def receive(self, deadline: float, alive: Callable[[], bool]) -> Any:
         """Return the next object; see `MessageStream`."""
@@ -265,6 +290,11 @@ class _BlockingStream:
                     raise TimeoutError("the other process did not answer in time")
         return pickle.loads(self._incoming.popleft())
 
+    def take(self) -> bytes | None:
+        """Return the pickle of the next object, without waiting; see `MessageStream`."""
+        self.pump()
+        return self._incoming.popleft() if self._incoming else None
+
     def pump(self) -> None:
         """Take in what has come."""
         with contextlib.suppress(ConnectionError):
@@ -277,6 +307,7 @@ class _BlockingStream:
                 return False
             self._incoming.append(self._connection.recv_bytes())
         except (EOFError, OSError) as problem:
+            self.ended = True
             raise ConnectionError("the other process has closed the pipe") from problem
         return True
 

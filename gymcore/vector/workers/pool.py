@@ -1,48 +1,265 @@
-"""The parent's side of the worker processes: starting, asking, noticing deaths, ending."""
+"""The parent's side of worker processes: starting them, waiting, noticing deaths, ending them."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import time
+import warnings
+import weakref
 from collections.abc import Callable, Iterable, Sequence
+from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any
 
 from gymcore import error
 from gymcore.utils.cpus import usable_cpus
-from gymcore.vector.workers import loop
-from gymcore.vector.workers.failures import failures_raised, worker_timeout
-from gymcore.vector.workers.handle import WorkerHandle, deaths, lanes_of
-from gymcore.vector.workers.messages import Pickled
-from gymcore.vector.workers.plan import Bounds, Memory, Plan
-from gymcore.vector.workers.registry import pickled_registered
-from gymcore.vector.workers.setup import Introduction
-from gymcore.vector.workers.shared_block import SharedBlock
+from gymcore.vector.utils.misc import clear_mpi_env_vars
+from gymcore.vector.workers import worker
+from gymcore.vector.workers.failures import failures_raised, worker_died, worker_timeout
+from gymcore.vector.workers.messages import MessageStream, Pickled
+from gymcore.vector.workers.shared_memory import Bounds, Memory, Plan, SharedBlock
 
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
 
     from gymcore.core import Env
 
-__all__ = ["Replies", "WorkerPool", "overflow_of"]
+__all__ = ["Replies", "WorkerPool", "WorkerProcess", "overflow_of"]
 
 # How often a waiting parent looks whether its workers live, in seconds.
 _SLICE_SECONDS = 0.05
 
 # Looks at the reply before the first sleep, about 20 us of them: half of what waking a sleeping
-# process costs. Only while every process has a CPU of its own, for a parent that spins would take
-# one from a worker.
+# process costs. Only while every process has a CPU of its own: a parent that spins would take one
+# from a worker.
 _SPIN = 2000
 
 # How long environments have to close before their worker is ended, in seconds: in general, and in a
 # worker that has already kept the parent waiting, or beside one that has died.
-_CLOSE_SECONDS = 10.0
-_HURRIED_CLOSE_SECONDS = 0.5
+CLOSE_SECONDS = 10.0
+HURRIED_CLOSE_SECONDS = 0.5
+
+# How long a process has to end after it was asked to (SIGTERM) before it is made to (SIGKILL), in
+# seconds.
+_TERMINATE_SECONDS = 0.5
+_KILL_SECONDS = 5.0
+
+# How long the exit code of a process that is ending may take, in seconds.
+_EXIT_CODE_SECONDS = 1.0
 
 _FOREVER = float("inf")
 
 Replies = dict[int, dict[str, Any]]
 """What workers sent back as a message, by worker."""
+
+_started: weakref.WeakSet[WorkerProcess] = weakref.WeakSet()
+
+
+def _forget_in_child() -> None:
+    """Keep a forked child from ending its parent's workers when its interpreter exits."""
+    from multiprocessing import process
+
+    children: Any = getattr(process, "_children", None)
+    if children is not None:
+        for one in _started:
+            children.discard(one.process)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_in_child)
+
+
+class WorkerProcess:
+    """A process that has been started, its pipe and its crash log.
+
+    Attributes:
+        index: Number of the worker.
+        lanes: Its lanes.
+        process: The `multiprocessing.Process`.
+        stream: The parent's end of the pipe.
+        slow: Whether it has kept the parent waiting for longer than allowed.
+        crash: The traceback that it has sent before it died.
+    """
+
+    def __init__(
+        self,
+        context: BaseContext,
+        index: int,
+        lanes: range,
+        name: str,
+        daemon: bool,
+        others: Iterable[WorkerProcess | None],
+        main: Callable[..., None],
+        args: tuple[Any, ...],
+        with_parent_end: bool = False,
+    ) -> None:
+        """Start the process.
+
+        Args:
+            context: A `multiprocessing` context.
+            index: Number of the worker.
+            lanes: Its lanes.
+            name: Name of the process.
+            daemon: Whether it is a daemon.
+            others: Workers that run: a fork inherits their pipes, which it closes.
+            main: What it runs: `main(setup, *args)`.
+            args: Arguments for `main`.
+            with_parent_end: Whether the parent's end of the pipe is a last argument.
+        """
+        self.stream: MessageStream
+        self.index = index
+        self.lanes = lanes
+        self.slow = False
+        self.crash = ""
+        self._exit_code: int | None = None
+        self._ended = False
+        forked = context.get_start_method() == "fork"
+        ours, theirs = context.Pipe()
+        self._crash_log = worker.CrashLog()
+        inherited = [other.stream.fileno() for other in others if other is not None]
+        if with_parent_end:
+            args = (*args, ours)
+        else:
+            inherited.append(ours.fileno())
+        setup = worker.ProcessSetup(
+            theirs,
+            os.getpid(),
+            [] if forked else worker.pickled_registered(),
+            self._crash_log,
+            tuple(inherited) if forked else (),
+        )
+        self.process: Any = context.Process(  # type: ignore[attr-defined]
+            target=worker.run_process,
+            name=name,
+            args=(setup, main, *args),
+            daemon=daemon,
+        )
+        try:
+            with clear_mpi_env_vars(), warnings.catch_warnings():
+                # NumPy's own threads make Python 3.12 warn of every fork. The child runs none.
+                warnings.filterwarnings("ignore", "This process .* is multi-threaded")
+                self.process.start()
+        except BaseException:
+            ours.close()
+            self._crash_log.close()
+            raise
+        finally:
+            theirs.close()
+        _started.add(self)
+        self.stream = MessageStream(ours)
+        self._pidfd = _open_pidfd(self.process.pid)
+        self._poll: Any = None
+        if self._pidfd is not None:
+            # Says that a process has ended even when another part of the program has collected its
+            # exit status, or when a process of its own still holds its pipes.
+            self._poll = select.poll()
+            self._poll.register(self._pidfd, select.POLLIN)
+
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        if self._poll is not None:
+            return not self._poll.poll(0)
+        return not self._ended and self.process.exitcode is None
+
+    def join(self, timeout: float) -> bool:
+        """Wait for the end of the process, at most `timeout` seconds; return whether it ended."""
+        if self._poll is not None:
+            return bool(self._poll.poll(max(0, int(timeout * 1000))))
+        self.process.join(max(0.0, timeout))
+        return self.process.exitcode is not None
+
+    def exit_code(self) -> int | None:
+        """Return the exit code of a process that ends; negative for a signal, None if lost."""
+        # A process closes its pipes, and a fork server learns of its end, before its exit status
+        # can be had.
+        deadline = time.monotonic() + _EXIT_CODE_SECONDS
+        while self._exit_code is None and time.monotonic() < deadline:
+            self._exit_code = self.process.exitcode
+            if self._exit_code is None:
+                time.sleep(0.001)
+        return self._exit_code
+
+    def send(self, message: Any, deadline: float, call: str) -> None:
+        """Send a message.
+
+        Raises:
+            WorkerDied: The worker has ended.
+            WorkerTimeout: It did not take it in time; it gets it later.
+        """
+        try:
+            self.stream.send(message, deadline, self.alive)
+        except ConnectionError:
+            raise died([self], call) from None
+        except TimeoutError:
+            self.slow = True
+            raise worker_timeout(list(self.lanes), call, 0.0) from None
+
+    def arrived(self) -> tuple[int, dict[str, Any]] | None:
+        """Return a message that has come, without waiting; None if there is none."""
+        try:
+            number, message = self.stream.receive(0.0, self.alive)
+        except (ConnectionError, TimeoutError):
+            return None
+        if "crash" in message:
+            self.crash = message["crash"]
+        return number, message
+
+    def crash_text(self) -> str:
+        """Return the traceback that a process left which has ended, or ""."""
+        return self.crash or self._crash_log.read()
+
+    def terminate(self) -> None:
+        """Ask the process to end, without waiting."""
+        with contextlib.suppress(OSError, ValueError):
+            self.process.terminate()
+
+    def end(self) -> None:
+        """End the process, however busy it is, and free what this process keeps of it."""
+        if self._ended:
+            return
+        if not self.join(0):
+            self.terminate()
+            if not self.join(_TERMINATE_SECONDS):
+                with contextlib.suppress(OSError):
+                    self.process.kill()
+                self.join(_KILL_SECONDS)
+        self._ended = True
+        self._poll = None
+        if self._pidfd is not None:
+            os.close(self._pidfd)
+        with contextlib.suppress(ValueError, OSError, AssertionError):
+            self.process.join(1.0)
+        with contextlib.suppress(ValueError):  # it could not be killed: leave it to the system
+            self.process.close()
+        self.stream.close()
+        self._crash_log.close()
+
+
+def died(workers: Sequence[WorkerProcess], call: str) -> error.WorkerDied:
+    """Return the exception for workers that have ended.
+
+    Args:
+        workers: At least one.
+        call: The call during which they ended.
+    """
+    texts = [text for text in (one.crash_text() for one in workers) if text]
+    first = workers[0]
+    return worker_died(lanes_of(workers), call, first.exit_code(), first.index, "\n".join(texts))
+
+
+def lanes_of(workers: Iterable[WorkerProcess]) -> list[int]:
+    """Return the lanes of some workers."""
+    return [lane for one in workers for lane in one.lanes]
+
+
+def _open_pidfd(pid: int) -> int | None:
+    if not hasattr(os, "pidfd_open"):
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except OSError:  # an old kernel, or the process has ended and was collected already
+        return None
 
 
 class WorkerPool:
@@ -53,7 +270,7 @@ class WorkerPool:
 
     Attributes:
         bounds: Lanes `[lo, hi)` of each worker.
-        introductions: What each worker told of its environments.
+        specs: What each worker has told of its environments.
         memory: The shared memory, once `open` has been called.
         owner: Process id of the process that made the pool.
         dead: Workers that have died and were not started again.
@@ -86,7 +303,6 @@ class WorkerPool:
         self.bounds = bounds
         self.owner = os.getpid()
         self.memory: Memory | None = None
-        self.introductions: list[Introduction] = []
         self.dead: list[int] = []
         self.spin = _SPIN if len(bounds) + 1 <= usable_cpus() else 0
         self._env_fns = env_fns
@@ -97,10 +313,11 @@ class WorkerPool:
         self._closing = False
         self._lane_messages: dict[int, dict[str, Any]] = {}
         self._block = SharedBlock()
-        self._handles = [WorkerHandle(i, range(lo, hi)) for i, (lo, hi) in enumerate(bounds)]
+        self._workers: list[Any] = [None] * len(bounds)  # a `WorkerProcess` each
         try:
-            self._start(self._handles)
-            self.introductions = self._introduced(self._handles)
+            for index in range(len(bounds)):
+                self._start(index)
+            self.specs = self._wait_for_specs(self._workers)
         except BaseException:
             self.close(0.0)
             raise
@@ -108,49 +325,49 @@ class WorkerPool:
     @property
     def processes(self) -> list[Any]:
         """The `multiprocessing.Process` of each worker."""
-        return [handle.process for handle in self._handles]
+        return [one and one.process for one in self._workers]
 
     # --- starting ------------------------------------------------------------------------------
 
-    def _start(self, handles: Iterable[WorkerHandle]) -> None:
-        forked = self._context.get_start_method() == "fork"
-        registered = [] if forked else pickled_registered()
-        for handle in handles:
-            handle.start(
-                loop.run_worker,
-                self._context,
-                self._daemon,
-                self._env_fns[handle.lanes.start : handle.lanes.stop],
-                registered,
-                self._block,
-                self.owner,
-                self._handles,
-            )
+    def _start(self, index: int) -> WorkerProcess:
+        lo, hi = self.bounds[index]
+        functions = worker.EnvFunctions(self._env_fns[lo:hi])
+        if self._context.get_start_method() != "fork":
+            _check_picklable(functions, lo)
+        process = self._workers[index] = WorkerProcess(
+            self._context,
+            index,
+            range(lo, hi),
+            f"gymcore-worker-{index}",
+            self._daemon,
+            self._workers,
+            worker.run_worker,
+            (index, lo, functions, self._block),
+        )
+        return process
 
-    def _introduced(self, handles: list[WorkerHandle]) -> list[Introduction]:
-        """Wait until the workers have made their environments."""
+    def _wait_for_specs(self, workers: list[WorkerProcess]) -> list[worker.WorkerSpec]:
+        """Wait until workers have made their environments."""
         timeout = self._start_timeout
         deadline = _FOREVER if timeout is None else time.monotonic() + timeout
-        found: dict[int, Introduction] = {}
-        waiting = list(handles)
+        specs: dict[int, worker.WorkerSpec] = {}
+        waiting = list(workers)
         while waiting:
-            for handle in list(waiting):
-                lived = handle.alive()
-                arrived = handle.arrived()
+            for one in list(waiting):
+                lived = one.alive()
+                arrived = one.arrived()
                 if arrived is not None and "failures" in arrived[1]:
                     raise failures_raised(arrived[1]["failures"])
-                if arrived is not None and "introduction" in arrived[1]:
-                    found[handle.index] = arrived[1]["introduction"]
-                    waiting.remove(handle)
+                if arrived is not None and "spec" in arrived[1]:
+                    specs[one.index] = arrived[1]["spec"]
+                    waiting.remove(one)
                 elif not lived:
-                    raise self._died([handle], "starting")
+                    raise self._died([one], "starting")
             if waiting and time.monotonic() >= deadline:
                 raise worker_timeout(lanes_of(waiting), "__init__", timeout or 0)
             if waiting:
-                from multiprocessing.connection import wait
-
-                wait([handle.stream.fileno() for handle in waiting], _SLICE_SECONDS)
-        return [found[handle.index] for handle in handles]
+                wait([one.stream.fileno() for one in waiting], _SLICE_SECONDS)
+        return [specs[one.index] for one in workers]
 
     def open(self, plan: Plan) -> Memory:
         """Allocate the shared memory and tell every worker what lies where.
@@ -164,34 +381,29 @@ class WorkerPool:
         self._plan = plan
         self._block.allocate(plan.nbytes)
         self.memory = Memory(plan, self._block.map())
-        for handle in self._handles:
-            handle.send(plan, _FOREVER, "starting")
+        for one in self._workers:
+            one.send(plan, _FOREVER, "starting")
         return self.memory
 
-    def restart(self, worker: int) -> Introduction:
-        """Start a new process in the place of one that died.
+    def restart(self, index: int) -> None:
+        """Start a new process in the place of one that died; its environments need a reset.
 
         Args:
-            worker: Its index.
-
-        Returns:
-            What it told of its environments, which have not been reset.
+            index: Of the worker.
         """
         assert self.memory is not None and self._plan is not None
-        handle = self._handles[worker]
-        handle.end()
-        self._start([handle])
-        [introduction] = self._introduced([handle])
+        self._workers[index].end()
+        one = self._start(index)
+        self._wait_for_specs([one])
         channel = self.memory.channel
         # What the process before was asked is not for this one.
-        channel.withdraw(worker)
-        channel.forget(list(handle.lanes))
-        for lane in handle.lanes:
+        channel.withdraw(index)
+        channel.forget(list(one.lanes))
+        for lane in one.lanes:
             self._lane_messages.pop(lane, None)
-        handle.send(self._plan, _FOREVER, "starting")
-        if worker in self.dead:
-            self.dead.remove(worker)
-        return introduction
+        one.send(self._plan, _FOREVER, "starting")
+        if index in self.dead:
+            self.dead.remove(index)
 
     # --- requests ------------------------------------------------------------------------------
 
@@ -231,13 +443,13 @@ class WorkerPool:
         request = self.memory.channel.next_request
         # All is pickled before a worker waits for it: what does not pickle is asked of nobody.
         messages = {
-            worker: Pickled.of((request, call, arguments)) for worker, arguments in args.items()
+            index: Pickled.of((request, call, arguments)) for index, arguments in args.items()
         }
         # First: a worker reads a message only when it was asked to, and a pipe holds only so much.
-        self.post(loop.MESSAGE_FOLLOWS, list(args))
-        for worker, message in messages.items():
+        self.post(worker.MESSAGE_FOLLOWS, list(args))
+        for index, message in messages.items():
             try:
-                self._handles[worker].send(message, deadline, call)
+                self._workers[index].send(message, deadline, call)
             except error.WorkerDied:
                 if not survive:
                     raise
@@ -266,13 +478,13 @@ class WorkerPool:
 
         Raises:
             WorkerDied: A worker died.
-            WorkerTimeout: Time is over; late replies will be dropped.
+            WorkerTimeout: Time is over; replies that come later will be dropped.
             EnvironmentFailed: Environments raised.
         """
         assert self.memory is not None
         channel = self.memory.channel
         deadline = _FOREVER if timeout is None else time.monotonic() + timeout
-        died: list[int] = []
+        lost: list[int] = []
         spin = self.spin
         while True:
             left = deadline - time.monotonic()
@@ -285,51 +497,50 @@ class WorkerPool:
             self._check_open()
             spin = 0
             # In this order: a worker may answer and end between the two.
-            ended = [w for w in channel.unanswered(request) if not self._handles[w].alive()]
+            ended = [k for k in channel.unanswered(request) if not self._workers[k].alive()]
             waiting = channel.unanswered(request)
-            died = [w for w in ended if w in waiting]
-            if died and not survive:
-                raise self.death(died, call)
-            if len(died) == len(waiting):
+            lost = [k for k in ended if k in waiting]
+            if lost and not survive:
+                raise self.death(lost, call)
+            if len(lost) == len(waiting):
                 break
             self.pump()
             if left <= 0:
-                late = [self._handles[w] for w in waiting]
-                for handle in late:
-                    handle.late = True
-                raise worker_timeout(lanes_of(late), call, timeout or 0)
+                for k in waiting:
+                    self._workers[k].slow = True
+                lanes = lanes_of(self._workers[k] for k in waiting)
+                raise worker_timeout(lanes, call, timeout or 0)
 
         replies: Replies = {}
-        for worker in workers:
-            handle = self._handles[worker]
-            handle.late = False
-            if worker not in died and channel.status(worker) == loop.MESSAGE:
-                message = self._reply(handle, request, call, deadline)
+        for k in workers:
+            self._workers[k].slow = False
+            if k not in lost and channel.status(k) == worker.MESSAGE:
+                message = self._reply(self._workers[k], request, call, deadline)
                 if message is None:
-                    died.append(worker)
+                    lost.append(k)
                 else:
-                    replies[worker] = message
-        if died:
-            problem = self.death(died, call)
+                    replies[k] = message
+        if lost:
+            problem = self.death(lost, call)
             if not survive:
                 raise problem
         failures = [f for message in replies.values() for f in message.get("failures", ())]
         if failures:
             raise failures_raised(failures)
-        return replies, died
+        return replies, lost
 
     def _reply(
-        self, handle: WorkerHandle, request: int, call: str, deadline: float
+        self, one: WorkerProcess, request: int, call: str, deadline: float
     ) -> dict[str, Any] | None:
         """Return the message of a reply that has been given; None if the worker died meanwhile."""
         while True:
             try:
-                number, message = handle.stream.receive(deadline, handle.alive)
+                number, message = one.stream.receive(deadline, one.alive)
             except ConnectionError:
                 return None
             except TimeoutError:
-                handle.late = True
-                raise worker_timeout(list(handle.lanes), call, 0.0) from None
+                one.slow = True
+                raise worker_timeout(list(one.lanes), call, 0.0) from None
             if number == request:
                 return message
             self._keep(number, message)
@@ -352,12 +563,12 @@ class WorkerPool:
         Raises:
             WorkerDied: It died before it had sent it.
         """
-        handle = next(h for h in self._handles if lane in h.lanes)
+        one = next(one for one in self._workers if lane in one.lanes)
         while key not in self._lane_messages.get(lane, ()):
             try:
-                number, message = handle.stream.receive(_FOREVER, handle.alive)
+                number, message = one.stream.receive(_FOREVER, one.alive)
             except ConnectionError:
-                raise self._died([handle], "recv") from None
+                raise self._died([one], "recv") from None
             self._keep(number, message)
         return self._lane_messages[lane].pop(key)
 
@@ -369,8 +580,8 @@ class WorkerPool:
 
     def drop_lane_messages(self) -> None:
         """Drop what came with results of single lanes; nothing else may be under way."""
-        for handle in self._handles:
-            while handle.arrived() is not None:
+        for one in self._workers:
+            while one.arrived() is not None:
                 pass
         self._lane_messages.clear()
 
@@ -379,31 +590,35 @@ class WorkerPool:
         if number == 0 and "lane" in message:
             self._lane_messages.setdefault(message["lane"], {}).update(message)
 
-    # --- lives ---------------------------------------------------------------------------------
+    # --- deaths --------------------------------------------------------------------------------
 
     def pump(self) -> None:
         """Take in what workers send, so that none of them waits for room."""
-        for handle in self._handles:
-            handle.pump()
+        for one in self._workers:
+            with contextlib.suppress(ConnectionError):
+                one.stream.pump()
 
     def ended(self) -> list[int]:
         """Return the workers whose process has ended."""
-        return [handle.index for handle in self._handles if not handle.alive()]
+        return [one.index for one in self._workers if not one.alive()]
 
-    def death(self, workers: Sequence[int], call: str) -> error.WorkerDied:
+    def death(self, indices: Sequence[int], call: str) -> error.WorkerDied:
         """Note that workers have died, and return the exception that says so."""
-        return self._died([self._handles[worker] for worker in workers], call)
+        return self._died([self._workers[index] for index in indices], call)
 
-    def _died(self, handles: list[WorkerHandle], call: str) -> error.WorkerDied:
-        self.dead += [handle.index for handle in handles if handle.index not in self.dead]
-        return deaths(handles, call)
+    def _died(self, workers: list[WorkerProcess], call: str) -> error.WorkerDied:
+        self.dead += [one.index for one in workers if one.index not in self.dead]
+        for one in workers:
+            while not one.crash and one.arrived() is not None:
+                pass
+        return died(workers, call)
 
     def close(self, timeout: float | None = None) -> list[Any]:
         """Close the environments and end every process. Never raises, never hangs.
 
         Args:
             timeout: How long the environments may take, in seconds; 0 ends the processes at once.
-                None is 10 s, half a second where a worker is late already or another one has died.
+                None is 10 s, half a second where a worker is slow already or another one has died.
 
         Returns:
             Failures of environments in their `close`.
@@ -417,29 +632,33 @@ class WorkerPool:
                 with contextlib.suppress(Exception):
                     failures = self._close_envs(timeout)
         finally:  # also when a key press ends the waiting
-            for handle in self._handles:
-                handle.terminate()
-            for handle in self._handles:
-                handle.end()
+            workers = [one for one in self._workers if one is not None]
+            for one in workers:
+                one.terminate()
+            for one in workers:
+                one.end()
             self._block.close_fd()
             self.memory = None
         return failures
 
     def _close_envs(self, timeout: float | None) -> list[Any]:
         """Ask the workers to close; return what failed."""
-        handles = [handle for handle in self._handles if handle.alive()]
-        if not handles:
+        workers = [one for one in self._workers if one is not None and one.alive()]
+        if not workers:
             return []
         started = time.monotonic()
-        request = self.post(loop.CLOSE, [handle.index for handle in handles])
+        request = self.post(worker.CLOSE, [one.index for one in workers])
         failures: list[Any] = []
-        for handle in handles:
+        for one in workers:
             grace = timeout
             if grace is None:
-                hurried = handle.late or bool(self.dead)
-                grace = _HURRIED_CLOSE_SECONDS if hurried else _CLOSE_SECONDS
-            handle.wait_closed(started + grace, _SLICE_SECONDS)
-            while (arrived := handle.arrived()) is not None:
+                hurried = one.slow or bool(self.dead)
+                grace = HURRIED_CLOSE_SECONDS if hurried else CLOSE_SECONDS
+            while one.alive() and (left := started + grace - time.monotonic()) > 0:
+                with contextlib.suppress(ConnectionError):
+                    one.stream.pump()
+                one.join(min(_SLICE_SECONDS, left))
+            while (arrived := one.arrived()) is not None:
                 if arrived[0] == request:
                     failures += arrived[1].get("failures", [])
         return failures
@@ -452,3 +671,22 @@ def overflow_of(replies: Replies) -> dict[int, bytes]:
         for message in replies.values()
         for lane, blob in message.get("overflow", {}).items()
     }
+
+
+def _check_picklable(functions: worker.EnvFunctions, first: int) -> None:
+    """Raise for a function that cannot be sent, rather than let the start of a process fail."""
+    import cloudpickle
+
+    try:
+        cloudpickle.dumps(functions.functions)
+    except Exception:
+        for index, function in enumerate(functions.functions, first):
+            try:
+                cloudpickle.dumps(function)
+            except Exception as problem:
+                raise error.ArgumentTypeError(
+                    f"env_fns[{index}]: cannot be sent to a worker process: "
+                    f"{type(problem).__name__}: {problem}. Make what it needs inside it, or "
+                    'use context="fork".'
+                ) from problem
+        raise

@@ -8,7 +8,7 @@ import pytest
 from gymcore.error import InvalidAction
 from gymcore.spaces import Box, Dict, Discrete, MultiDiscrete, Tuple
 from gymcore.vector.layouts import layout_of
-from gymcore.vector.workers.actions import checked_actions, store_actions
+from gymcore.vector.workers.shared_memory import checked_actions, store_actions
 
 DISCRETE = layout_of(Discrete(5))
 BOX = layout_of(Box(-1, 1, (2,)))

@@ -9,7 +9,7 @@ import pytest
 
 from gymcore.spaces import Box, Discrete
 from gymcore.vector.layouts import layout_of
-from gymcore.vector.workers.plan import Memory, Plan, split_lanes
+from gymcore.vector.workers.shared_memory import Memory, Plan, split_lanes
 
 
 @pytest.mark.parametrize("num_envs", [1, 2, 7, 64, 513])

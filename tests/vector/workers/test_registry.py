@@ -8,7 +8,7 @@ import pytest
 
 import gymcore as gym
 from gymcore.specs import registry
-from gymcore.vector.workers.registry import install_registered, pickled_registered
+from gymcore.vector.workers.worker import install_registered, pickled_registered
 
 SPAWNED = ["spawn", "forkserver"]
 

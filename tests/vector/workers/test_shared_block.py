@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gymcore.vector.workers.shared_block import SharedBlock
+from gymcore.vector.workers.shared_memory import SharedBlock
 
 PATIENCE = 60.0  # s: only a failure waits so long
 METHODS = ["fork", "spawn", "forkserver"] if sys.platform != "win32" else ["spawn"]

@@ -1,4 +1,4 @@
-"""What a worker process does: make its environments, then answer requests until told to close.
+"""What runs in a worker process: it makes environments and answers requests until told to close.
 
 A worker owns the lanes `[lo, hi)` of the batch. Steps come as a number in shared memory, everything
 else as a pickled message; results lie in shared memory, and only what has no place there (failures,
@@ -10,28 +10,45 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import os
+import pickle
 import signal
+import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import gymcore.error
 from gymcore.core import Env
+from gymcore.specs import registry
+from gymcore.utils.nested import map_leaves
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env
 from gymcore.vector.workers.failures import Failure, describe_failure
 from gymcore.vector.workers.messages import MessageStream
-from gymcore.vector.workers.plan import Memory, Plan
-from gymcore.vector.workers.registry import install_registered
-from gymcore.vector.workers.setup import Introduction, Setup
+from gymcore.vector.workers.shared_memory import Memory, Plan, SharedBlock
 from gymcore_ext.python_envs.batch_buffer import split_batch
 from gymcore_ext.python_envs.env_loop import EnvLoop
-from gymcore_ext.workers.watch import watch_parent
+from gymcore_ext.workers.channel import watch_parent
 
-__all__ = ["CLOSE", "DONE", "MESSAGE", "MESSAGE_FOLLOWS", "RESET", "STEP", "run_worker"]
+__all__ = [
+    "CLOSE",
+    "DONE",
+    "MESSAGE",
+    "MESSAGE_FOLLOWS",
+    "STEP",
+    "CrashLog",
+    "EnvFunctions",
+    "ProcessSetup",
+    "WorkerSpec",
+    "install_registered",
+    "pickled_registered",
+    "run_process",
+    "run_worker",
+]
 
 # Requests.
-STEP, RESET, MESSAGE_FOLLOWS, CLOSE = 1, 2, 3, 4
+STEP, MESSAGE_FOLLOWS, CLOSE = 1, 2, 3
 
 # What a reply says: all in shared memory, or that a message follows.
 DONE, MESSAGE = 1, 2
@@ -45,37 +62,215 @@ _FOREVER = float("inf")
 # seconds: the parent may have been interrupted before it sent the message.
 _MESSAGE_SECONDS = 0.05
 
+_MAX_CRASH_BYTES = 16384
 
-def run_worker(setup: Setup) -> None:
-    """Run a worker process from its start to its end."""
+
+# --- starting ----------------------------------------------------------------------------------
+
+
+class CrashLog:
+    """A file without a name in which a dying worker leaves its traceback.
+
+    `faulthandler` writes to it at a fatal signal, and the parent reads it. It can be pickled only
+    as an argument of a `multiprocessing.Process` that is being started.
+
+    Attributes:
+        fd: File descriptor of the file.
+    """
+
+    def __init__(self) -> None:
+        """Open the file."""
+        if hasattr(os, "memfd_create"):
+            self.fd = os.memfd_create("gymcore-crash-log")
+        else:
+            with tempfile.TemporaryFile() as file:
+                self.fd = os.dup(file.fileno())
+
+    def read(self) -> str:
+        """Return what was written."""
+        with contextlib.suppress(OSError):
+            return os.pread(self.fd, _MAX_CRASH_BYTES, 0).decode("utf-8", "replace").rstrip()
+        return ""
+
+    def close(self) -> None:
+        """Close the file."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def __getstate__(self) -> Any:
+        """Return what opens the file in the process that is being started."""
+        from multiprocessing import reduction
+
+        return reduction.DupFd(self.fd)
+
+    def __setstate__(self, state: Any) -> None:
+        """Open the file."""
+        self.fd = state.detach()
+
+
+@dataclass
+class ProcessSetup:
+    """What every process is started with.
+
+    Attributes:
+        connection: Its end of the pipe.
+        parent: Process id of the parent.
+        registered: Pickled specs of ids that the program has registered.
+        crash_log: Takes the traceback of a fatal signal.
+        close_fds: Ends of pipes that a forked child inherits and has no use for.
+    """
+
+    connection: Any
+    parent: int
+    registered: list[bytes]
+    crash_log: CrashLog
+    close_fds: tuple[int, ...]
+
+
+def run_process(setup: ProcessSetup, main: Callable[..., None], *args: Any) -> None:
+    """Run a process: `main(setup, *args)`, which ends with its parent at the latest."""
     _set_signals()
     for fd in setup.close_fds:
         with contextlib.suppress(OSError):
             os.close(fd)
     watch_parent(setup.parent, _parent_pidfd(setup.parent))
-    faulthandler.enable(setup.last_words.fd)
+    faulthandler.enable(setup.crash_log.fd)
+    main(setup, *args)
+
+
+def _set_signals() -> None:
+    """Leave the handlers of the program that this process was forked from."""
+    signal.set_wakeup_fd(-1)
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
+    # A key press in a terminal interrupts every process of the group; the parent decides for all.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _parent_pidfd(pid: int) -> int:
+    if not hasattr(os, "pidfd_open"):
+        return -1
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return -1
+
+
+class EnvFunctions:
+    """The functions that make a worker's environments; pickles even lambdas and closures."""
+
+    def __init__(self, functions: Sequence[Callable[[], Env[Any, Any]]]) -> None:
+        """Keep the functions."""
+        self.functions = tuple(functions)
+
+    def __getstate__(self) -> bytes:
+        """Return all functions in one pickle, so that equal ones are written once."""
+        import cloudpickle
+
+        return cloudpickle.dumps(self.functions)
+
+    def __setstate__(self, state: bytes) -> None:
+        """Keep the pickle: it is opened where a failure can be reported."""
+        self._pickled = state
+
+    def load(self) -> tuple[Callable[[], Env[Any, Any]], ...]:
+        """Return the functions."""
+        if not hasattr(self, "functions"):
+            self.functions = pickle.loads(self._pickled)
+        return self.functions
+
+
+@dataclass
+class WorkerSpec:
+    """What the parent has to know about a worker's environments.
+
+    Attributes:
+        metadata: Of the first environment.
+        render_mode: Of the first environment.
+        observation_spaces: One for each lane; equal ones are one object.
+        action_spaces: The same.
+    """
+
+    metadata: dict[str, Any]
+    render_mode: str | None
+    observation_spaces: list[Any]
+    action_spaces: list[Any]
+
+
+def pickled_registered() -> list[bytes]:
+    """Return every id outside the library's own as a pickled spec.
+
+    A spec that does not pickle (an entry point that holds an open file, say) is left out: only a
+    program that makes such an id in a worker would miss it, and gets the error for an unknown id.
+    """
+    import cloudpickle
+
+    pickled = []
+    for spec in registry.values():
+        if not _is_builtin(spec):
+            with contextlib.suppress(Exception):
+                pickled.append(cloudpickle.dumps(spec))
+    return pickled
+
+
+def install_registered(pickled: list[bytes]) -> None:
+    """Register the ids in this process, except those that it has already.
+
+    Args:
+        pickled: What `pickled_registered` returned in the parent.
+    """
+    for data in pickled:
+        try:
+            spec = pickle.loads(data)
+        except Exception:  # its module is not importable here: as if it had not been registered
+            continue
+        registry.setdefault(spec.id, spec)
+
+
+def _is_builtin(spec: Any) -> bool:
+    entry_points = [each for each in (spec.entry_point, spec.vector_entry_point) if each]
+    return all(isinstance(each, str) and each.startswith("gymcore.") for each in entry_points)
+
+
+# --- the loop ----------------------------------------------------------------------------------
+
+
+def run_worker(
+    setup: ProcessSetup, index: int, first: int, functions: EnvFunctions, block: SharedBlock
+) -> None:
+    """Run a worker from its start to its end.
+
+    Args:
+        setup: What every process is started with.
+        index: Number of the worker.
+        first: Its first lane.
+        functions: One function for each of its lanes.
+        block: The shared memory; its size comes with the plan.
+    """
     stream = MessageStream(setup.connection)
     envs: list[Env[Any, Any]] = []
     try:
-        failure = _make_envs(setup, envs)
+        failure = _make_envs(setup, first, functions, envs)
         if failure is not None:
             _send(stream, (0, {"failures": [failure]}))
             return
-        _send(stream, (0, {"introduction": _introduce(envs)}))
+        _send(stream, (0, {"spec": _worker_spec(envs)}))
         plan: Plan = stream.receive(_FOREVER, _always)
-        memory = Memory(plan, setup.block.map())
-        setup.block.close_fd()
-        Worker(setup, plan, memory, stream, envs).run()
+        memory = Memory(plan, block.map())
+        block.close_fd()
+        Worker(index, plan, memory, stream, envs).run()
         envs = []
     except ConnectionError:
-        return  # the parent has gone, or does not want to hear any more
+        return  # the parent has gone, or has closed the pipe
     except BaseException:
         text = traceback.format_exc()
         with contextlib.suppress(Exception):
             _send(stream, (0, {"crash": text}))
         raise SystemExit(1) from None
     finally:
-        _close_all(envs, setup.first)
+        _close_all(envs, first)
 
 
 class Worker:
@@ -83,15 +278,15 @@ class Worker:
 
     def __init__(
         self,
-        setup: Setup,
+        index: int,
         plan: Plan,
         memory: Memory,
         stream: MessageStream,
         envs: list[Env[Any, Any]],
     ) -> None:
         """Bind the lanes to their part of the shared memory."""
-        self._index = setup.index
-        self._lo, self._hi = plan.bounds[setup.index]
+        self._index = index
+        self._lo, self._hi = plan.bounds[index]
         self._plan = plan
         self._memory = memory
         self._channel = memory.channel
@@ -99,13 +294,13 @@ class Worker:
         self._envs = envs
         self._early: tuple[int, str, tuple[Any, ...]] | None = None
         self._action_rows = None if memory.actions is None else memory.actions.batch()
-        own = slice(self._lo, self._hi)
+        lanes = slice(self._lo, self._hi)
         statistics = None
         if plan.statistics:
             statistics = (
-                memory.episode_returns[own],
-                memory.episode_lengths[own],
-                memory.episode_times[own],
+                memory.episode_returns[lanes],
+                memory.episode_lengths[lanes],
+                memory.episode_times[lanes],
             )
         self._loop = EnvLoop(
             envs,
@@ -114,16 +309,15 @@ class Worker:
             first=self._lo,
             num_envs=plan.num_envs,
             final_rows=memory.final_observations,
-            rewards=memory.rewards[own],
-            terminated=memory.terminated[own],
-            truncated=memory.truncated[own],
+            rewards=memory.rewards[lanes],
+            terminated=memory.terminated[lanes],
+            truncated=memory.truncated[lanes],
             statistics=statistics,
             slots=memory.slots,
             errors=gymcore.error,
         )
         self._calls: dict[str, Callable[..., Any]] = {
             "reset": self._reset,
-            "step": self._loop.step,
             "step_lanes": self._step_lanes,
             "call": self._call,
             "set_attr": self._set_attr,
@@ -144,15 +338,13 @@ class Worker:
             if lane >= 0:
                 self._step_one(lane)
                 continue
-            found = channel.next(index, last, _LOOK_UP_SECONDS)
-            if found is None:
+            task = channel.next(index, last, _LOOK_UP_SECONDS)
+            if task is None:
                 continue
-            last, opcode = found
-            request = last
+            request, opcode = task
+            last = request
             if opcode == STEP:
                 self._answer(request, "step", self._step, ())
-            elif opcode == RESET:
-                self._answer(request, "reset", self._reset, (None, None, None))
             elif opcode == MESSAGE_FOLLOWS:
                 message = self._message(request)
                 if message is not None:
@@ -187,7 +379,7 @@ class Worker:
     def _answer(
         self, request: int, call: str, method: Callable[..., Any], args: tuple[Any, ...]
     ) -> None:
-        """Do it, and say how it went."""
+        """Run a method, and reply with what it returned or raised."""
         message: dict[str, Any] = {}
         try:
             result = method(*args)
@@ -195,9 +387,7 @@ class Worker:
                 message["result"] = result
         except _LaneError as error:
             message["failures"] = [error.failure]
-        except Exception as error:
-            message["failures"] = [self._failure(call, error)]
-        except SystemExit as error:
+        except (Exception, SystemExit) as error:
             message["failures"] = [self._failure(call, error)]
         overflow = self._memory.slots.take_overflow()
         if overflow:
@@ -226,10 +416,10 @@ class Worker:
     # --- requests ------------------------------------------------------------------------------
 
     def _actions(self, first: int, count: int) -> list[Any]:
-        """Return single actions, apart from the shared memory: the parent may write there again."""
+        """Return copies of single actions: the parent may write to the shared memory again."""
         assert self._plan.actions is not None
-        own = _copied(self._action_rows, slice(first, first + count))
-        return split_batch(self._plan.actions, own, count)
+        copies = map_leaves(lambda batch: batch[first : first + count].copy(), self._action_rows)
+        return split_batch(self._plan.actions, copies, count)
 
     def _step(self) -> None:
         self._loop.step(self._actions(self._lo, self._hi - self._lo))
@@ -283,14 +473,14 @@ class Worker:
         self._loop.final_frames = calls[0][1]
 
     def _call(self, calls: list[tuple[int, str, tuple[Any, ...], dict[str, Any]]]) -> list[Any]:
-        found = []
+        attributes = []
         for lane, name, _, _ in calls:
             with self._lane(lane, name):
-                found.append(self._envs[lane].get_wrapper_attr(name))
+                attributes.append(self._envs[lane].get_wrapper_attr(name))
         results = []
-        for one, (lane, name, args, kwargs) in zip(found, calls, strict=True):
+        for attribute, (lane, name, args, kwargs) in zip(attributes, calls, strict=True):
             with self._lane(lane, name):
-                results.append(one(*args, **kwargs) if callable(one) else one)
+                results.append(attribute(*args, **kwargs) if callable(attribute) else attribute)
         return results
 
     def _set_attr(self, values: list[tuple[int, str, Any]]) -> None:
@@ -338,21 +528,23 @@ class _LaneError(Exception):
         self.failure = failure
 
 
-def _make_envs(setup: Setup, envs: list[Env[Any, Any]]) -> Failure | None:
-    """Make the environments one after another; what was made is in `envs` whatever happens."""
+def _make_envs(
+    setup: ProcessSetup, first: int, functions: EnvFunctions, envs: list[Env[Any, Any]]
+) -> Failure | None:
+    """Make the environments one after another; `envs` has what was made, also after a failure."""
     try:
         install_registered(setup.registered)
-        for function in setup.functions.load():
+        for function in functions.load():
             envs.append(function())
             # What a constructor must return is seen here, not at the first step.
             _ = envs[-1].observation_space, envs[-1].action_space
     except (Exception, SystemExit) as error:
-        return describe_failure(setup.first + len(envs), "its constructor", error)
+        return describe_failure(first + len(envs), "its constructor", error)
     return None
 
 
-def _introduce(envs: list[Env[Any, Any]]) -> Introduction:
-    return Introduction(
+def _worker_spec(envs: list[Env[Any, Any]]) -> WorkerSpec:
+    return WorkerSpec(
         dict(envs[0].metadata),
         envs[0].render_mode,
         _shared([env.observation_space for env in envs]),
@@ -377,37 +569,9 @@ def _close_all(envs: list[Env[Any, Any]], first: int) -> list[Failure]:
     return failures
 
 
-def _copied(batch: Any, rows: slice) -> Any:
-    """Return a copy of some rows of a batch of arrays."""
-    if isinstance(batch, tuple):
-        return tuple(_copied(part, rows) for part in batch)
-    if isinstance(batch, dict):
-        return {key: _copied(part, rows) for key, part in batch.items()}
-    return batch[rows].copy()
-
-
 def _is_later(number: int, request: int) -> bool:
     """Whether a request came after another one; numbers begin again after 2^32."""
     return 0 < (number - request) % 2**32 < 2**31
-
-
-def _set_signals() -> None:
-    """Leave the handlers of the program that this process was forked from."""
-    signal.set_wakeup_fd(-1)
-    for number in signal.valid_signals():
-        if callable(signal.getsignal(number)):
-            signal.signal(number, signal.SIG_DFL)
-    # A key press in a terminal interrupts every process of the group; the parent decides for all.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _parent_pidfd(pid: int) -> int:
-    if not hasattr(os, "pidfd_open"):
-        return -1
-    try:
-        return os.pidfd_open(pid)
-    except OSError:
-        return -1
 
 
 def _send(stream: MessageStream, message: Any) -> None:

@@ -1,0 +1,572 @@
+"""The memory that a vector environment shares with its workers: what lies where, and reading it.
+
+`SharedBlock` is the memory itself, `Plan` says which part of it lies where, and `Memory` lays
+arrays over it in each process. The parent writes actions with `checked_actions` and
+`store_actions`, and reads what `reset`, `step` and `recv` return with `Results`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import mmap
+import os
+import struct
+import sys
+import tempfile
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.error import CustomSpaceError, InvalidAction, InvalidArgument
+from gymcore.spaces import Box, Dict, Space, Tuple
+from gymcore.vector.layouts import Layout
+from gymcore.vector.utils.infos import merge_info
+from gymcore.vector.utils.shared_memory import create_shared_memory
+from gymcore.vector.workers.failures import environment_failed
+from gymcore_ext.python_envs.batch_buffer import BatchBuffer
+from gymcore_ext.python_envs.infos import InfoSlots
+from gymcore_ext.workers.channel import Channel
+
+__all__ = [
+    "Bounds",
+    "Memory",
+    "Plan",
+    "Results",
+    "SharedBlock",
+    "check_sharable",
+    "checked_actions",
+    "split_lanes",
+    "store_actions",
+]
+
+Bounds = list[tuple[int, int]]
+
+AddInfo = Callable[[dict[str, Any], dict[str, Any], int], dict[str, Any]]
+Blobs = dict[int, bytes]
+
+_ALIGNMENT = 64
+
+# Bytes of one lane's infos in shared memory; a dict that needs more goes through a pipe.
+_SLOT_BYTES = 1024
+
+_STATISTICS = (("episode_returns", np.float64), ("episode_lengths", np.int64),
+               ("episode_times", np.float64))  # fmt: skip
+_COLUMNS = (("rewards", np.float64), ("terminated", np.bool_), ("truncated", np.bool_),
+            ("failed", np.bool_))  # fmt: skip
+
+_SIZE = struct.Struct("<Q")
+
+# Before Python 3.13 a mapping has a descriptor of its own, closed with the mapping.
+_NO_DESCRIPTOR: Any = {"trackfd": False} if sys.version_info >= (3, 13) else {}
+
+
+class SharedBlock:
+    """Memory shared with processes that this one starts; its size is set after they started.
+
+    It has no name in any file system, so nothing is left of it however its processes end: it is
+    gone with the last mapping. It reaches another process by fork, or as an argument of a
+    `multiprocessing.Process` under every start method; it cannot be pickled otherwise.
+
+    Example:
+        >>> block = SharedBlock()
+        >>> block.allocate(4096)
+        >>> memory = block.map()
+        >>> memory[0], len(memory)
+        (0, 4096)
+        >>> block.close_fd()
+    """
+
+    def __init__(self) -> None:
+        """Make a block of no size."""
+        self._fd = -1
+        # Windows has memory with a tag, which lives as long as a mapping of it. The size is told in
+        # a second one.
+        self._tag = ""
+        self._mappings: list[mmap.mmap] = []
+        if sys.platform == "win32":
+            self._tag = f"gymcore-{uuid.uuid4()}"
+            self._mappings.append(mmap.mmap(-1, _SIZE.size, tagname=self._tag + "-size"))
+        elif hasattr(os, "memfd_create"):
+            self._fd = os.memfd_create("gymcore", os.MFD_CLOEXEC)
+        else:
+            with tempfile.TemporaryFile(prefix="gymcore-") as file:
+                self._fd = os.dup(file.fileno())
+
+    def allocate(self, nbytes: int) -> None:
+        """Set the size, once, in the process that made the block; its bytes are zero.
+
+        Args:
+            nbytes: Size in bytes, at least 1.
+
+        Raises:
+            ValueError: The size is not positive, or was set before, or the block is closed.
+            OSError: The system has no such memory.
+        """
+        if nbytes < 1:
+            raise ValueError(f"nbytes: expected at least 1, got {nbytes}")
+        if self._size() != 0:
+            raise ValueError(f"allocate: the size was set before, to {self._size()} bytes")
+        if sys.platform == "win32":
+            self._mappings.append(mmap.mmap(-1, nbytes, tagname=self._tag))
+            _SIZE.pack_into(self._mappings[0], 0, nbytes)
+            return
+        os.ftruncate(self._fd, nbytes)
+        if not hasattr(os, "memfd_create") and hasattr(os, "posix_fallocate"):
+            # A write to a file on a full disk would be SIGBUS; now it is an exception here.
+            os.posix_fallocate(self._fd, 0, nbytes)
+
+    def map(self) -> memoryview:
+        """Return the memory, writable. It lives as long as anything that refers to it.
+
+        Raises:
+            ValueError: No size has been set, or the block is closed.
+        """
+        size = self._size()
+        if size == 0:
+            raise ValueError("map: the size of the block has not been set")
+        if sys.platform == "win32":
+            return memoryview(mmap.mmap(-1, size, tagname=self._tag))
+        return memoryview(mmap.mmap(self._fd, size, mmap.MAP_SHARED, **_NO_DESCRIPTOR))
+
+    def fileno(self) -> int:
+        """Return the file descriptor, -1 when it was closed or on a system without."""
+        return self._fd
+
+    def close_fd(self) -> None:
+        """Close the file descriptor; mappings stay. Any number of times."""
+        self._mappings = []
+        self._tag = ""
+        if self._fd >= 0:
+            fd, self._fd = self._fd, -1
+            os.close(fd)
+
+    def _size(self) -> int:
+        if self._fd < 0 and not self._tag:
+            raise ValueError("the block is closed")
+        if sys.platform == "win32":
+            return int(_SIZE.unpack_from(self._mappings[0])[0])
+        return os.fstat(self._fd).st_size
+
+    def __del__(self) -> None:
+        """Close the file descriptor."""
+        with contextlib.suppress(Exception):
+            self.close_fd()
+
+    def __getstate__(self) -> Any:
+        """Return what opens the block in the process that is being started."""
+        from multiprocessing import context, reduction
+
+        context.assert_spawning(self)
+        if sys.platform == "win32":
+            return self._tag
+        if self._fd < 0:
+            raise ValueError("the block is closed")
+        return reduction.DupFd(self._fd)
+
+    def __setstate__(self, state: Any) -> None:
+        """Open the block in the process that was started."""
+        self._fd, self._tag, self._mappings = -1, "", []
+        if sys.platform == "win32":
+            self._tag = state
+            self._mappings.append(mmap.mmap(-1, _SIZE.size, tagname=self._tag + "-size"))
+        else:
+            self._fd = state.detach()
+
+
+def split_lanes(num_envs: int, num_workers: int) -> Bounds:
+    """Return the lanes `[lo, hi)` of each worker, as even as can be.
+
+    Example:
+        >>> split_lanes(5, 2)
+        [(0, 3), (3, 5)]
+    """
+    share, more = divmod(num_envs, num_workers)
+    ends = [i * share + min(i, more) for i in range(num_workers + 1)]
+    return list(itertools.pairwise(ends))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Made once by the parent and sent to every worker.
+
+    Attributes:
+        num_envs: Lanes of the batch.
+        bounds: `[lo, hi)` of each worker.
+        mode: Autoreset: 0 next step, 1 same step, 2 disabled.
+        statistics: Whether episodes are counted.
+        observations: Layout of one observation as it lies in the memory; None where observations
+            are pickled.
+        actions: Layout of one action; None where actions are pickled.
+    """
+
+    num_envs: int
+    bounds: Bounds
+    mode: int
+    statistics: bool
+    observations: Layout | None
+    actions: Layout | None
+    offsets: dict[str, int] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        """Lay the parts out one after another."""
+        n = self.num_envs
+        sizes = {
+            "channel": Channel.nbytes(len(self.bounds), n),
+            "slots": InfoSlots.nbytes(n, _SLOT_BYTES),
+        }
+        for name, dtype in _COLUMNS + (_STATISTICS if self.statistics else ()):
+            sizes[name] = n * np.dtype(dtype).itemsize
+        if self.actions is not None:
+            sizes["actions"] = BatchBuffer.nbytes(self.actions, n)
+        if self.observations is not None:
+            sizes["observations"] = BatchBuffer.nbytes(self.observations, n)
+            if self.mode == 1:
+                sizes["final_observations"] = sizes["observations"]
+        offset = 0
+        for name, size in sizes.items():
+            self.offsets[name] = offset
+            offset += -(-size // _ALIGNMENT) * _ALIGNMENT
+        self.offsets["end"] = offset
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the memory."""
+        return self.offsets["end"]
+
+
+class Memory:
+    """The parts of the shared memory, as this process sees them. All arrays are views.
+
+    Attributes:
+        channel: Requests and replies.
+        slots: Infos of each lane.
+        rewards: float64 `[num_envs]`.
+        terminated: bool `[num_envs]`.
+        truncated: bool `[num_envs]`.
+        failed: bool `[num_envs]`, the lane's last step in a partial batch raised.
+        episode_returns: float64 `[num_envs]`, or None where episodes are not counted.
+        episode_lengths: int64 `[num_envs]`, or None.
+        episode_times: float64 `[num_envs]` (s), or None.
+        observations: BatchBuffer, or None where observations are pickled.
+        final_observations: BatchBuffer; None but in same-step mode.
+        actions: BatchBuffer, or None where actions are pickled.
+    """
+
+    def __init__(self, plan: Plan, buffer: Any) -> None:
+        """Lay views over a buffer of at least `plan.nbytes` bytes, which must be zero at first."""
+        offsets, n = plan.offsets, plan.num_envs
+        self.channel = Channel(buffer, offsets["channel"], len(plan.bounds), n, plan.bounds)
+        self.slots = InfoSlots(buffer, offsets["slots"], n, _SLOT_BYTES)
+
+        def column(name: str, dtype: Any) -> Any:
+            if name not in offsets:
+                return None
+            return np.frombuffer(buffer, dtype, n, offsets[name])
+
+        def rows(name: str, layout: Layout | None) -> BatchBuffer | None:
+            if layout is None or name not in offsets:
+                return None
+            return BatchBuffer.over(layout, n, buffer, offsets[name])
+
+        self.rewards, self.terminated, self.truncated, self.failed = (
+            column(name, dtype) for name, dtype in _COLUMNS
+        )
+        self.episode_returns, self.episode_lengths, self.episode_times = (
+            column(name, dtype) for name, dtype in _STATISTICS
+        )
+        self.observations = rows("observations", plan.observations)
+        self.final_observations = rows("final_observations", plan.observations)
+        self.actions = rows("actions", plan.actions)
+
+
+def check_sharable(space: Space[Any]) -> None:
+    """Raise for a space that `create_shared_memory` has no memory for.
+
+    Args:
+        space: Space of one observation.
+
+    Raises:
+        ArgumentTypeError: Its elements have no fixed size (a `TypeError`).
+        InvalidArgument: It is a space that nobody has registered (a `ValueError`).
+    """
+    try:
+        create_shared_memory(space, 1, _NoMemory)
+    except CustomSpaceError as problem:
+        raise InvalidArgument(
+            "Using `AsyncVector(..., shared_memory=True)` caused an error, you can disable this "
+            "feature with `shared_memory=False` however this is slower."
+        ) from problem
+
+
+class _NoMemory:
+    """A `multiprocessing` context that allocates nothing: for asking whether it could."""
+
+    @staticmethod
+    def Array(typecode: Any, size: int) -> None:
+        """Return None."""
+
+
+def checked_actions(layout: Layout, actions: Any, count: int, name: str = "actions") -> Any:
+    """Return a batch of actions as arrays of the layout's dtypes and shapes.
+
+    Args:
+        layout: Layout of one action.
+        actions: The batch: arrays, or what makes arrays of the right shape; tuples and dicts of
+            these where the layout has them.
+        count: Number of actions.
+        name: What errors call it.
+
+    Returns:
+        An array `[count, *shape]`, or a tuple or dict of these; the caller's own where they fit.
+
+    Raises:
+        InvalidAction: Another structure, shape, or numbers that the dtype cannot hold.
+    """
+    kind = layout[0]
+    if kind == "array":
+        return _checked_array(layout, actions, count, name)
+    if kind == "tuple":
+        parts = layout[1]
+        if not isinstance(actions, (tuple, list)) or len(actions) != len(parts):
+            raise InvalidAction(
+                f"{name}: expected a tuple of {len(parts)} batches, got {actions!r}"
+            )
+        return tuple(
+            checked_actions(part, one, count, f"{name}[{i}]")
+            for i, (part, one) in enumerate(zip(parts, actions, strict=True))
+        )
+    keys, parts = layout[1], layout[2]
+    try:
+        values = [actions[key] for key in keys]
+    except (KeyError, TypeError, IndexError):
+        raise InvalidAction(f"{name}: expected a dict with {list(keys)}, got {actions!r}") from None
+    return {
+        key: checked_actions(part, one, count, f"{name}[{key!r}]")
+        for key, part, one in zip(keys, parts, values, strict=True)
+    }
+
+
+def _checked_array(layout: Layout, actions: Any, count: int, name: str) -> npt.NDArray[Any]:
+    dtype, shape = layout[1], (count, *layout[2])
+    if type(actions) is np.ndarray and actions.dtype == dtype and actions.shape == shape:
+        return actions
+    try:
+        array = np.asarray(actions)
+    except ValueError as problem:
+        raise InvalidAction(
+            f"{name}: expected {dtype} array of shape {shape}, got {problem}"
+        ) from None
+    if array.shape != shape:
+        raise InvalidAction(
+            f"{name}: expected {dtype} array of shape {shape}, got {array.dtype} {array.shape}"
+        )
+    exact = dtype.kind in "iub"  # a float may lose digits, an integer may not
+    if np.can_cast(array.dtype, dtype, "safe" if exact else "same_kind"):
+        return array
+    if array.dtype.kind in "biuf" and dtype.kind in "biuf":
+        with np.errstate(invalid="ignore"):
+            converted = array.astype(dtype)
+        if np.array_equal(converted, array):
+            return converted
+    raise InvalidAction(
+        f"{name}: expected {dtype} array of shape {shape}, got {array.dtype} values that {dtype} "
+        "does not hold"
+    )
+
+
+def store_actions(
+    layout: Layout, target: Any, actions: Any, lanes: npt.NDArray[Any] | slice
+) -> None:
+    """Write checked actions to some rows.
+
+    Args:
+        layout: Layout of one action.
+        target: Arrays over the shared memory.
+        actions: What `checked_actions` returned.
+        lanes: Which rows.
+    """
+    kind = layout[0]
+    if kind == "array":
+        target[lanes] = actions
+        return
+    keys: Sequence[Any] = range(len(layout[1])) if kind == "tuple" else layout[1]
+    parts = layout[1] if kind == "tuple" else layout[2]
+    for key, part in zip(keys, parts, strict=True):
+        store_actions(part, target[key], actions[key], lanes)
+
+
+class Results:
+    """Reads observations, rewards, flags and infos of lanes; keeps observations that are pickled.
+
+    Where observations lie in shared memory they are copied once, from there to the arrays that the
+    caller gets, or not at all (`copy=False`).
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        space: Space[Any],
+        layout: Layout,
+        num_envs: int,
+        copy: bool,
+        keep: bool = False,
+    ) -> None:
+        """Make room for the batches that are handed out.
+
+        Args:
+            memory: What the workers write to.
+            space: Space of one observation.
+            layout: Its layout.
+            num_envs: Lanes of the batch.
+            copy: Whether batches are the caller's to keep.
+            keep: Remember what was handed out last: a worker that dies may have written the next
+                observation of some lanes already.
+        """
+        self._memory = memory
+        self._space = space
+        self._layout = layout
+        self._num_envs = num_envs
+        self._shared = memory.observations
+        self._objects: list[Any] = [None] * num_envs
+        self._view = None if copy or self._shared is None else self._shared.batch()
+        self._rows = BatchBuffer(layout, num_envs, reuse=not copy)
+        self._parts: dict[int, BatchBuffer] = {}
+        self._kept: BatchBuffer | None = None
+        if keep and self._shared is not None:
+            self._kept = BatchBuffer(layout, num_envs, reuse=True)
+            self._kept.begin()
+
+    def store(self, lane: int, observation: Any) -> None:
+        """Take an observation in the place of the one that a worker wrote."""
+        if self._shared is None:
+            self._objects[lane] = observation
+        else:
+            self._shared.write(lane, observation)
+            if self._kept is not None:
+                self._kept.write(lane, observation)
+
+    def observation(self, lane: int) -> Any:
+        """Return the last observation of one lane, a copy."""
+        if self._shared is None:
+            return self._objects[lane]
+        return (self._kept or self._shared).read(lane)
+
+    def observations(self) -> Any:
+        """Return the last observations of all lanes."""
+        if self._kept is not None and self._shared is not None:
+            self._kept.copy_from(self._shared, 0, self._num_envs)
+        if self._view is not None:
+            return self._view
+        rows = self._rows
+        rows.begin()
+        if self._shared is not None:
+            rows.copy_from(self._shared, 0, self._num_envs)
+        else:
+            for lane in range(self._num_envs):
+                self._write(rows, lane, lane)
+        return rows.batch()
+
+    def some_observations(self, lanes: Sequence[int]) -> Any:
+        """Return the last observations of some lanes, in this order."""
+        rows = self._parts.get(len(lanes))
+        if rows is None:
+            rows = self._parts[len(lanes)] = BatchBuffer(self._layout, len(lanes))
+        rows.begin()
+        for row, lane in enumerate(lanes):
+            if self._shared is not None:
+                rows.copy_row(row, self._shared, lane)
+                if self._kept is not None:
+                    self._kept.copy_row(lane, self._shared, lane)
+            else:
+                self._write(rows, row, lane)
+        return rows.batch()
+
+    def _write(self, rows: BatchBuffer, row: int, lane: int) -> None:
+        """Write a pickled observation into its row; the worker has not looked at it."""
+        try:
+            rows.write(row, self._objects[lane])
+        except Exception as problem:
+            raise environment_failed([lane], "its observation", problem) from problem
+
+    def infos(
+        self,
+        lanes: Sequence[int],
+        blobs: Blobs,
+        rows: Sequence[int],
+        num_rows: int,
+        add_info: AddInfo | None = None,
+    ) -> dict[str, Any]:
+        """Return the merged infos of lanes, and keep their pickled observations.
+
+        Args:
+            lanes: The lanes.
+            blobs: What is not in shared memory, by lane.
+            rows: The place of each lane in the merged infos.
+            num_rows: BatchBuffer of the merged infos.
+            add_info: A `VectorEnv._add_info` of a subclass; None for `merge_info`.
+        """
+        infos: dict[str, Any] = {}
+        slots = self._memory.slots
+        add = add_info or self._merge_into(num_rows)
+        filled = set(slots.filled())
+        for lane, row in zip(lanes, rows, strict=True) if filled else ():
+            if lane not in filled:
+                continue
+            info, final_info, extra = slots.get(lane, blobs.get(lane))
+            if extra is not None:
+                self._objects[lane] = extra[0]
+            if final_info is not None:
+                final = {"final_obs": self._final(lane, extra), "final_info": final_info}
+                infos = add(infos, final, row)
+            if info:
+                infos = add(infos, info, row)
+        return infos
+
+    @staticmethod
+    def _merge_into(num_rows: int) -> AddInfo:
+        def add_info(infos: dict[str, Any], info: dict[str, Any], row: int) -> dict[str, Any]:
+            merge_info(infos, info, row, num_rows)
+            return infos
+
+        return add_info
+
+    def _final(self, lane: int, extra: Any) -> Any:
+        """Return the last observation of an episode that ended."""
+        final = self._memory.final_observations
+        return extra[1] if final is None else _element(self._space, final.read(lane))
+
+    def episodes(
+        self, infos: dict[str, Any], ended: npt.NDArray[np.bool_], lanes: Any = slice(None)
+    ) -> None:
+        """Write the episodes that ended into the infos; as `EpisodeStatistics.report`."""
+        memory = self._memory
+        if memory.episode_returns is None or not ended.any():
+            return
+        if "episode" in infos:
+            raise InvalidArgument(
+                "episode_statistics: the environments have an info named 'episode' themselves; "
+                f"the infos of this step are {sorted(infos)}"
+            )
+        assert memory.episode_lengths is not None and memory.episode_times is not None
+        infos["episode"] = {
+            "r": np.where(ended, memory.episode_returns[lanes], 0.0),
+            "l": np.where(ended, memory.episode_lengths[lanes], 0),
+            "t": np.where(ended, memory.episode_times[lanes], 0.0),
+        }
+        infos["_episode"] = ended.copy()
+
+
+def _element(space: Space[Any], row: Any) -> Any:
+    """Return a row as an element of the space: of a Box without axes an array, no number."""
+    if isinstance(space, Box):
+        return row if space.shape else np.asarray(row)
+    if isinstance(space, Tuple):
+        return tuple(map(_element, space.spaces, row))
+    if isinstance(space, Dict):
+        return {key: _element(part, row[key]) for key, part in space.spaces.items()}
+    return row

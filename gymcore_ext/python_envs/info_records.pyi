@@ -1,6 +1,0 @@
-# All of it is for other Cython modules: see info_records.pxd.
-class RecordWriter:
-    def __init__(self) -> None: ...
-
-class RecordReader:
-    def __init__(self) -> None: ...
