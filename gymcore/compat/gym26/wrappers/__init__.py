@@ -6,46 +6,41 @@ forwarded by all of them, and most take a vector environment too, as in Gym 0.26
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from gymcore.utils.lazy_namespace import lazy_namespace
-
-if TYPE_CHECKING:
-    from gymcore.compat.gym26.wrappers.episodes import (
-        AutoResetWrapper,
-        OrderEnforcing,
-        PassiveEnvChecker,
-        RecordEpisodeStatistics,
-        StepAPICompatibility,
-        TimeLimit,
-        VectorListInfo,
-    )
-    from gymcore.compat.gym26.wrappers.frame_stack import FrameStack, LazyFrames
-    from gymcore.compat.gym26.wrappers.images import (
-        AtariPreprocessing,
-        GrayScaleObservation,
-        PixelObservationWrapper,
-        ResizeObservation,
-    )
-    from gymcore.compat.gym26.wrappers.normalize import NormalizeObservation, NormalizeReward
-    from gymcore.compat.gym26.wrappers.recording import (
-        HumanRendering,
-        Monitor,
-        RecordVideo,
-        RenderCollection,
-        VideoRecorder,
-        capped_cubic_video_schedule,
-    )
-    from gymcore.compat.gym26.wrappers.transforms import (
-        ClipAction,
-        FilterObservation,
-        FlattenObservation,
-        RescaleAction,
-        TimeAwareObservation,
-        TransformObservation,
-        TransformReward,
-    )
-    from gymcore.compat.old_envs import EnvCompatibility
+from gymcore.compat.gym26.wrappers.episodes import (
+    AutoResetWrapper,
+    OrderEnforcing,
+    PassiveEnvChecker,
+    RecordEpisodeStatistics,
+    StepAPICompatibility,
+    TimeLimit,
+    VectorListInfo,
+)
+from gymcore.compat.gym26.wrappers.frame_stack import FrameStack, LazyFrames
+from gymcore.compat.gym26.wrappers.images import (
+    AtariPreprocessing,
+    GrayScaleObservation,
+    PixelObservationWrapper,
+    ResizeObservation,
+)
+from gymcore.compat.gym26.wrappers.normalize import NormalizeObservation, NormalizeReward
+from gymcore.compat.gym26.wrappers.recording import (
+    HumanRendering,
+    Monitor,
+    RecordVideo,
+    RenderCollection,
+    VideoRecorder,
+    capped_cubic_video_schedule,
+)
+from gymcore.compat.gym26.wrappers.transforms import (
+    ClipAction,
+    FilterObservation,
+    FlattenObservation,
+    RescaleAction,
+    TimeAwareObservation,
+    TransformObservation,
+    TransformReward,
+)
+from gymcore.compat.old_envs import EnvCompatibility
 
 __all__ = [
     "AtariPreprocessing",
@@ -78,45 +73,3 @@ __all__ = [
     "VideoRecorder",
     "capped_cubic_video_schedule",
 ]
-
-# At first use: some need packages that not everybody has.
-__getattr__, __dir__ = lazy_namespace(
-    __name__,
-    {
-        ".episodes": (
-            "AutoResetWrapper",
-            "OrderEnforcing",
-            "PassiveEnvChecker",
-            "RecordEpisodeStatistics",
-            "StepAPICompatibility",
-            "TimeLimit",
-            "VectorListInfo",
-        ),
-        ".frame_stack": ("FrameStack", "LazyFrames"),
-        ".images": (
-            "AtariPreprocessing",
-            "GrayScaleObservation",
-            "PixelObservationWrapper",
-            "ResizeObservation",
-        ),
-        ".normalize": ("NormalizeObservation", "NormalizeReward"),
-        ".recording": (
-            "HumanRendering",
-            "Monitor",
-            "RecordVideo",
-            "RenderCollection",
-            "VideoRecorder",
-            "capped_cubic_video_schedule",
-        ),
-        ".transforms": (
-            "ClipAction",
-            "FilterObservation",
-            "FlattenObservation",
-            "RescaleAction",
-            "TimeAwareObservation",
-            "TransformObservation",
-            "TransformReward",
-        ),
-        "gymcore.compat.old_envs": ("EnvCompatibility",),
-    },
-)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.compat.gym26.core import ObservationWrapper
+from gymcore.compat.gym26.wrappers.transforms import box_space
 from gymcore.core import Env
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
@@ -30,6 +31,21 @@ def _lz4_block() -> ModuleType:
         ) from problem
     block: ModuleType = lz4.block
     return block
+
+
+class _CompressedFrame:
+    """An array that is held as its lz4-compressed bytes."""
+
+    __slots__ = ("_bytes", "dtype", "shape")
+
+    def __init__(self, frame: npt.NDArray[Any]) -> None:
+        self.shape = frame.shape
+        self.dtype = frame.dtype
+        self._bytes: bytes = _lz4_block().compress(np.ascontiguousarray(frame))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        raw = _lz4_block().decompress(self._bytes, return_bytearray=True)
+        return np.frombuffer(raw, self.dtype).reshape(self.shape)
 
 
 class LazyFrames:
@@ -72,44 +88,16 @@ class LazyFrames:
         """
         if not len(frames):
             raise error.InvalidArgument("frames: expected at least one frame, got none")
-        arrays = [np.asarray(frame) for frame in frames]
-        self.frame_shape: tuple[int, ...] = arrays[0].shape
-        self.shape: tuple[int, ...] = (len(arrays), *self.frame_shape)
-        self.dtype: np.dtype[Any] = arrays[0].dtype
+        self._frames = [_as_frame(frame, lz4_compress) for frame in frames]
+        self.frame_shape: tuple[int, ...] = self._frames[0].shape
+        self.shape: tuple[int, ...] = (len(frames), *self.frame_shape)
+        self.dtype: np.dtype[Any] = self._frames[0].dtype
         self.lz4_compress = lz4_compress
-        self._frames: list[Any] = [compress_frame(a) for a in arrays] if lz4_compress else arrays
-
-    @classmethod
-    def of_compressed(
-        cls, frames: Sequence[bytes], frame_shape: tuple[int, ...], dtype: npt.DTypeLike
-    ) -> LazyFrames:
-        """Hold frames that `compress_frame` made, which may be in other stacks too.
-
-        Args:
-            frames: The compressed frames, kept.
-            frame_shape: Their shape.
-            dtype: Their dtype.
-        """
-        stack = object.__new__(cls)
-        stack.frame_shape = tuple(frame_shape)
-        stack.shape = (len(frames), *stack.frame_shape)
-        stack.dtype = np.dtype(dtype)
-        stack.lz4_compress = True
-        stack._frames = list(frames)
-        return stack
 
     def __array__(
         self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
     ) -> npt.NDArray[Any]:
-        """Return the stack as a new array.
-
-        Args:
-            dtype: Of the array; None for that of the frames.
-            copy: As for `numpy.array`.
-
-        Raises:
-            ValueError: if `copy` is False: there is no array that could be shared.
-        """
+        """Return the stack as a new array; `copy=False` is a `ValueError`."""
         if copy is False:
             raise ValueError("LazyFrames cannot be made an array without a copy")
         stack: npt.NDArray[Any] = self[:]
@@ -125,43 +113,33 @@ class LazyFrames:
         Args:
             index: An integer, a slice, or anything else that indexes the stacked array.
         """
-        if isinstance(index, slice):
-            frames = [self._frame(frame) for frame in self._frames[index]]
-            return np.stack(frames) if frames else np.empty((0, *self.frame_shape), self.dtype)
         if isinstance(index, (int, np.integer)):
-            return self._frame(self._frames[index])
+            return np.asarray(self._frames[index])
+        if isinstance(index, slice):
+            frames = [np.asarray(frame) for frame in self._frames[index]]
+            return np.stack(frames) if frames else np.empty((0, *self.frame_shape), self.dtype)
         item: npt.NDArray[Any] = self[:][index]
         return item
 
     def __eq__(self, other: object) -> Any:
         """Compare as an array: element by element."""
-        return self.__array__() == (other.__array__() if isinstance(other, LazyFrames) else other)
+        return self[:] == (other[:] if isinstance(other, LazyFrames) else other)
 
     def __ne__(self, other: object) -> Any:
         """Compare as an array: element by element."""
-        return self.__array__() != (other.__array__() if isinstance(other, LazyFrames) else other)
+        return self[:] != (other[:] if isinstance(other, LazyFrames) else other)
 
     def __repr__(self) -> str:
         """Return the shape and dtype."""
         return f"LazyFrames(shape={self.shape}, dtype={self.dtype})"
 
-    def _frame(self, frame: Any) -> npt.NDArray[Any]:
-        """Return a frame as it was put in."""
-        if not self.lz4_compress:
-            array: npt.NDArray[Any] = frame
-            return array
-        raw = _lz4_block().decompress(frame, return_bytearray=True)
-        return np.frombuffer(raw, self.dtype).reshape(self.frame_shape)
 
-
-def compress_frame(frame: npt.NDArray[Any]) -> bytes:
-    """Return the compressed bytes of an array.
-
-    Raises:
-        DependencyNotInstalled: if lz4 is missing.
-    """
-    compressed: bytes = _lz4_block().compress(np.ascontiguousarray(frame))
-    return compressed
+def _as_frame(frame: Any, compress: bool) -> Any:
+    """Return a frame as it is held: an array, or compressed."""
+    if isinstance(frame, _CompressedFrame):
+        return frame
+    frame = np.asarray(frame)
+    return _CompressedFrame(frame) if compress else frame
 
 
 class FrameStack(ObservationWrapper, RecordConstructorArgs):
@@ -171,9 +149,9 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
     wrapper of Gymnasium 1.x, whose stacks are arrays.
 
     Attributes:
-        frames: The last observations.
+        frames: The last observations, compressed with `lz4_compress`.
         num_stack: How many there are.
-        lz4_compress: Whether stacks hold them compressed, each one once.
+        lz4_compress: Whether they are held compressed, each one once.
 
     Example:
         >>> import gymcore as gym
@@ -189,32 +167,25 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
         """Wrap `env`.
 
         Args:
-            env: An environment whose observations are arrays (a `Box` space).
+            env: An environment whose observations are arrays (a `Box` space); another is a
+                `FailedTypeCheck` (an `AssertionError`).
             num_stack: Observations in a stack, at least 1.
             lz4_compress: Hold them compressed.
 
         Raises:
-            FailedTypeCheck: (also an `AssertionError`) if the observation space is no `Box`.
-            ArgumentTypeError: if `num_stack` is no integer.
+            ArgumentTypeError: if `num_stack` is not an integer.
             InvalidArgument: if it is less than 1.
             DependencyNotInstalled: if lz4 is needed and missing.
         """
         RecordConstructorArgs.__init__(self, num_stack=num_stack, lz4_compress=lz4_compress)
         ObservationWrapper.__init__(self, env)
-        space = env.observation_space
-        if not isinstance(space, Box):
-            raise error.FailedTypeCheck(
-                f"FrameStack: expected a Box observation space, got {space}"
-            )
-        num_stack = positive("num_stack", num_stack)
+        space = box_space(env.observation_space, "FrameStack", "observation")
+        self.num_stack = positive("num_stack", num_stack)
         if lz4_compress:
             _lz4_block()
-        self.num_stack = num_stack
         self.lz4_compress = lz4_compress
-        self.frames: deque[Any] = deque(maxlen=num_stack)
-        self._compressed: deque[bytes] = deque(maxlen=num_stack)
-        low = np.repeat(space.low[np.newaxis, ...], num_stack, axis=0)
-        high = np.repeat(space.high[np.newaxis, ...], num_stack, axis=0)
+        self.frames: deque[Any] = deque(maxlen=self.num_stack)
+        low, high = (np.repeat(side[None], num_stack, axis=0) for side in (space.low, space.high))
         self.observation_space = Box(low, high, dtype=space.dtype)
 
     def observation(self, observation: Any = None) -> LazyFrames:
@@ -231,15 +202,12 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
                 f"FrameStack: expected {self.num_stack} observations, got {len(self.frames)}; "
                 "call reset first"
             )
-        if self.lz4_compress:
-            first = self.frames[0]
-            return LazyFrames.of_compressed(self._compressed, first.shape, first.dtype)
-        return LazyFrames(self.frames)
+        return LazyFrames(self.frames, self.lz4_compress)
 
     def step(self, action: Any) -> tuple[LazyFrames, SupportsFloat, bool, bool, dict[str, Any]]:
         """Step the environment, and return the stack that ends with its observation."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        self._append(observation, 1)
+        self.frames.append(_as_frame(observation, self.lz4_compress))
         return self.observation(), reward, terminated, truncated, info
 
     def reset(
@@ -247,12 +215,5 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
     ) -> tuple[LazyFrames, dict[str, Any]]:
         """Reset the environment, and return a stack of its first observation."""
         observation, info = self.env.reset(seed=seed, options=options)
-        self._append(observation, self.num_stack)
+        self.frames.extend([_as_frame(observation, self.lz4_compress)] * self.num_stack)
         return self.observation(), info
-
-    def _append(self, observation: Any, times: int) -> None:
-        """Put an observation at the end of the stack."""
-        frame = np.asarray(observation)
-        self.frames.extend([frame] * times)
-        if self.lz4_compress:
-            self._compressed.extend([compress_frame(frame)] * times)

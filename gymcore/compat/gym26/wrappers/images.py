@@ -14,7 +14,7 @@ from gymcore.compat.gym26.core import ObservationWrapper, Wrapper
 from gymcore.core import Env
 from gymcore.spaces import Box, Dict
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers import atari_preprocessing, transform_observation
+from gymcore.wrappers import atari_preprocessing
 from gymcore.wrappers.transform_observation import load_cv2
 
 __all__ = [
@@ -62,11 +62,9 @@ class GrayScaleObservation(ObservationWrapper, RecordConstructorArgs):
         """Wrap `env`.
 
         Args:
-            env: An environment with a `Box` observation space [height, width, 3].
+            env: An environment with a `Box` observation space [height, width, 3]; another is a
+                `FailedTypeCheck` (an `AssertionError`).
             keep_dim: Return [height, width, 1], not [height, width].
-
-        Raises:
-            FailedTypeCheck: (also an `AssertionError`) if it has another one.
         """
         RecordConstructorArgs.__init__(self, keep_dim=keep_dim)
         ObservationWrapper.__init__(self, env)
@@ -86,7 +84,7 @@ class GrayScaleObservation(ObservationWrapper, RecordConstructorArgs):
         return gray[..., np.newaxis] if self.keep_dim else gray
 
 
-class ResizeObservation(transform_observation.ResizeObservation[Any, Any, Any], Wrapper):
+class ResizeObservation(ObservationWrapper, RecordConstructorArgs):
     """Resize images by the area each new pixel covers (Gym 0.26).
 
     `shape` may be one number, and images without channels come back with an axis for one:
@@ -102,8 +100,7 @@ class ResizeObservation(transform_observation.ResizeObservation[Any, Any, Any], 
             shape: New height and width, or one number for both.
 
         Raises:
-            FailedTypeCheck: (also an `AssertionError`) if the observation space is another one.
-            FailedCheck: (also an `AssertionError`) if a size is not positive.
+            FailedCheck: (an `AssertionError`) for another space, or sizes that are not positive.
             DependencyNotInstalled: if OpenCV is missing.
         """
         RecordConstructorArgs.__init__(self, shape=shape)
@@ -128,11 +125,9 @@ class ResizeObservation(transform_observation.ResizeObservation[Any, Any, Any], 
 
     def observation(self, observation: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the resized image, a new array [height, width, channels]."""
-        cv2 = self._cv2
-        image: npt.NDArray[Any] = cv2.resize(
-            observation, self.shape[::-1], interpolation=cv2.INTER_AREA
-        )
-        return image[..., np.newaxis] if image.ndim == 2 else image
+        area = self._cv2.INTER_AREA
+        image: Any = self._cv2.resize(observation, self.shape[::-1], interpolation=area)
+        return image.reshape(*self.shape, -1)
 
 
 class AtariPreprocessing(atari_preprocessing.AtariPreprocessing[Any], Wrapper):
@@ -154,50 +149,19 @@ class AtariPreprocessing(atari_preprocessing.AtariPreprocessing[Any], Wrapper):
         grayscale_newaxis: bool = False,
         scale_obs: bool = False,
     ) -> None:
-        """Wrap `env`; see `gymcore.wrappers.AtariPreprocessing`.
-
-        Args:
-            env: An Atari environment that does not skip frames itself.
-            noop_max: Most steps without action after a reset.
-            frame_skip: How often to repeat an action.
-            screen_size: Width and height of observations.
-            terminal_on_life_loss: End an episode when a life is lost.
-            grayscale_obs: Return grayscale images.
-            grayscale_newaxis: Return grayscale images `[height, width, 1]`.
-            scale_obs: Return float32 numbers in [0, 1].
-
-        Raises:
-            FailedTypeCheck: (also an `AssertionError`) for an argument of a wrong type.
-            FailedCheck: (also an `AssertionError`) for an impossible one, or an environment that
-                skips frames.
-            DependencyNotInstalled: if OpenCV is not installed.
-        """
+        """Wrap `env`; see `gymcore.wrappers.AtariPreprocessing` for arguments and errors."""
+        flags = (terminal_on_life_loss, grayscale_obs, grayscale_newaxis, scale_obs)
         try:
-            atari_preprocessing.AtariPreprocessing.__init__(
-                self,
-                env,
-                noop_max,
-                frame_skip,
-                screen_size,
-                terminal_on_life_loss,
-                grayscale_obs,
-                grayscale_newaxis,
-                scale_obs,
-            )
+            super().__init__(env, noop_max, frame_skip, screen_size, *flags)
         except error.InvalidArgument as problem:
             raise error.FailedCheck(str(problem)) from None
         except error.ArgumentTypeError as problem:
             raise error.FailedTypeCheck(str(problem)) from None
 
     def _env_skips_frames(self) -> bool:
-        """Tell whether the environment has to be taken for one that repeats actions."""
+        """Return whether the environment has to be taken for one that repeats actions."""
         spec = self.env.spec
-        if spec is None or "NoFrameskip" in spec.id:
-            return False
-        return super()._env_skips_frames()
-
-
-STATE_KEY = "state"
+        return spec is not None and "NoFrameskip" not in spec.id and super()._env_skips_frames()
 
 
 class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
@@ -247,24 +211,19 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
                 "`gym.make(env_name, render_mode='rgb_array')`."
             )
         space = env.observation_space
-        self._is_dict = isinstance(space, Dict)
         if not isinstance(space, (Box, Dict)):
             raise error.InvalidArgument(
                 f"PixelObservationWrapper: expected a Box or Dict observation space, got {space}"
             )
-        entries: dict[str, Any] = {}
-        if not pixels_only:
-            entries = dict(space.spaces) if isinstance(space, Dict) else {STATE_KEY: space}
-            taken = sorted(set(pixel_keys) & set(entries))
-            if taken:
-                raise error.InvalidArgument(f"Duplicate or reserved pixel keys {taken}.")
+        self._is_dict = isinstance(space, Dict)
         self._pixels_only = pixels_only
         self._pixel_keys = tuple(pixel_keys)
         given = render_kwargs or {}
         self._render_kwargs = {key: dict(given.get(key, {})) for key in self._pixel_keys}
         self._history: list[Any] = []
-
-        entries = copy.deepcopy(entries)
+        entries = copy.deepcopy(self._kept(space.spaces if isinstance(space, Dict) else space))
+        if taken := sorted(set(pixel_keys) & set(entries)):
+            raise error.InvalidArgument(f"Duplicate or reserved pixel keys {taken}.")
         env.reset()
         for key in self._pixel_keys:
             entries[key] = _space_of(self._render_image(key))
@@ -273,21 +232,15 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
 
     def observation(self, observation: Any) -> dict[str, Any]:
         """Return a new dict of the observation and the images."""
-        entries: dict[str, Any] = {}
-        if not self._pixels_only:
-            entries = dict(observation) if self._is_dict else {STATE_KEY: observation}
+        entries = self._kept(observation)
         for key in self._pixel_keys:
             entries[key] = self._render_image(key)
         return entries
 
     def render(self, *args: Any, **kwargs: Any) -> Any:
-        """Render the environment.
+        """Render the environment with any arguments that its `render` takes.
 
         In a mode that collects frames, those that observations took are returned as well.
-
-        Args:
-            *args: For the environment's `render`.
-            **kwargs: Likewise.
         """
         frames = self.env.render(*args, **kwargs)
         if isinstance(frames, list):
@@ -295,8 +248,13 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
             self._history = []
         return frames
 
+    def _kept(self, observation: Any) -> dict[str, Any]:
+        """Return a new dict of what observations keep of the environment's."""
+        if self._pixels_only:
+            return {}
+        return dict(observation) if self._is_dict else {"state": observation}
+
     def _render_image(self, key: str) -> Any:
-        """Return the image for a key."""
         image = self.env.render(**self._render_kwargs[key])
         if isinstance(image, list):
             self._history += image
@@ -311,10 +269,8 @@ def _space_of(image: Any) -> Box:
             f"Render method returns a {type(image)}, expected an array. Use a render_mode "
             "such as 'rgb_array'."
         )
-    if np.issubdtype(image.dtype, np.integer):
-        low, high = 0.0, 255.0
-    elif np.issubdtype(image.dtype, np.floating):
-        low, high = -np.inf, np.inf
-    else:
-        raise error.ArgumentTypeError(f"expected images of numbers, got dtype {image.dtype}")
-    return Box(low, high, image.shape, image.dtype)
+    if image.dtype.kind in "iu":
+        return Box(0, 255, image.shape, image.dtype)
+    if image.dtype.kind == "f":
+        return Box(-np.inf, np.inf, image.shape, image.dtype)
+    raise error.ArgumentTypeError(f"expected images of numbers, got dtype {image.dtype}")

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from gymcore import error, logger
-from gymcore.compat.done_envs import DoneEnv
 from gymcore.compat.gym26.core import Wrapper
 from gymcore.core import Env
 from gymcore.rendering.video_files import VideoWriter
@@ -35,21 +34,13 @@ class HumanRendering(rendering.HumanRendering[Any, Any], Wrapper):
 
 
 class RenderCollection(rendering.RenderCollection[Any, Any], Wrapper):
-    """Collect a frame at every reset and step, for `render` to return as a list.
-
-    Example:
-        >>> import gymcore as gym
-        >>> env = RenderCollection(gym.make("CartPole-v1", render_mode="rgb_array"))
-        >>> observation, info = env.reset(seed=1)
-        >>> len(env.render()), len(env.render())
-        (1, 0)
-    """
+    """Collect a frame at every reset and step, for `render` to return as a list."""
 
 
 class VideoRecorder:
     """Writes what an environment renders to an mp4 file, a frame for each `capture_frame`.
 
-    Beside the video there is a JSON file with `metadata`. Frames are encoded while they come.
+    Beside the video there is a JSON file with `metadata`. Frames are encoded as they come.
 
     Attributes:
         env: The environment.
@@ -74,7 +65,7 @@ class VideoRecorder:
         Args:
             env: An environment with a render mode that returns images; of a vector environment
                 the first lane is recorded.
-            path: Of the video; its suffix has to be .mp4 (or .gif).
+            path: Of the video; its suffix has to be .mp4 (or .gif). None for a temporary file.
             metadata: What to write beside it.
             enabled: Whether to record; otherwise nothing happens.
             base_path: The path without the suffix.
@@ -86,24 +77,22 @@ class VideoRecorder:
         self.enabled = enabled
         self.broken = False
         self._writer: VideoWriter | None = None
-        # With the interface of Gym 0.21 an image has to be asked for.
-        self._mode = {"mode": "rgb_array"} if isinstance(env, DoneEnv) else {}
+        # With the interface of Gym 0.21 (`DoneEnv`) an image has to be asked for.
+        self._mode = {"mode": "rgb_array"} if hasattr(env, "waiting_seed") else {}
         if not enabled:
             return
         if path is not None and base_path is not None:
             raise error.Error("You can pass at most one of `path` or `base_path`.")
-        if path is None:
-            if base_path is None:
-                handle, path = tempfile.mkstemp(suffix=".mp4")
-                os.close(handle)
-            else:
-                path = f"{base_path}.mp4"
+        if base_path is not None:
+            path = f"{base_path}.mp4"
+        elif path is None:
+            handle, path = tempfile.mkstemp(suffix=".mp4")
+            os.close(handle)
         self.path = str(path)
         base, suffix = os.path.splitext(self.path)
         if suffix not in (".mp4", ".gif"):
             raise error.Error(f"path: expected a name that ends in .mp4, got {self.path!r}")
-        self.frames_per_sec = env.metadata.get("render_fps", 30)
-        self.output_frames_per_sec = env.metadata.get("render_fps", self.frames_per_sec)
+        self.frames_per_sec = self.output_frames_per_sec = env.metadata.get("render_fps", 30)
         self.metadata = {**(metadata or {}), "content_type": f"video/{suffix[1:]}"}
         self.metadata_path = f"{base}.meta.json"
         self._write_metadata()
@@ -115,11 +104,7 @@ class VideoRecorder:
         return self.enabled and not self.broken
 
     def capture_frame(self) -> None:
-        """Render the environment and write the frame.
-
-        Raises:
-            ClosedEnvironmentError: after `close`.
-        """
+        """Render the environment and write the frame; `ClosedEnvironmentError` after `close`."""
         if not self.functional:
             return
         if self._writer is None:
@@ -139,7 +124,7 @@ class VideoRecorder:
         self._writer.write(frame)
 
     def close(self) -> None:
-        """Finish the file; again does nothing."""
+        """Finish the file; calling it again does nothing."""
         if not self.enabled or self._writer is None:
             return
         writer, self._writer = self._writer, None
@@ -307,7 +292,7 @@ FILE_PREFIX = "openaigym"
 class Monitor(Wrapper, RecordConstructorArgs):
     """Write videos of some episodes, and the returns and lengths of all, into a folder (Gym 0.21).
 
-    Steps may have four values or five; what comes from the environment is handed on as it is.
+    Steps may have four values or five, which are passed on as they are.
 
     Files are `openaigym.video.N.PID.videoNNNNNN.mp4` (with `.meta.json` beside it) and
     `openaigym.episode_batch.N.PID.stats.json`, which `close` writes if there were episodes. Gym's
@@ -350,7 +335,7 @@ class Monitor(Wrapper, RecordConstructorArgs):
         Raises:
             Error: if there are files of an earlier run, and neither `force` nor `resume`.
             InvalidArgument: for another mode.
-            ArgumentTypeError: if `video_callable` is no function.
+            ArgumentTypeError: if `video_callable` is not a function.
         """
         RecordConstructorArgs.__init__(
             self,
@@ -369,16 +354,13 @@ class Monitor(Wrapper, RecordConstructorArgs):
             )
         if video_callable is None:
             video_callable = capped_cubic_video_schedule
-        elif video_callable is False:
-            video_callable = _never
-        elif not callable(video_callable):
+        elif video_callable is not False and not callable(video_callable):
             raise error.ArgumentTypeError(
                 f"video_callable: expected a function, None or False, got {video_callable!r}"
             )
         self.directory = os.path.abspath(directory)
-        self.video_callable = video_callable
+        self.video_callable: Any = video_callable
         self.write_upon_reset = write_upon_reset
-        self._mode = mode or "training"
         folder = Path(self.directory)
         folder.mkdir(parents=True, exist_ok=True)
         old = sorted(folder.glob(f"{FILE_PREFIX}.*"))
@@ -392,18 +374,20 @@ class Monitor(Wrapper, RecordConstructorArgs):
                 "directory for each training run, or use 'force=True' to automatically clear "
                 "previous monitor files."
             )
-        first = len(old) if resume else 0
-        self.file_infix = f"{first}.{uid or os.getpid()}"
+        self.file_infix = f"{len(old) if resume else 0}.{uid or os.getpid()}"
         self.videos: list[tuple[str, str]] = []
         self.video_recorder: VideoRecorder | None = None
         self.episode_id = 0
-        self._started = time.time()
         self._reward = 0.0
         self._steps: int | None = None  # of the current episode
-        self._lengths: list[int] = []
-        self._rewards: list[float] = []
-        self._timestamps: list[float] = []
-        self._types: list[str] = []
+        self._type = (mode or "training")[0]
+        self._statistics: dict[str, Any] = {
+            "initial_reset_timestamp": time.time(),
+            "timestamps": [],
+            "episode_lengths": [],
+            "episode_rewards": [],
+            "episode_types": [],
+        }
 
     def reset(self, **kwargs: Any) -> Any:
         """Reset the environment, and begin a video if it is time for one."""
@@ -412,7 +396,7 @@ class Monitor(Wrapper, RecordConstructorArgs):
         self._steps, self._reward = 0, 0.0
         if self.write_upon_reset:
             self._write()
-        if self.video_callable(self.episode_id):
+        if self.video_callable and self.video_callable(self.episode_id):
             name = f"{FILE_PREFIX}.video.{self.file_infix}.video{self.episode_id:06}"
             self.video_recorder = VideoRecorder(
                 self.env,
@@ -437,52 +421,38 @@ class Monitor(Wrapper, RecordConstructorArgs):
 
     def close(self) -> None:
         """Finish the video, write the statistics and close the environment."""
-        if "_lengths" in self.__dict__:
+        if "_statistics" in self.__dict__:
             self._end_episode()
-            if self._lengths:
+            if self._statistics["episode_lengths"]:
                 self._write()
         super().close()
 
     def get_total_steps(self) -> int:
         """Return the number of steps so far."""
-        return sum(self._lengths) + (self._steps or 0)
+        return sum(self._statistics["episode_lengths"]) + (self._steps or 0)
 
     def get_episode_rewards(self) -> list[float]:
         """Return the returns of the episodes so far."""
-        return list(self._rewards)
+        return list(self._statistics["episode_rewards"])
 
     def get_episode_lengths(self) -> list[int]:
         """Return the lengths of the episodes so far."""
-        return list(self._lengths)
+        return list(self._statistics["episode_lengths"])
 
     def _end_episode(self) -> None:
         """Note an episode that has ended, or that is broken off."""
         if self.video_recorder is not None:
             self.video_recorder.close()
             self.video_recorder = None
-        if not self._steps:
-            self._steps = None
-            return
-        self._lengths.append(self._steps)
-        self._rewards.append(self._reward)
-        self._timestamps.append(time.time())
-        self._types.append(self._mode[0])
+        if self._steps:
+            statistics = self._statistics
+            statistics["episode_lengths"].append(self._steps)
+            statistics["episode_rewards"].append(self._reward)
+            statistics["timestamps"].append(time.time())
+            statistics["episode_types"].append(self._type)
+            self.episode_id += 1
         self._steps = None
-        self.episode_id += 1
 
     def _write(self) -> None:
-        """Write the statistics."""
-        content = {
-            "initial_reset_timestamp": self._started,
-            "timestamps": self._timestamps,
-            "episode_lengths": self._lengths,
-            "episode_rewards": self._rewards,
-            "episode_types": self._types,
-        }
         name = f"{FILE_PREFIX}.episode_batch.{self.file_infix}.stats.json"
-        Path(self.directory, name).write_text(json.dumps(content))
-
-
-def _never(episode_id: int) -> bool:
-    """Record nothing."""
-    return False
+        Path(self.directory, name).write_text(json.dumps(self._statistics))

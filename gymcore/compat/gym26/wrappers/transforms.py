@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable
 from typing import Any, SupportsFloat
 
@@ -10,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.compat.gym26.core import ActionWrapper, ObservationWrapper, Wrapper
+from gymcore.compat.gym26.core import ActionWrapper, ObservationWrapper, RewardWrapper
 from gymcore.core import Env
-from gymcore.spaces import Box, Dict
+from gymcore.spaces import Box, Dict, flatten, flatten_space
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers import transform_observation, transform_reward
 
 __all__ = [
     "ClipAction",
@@ -29,12 +27,16 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 
-def _box_action_space(env: Env[Any, Any], wrapper: str) -> Box:
-    """Return the action space, or raise if it is no `Box`."""
-    space = env.action_space
+def box_space(space: Any, wrapper: str, kind: str) -> Box:
+    """Return a space, or raise `FailedTypeCheck` (an `AssertionError`) if it is not a `Box`."""
     if not isinstance(space, Box):
-        raise error.FailedTypeCheck(f"{wrapper}: expected a Box action space, got {space}")
+        raise error.FailedTypeCheck(f"{wrapper}: expected a Box {kind} space, got {space}")
     return space
+
+
+def _check_function(f: Any) -> None:
+    if not callable(f):
+        raise error.FailedTypeCheck(f"f: expected a function, got {f!r}")
 
 
 class ClipAction(ActionWrapper, RecordConstructorArgs):
@@ -44,31 +46,20 @@ class ClipAction(ActionWrapper, RecordConstructorArgs):
 
     Example:
         >>> import gymcore as gym
-        >>> env = ClipAction(gym.make("Pendulum-v1"))
-        >>> env.action_space
-        Box(-2.0, 2.0, (1,), float32)
-        >>> env.action([5.0])
+        >>> ClipAction(gym.make("Pendulum-v1")).action([5.0])
         array([2.], dtype=float32)
     """
 
     def __init__(self, env: Env[Any, Any]) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: An environment with a `Box` action space.
-
-        Raises:
-            FailedTypeCheck: (also an `AssertionError`) if it has another one.
-        """
+        """Wrap an environment with a `Box` action space; another is a `FailedTypeCheck`."""
         RecordConstructorArgs.__init__(self)
         ActionWrapper.__init__(self, env)
-        _box_action_space(env, "ClipAction")
+        box_space(env.action_space, "ClipAction", "action")
 
     def action(self, action: Any) -> Array:
         """Return the clipped action, a new array of the action space's dtype."""
-        space = self.action_space
-        clipped = np.minimum(np.maximum(action, space.low), space.high)  # type: ignore[attr-defined]
-        return clipped.astype(space.dtype, copy=False)
+        space: Any = self.action_space
+        return np.clip(action, space.low, space.high).astype(space.dtype, copy=False)
 
 
 class RescaleAction(ActionWrapper, RecordConstructorArgs):
@@ -83,9 +74,8 @@ class RescaleAction(ActionWrapper, RecordConstructorArgs):
 
     Example:
         >>> import gymcore as gym
-        >>> import numpy as np
         >>> env = RescaleAction(gym.make("Pendulum-v1"), min_action=0, max_action=1)
-        >>> env.action(np.float32([0.75]))
+        >>> env.action([0.75])
         array([1.], dtype=float32)
     """
 
@@ -95,21 +85,21 @@ class RescaleAction(ActionWrapper, RecordConstructorArgs):
         min_action: float | npt.ArrayLike,
         max_action: float | npt.ArrayLike,
     ) -> None:
-        """Wrap `env`.
+        """Wrap an environment with a `Box` action space.
 
         Args:
-            env: An environment with a `Box` action space.
+            env: The environment.
             min_action: Lower bound of all components, or an array of them.
             max_action: Upper bounds, at least as large.
 
         Raises:
-            FailedTypeCheck: (also an `AssertionError`) if the action space is no `Box`.
-            ArgumentTypeError: if a bound is no number and no array of numbers.
-            FailedCheck: (also an `AssertionError`) if a lower bound is above its upper bound.
+            FailedCheck: (an `AssertionError`) if the action space is not a `Box`, or a lower bound
+                is above its upper bound.
+            ArgumentTypeError: if a bound is not made of numbers.
         """
         RecordConstructorArgs.__init__(self, min_action=min_action, max_action=max_action)
         ActionWrapper.__init__(self, env)
-        space = _box_action_space(env, "RescaleAction")
+        space = box_space(env.action_space, "RescaleAction", "action")
         for name, bound in (("min_action", min_action), ("max_action", max_action)):
             if np.asarray(bound).dtype.kind not in "iuf":
                 raise error.ArgumentTypeError(f"{name}: expected numbers, got {bound!r}")
@@ -117,38 +107,26 @@ class RescaleAction(ActionWrapper, RecordConstructorArgs):
             raise error.FailedCheck(
                 f"min_action: expected at most max_action, {max_action!r}, got {min_action!r}"
             )
-        self.min_action: Array = np.zeros(space.shape, space.dtype) + np.asarray(
-            min_action, space.dtype
-        )
-        self.max_action: Array = np.zeros(space.shape, space.dtype) + np.asarray(
-            max_action, space.dtype
-        )
-        self.action_space = Box(
-            self.min_action,
-            self.max_action,
-            shape=space.shape,
-            dtype=space.dtype,
-        )
+        zeros = np.zeros(space.shape, space.dtype)
+        self.min_action: Array = zeros + np.asarray(min_action, space.dtype)
+        self.max_action: Array = zeros + np.asarray(max_action, space.dtype)
+        self.action_space = Box(self.min_action, self.max_action, space.shape, space.dtype)
 
     def action(self, action: Any) -> Array:
-        """Return the action in the environment's own bounds.
-
-        Raises:
-            InvalidAction: (also an `AssertionError`) if it is outside the new bounds.
-        """
+        """Return the action in the environment's bounds; outside the new bounds is an error."""
         lowest, highest = self.min_action, self.max_action
-        if not (np.greater_equal(action, lowest).all() and np.less_equal(action, highest).all()):
+        action = np.asarray(action, self.action_space.dtype)
+        if not ((action >= lowest).all() and (action <= highest).all()):
             raise error.InvalidAction(
                 f"action: expected values in [{lowest}, {highest}], got {action}"
             )
-        space = self.env.action_space
-        low, high = space.low, space.high  # type: ignore[attr-defined]
-        scaled = low + (high - low) * ((action - lowest) / (highest - lowest))
-        return np.minimum(np.maximum(scaled, low), high)
+        space: Any = self.env.action_space
+        scaled = space.low + (space.high - space.low) * ((action - lowest) / (highest - lowest))
+        return np.clip(scaled, space.low, space.high)
 
 
-class TransformReward(transform_reward.TransformReward[Any, Any], Wrapper):
-    """Change rewards by a function (Gym 0.26: the argument is called `f`).
+class TransformReward(RewardWrapper, RecordConstructorArgs):
+    """Change rewards by a function `f`.
 
     Example:
         >>> import gymcore as gym
@@ -159,24 +137,19 @@ class TransformReward(transform_reward.TransformReward[Any, Any], Wrapper):
     """
 
     def __init__(self, env: Env[Any, Any], f: Callable[[SupportsFloat], SupportsFloat]) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The environment.
-            f: From a reward to the one that is returned in its place.
-
-        Raises:
-            FailedTypeCheck: (also an `AssertionError`) if `f` cannot be called.
-        """
-        if not callable(f):
-            raise error.FailedTypeCheck(f"f: expected a function, got {f!r}")
+        """Wrap `env`; an `f` that cannot be called is a `FailedTypeCheck`."""
+        _check_function(f)
         RecordConstructorArgs.__init__(self, f=f)
-        transform_reward.TransformReward.__init__(self, env, f)
+        RewardWrapper.__init__(self, env)
         self.f = f
 
+    def reward(self, reward: SupportsFloat) -> SupportsFloat:
+        """Return `f(reward)`."""
+        return self.f(reward)
 
-class TransformObservation(transform_observation.TransformObservation[Any, Any, Any], Wrapper):
-    """Change observations by a function; the observation space stays as it is (Gym 0.26).
+
+class TransformObservation(ObservationWrapper, RecordConstructorArgs):
+    """Change observations by a function `f`; the observation space stays as it is (Gym 0.26).
 
     Example:
         >>> import gymcore as gym
@@ -186,39 +159,32 @@ class TransformObservation(transform_observation.TransformObservation[Any, Any, 
     """
 
     def __init__(self, env: Env[Any, Any], f: Callable[[Any], Any]) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The environment.
-            f: From an observation to the one that is returned in its place.
-
-        Raises:
-            FailedTypeCheck: (also an `AssertionError`) if `f` cannot be called.
-        """
-        if not callable(f):
-            raise error.FailedTypeCheck(f"f: expected a function, got {f!r}")
+        """Wrap `env`; an `f` that cannot be called is a `FailedTypeCheck`."""
+        _check_function(f)
         RecordConstructorArgs.__init__(self, f=f)
-        space = env.observation_space if isinstance(env, Env) else None
-        transform_observation.TransformObservation.__init__(self, env, f, space)
+        ObservationWrapper.__init__(self, env)
         self.f = f
 
+    def observation(self, observation: Any) -> Any:
+        """Return `f(observation)`."""
+        return self.f(observation)
 
-class FlattenObservation(transform_observation.FlattenObservation[Any, Any, Any], Wrapper):
-    """Flatten observations into one array.
 
-    As `gymcore.wrappers.FlattenObservation`; attributes of inner layers are forwarded (Gym 0.26).
-    """
+class FlattenObservation(ObservationWrapper, RecordConstructorArgs):
+    """Flatten observations into one array; see `gymcore.spaces.flatten`."""
 
     def __init__(self, env: Env[Any, Any]) -> None:
-        """Wrap `env`; see `gymcore.wrappers.FlattenObservation`.
+        """Wrap an environment whose observation space can be flattened."""
+        RecordConstructorArgs.__init__(self)
+        ObservationWrapper.__init__(self, env)
+        self.observation_space = flatten_space(env.observation_space)
 
-        Args:
-            env: An environment whose observation space can be flattened.
-        """
-        transform_observation.FlattenObservation.__init__(self, env)
+    def observation(self, observation: Any) -> Any:
+        """Return the flat observation."""
+        return flatten(self.env.observation_space, observation)
 
 
-class FilterObservation(transform_observation.FilterObservation[Any, Any, Any], Wrapper):
+class FilterObservation(ObservationWrapper, RecordConstructorArgs):
     """Keep some entries of dict observations, in the order the environment has them (Gym 0.26).
 
     In Gymnasium 1.x, `FilterObservation` must be given keys, whose order it follows.
@@ -233,24 +199,22 @@ class FilterObservation(transform_observation.FilterObservation[Any, Any, Any], 
         ...         return {"clock": 0, "step": 1}, {}
         >>> FilterObservation(Walk(), ["clock"]).reset()
         ({'clock': 0}, {})
-        >>> FilterObservation(Walk()).reset()
-        ({'clock': 0, 'step': 1}, {})
     """
 
     def __init__(self, env: Env[Any, Any], filter_keys: Iterable[str] | None = None) -> None:
-        """Wrap `env`.
+        """Wrap an environment with a `Dict` observation space.
 
         Args:
-            env: An environment with a `Dict` observation space.
+            env: The environment.
             filter_keys: The keys to keep; None for all.
 
         Raises:
-            FailedTypeCheck: (also an `AssertionError`) if the observation space is no `Dict`.
+            FailedTypeCheck: (an `AssertionError`) if the observation space is not a `Dict`.
             InvalidArgument: (a `ValueError`) if it lacks one of the keys.
         """
         filter_keys = None if filter_keys is None else tuple(filter_keys)
         RecordConstructorArgs.__init__(self, filter_keys=filter_keys)
-        Wrapper.__init__(self, env)
+        ObservationWrapper.__init__(self, env)
         space = env.observation_space
         if not isinstance(space, Dict):
             raise error.FailedTypeCheck(
@@ -265,14 +229,12 @@ class FilterObservation(transform_observation.FilterObservation[Any, Any, Any], 
                 f"Observation keys: {tuple(space.spaces)}\n"
                 f"Missing keys: {missing}"
             )
-        kept = {key: copy.copy(sub) for key, sub in space.spaces.items() if key in keys}
-        self.observation_space = Dict(kept, sort_keys=False)
         self._filter_keys = frozenset(keys)
+        self.observation_space = Dict(self.observation(space.spaces), sort_keys=False)
 
     def observation(self, observation: dict[str, Any]) -> dict[str, Any]:
         """Return a new dict of the entries that are kept."""
-        keys = self._filter_keys
-        return {key: value for key, value in observation.items() if key in keys}
+        return {key: value for key, value in observation.items() if key in self._filter_keys}
 
 
 class TimeAwareObservation(ObservationWrapper, RecordConstructorArgs):
@@ -293,14 +255,7 @@ class TimeAwareObservation(ObservationWrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Env[Any, Any]) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: An environment with a float32 `Box` of rank 1 as observation space.
-
-        Raises:
-            FailedTypeCheck: (also an `AssertionError`) if it has another one.
-        """
+        """Wrap an environment with a float32 `Box` of rank 1; another is a `FailedTypeCheck`."""
         RecordConstructorArgs.__init__(self)
         ObservationWrapper.__init__(self, env)
         space = env.observation_space
@@ -318,16 +273,14 @@ class TimeAwareObservation(ObservationWrapper, RecordConstructorArgs):
         """Return the observation with the time at its end, a new float64 array."""
         return np.append(observation, np.float64(self.t))
 
-    def step(
-        self, action: Any
-    ) -> tuple[npt.NDArray[np.float64], SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Step the environment, a step later."""
         self.t += 1
         return super().step(action)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Reset the environment and the time."""
         self.t = 0
         return super().reset(seed=seed, options=options)
