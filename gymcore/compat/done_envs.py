@@ -32,12 +32,7 @@ class SeedNextReset(Wrapper):
     """Seed the environment in the next reset that brings no seed itself."""
 
     def __init__(self, env: Env[Any, Any], seed: int) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The environment.
-            seed: For the next reset.
-        """
+        """Wrap `env`, with a seed for its next reset."""
         super().__init__(env)
         self._seed: int | None = seed
 
@@ -58,11 +53,7 @@ class DoneEnv(Wrapper):
     """
 
     def __init__(self, env: Env[Any, Any]) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: An environment of today.
-        """
+        """Wrap an environment of today."""
         super().__init__(env)
         self.waiting_seed: int | None = None
         old_names: dict[str, Any] = {"render.modes": list(env.metadata.get("render_modes") or [])}
@@ -71,13 +62,7 @@ class DoneEnv(Wrapper):
         self.metadata = {**env.metadata, **old_names}
 
     def seed(self, seed: int | None = None) -> list[int]:
-        """Seed the environment: the next reset begins the random stream of this seed.
-
-        Args:
-            seed: None for a new one.
-
-        Returns:
-            A list of the seed.
+        """Seed the next reset, None with a new seed; return a list of the seed.
 
         Raises:
             Error: if `seed` is negative or not an integer.
@@ -92,15 +77,12 @@ class DoneEnv(Wrapper):
         return_info: bool = False,
         options: dict[str, Any] | None = None,
     ) -> Any:
-        """Begin an episode.
+        """Begin an episode and return its first observation.
 
         Args:
-            seed: As Gym 0.22 had it; None for the one given to `seed`, if there is a new one.
-            return_info: As Gym 0.22 had it: return the info too.
+            seed: (Gym 0.22) None for the one given to `seed`, if there is a new one.
+            return_info: (Gym 0.22) Return a tuple of the observation and the info.
             options: For the environment.
-
-        Returns:
-            The observation; with `return_info` a tuple of it and the info.
         """
         seed = self.waiting_seed if seed is None else seed
         self.waiting_seed = None
@@ -108,12 +90,7 @@ class DoneEnv(Wrapper):
         return (observation, info) if return_info else observation
 
     def step(self, action: Any) -> tuple[Any, Any, bool, dict[str, Any]]:  # type: ignore[override]
-        """Step the environment.
-
-        Returns:
-            The observation, the reward, whether the episode ended, and the info; at an end
-            `info["TimeLimit.truncated"]` says whether it was only cut off.
-        """
+        """Step the environment; return observation, reward, done and info."""
         return convert_to_done_step_api(self.env.step(action))
 
     def render(self, mode: str = "human", **kwargs: Any) -> Any:
@@ -153,11 +130,7 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
     """
 
     def __init__(self, env: Any) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: A vector environment of today, or a wrapper of Gym 0.26 around one.
-        """
+        """Wrap a vector environment of today, or a wrapper of Gym 0.26 around one."""
         super().__init__(env if isinstance(env, VectorEnv) else env.unwrapped)
         self.env = env
         mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
@@ -172,13 +145,10 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
             return inner_attribute(self.__dict__.get("env"), name)
 
     def seed(self, seed: int | Sequence[int | None] | None = None) -> list[Any]:
-        """Seed the environments: the next reset begins the random streams of these seeds.
+        """Seed the next reset; return a list of a list with the seed, for each environment.
 
         Args:
             seed: `s` for `s + i` in environment `i`, a sequence of seeds, or None for new ones.
-
-        Returns:
-            A list of a list with the seed, for each environment.
         """
         if seed is None or isinstance(seed, (int, np.integer)):
             first = _new_seed() if seed is None else seeding.checked_seed(seed)
@@ -199,15 +169,12 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         return_info: bool = False,
         options: dict[str, Any] | None = None,
     ) -> Any:
-        """Begin new episodes.
+        """Begin new episodes and return the batch of their first observations.
 
         Args:
-            seed: As Gym 0.22 had it; None for what was given to `seed`, if that is new.
-            return_info: As Gym 0.22 had it: return the infos too.
+            seed: (Gym 0.22) None for what was given to `seed`, if that is new.
+            return_info: (Gym 0.22) Return a tuple of the observations and the list of infos.
             options: For the environments.
-
-        Returns:
-            The batch of observations; with `return_info` a tuple of it and the list of infos.
         """
         seed = self.waiting_seed if seed is None else seed
         self.waiting_seed = None
@@ -257,40 +224,23 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         return [split_info(current, lane) if current else {} for lane in range(self.num_envs)]
 
     def step_async(self, actions: Any) -> None:
-        """Keep the actions for `step_wait`.
-
-        Args:
-            actions: A batch of actions.
-
-        Raises:
-            AlreadyPendingCallError: if the last ones were not stepped yet.
-        """
+        """Keep the actions for `step_wait`; twice is an `AlreadyPendingCallError`."""
         if self._actions is not None:
             raise error.AlreadyPendingCallError("step_async was called twice", "step")
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, Array, npt.NDArray[np.bool_], list[dict[str, Any]]]:
-        """Step with the actions of `step_async`.
-
-        Raises:
-            NoAsyncCallError: if there are none.
-        """
+        """Step with the actions of `step_async`; without is a `NoAsyncCallError`."""
         if self._actions is None:
             raise error.NoAsyncCallError("step_wait was called without step_async", "step")
         actions, self._actions = self._actions, None
         return self.step(actions)
 
     def render(self, mode: str | None = None) -> Any:
-        """Render the environments in the mode they were made with.
+        """Return a tuple of frames, or None, in the mode that the environments were made with.
 
         Args:
-            mode: That mode, or None.
-
-        Returns:
-            A tuple of frames, or None.
-
-        Raises:
-            UnsupportedMode: for another mode.
+            mode: That mode, or None; another is an `UnsupportedMode` error.
         """
         if mode is not None and mode != self.env.render_mode:
             raise error.UnsupportedMode(

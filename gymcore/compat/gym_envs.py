@@ -54,19 +54,7 @@ class GymV21Environment(EnvCompatibility):
         env: Any = None,
         render_mode: str | None = None,
     ) -> None:
-        """Make the environment, or take it.
-
-        Args:
-            env_id: What `gym.make` makes; or None.
-            make_kwargs: For `gym.make`, with `env_id`.
-            env: The environment; or None.
-            render_mode: What `render` asks it for.
-
-        Raises:
-            DependencyNotInstalled: without `gym`, for an `env_id`.
-            InvalidArgument: if both are given.
-            ArgumentTypeError: if none is given, or gymcore has no space of a space's class.
-        """
+        """Make the environment, or take it; see `GymV26Environment`."""
         super().__init__(_old_env(env_id, make_kwargs, env), render_mode)
         self.observation_space = convert_space(self.env.observation_space)
         self.action_space = convert_space(self.env.action_space)

@@ -28,10 +28,7 @@ __all__ = [
 
 
 def modern_metadata(metadata: dict[str, Any] | None) -> dict[str, Any]:
-    """Return metadata with `render_modes` and `render_fps`, taken from their names in Gym 0.21.
-
-    Args:
-        metadata: Of an environment class, left as it is.
+    """Return a copy of metadata with `render_modes` and `render_fps` from their names in Gym 0.21.
 
     Example:
         >>> modern_metadata({"render.modes": ["human"]})["render_modes"]
@@ -53,14 +50,15 @@ class ForeignEnv(Env[Any, Any]):
         env: The inner environment.
     """
 
-    def __init__(self, env: Any, render_mode: str | None = None) -> None:
+    def __init__(self, old_env: Any, render_mode: str | None = None) -> None:
         """Take an environment.
 
         Args:
-            env: The environment.
-            render_mode: What `render` returns.
+            old_env: The environment.
+            render_mode: What `render` returns. With "human", an environment of Gym 0.21 is also
+                shown at every reset and step, as environments of today are.
         """
-        self.env = env
+        env = self.env = old_env
         self.metadata = modern_metadata(getattr(env, "metadata", None))
         self.render_mode = render_mode
         self.reward_range = getattr(env, "reward_range", None) or (-math.inf, math.inf)
@@ -131,27 +129,14 @@ class EnvCompatibility(ForeignEnv):
         ((3, {}), (5, 1.0, False, True, {}))
     """
 
-    def __init__(self, old_env: Any, render_mode: str | None = None) -> None:
-        """Take an old environment.
-
-        Args:
-            old_env: The environment.
-            render_mode: What `render` asks it for. With "human" it is also shown at every reset and
-                step, as environments of today do it.
-        """
-        super().__init__(old_env, render_mode)
-
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode.
+        """Begin an episode; return the observation, and an empty info.
 
         Args:
             seed: Given to the old environment's `seed` first, if there is one.
-            options: Not used: old environments have no options.
-
-        Returns:
-            The observation, and an empty info.
+            options: Not used.
         """
         if seed is not None:
             if hasattr(self.env, "seed"):
@@ -188,17 +173,12 @@ class OldEnvCreator:
     """
 
     def __init__(self, entry_point: Any) -> None:
-        """Take an entry point.
-
-        Args:
-            entry_point: A class, a function, or "module:name".
-        """
+        """Take a class, a function, or "module:name"."""
         self.entry_point = entry_point
 
     def _load(self) -> Any:
-        return (
-            self.entry_point if callable(self.entry_point) else load_env_creator(self.entry_point)
-        )
+        point = self.entry_point
+        return point if callable(point) else load_env_creator(point)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -206,12 +186,7 @@ class OldEnvCreator:
         return modern_metadata(self._load().metadata)
 
     def __call__(self, render_mode: str | None = None, **kwargs: Any) -> EnvCompatibility:
-        """Make the environment.
-
-        Args:
-            render_mode: What `render` asks it for.
-            **kwargs: For the entry point.
-        """
+        """Make the environment with `kwargs`; `render_mode` is what `render` asks it for."""
         return EnvCompatibility(self._load()(**kwargs), render_mode)
 
 
@@ -250,12 +225,9 @@ class VectorEnvCompatibility(VectorEnv[Any, Any, npt.NDArray[Any]]):
         self.metadata = {**metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
         spec = getattr(old_envs, "spec", None)
         self.spec = spec if isinstance(spec, EnvSpec) else None
-        if hasattr(old_envs, "single_observation_space"):
-            self.single_observation_space = old_envs.single_observation_space
-            self.single_action_space = old_envs.single_action_space
-        else:
-            self.single_observation_space = old_envs.observation_space
-            self.single_action_space = old_envs.action_space
+        single = "single_" if hasattr(old_envs, "single_observation_space") else ""
+        self.single_observation_space = getattr(old_envs, f"{single}observation_space")
+        self.single_action_space = getattr(old_envs, f"{single}action_space")
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
 
@@ -273,18 +245,11 @@ class VectorEnvCompatibility(VectorEnv[Any, Any, npt.NDArray[Any]]):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin new episodes.
+        """Begin new episodes; return the batch of observations, and empty infos.
 
         Args:
             seed: Given to the old vector environment's `seed` first.
-            options: Not used, but for `reset_mask`.
-
-        Returns:
-            The batch of observations, and empty infos.
-
-        Raises:
-            InvalidArgument: if `options["reset_mask"]` leaves a lane out: old vector environments
-                reset all or none.
+            options: Not used; a `reset_mask` that leaves a lane out is an `InvalidArgument`.
         """
         _, mask = split_reset_mask(options, self.num_envs)
         if mask is not None and not mask.all():
@@ -301,29 +266,23 @@ class VectorEnvCompatibility(VectorEnv[Any, Any, npt.NDArray[Any]]):
     ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
         """Step the environments; see `VectorEnv.step`.
 
-        Returns:
-            As `VectorEnv.step`, in same-step mode. `final_obs` has None where the old vector
-            environment did not give the last observation of an episode that ended.
+        `final_obs` has None where the old vector environment gave no last observation.
         """
         observations, rewards, dones, old_infos = self.env.step(actions)
         dones = np.asarray(dones, np.bool_)
         truncations = np.zeros(self.num_envs, np.bool_)
         infos: dict[str, Any] = {}
-        ended: list[tuple[int, dict[str, Any]]] = []
+        final_obs = np.full(self.num_envs, None, dtype=object)
+        final_info: dict[str, Any] = {}
         for lane, old in enumerate(old_infos):
             info = dict(old)
             cut_off = bool(info.pop("TimeLimit.truncated", False))
             if dones[lane]:
                 truncations[lane] = cut_off
-                ended.append((lane, info))
-            elif info:
-                merge_info(infos, info, lane, self.num_envs)
-        if ended:
-            final_obs = np.full(self.num_envs, None, dtype=object)
-            final_info: dict[str, Any] = {}
-            for lane, info in ended:
                 final_obs[lane] = info.pop("terminal_observation", None)
-                merge_info(final_info, info, lane, self.num_envs)
+            if info:
+                merge_info(final_info if dones[lane] else infos, info, lane, self.num_envs)
+        if dones.any():
             infos.update(
                 final_obs=final_obs,
                 _final_obs=dones.copy(),
@@ -335,9 +294,7 @@ class VectorEnvCompatibility(VectorEnv[Any, Any, npt.NDArray[Any]]):
 
     def render(self) -> Any:
         """Render the environments in the mode that was chosen."""
-        if self.render_mode is None:
-            return None
-        return self.env.render(mode=self.render_mode)
+        return None if self.render_mode is None else self.env.render(mode=self.render_mode)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the old vector environment."""

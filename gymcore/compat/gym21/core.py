@@ -1,4 +1,4 @@
-"""`Env` and `Wrapper` of Gym 0.21."""
+"""`gym.core` of Gym 0.21: `Env` and wrappers with the four-value interface."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Wrapper(core.Wrapper):
         return self.env.seed(seed)  # type: ignore[attr-defined]
 
 
-class ObservationWrapper(Wrapper):
+class ObservationWrapper(Wrapper, core.ObservationWrapper):
     """A wrapper that changes observations: override `observation`."""
 
     def reset(self, **kwargs: Any) -> Any:
@@ -68,12 +68,8 @@ class ObservationWrapper(Wrapper):
         observation, *rest = self.env.step(action)
         return self.observation(observation), *rest
 
-    def observation(self, observation: Any) -> Any:
-        """Return what the caller sees in place of the environment's observation."""
-        raise NotImplementedError
 
-
-class RewardWrapper(Wrapper):
+class RewardWrapper(Wrapper, core.RewardWrapper):
     """A wrapper that changes rewards: override `reward`."""
 
     def step(self, action: Any) -> Any:
@@ -81,22 +77,10 @@ class RewardWrapper(Wrapper):
         observation, reward, *rest = self.env.step(action)
         return observation, self.reward(reward), *rest
 
-    def reward(self, reward: Any) -> Any:
-        """Return what the caller gets in place of the environment's reward."""
-        raise NotImplementedError
 
-
-class ActionWrapper(Wrapper):
+class ActionWrapper(Wrapper, core.ActionWrapper):
     """A wrapper that changes actions: override `action`."""
 
     def step(self, action: Any) -> Any:
         """Step the environment with the changed action."""
         return self.env.step(self.action(action))
-
-    def action(self, action: Any) -> Any:
-        """Return what the environment gets in place of the caller's action."""
-        raise NotImplementedError
-
-    def reverse_action(self, action: Any) -> Any:
-        """Return the caller's action for what the environment got."""
-        raise NotImplementedError

@@ -44,14 +44,7 @@ class SyncVectorEnv(VectorEnv):
         action_space: Any = None,
         copy: bool = True,
     ) -> None:
-        """Make the environments.
-
-        Args:
-            env_fns: Functions that make an environment with the interface of Gym 0.21.
-            observation_space: Of one environment, checked if given.
-            action_space: Likewise.
-            copy: Return new observations at every step.
-        """
+        """Make the environments; arguments are those of `gym26.vector.SyncVectorEnv`."""
         fns = [functools.partial(_modern, fn) for fn in env_fns]
         envs = vector.SyncVectorEnv(fns, copy=copy, autoreset_mode=AutoresetMode.SAME_STEP)
         super().__init__(check_spaces(envs, observation_space, action_space))
@@ -70,17 +63,7 @@ class AsyncVectorEnv(VectorEnv):
         context: str | None = None,
         daemon: bool = True,
     ) -> None:
-        """Start the worker processes.
-
-        Args:
-            env_fns: Functions that make an environment with the interface of Gym 0.21.
-            observation_space: Of one environment, checked if given.
-            action_space: Likewise.
-            shared_memory: As for `gymcore.vector.AsyncVectorEnv`, like the arguments that follow.
-            copy: Return new observations at every step.
-            context: Start method of the processes.
-            daemon: Whether the processes are daemons.
-        """
+        """Start the worker processes; arguments are those of `gym26.vector.AsyncVectorEnv`."""
         envs = vector.AsyncVectorEnv(
             [functools.partial(_modern, fn) for fn in env_fns],
             shared_memory=shared_memory,

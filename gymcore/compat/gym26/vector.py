@@ -22,13 +22,8 @@ EnvFn = Callable[[], Any]
 def check_spaces(envs: Any, observation_space: Any, action_space: Any) -> Any:
     """Return `envs`, or close them and raise if single environments have other spaces.
 
-    Args:
-        envs: The vector environment.
-        observation_space: Of one environment; None for any.
-        action_space: Likewise.
-
     Raises:
-        SpaceMismatch: (a `ValueError`) if a space is another one.
+        SpaceMismatch: (a `ValueError`) if a space that is given is another one.
     """
     for name, space in (("observation_space", observation_space), ("action_space", action_space)):
         single = getattr(envs, f"single_{name}")
@@ -47,22 +42,14 @@ class VectorEnvWrapper(Gym26VectorEnv):
     _actions: Any = None
 
     def step_async(self, actions: Any) -> None:
-        """Begin a step; without worker processes, keep the actions for `step_wait`.
-
-        Args:
-            actions: A batch of actions.
-        """
+        """Begin a step; without worker processes, keep the actions for `step_wait`."""
         if hasattr(self.env, "step_async"):
             self.env.step_async(actions)
         else:
             self._actions = actions
 
     def step_wait(self, **kwargs: Any) -> Any:
-        """Finish the step that `step_async` began; see `VectorEnv.step`.
-
-        Args:
-            **kwargs: For `AsyncVectorEnv.step_wait`.
-        """
+        """Finish the step that `step_async` began; `AsyncVectorEnv` takes a `timeout`."""
         if hasattr(self.env, "step_wait"):
             results = self.env.step_wait(**kwargs)
         else:
@@ -155,19 +142,8 @@ def make(
 ) -> Gym26VectorEnv:
     """Make a vector environment of Gym 0.26.
 
-    As `gymcore.vector.make`, but single environments are made by `make` of this namespace, whose
-    arguments are taken too.
-
-    Args:
-        id: The environment's id, or its spec.
-        num_envs: Number of environments.
-        asynchronous: True steps them in worker processes (what Gym 0.26 did by default), False one
-            after another in this process; None takes the compiled engine where the id has one and
-            no wrappers are given, and this process otherwise.
-        wrappers: A function, or several, applied to each single environment.
-        disable_env_checker: True leaves the environment checker out; else the first environment
-            has it.
-        **kwargs: For the environment, as in `make`.
+    Arguments are those of `gymcore.vector.make`; `asynchronous` was True by default in Gym 0.26.
+    Single environments are made by `make` of this namespace, whose arguments are taken too.
     """
     env_spec = find_spec(id) if isinstance(id, str) else id
     if asynchronous is None and wrappers is None and env_spec.vector_entry_point is not None:

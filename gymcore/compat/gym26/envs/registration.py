@@ -96,18 +96,9 @@ def register(
 ) -> None:
     """Register an environment, so that `make` of this and of today's namespace finds it.
 
-    Args:
-        id: `[namespace/]name[-v(version)]`.
-        entry_point: The environment's class or a function that makes it, or "module:name".
-        reward_threshold: The return from which the task counts as solved.
-        nondeterministic: Whether it is random even after seeding.
-        max_episode_steps: Steps after which an episode is truncated; None for no limit.
-        order_enforce: Whether to check that `reset` comes before `step`.
-        autoreset: Whether an ended episode is followed by a reset in the same step.
-        disable_env_checker: Whether to leave out the checks of the first episode.
-        apply_api_compatibility: Whether the entry point makes an environment with the interface of
-            Gym 0.21.
-        **kwargs: As for `gymcore.register`; `kwargs` are the arguments for the entry point.
+    The arguments are those of `gymcore.register`. `autoreset` says whether an ended episode is
+    followed by a reset in the same step, `apply_api_compatibility` whether the entry point makes an
+    environment with the interface of Gym 0.21.
 
     Example:
         >>> register("Maze-v0", entry_point="games.mazes:Maze", max_episode_steps=100)

@@ -51,11 +51,7 @@ class AutoResetWrapper(Wrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Env[Any, Any]) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The environment.
-        """
+        """Wrap `env`."""
         RecordConstructorArgs.__init__(self)
         Wrapper.__init__(self, env)
 
@@ -68,17 +64,12 @@ class AutoResetWrapper(Wrapper, RecordConstructorArgs):
         observation, reward, terminated, truncated, info = self.env.step(action)
         if terminated or truncated:
             first, new_info = self.env.reset()
-            last = {
-                "final_observation": observation,
-                "final_info": info,
-                "terminal_observation": observation,
-                "terminal_info": info,
-            }
-            for key in last:
-                if key in new_info:
-                    raise error.FailedCheck(
-                        f'info dict cannot contain key "{key}", which AutoResetWrapper uses'
-                    )
+            last = {"observation": observation, "info": info}
+            last = {f"{era}_{key}": last[key] for era in ("final", "terminal") for key in last}
+            for key in last.keys() & new_info.keys():
+                raise error.FailedCheck(
+                    f'info dict cannot contain key "{key}", which AutoResetWrapper uses'
+                )
             observation, info = first, {**new_info, **last}
         return observation, reward, terminated, truncated, info
 
@@ -86,8 +77,7 @@ class AutoResetWrapper(Wrapper, RecordConstructorArgs):
 class TimeLimit(common.TimeLimit[Any, Any], Wrapper):
     """Truncate episodes after a number of steps (Gym 0.26).
 
-    As `gymcore.wrappers.TimeLimit`, but the limit may be left out. In the done API (see
-    `gymcore.compat`), `info["TimeLimit.truncated"]` says that an episode was cut off.
+    As `gymcore.wrappers.TimeLimit`, but the limit may be left out.
 
     Example:
         >>> import gymcore as gym
@@ -101,12 +91,8 @@ class TimeLimit(common.TimeLimit[Any, Any], Wrapper):
 
         Args:
             env: The environment.
-            max_episode_steps: Steps after which an episode is truncated, at least 1; None for the
-                limit that the environment was registered with.
-
-        Raises:
-            ArgumentTypeError: if no limit is given, and none was registered.
-            InvalidArgument: if it is not positive.
+            max_episode_steps: As in `gymcore.wrappers.TimeLimit`; None for the limit that the
+                environment was registered with (without one, an `ArgumentTypeError`).
         """
         if max_episode_steps is None and isinstance(env, Env):
             max_episode_steps = None if env.spec is None else env.spec.max_episode_steps
@@ -129,15 +115,7 @@ class OrderEnforcing(common.OrderEnforcing[Any, Any], Wrapper):
     """
 
     def render(self, *args: Any, **kwargs: Any) -> Any:
-        """Render the environment.
-
-        Args:
-            *args: For the environment's `render`.
-            **kwargs: Likewise.
-
-        Raises:
-            ResetNeeded: if it was not reset, unless `disable_render_order_enforcing`.
-        """
+        """Render the environment with any arguments that its `render` takes."""
         if (args or kwargs) and (self._disable_render_order_enforcing or self._has_reset):
             return self.env.render(*args, **kwargs)
         return super().render()
@@ -258,12 +236,7 @@ class StepAPICompatibility(Wrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Any, output_truncation_bool: bool = True) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: An environment, or a vector environment, whose steps have four or five values.
-            output_truncation_bool: Return five values.
-        """
+        """Wrap an environment or a vector environment whose steps have four or five values."""
         RecordConstructorArgs.__init__(self, output_truncation_bool=output_truncation_bool)
         Wrapper.__init__(self, env)
         self.is_vector_env = getattr(env, "is_vector_env", False)
@@ -292,14 +265,7 @@ class VectorListInfo(Wrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Any) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: A vector environment whose infos are dicts.
-
-        Raises:
-            FailedTypeCheck: (also an `AssertionError`) for a single environment.
-        """
+        """Wrap a vector environment; a single one is a `FailedTypeCheck` (an `AssertionError`)."""
         if not getattr(env, "is_vector_env", False):
             raise error.FailedTypeCheck(
                 "This wrapper can only be used in vectorized environments: expected a "

@@ -36,12 +36,7 @@ class NormalizeObservation(Wrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Any, epsilon: float = 1e-8) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: An environment, or a vector environment.
-            epsilon: Added to the variance.
-        """
+        """Wrap an environment or a vector environment."""
         RecordConstructorArgs.__init__(self, epsilon=epsilon)
         Wrapper.__init__(self, env)
         self.is_vector_env = getattr(env, "is_vector_env", False)
@@ -98,13 +93,7 @@ class NormalizeReward(Wrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Any, gamma: float = 0.99, epsilon: float = 1e-8) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: An environment, or a vector environment.
-            gamma: The discount factor.
-            epsilon: Added to the variance.
-        """
+        """Wrap an environment or a vector environment."""
         RecordConstructorArgs.__init__(self, gamma=gamma, epsilon=epsilon)
         Wrapper.__init__(self, env)
         self.is_vector_env = getattr(env, "is_vector_env", False)

@@ -125,7 +125,7 @@ class VideoRecorder:
 
     def close(self) -> None:
         """Finish the file; calling it again does nothing."""
-        if not self.enabled or self._writer is None:
+        if self._writer is None:
             return
         writer, self._writer = self._writer, None
         writer.close()
