@@ -9,7 +9,7 @@ from gymcore.envs.mujoco.ant_v5 import DEFAULT_CAMERA_CONFIG
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation, normal_start
 from gymcore.envs.mujoco.quantities import Operand, norm
-from gymcore.envs.mujoco.tasks import HealthV4
+from gymcore.envs.mujoco.tasks import HealthV4, constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -17,42 +17,24 @@ class AntEnv(HealthV4, ant_v5.AntEnv):
     """The ant of Ant-v5, with the healthy bonus also in the last step of an episode."""
 
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 20}  # noqa: RUF012
+    observation_structure: Any = None
+    _use_contact_forces: bool
 
     forward_reward_weight: Any = 1.0
 
-    def __init__(
-        self,
-        xml_file: str = "ant.xml",
-        ctrl_cost_weight: float = 0.5,
-        use_contact_forces: bool = False,
-        contact_cost_weight: float = 5e-4,
-        healthy_reward: float = 1.0,
-        terminate_when_unhealthy: bool = True,
-        healthy_z_range: tuple[float, float] = (0.2, 1.0),
-        contact_force_range: tuple[float, float] = (-1.0, 1.0),
-        reset_noise_scale: float = 0.1,
-        exclude_current_positions_from_observation: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        """Make an Ant; the arguments are those of Ant-v5."""
-        self._use_contact_forces = use_contact_forces
-        self._exclude_current_positions_from_observation = (
-            exclude_current_positions_from_observation
-        )
-        CompiledMujocoEnv.__init__(
-            self,
-            xml_file,
-            5,
-            default_camera_config=DEFAULT_CAMERA_CONFIG,
-            ctrl_cost_weight=ctrl_cost_weight,
-            contact_cost_weight=contact_cost_weight,
-            healthy_reward=healthy_reward,
-            terminate_when_unhealthy=terminate_when_unhealthy,
-            healthy_z_range=healthy_z_range,
-            contact_force_range=contact_force_range,
-            reset_noise_scale=reset_noise_scale,
-            **kwargs,
-        )
+    __init__ = constructor(
+        {"frame_skip": 5, "default_camera_config": DEFAULT_CAMERA_CONFIG},
+        xml_file="ant.xml",
+        ctrl_cost_weight=0.5,
+        use_contact_forces=False,
+        contact_cost_weight=5e-4,
+        healthy_reward=1.0,
+        terminate_when_unhealthy=True,
+        healthy_z_range=(0.2, 1.0),
+        contact_force_range=(-1.0, 1.0),
+        reset_noise_scale=0.1,
+        exclude_current_positions_from_observation=True,
+    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Velocity and health minus effort, and contacts if asked for."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from gymcore.envs.mujoco.description import Description, Simulation, normal_start
 from gymcore.envs.mujoco.quantities import Quantity, clip, every, finite, norm, square, total
-from gymcore.envs.mujoco.tasks import ActionCost, Health, joint_structure
+from gymcore.envs.mujoco.tasks import ActionCost, Health, constructor, joint_structure
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
 
@@ -29,6 +27,9 @@ class AntEnv(ActionCost, Health):
         ((105,), True, ['distance_from_origin', 'x_position', 'y_position'])
     """
 
+    _main_body: int | str
+    _include_cfrc_ext_in_observation: bool
+
     forward_reward_weight = Weight()
     ctrl_cost_weight = Weight()
     contact_cost_weight = Weight()
@@ -38,65 +39,29 @@ class AntEnv(ActionCost, Health):
     contact_force_range = Range()
     reset_noise_scale = Scale()
 
-    def __init__(
-        self,
-        xml_file: str = "ant.xml",
-        frame_skip: int = 5,
-        default_camera_config: dict[str, float | int] = DEFAULT_CAMERA_CONFIG,
-        forward_reward_weight: float = 1,
-        ctrl_cost_weight: float = 0.5,
-        contact_cost_weight: float = 5e-4,
-        healthy_reward: float = 1.0,
-        main_body: int | str = 1,
-        terminate_when_unhealthy: bool = True,
-        healthy_z_range: tuple[float, float] = (0.2, 1.0),
-        contact_force_range: tuple[float, float] = (-1.0, 1.0),
-        reset_noise_scale: float = 0.1,
-        exclude_current_positions_from_observation: bool = True,
-        include_cfrc_ext_in_observation: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        """Make an Ant.
+    __init__ = constructor(
+        xml_file="ant.xml",
+        frame_skip=5,
+        default_camera_config=DEFAULT_CAMERA_CONFIG,
+        forward_reward_weight=1,
+        ctrl_cost_weight=0.5,
+        contact_cost_weight=5e-4,
+        healthy_reward=1.0,
+        main_body=1,
+        terminate_when_unhealthy=True,
+        healthy_z_range=(0.2, 1.0),
+        contact_force_range=(-1.0, 1.0),
+        reset_noise_scale=0.1,
+        exclude_current_positions_from_observation=True,
+        include_cfrc_ext_in_observation=True,
+    )
 
-        Args:
-            xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps in one step.
-            default_camera_config: attributes of the free camera.
-            forward_reward_weight: weight of the velocity.
-            ctrl_cost_weight: weight of the squared action.
-            contact_cost_weight: weight of the squared contact forces.
-            healthy_reward: reward of a healthy step.
-            main_body: number or name of the body whose velocity counts.
-            terminate_when_unhealthy: whether the episode ends when it is unhealthy.
-            healthy_z_range: heights at which it is healthy.
-            contact_force_range: bounds that contact forces are clipped to.
-            reset_noise_scale: scale of the noise of the initial state.
-            exclude_current_positions_from_observation: whether x and y are left out.
-            include_cfrc_ext_in_observation: whether contact forces are observed.
-            **kwargs: see `CompiledMujocoEnv`.
-        """
-        self._main_body = main_body
-        self._exclude_current_positions_from_observation = (
-            exclude_current_positions_from_observation
-        )
-        self._include_cfrc_ext_in_observation = include_cfrc_ext_in_observation
-        super().__init__(
-            xml_file,
-            frame_skip,
-            default_camera_config=default_camera_config,
-            forward_reward_weight=forward_reward_weight,
-            ctrl_cost_weight=ctrl_cost_weight,
-            contact_cost_weight=contact_cost_weight,
-            healthy_reward=healthy_reward,
-            terminate_when_unhealthy=terminate_when_unhealthy,
-            healthy_z_range=healthy_z_range,
-            contact_force_range=contact_force_range,
-            reset_noise_scale=reset_noise_scale,
-            **kwargs,
-        )
-        skipped = 2 * exclude_current_positions_from_observation
-        contacts = self.data.cfrc_ext[1:].size * include_cfrc_ext_in_observation
-        self.observation_structure = joint_structure(self, skipped, cfrc_ext=contacts)
+    @property
+    def observation_structure(self) -> dict[str, int]:
+        """How many numbers of each kind an observation has."""
+        contacts = self.data.cfrc_ext[1:].size * self._include_cfrc_ext_in_observation
+        skipped = 2 * self._exclude_current_positions_from_observation
+        return joint_structure(self, skipped, cfrc_ext=contacts)
 
     def describe(self, simulation: Simulation) -> Description:
         """Velocity and health minus effort and contacts."""

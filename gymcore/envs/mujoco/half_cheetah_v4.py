@@ -9,6 +9,7 @@ from gymcore.envs.mujoco import half_cheetah_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.half_cheetah_v5 import DEFAULT_CAMERA_CONFIG
+from gymcore.envs.mujoco.tasks import constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -16,29 +17,19 @@ class HalfCheetahEnv(half_cheetah_v5.HalfCheetahEnv):
     """The cheetah of HalfCheetah-v5."""
 
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 20}  # noqa: RUF012
+    observation_structure: Any = None
 
-    def __init__(
-        self,
-        forward_reward_weight: float = 1.0,
-        ctrl_cost_weight: float = 0.1,
-        reset_noise_scale: float = 0.1,
-        exclude_current_positions_from_observation: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        """Make a HalfCheetah; the arguments are those of HalfCheetah-v5."""
-        self._exclude_current_positions_from_observation = (
-            exclude_current_positions_from_observation
-        )
-        CompiledMujocoEnv.__init__(
-            self,
-            "half_cheetah.xml",
-            5,
-            default_camera_config=DEFAULT_CAMERA_CONFIG,
-            forward_reward_weight=forward_reward_weight,
-            ctrl_cost_weight=ctrl_cost_weight,
-            reset_noise_scale=reset_noise_scale,
-            **kwargs,
-        )
+    __init__ = constructor(
+        {
+            "xml_file": "half_cheetah.xml",
+            "frame_skip": 5,
+            "default_camera_config": DEFAULT_CAMERA_CONFIG,
+        },
+        forward_reward_weight=1.0,
+        ctrl_cost_weight=0.1,
+        reset_noise_scale=0.1,
+        exclude_current_positions_from_observation=True,
+    )
 
     def describe(self, simulation: Simulation) -> Description:
         """As HalfCheetah-v5, without infos of resets."""

@@ -10,7 +10,7 @@ from gymcore.envs.mujoco.description import Description, Simulation, uniform_sta
 from gymcore.envs.mujoco.humanoid_v5 import DEFAULT_CAMERA_CONFIG
 from gymcore.envs.mujoco.humanoid_v5 import mass_center as mass_center
 from gymcore.envs.mujoco.quantities import norm
-from gymcore.envs.mujoco.tasks import HealthV4
+from gymcore.envs.mujoco.tasks import HealthV4, constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -18,38 +18,25 @@ class HumanoidEnv(HealthV4, humanoid_v5.HumanoidEnv):
     """The humanoid of Humanoid-v5, with the healthy bonus also in the last step of an episode."""
 
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 67}  # noqa: RUF012
+    observation_structure: Any = None
 
     contact_cost_weight: Any = 0.0
     contact_cost_range: Any = (0.0, 0.0)
 
-    def __init__(
-        self,
-        forward_reward_weight: float = 1.25,
-        ctrl_cost_weight: float = 0.1,
-        healthy_reward: float = 5.0,
-        terminate_when_unhealthy: bool = True,
-        healthy_z_range: tuple[float, float] = (1.0, 2.0),
-        reset_noise_scale: float = 1e-2,
-        exclude_current_positions_from_observation: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        """Make a Humanoid; the arguments are those of Humanoid-v5."""
-        self._exclude_current_positions_from_observation = (
-            exclude_current_positions_from_observation
-        )
-        CompiledMujocoEnv.__init__(
-            self,
-            "humanoid.xml",
-            5,
-            default_camera_config=DEFAULT_CAMERA_CONFIG,
-            forward_reward_weight=forward_reward_weight,
-            ctrl_cost_weight=ctrl_cost_weight,
-            healthy_reward=healthy_reward,
-            terminate_when_unhealthy=terminate_when_unhealthy,
-            healthy_z_range=healthy_z_range,
-            reset_noise_scale=reset_noise_scale,
-            **kwargs,
-        )
+    __init__ = constructor(
+        {
+            "xml_file": "humanoid.xml",
+            "frame_skip": 5,
+            "default_camera_config": DEFAULT_CAMERA_CONFIG,
+        },
+        forward_reward_weight=1.25,
+        ctrl_cost_weight=0.1,
+        healthy_reward=5.0,
+        terminate_when_unhealthy=True,
+        healthy_z_range=(1.0, 2.0),
+        reset_noise_scale=1e-2,
+        exclude_current_positions_from_observation=True,
+    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Velocity of the center of mass and health minus effort."""

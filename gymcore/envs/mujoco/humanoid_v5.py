@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.quantities import Quantity, norm, total, weighted_rows
-from gymcore.envs.mujoco.tasks import ControlCost, Health, HumanoidBody, within
+from gymcore.envs.mujoco.tasks import ControlCost, Health, HumanoidBody, constructor, within
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
 
@@ -63,69 +63,24 @@ class HumanoidEnv(ControlCost, HumanoidBody, Health):
     healthy_z_range = Range()
     reset_noise_scale = Scale()
 
-    def __init__(
-        self,
-        xml_file: str = "humanoid.xml",
-        frame_skip: int = 5,
-        default_camera_config: dict[str, Any] = DEFAULT_CAMERA_CONFIG,
-        forward_reward_weight: float = 1.25,
-        ctrl_cost_weight: float = 0.1,
-        contact_cost_weight: float = 5e-7,
-        contact_cost_range: tuple[float, float] = (float("-inf"), 10.0),
-        healthy_reward: float = 5.0,
-        terminate_when_unhealthy: bool = True,
-        healthy_z_range: tuple[float, float] = (1.0, 2.0),
-        reset_noise_scale: float = 1e-2,
-        exclude_current_positions_from_observation: bool = True,
-        include_cinert_in_observation: bool = True,
-        include_cvel_in_observation: bool = True,
-        include_qfrc_actuator_in_observation: bool = True,
-        include_cfrc_ext_in_observation: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        """Make a Humanoid.
-
-        Args:
-            xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps in one step.
-            default_camera_config: attributes of the free camera.
-            forward_reward_weight: weight of the velocity.
-            ctrl_cost_weight: weight of the squared action.
-            contact_cost_weight: weight of the squared contact forces.
-            contact_cost_range: bounds of the cost of contacts.
-            healthy_reward: reward of a healthy step.
-            terminate_when_unhealthy: whether the episode ends when it is unhealthy.
-            healthy_z_range: heights at which it is healthy.
-            reset_noise_scale: scale of the noise of the initial state.
-            exclude_current_positions_from_observation: whether x and y are left out.
-            include_cinert_in_observation: whether inertias are observed.
-            include_cvel_in_observation: whether velocities of bodies are observed.
-            include_qfrc_actuator_in_observation: whether forces of actuators are observed.
-            include_cfrc_ext_in_observation: whether contact forces are observed.
-            **kwargs: see `CompiledMujocoEnv`.
-        """
-        self._exclude_current_positions_from_observation = (
-            exclude_current_positions_from_observation
-        )
-        self._include_cinert_in_observation = include_cinert_in_observation
-        self._include_cvel_in_observation = include_cvel_in_observation
-        self._include_qfrc_actuator_in_observation = include_qfrc_actuator_in_observation
-        self._include_cfrc_ext_in_observation = include_cfrc_ext_in_observation
-        super().__init__(
-            xml_file,
-            frame_skip,
-            default_camera_config=default_camera_config,
-            forward_reward_weight=forward_reward_weight,
-            ctrl_cost_weight=ctrl_cost_weight,
-            contact_cost_weight=contact_cost_weight,
-            contact_cost_range=contact_cost_range,
-            healthy_reward=healthy_reward,
-            terminate_when_unhealthy=terminate_when_unhealthy,
-            healthy_z_range=healthy_z_range,
-            reset_noise_scale=reset_noise_scale,
-            **kwargs,
-        )
-        self.observation_structure = self._structure()
+    __init__ = constructor(
+        xml_file="humanoid.xml",
+        frame_skip=5,
+        default_camera_config=DEFAULT_CAMERA_CONFIG,
+        forward_reward_weight=1.25,
+        ctrl_cost_weight=0.1,
+        contact_cost_weight=5e-7,
+        contact_cost_range=(float("-inf"), 10.0),
+        healthy_reward=5.0,
+        terminate_when_unhealthy=True,
+        healthy_z_range=(1.0, 2.0),
+        reset_noise_scale=1e-2,
+        exclude_current_positions_from_observation=True,
+        include_cinert_in_observation=True,
+        include_cvel_in_observation=True,
+        include_qfrc_actuator_in_observation=True,
+        include_cfrc_ext_in_observation=True,
+    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Velocity of the center of mass and health minus effort and contacts."""

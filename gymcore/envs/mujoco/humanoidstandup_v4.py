@@ -9,6 +9,7 @@ from gymcore.envs.mujoco import humanoidstandup_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.humanoidstandup_v5 import DEFAULT_CAMERA_CONFIG
+from gymcore.envs.mujoco.tasks import constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -16,6 +17,7 @@ class HumanoidStandupEnv(humanoidstandup_v5.HumanoidStandupEnv):
     """The humanoid of HumanoidStandup-v5."""
 
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 67}  # noqa: RUF012
+    observation_structure: Any = None
 
     uph_cost_weight: Any = 1.0
     ctrl_cost_weight: Any = 0.1
@@ -23,15 +25,13 @@ class HumanoidStandupEnv(humanoidstandup_v5.HumanoidStandupEnv):
     impact_cost_range: Any = (float("-inf"), 10.0)
     reset_noise_scale: Any = 1e-2
 
-    def __init__(self, **kwargs: Any) -> None:
-        """Make a HumanoidStandup; see `CompiledMujocoEnv` for arguments."""
-        CompiledMujocoEnv.__init__(
-            self,
-            "humanoidstandup.xml",
-            5,
-            default_camera_config=DEFAULT_CAMERA_CONFIG,
-            **kwargs,
-        )
+    __init__ = constructor(
+        {
+            "xml_file": "humanoidstandup.xml",
+            "frame_skip": 5,
+            "default_camera_config": DEFAULT_CAMERA_CONFIG,
+        },
+    )
 
     def describe(self, simulation: Simulation) -> Description:
         """As HumanoidStandup-v5, with the whole observation and fewer infos."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.quantities import Quantity
-from gymcore.envs.mujoco.tasks import ControlCost, HumanoidBody
+from gymcore.envs.mujoco.tasks import ControlCost, HumanoidBody, constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Range, Scale, Weight
 
@@ -38,60 +36,21 @@ class HumanoidStandupEnv(ControlCost, HumanoidBody):
     impact_cost_range = Range()
     reset_noise_scale = Scale()
 
-    def __init__(
-        self,
-        xml_file: str = "humanoidstandup.xml",
-        frame_skip: int = 5,
-        default_camera_config: dict[str, Any] = DEFAULT_CAMERA_CONFIG,
-        uph_cost_weight: float = 1,
-        ctrl_cost_weight: float = 0.1,
-        impact_cost_weight: float = 0.5e-6,
-        impact_cost_range: tuple[float, float] = (float("-inf"), 10.0),
-        reset_noise_scale: float = 1e-2,
-        exclude_current_positions_from_observation: bool = True,
-        include_cinert_in_observation: bool = True,
-        include_cvel_in_observation: bool = True,
-        include_qfrc_actuator_in_observation: bool = True,
-        include_cfrc_ext_in_observation: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        """Make a HumanoidStandup.
-
-        Args:
-            xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps in one step.
-            default_camera_config: attributes of the free camera.
-            uph_cost_weight: has no effect.
-            ctrl_cost_weight: weight of the squared action.
-            impact_cost_weight: weight of the squared contact forces.
-            impact_cost_range: bounds of the cost of contacts.
-            reset_noise_scale: scale of the noise of the initial state.
-            exclude_current_positions_from_observation: whether x and y are left out.
-            include_cinert_in_observation: whether inertias are observed.
-            include_cvel_in_observation: whether velocities of bodies are observed.
-            include_qfrc_actuator_in_observation: whether forces of actuators are observed.
-            include_cfrc_ext_in_observation: whether contact forces are observed.
-            **kwargs: see `CompiledMujocoEnv`.
-        """
-        self._exclude_current_positions_from_observation = (
-            exclude_current_positions_from_observation
-        )
-        self._include_cinert_in_observation = include_cinert_in_observation
-        self._include_cvel_in_observation = include_cvel_in_observation
-        self._include_qfrc_actuator_in_observation = include_qfrc_actuator_in_observation
-        self._include_cfrc_ext_in_observation = include_cfrc_ext_in_observation
-        super().__init__(
-            xml_file,
-            frame_skip,
-            default_camera_config=default_camera_config,
-            uph_cost_weight=uph_cost_weight,
-            ctrl_cost_weight=ctrl_cost_weight,
-            impact_cost_weight=impact_cost_weight,
-            impact_cost_range=impact_cost_range,
-            reset_noise_scale=reset_noise_scale,
-            **kwargs,
-        )
-        self.observation_structure = self._structure()
+    __init__ = constructor(
+        xml_file="humanoidstandup.xml",
+        frame_skip=5,
+        default_camera_config=DEFAULT_CAMERA_CONFIG,
+        uph_cost_weight=1,
+        ctrl_cost_weight=0.1,
+        impact_cost_weight=0.5e-6,
+        impact_cost_range=(float("-inf"), 10.0),
+        reset_noise_scale=1e-2,
+        exclude_current_positions_from_observation=True,
+        include_cinert_in_observation=True,
+        include_cvel_in_observation=True,
+        include_qfrc_actuator_in_observation=True,
+        include_cfrc_ext_in_observation=True,
+    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Height minus effort and contacts."""

@@ -12,6 +12,7 @@ from gymcore.envs.mujoco.inverted_double_pendulum_v5 import (
     DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG,
 )
 from gymcore.envs.mujoco.quantities import Quantity, as_quantity, clip
+from gymcore.envs.mujoco.tasks import constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -23,15 +24,13 @@ class InvertedDoublePendulumEnv(inverted_double_pendulum_v5.InvertedDoublePendul
     healthy_reward: Any = 10.0
     reset_noise_scale: Any = 0.1
 
-    def __init__(self, **kwargs: Any) -> None:
-        """Make an InvertedDoublePendulum; see `CompiledMujocoEnv` for arguments."""
-        CompiledMujocoEnv.__init__(
-            self,
-            "inverted_double_pendulum.xml",
-            5,
-            default_camera_config=DEFAULT_CAMERA_CONFIG,
-            **kwargs,
-        )
+    __init__ = constructor(
+        {
+            "xml_file": "inverted_double_pendulum.xml",
+            "frame_skip": 5,
+            "default_camera_config": DEFAULT_CAMERA_CONFIG,
+        },
+    )
 
     def describe(self, simulation: Simulation) -> Description:
         """As InvertedDoublePendulum-v5, alive in every step, and without infos."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation, normal_start
 from gymcore.envs.mujoco.quantities import Quantity, clip, cos, sin
+from gymcore.envs.mujoco.tasks import constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Scale, Weight
 
@@ -34,33 +33,13 @@ class InvertedDoublePendulumEnv(CompiledMujocoEnv):
     healthy_reward = Weight()
     reset_noise_scale = Scale()
 
-    def __init__(
-        self,
-        xml_file: str = "inverted_double_pendulum.xml",
-        frame_skip: int = 5,
-        default_camera_config: dict[str, Any] | None = None,
-        healthy_reward: float = 10.0,
-        reset_noise_scale: float = 0.1,
-        **kwargs: Any,
-    ) -> None:
-        """Make an InvertedDoublePendulum.
-
-        Args:
-            xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps in one step.
-            default_camera_config: attributes of the free camera.
-            healthy_reward: reward of a healthy step.
-            reset_noise_scale: scale of the noise of the initial state.
-            **kwargs: see `CompiledMujocoEnv`.
-        """
-        super().__init__(
-            xml_file,
-            frame_skip,
-            default_camera_config=default_camera_config,
-            healthy_reward=healthy_reward,
-            reset_noise_scale=reset_noise_scale,
-            **kwargs,
-        )
+    __init__ = constructor(
+        xml_file="inverted_double_pendulum.xml",
+        frame_skip=5,
+        default_camera_config=None,
+        healthy_reward=10.0,
+        reset_noise_scale=0.1,
+    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Survival minus the distance of the upper end from its target, and velocities."""

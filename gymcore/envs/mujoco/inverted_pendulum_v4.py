@@ -9,6 +9,7 @@ from gymcore.envs.mujoco import inverted_pendulum_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.inverted_pendulum_v5 import DEFAULT_CAMERA_CONFIG
+from gymcore.envs.mujoco.tasks import constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -16,18 +17,17 @@ class InvertedPendulumEnv(inverted_pendulum_v5.InvertedPendulumEnv):
     """The pole of InvertedPendulum-v5."""
 
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 25}  # noqa: RUF012
+    observation_structure: Any = None
 
     reset_noise_scale: Any = 0.01
 
-    def __init__(self, **kwargs: Any) -> None:
-        """Make an InvertedPendulum; see `CompiledMujocoEnv` for arguments."""
-        CompiledMujocoEnv.__init__(
-            self,
-            "inverted_pendulum.xml",
-            2,
-            default_camera_config=DEFAULT_CAMERA_CONFIG,
-            **kwargs,
-        )
+    __init__ = constructor(
+        {
+            "xml_file": "inverted_pendulum.xml",
+            "frame_skip": 2,
+            "default_camera_config": DEFAULT_CAMERA_CONFIG,
+        },
+    )
 
     def describe(self, simulation: Simulation) -> Description:
         """As InvertedPendulum-v5, with 1 for every step, and without infos."""

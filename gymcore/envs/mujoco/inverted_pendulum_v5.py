@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.quantities import every, finite
+from gymcore.envs.mujoco.tasks import constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Scale
 
@@ -30,31 +29,17 @@ class InvertedPendulumEnv(CompiledMujocoEnv):
 
     reset_noise_scale = Scale()
 
-    def __init__(
-        self,
-        xml_file: str = "inverted_pendulum.xml",
-        frame_skip: int = 2,
-        default_camera_config: dict[str, float | int] = DEFAULT_CAMERA_CONFIG,
-        reset_noise_scale: float = 0.01,
-        **kwargs: Any,
-    ) -> None:
-        """Make an InvertedPendulum.
+    __init__ = constructor(
+        xml_file="inverted_pendulum.xml",
+        frame_skip=2,
+        default_camera_config=DEFAULT_CAMERA_CONFIG,
+        reset_noise_scale=0.01,
+    )
 
-        Args:
-            xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps in one step.
-            default_camera_config: attributes of the free camera.
-            reset_noise_scale: scale of the noise of the initial state.
-            **kwargs: see `CompiledMujocoEnv`.
-        """
-        super().__init__(
-            xml_file,
-            frame_skip,
-            default_camera_config=default_camera_config,
-            reset_noise_scale=reset_noise_scale,
-            **kwargs,
-        )
-        self.observation_structure = {"qpos": self.model.nq, "qvel": self.model.nv}
+    @property
+    def observation_structure(self) -> dict[str, int]:
+        """How many numbers of each kind an observation has."""
+        return {"qpos": self.model.nq, "qvel": self.model.nv}
 
     def describe(self, simulation: Simulation) -> Description:
         """1 for a step after which the pole stands."""

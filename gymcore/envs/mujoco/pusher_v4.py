@@ -10,6 +10,7 @@ from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.pusher_v5 import DEFAULT_CAMERA_CONFIG
 from gymcore.envs.mujoco.quantities import before, norm, square, total
+from gymcore.envs.mujoco.tasks import constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -22,15 +23,9 @@ class PusherEnv(pusher_v5.PusherEnv):
     reward_dist_weight: Any = 1.0
     reward_control_weight: Any = 0.1
 
-    def __init__(self, **kwargs: Any) -> None:
-        """Make a Pusher; see `CompiledMujocoEnv` for arguments."""
-        CompiledMujocoEnv.__init__(
-            self,
-            "pusher.xml",
-            5,
-            default_camera_config=DEFAULT_CAMERA_CONFIG,
-            **kwargs,
-        )
+    __init__ = constructor(
+        {"xml_file": "pusher.xml", "frame_skip": 5, "default_camera_config": DEFAULT_CAMERA_CONFIG},
+    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Distances before the step and effort, as costs; infos of these without weights."""

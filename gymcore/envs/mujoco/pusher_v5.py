@@ -9,6 +9,7 @@ import numpy as np
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.quantities import joined, norm, square, total, uniform
+from gymcore.envs.mujoco.tasks import constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Weight
 
@@ -34,36 +35,14 @@ class PusherEnv(CompiledMujocoEnv):
     reward_dist_weight = Weight()
     reward_control_weight = Weight()
 
-    def __init__(
-        self,
-        xml_file: str = "pusher_v5.xml",
-        frame_skip: int = 5,
-        default_camera_config: dict[str, float | int] = DEFAULT_CAMERA_CONFIG,
-        reward_near_weight: float = 0.5,
-        reward_dist_weight: float = 1,
-        reward_control_weight: float = 0.1,
-        **kwargs: Any,
-    ) -> None:
-        """Make a Pusher.
-
-        Args:
-            xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps in one step.
-            default_camera_config: attributes of the free camera.
-            reward_near_weight: weight of the distance between fingertip and object.
-            reward_dist_weight: weight of the distance to the goal.
-            reward_control_weight: weight of the squared action.
-            **kwargs: see `CompiledMujocoEnv`.
-        """
-        super().__init__(
-            xml_file,
-            frame_skip,
-            default_camera_config=default_camera_config,
-            reward_near_weight=reward_near_weight,
-            reward_dist_weight=reward_dist_weight,
-            reward_control_weight=reward_control_weight,
-            **kwargs,
-        )
+    __init__ = constructor(
+        xml_file="pusher_v5.xml",
+        frame_skip=5,
+        default_camera_config=DEFAULT_CAMERA_CONFIG,
+        reward_near_weight=0.5,
+        reward_dist_weight=1,
+        reward_control_weight=0.1,
+    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Distances and effort after the step, as costs."""

@@ -8,6 +8,7 @@ from typing import Any
 from gymcore.envs.mujoco import swimmer_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.tasks import constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -15,28 +16,15 @@ class SwimmerEnv(swimmer_v5.SwimmerEnv):
     """The swimmer of Swimmer-v5."""
 
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 25}  # noqa: RUF012
+    observation_structure: Any = None
 
-    def __init__(
-        self,
-        forward_reward_weight: float = 1.0,
-        ctrl_cost_weight: float = 1e-4,
-        reset_noise_scale: float = 0.1,
-        exclude_current_positions_from_observation: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        """Make a Swimmer; the arguments are those of Swimmer-v5."""
-        self._exclude_current_positions_from_observation = (
-            exclude_current_positions_from_observation
-        )
-        CompiledMujocoEnv.__init__(
-            self,
-            "swimmer.xml",
-            4,
-            forward_reward_weight=forward_reward_weight,
-            ctrl_cost_weight=ctrl_cost_weight,
-            reset_noise_scale=reset_noise_scale,
-            **kwargs,
-        )
+    __init__ = constructor(
+        {"xml_file": "swimmer.xml", "frame_skip": 4},
+        forward_reward_weight=1.0,
+        ctrl_cost_weight=1e-4,
+        reset_noise_scale=0.1,
+        exclude_current_positions_from_observation=True,
+    )
 
     def describe(self, simulation: Simulation) -> Description:
         """As Swimmer-v5, without infos of resets."""

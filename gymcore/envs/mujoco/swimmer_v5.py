@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.quantities import norm
-from gymcore.envs.mujoco.tasks import ActionCost, joint_structure
+from gymcore.envs.mujoco.tasks import ActionCost, constructor, joint_structure
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Scale, Weight
 
@@ -27,43 +25,20 @@ class SwimmerEnv(ActionCost):
     ctrl_cost_weight = Weight()
     reset_noise_scale = Scale()
 
-    def __init__(
-        self,
-        xml_file: str = "swimmer.xml",
-        frame_skip: int = 4,
-        default_camera_config: dict[str, float] | None = None,
-        forward_reward_weight: float = 1.0,
-        ctrl_cost_weight: float = 1e-4,
-        reset_noise_scale: float = 0.1,
-        exclude_current_positions_from_observation: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        """Make a Swimmer.
+    __init__ = constructor(
+        xml_file="swimmer.xml",
+        frame_skip=4,
+        default_camera_config=None,
+        forward_reward_weight=1.0,
+        ctrl_cost_weight=1e-4,
+        reset_noise_scale=0.1,
+        exclude_current_positions_from_observation=True,
+    )
 
-        Args:
-            xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps in one step.
-            default_camera_config: attributes of the free camera.
-            forward_reward_weight: weight of the velocity.
-            ctrl_cost_weight: weight of the squared action.
-            reset_noise_scale: scale of the noise of the initial state.
-            exclude_current_positions_from_observation: whether x and y are left out.
-            **kwargs: see `CompiledMujocoEnv`.
-        """
-        self._exclude_current_positions_from_observation = (
-            exclude_current_positions_from_observation
-        )
-        super().__init__(
-            xml_file,
-            frame_skip,
-            default_camera_config=default_camera_config,
-            forward_reward_weight=forward_reward_weight,
-            ctrl_cost_weight=ctrl_cost_weight,
-            reset_noise_scale=reset_noise_scale,
-            **kwargs,
-        )
-        skipped = 2 * exclude_current_positions_from_observation
-        self.observation_structure = joint_structure(self, skipped)
+    @property
+    def observation_structure(self) -> dict[str, int]:
+        """How many numbers of each kind an observation has."""
+        return joint_structure(self, 2 * self._exclude_current_positions_from_observation)
 
     def describe(self, simulation: Simulation) -> Description:
         """Velocity minus effort."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -23,8 +25,76 @@ def joint_structure(env: CompiledMujocoEnv, skipped: int, **others: int) -> dict
     }
 
 
+# Constructor arguments of the tasks.
+_ARGUMENTS = {
+    "xml_file": "the model's file, see `expand_model_path`.",
+    "frame_skip": "simulation steps in one step.",
+    "default_camera_config": "attributes of the free camera.",
+    "forward_reward_weight": "weight of the velocity.",
+    "ctrl_cost_weight": "weight of the squared action.",
+    "contact_cost_weight": "weight of the squared contact forces.",
+    "contact_cost_range": "bounds of the cost of contacts.",
+    "contact_force_range": "bounds that contact forces are clipped to.",
+    "use_contact_forces": "whether contacts are observed and cost.",
+    "impact_cost_weight": "weight of the squared contact forces.",
+    "impact_cost_range": "bounds of the cost of contacts.",
+    "uph_cost_weight": "has no effect.",
+    "healthy_reward": "reward of a healthy step.",
+    "main_body": "number or name of the body whose velocity counts.",
+    "terminate_when_unhealthy": "whether the episode ends when it is unhealthy.",
+    "healthy_state_range": "all other positions and velocities at which it is healthy.",
+    "healthy_z_range": "heights at which it is healthy.",
+    "healthy_angle_range": "angles of the torso at which it is healthy.",
+    "reward_near_weight": "weight of the distance between fingertip and object.",
+    "reward_dist_weight": "weight of the distance to the goal.",
+    "reward_control_weight": "weight of the squared action.",
+    "reset_noise_scale": "scale of the noise of the initial state.",
+    "exclude_current_positions_from_observation": "whether x (and y) are left out.",
+    "include_cinert_in_observation": "whether inertias are observed.",
+    "include_cvel_in_observation": "whether velocities of bodies are observed.",
+    "include_qfrc_actuator_in_observation": "whether forces of actuators are observed.",
+    "include_cfrc_ext_in_observation": "whether contact forces are observed.",
+}
+
+
+def constructor(constants: dict[str, Any] | None = None, /, **defaults: Any) -> Callable[..., None]:
+    """Return an `__init__` with arguments of these names, in this order, and these defaults.
+
+    An argument that `CompiledMujocoEnv` does not take becomes an attribute with an underscore.
+
+    Args:
+        constants: arguments whose values are fixed.
+        **defaults: other arguments, which `_ARGUMENTS` documents.
+    """
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(name, kind, default=defaults[name]) for name in defaults]
+    parameters.insert(0, inspect.Parameter("self", kind))
+    parameters.append(inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD))
+    signature = inspect.Signature(parameters)
+
+    def __init__(self: CompiledMujocoEnv, *args: Any, **kwargs: Any) -> None:
+        bound = signature.bind(self, *args, **kwargs)
+        arguments = {**(constants or {}), **defaults, **bound.arguments}
+        arguments.update(arguments.pop("kwargs", {}))
+        del arguments["self"]
+        model_path, frame_skip = arguments.pop("xml_file"), arguments.pop("frame_skip")
+        for name in defaults.keys() & arguments.keys():
+            if name not in self.parameters and name != "default_camera_config":
+                setattr(self, f"_{name}", arguments.pop(name))
+        CompiledMujocoEnv.__init__(self, model_path, frame_skip, **arguments)
+
+    lines = [f"    {name}: {_ARGUMENTS[name]}" for name in defaults]
+    __init__.__doc__ = "\n".join(
+        ["Make the environment.", "", "Args:", *lines, "    **kwargs: see `CompiledMujocoEnv`."]
+    )
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
+
+
 class ActionCost(CompiledMujocoEnv):
     """A cost of `ctrl_cost_weight` on the squared action."""
+
+    _exclude_current_positions_from_observation: bool
 
     def effort(self, simulation: Simulation) -> Quantity:
         """Return the cost of the action."""
@@ -108,28 +178,9 @@ class PlanarWalker(ActionCost, Health):
     healthy_angle_range = Range()
     reset_noise_scale = Scale()
 
-    def __init__(
-        self,
-        xml_file: str,
-        frame_skip: int,
-        exclude_current_positions_from_observation: bool,
-        **kwargs: Any,
-    ) -> None:
-        """Load the model and compile the description.
-
-        Args:
-            xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps in one step.
-            exclude_current_positions_from_observation: whether x is left out.
-            **kwargs: weights, and see `CompiledMujocoEnv`.
-        """
-        self._exclude_current_positions_from_observation = (
-            exclude_current_positions_from_observation
-        )
-        super().__init__(xml_file, frame_skip, **kwargs)
-
-    def _structure(self) -> dict[str, int]:
-        """Return how many numbers of each kind an observation has."""
+    @property
+    def observation_structure(self) -> dict[str, int]:
+        """How many numbers of each kind an observation has."""
         return joint_structure(self, 1 * self._exclude_current_positions_from_observation)
 
     def describe(self, simulation: Simulation) -> Description:
@@ -213,8 +264,9 @@ class HumanoidBody(CompiledMujocoEnv):
         cost = simulation.parameter(f"{name}_weight") * total(square(simulation.data.cfrc_ext))
         return clip(cost, *simulation.bounds(f"{name}_range"))
 
-    def _structure(self) -> dict[str, int]:
-        """Return how many numbers of each kind an observation has."""
+    @property
+    def observation_structure(self) -> dict[str, int]:
+        """How many numbers of each kind an observation has."""
         skipped = 2 * self._exclude_current_positions_from_observation
         data = self.data
         return joint_structure(

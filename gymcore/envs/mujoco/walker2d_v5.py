@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from gymcore.envs.mujoco.tasks import PlanarWalker
+from gymcore.envs.mujoco.tasks import PlanarWalker, constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 DEFAULT_CAMERA_CONFIG = {
@@ -29,52 +27,19 @@ class Walker2dEnv(PlanarWalker):
         ((17,), True, 1.0)
     """
 
-    def __init__(
-        self,
-        xml_file: str = "walker2d_v5.xml",
-        frame_skip: int = 4,
-        default_camera_config: dict[str, Any] = DEFAULT_CAMERA_CONFIG,
-        forward_reward_weight: float = 1.0,
-        ctrl_cost_weight: float = 1e-3,
-        healthy_reward: float = 1.0,
-        terminate_when_unhealthy: bool = True,
-        healthy_z_range: tuple[float, float] = (0.8, 2.0),
-        healthy_angle_range: tuple[float, float] = (-1.0, 1.0),
-        reset_noise_scale: float = 5e-3,
-        exclude_current_positions_from_observation: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        """Make a Walker2d.
-
-        Args:
-            xml_file: the model's file, see `expand_model_path`.
-            frame_skip: simulation steps in one step.
-            default_camera_config: attributes of the free camera.
-            forward_reward_weight: weight of the velocity.
-            ctrl_cost_weight: weight of the squared action.
-            healthy_reward: reward of a healthy step.
-            terminate_when_unhealthy: whether the episode ends when it is unhealthy.
-            healthy_z_range: heights at which it is healthy.
-            healthy_angle_range: angles of the torso at which it is healthy.
-            reset_noise_scale: scale of the noise of the initial state.
-            exclude_current_positions_from_observation: whether x is left out.
-            **kwargs: see `CompiledMujocoEnv`.
-        """
-        super().__init__(
-            xml_file,
-            frame_skip,
-            exclude_current_positions_from_observation,
-            default_camera_config=default_camera_config,
-            forward_reward_weight=forward_reward_weight,
-            ctrl_cost_weight=ctrl_cost_weight,
-            healthy_reward=healthy_reward,
-            terminate_when_unhealthy=terminate_when_unhealthy,
-            healthy_z_range=healthy_z_range,
-            healthy_angle_range=healthy_angle_range,
-            reset_noise_scale=reset_noise_scale,
-            **kwargs,
-        )
-        self.observation_structure = self._structure()
+    __init__ = constructor(
+        xml_file="walker2d_v5.xml",
+        frame_skip=4,
+        default_camera_config=DEFAULT_CAMERA_CONFIG,
+        forward_reward_weight=1.0,
+        ctrl_cost_weight=1e-3,
+        healthy_reward=1.0,
+        terminate_when_unhealthy=True,
+        healthy_z_range=(0.8, 2.0),
+        healthy_angle_range=(-1.0, 1.0),
+        reset_noise_scale=5e-3,
+        exclude_current_positions_from_observation=True,
+    )
 
 
 Walker2dVectorEnv = MujocoVectorEnv.of(Walker2dEnv)

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import gymnasium.envs.mujoco.half_cheetah_v5
+import gymnasium.envs.mujoco.humanoid_v5
 import gymnasium.envs.mujoco.utils as their_utils
 import numpy as np
 import pytest
