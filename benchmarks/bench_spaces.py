@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gymcore.vector.utils.space_checks import differing_spaces
-
 LIBRARIES = ("gymcore", "gymnasium")
 LANES = 512
 
@@ -95,14 +93,10 @@ def bench_batch_differing_spaces(benchmark: Any, library: str, name: str) -> Non
 @pytest.mark.parametrize("name", ("Box(4)", "image", "Discrete", "Dict of Boxes", "nested"))
 @pytest.mark.parametrize("library", LIBRARIES)
 def bench_equal_spaces(benchmark: Any, library: str, name: str) -> None:
-    """Gymnasium compares each with the first one by `==`."""
     benchmark.group = f"equal spaces {name} n={LANES}"
     spaces, _ = modules(library)
     first, *others = (SPACES[name][0](spaces) for _ in range(LANES))
-    if library == "gymcore":
-        odd = benchmark(lambda: differing_spaces(first, others))
-    else:
-        odd = benchmark(lambda: [i for i, space in enumerate(others) if space != first])
+    odd = benchmark(lambda: [i for i, space in enumerate(others) if space != first])
     assert odd == []
 
 

@@ -17,7 +17,7 @@ from gymcore.spaces.batching import batch_space
 from gymcore.utils import seeding
 from gymcore.utils.arguments import lane_indices, positive, seeds_per_env, split_reset_mask
 from gymcore.utils.cpus import usable_cpus
-from gymcore.vector.engine_options import check_threads, check_worker_options, received_rows
+from gymcore.vector.engine_options import check_engine_options
 from gymcore.vector.final_observations import frame_columns
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
 from gymcore.vector.send_recv import Lanes, SendQueue, StepResult
@@ -125,9 +125,8 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         self.num_envs = positive("num_envs", num_envs, _MAX_LANES)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.copy = copy
-        num_threads = check_threads(num_threads)
-        check_worker_options(num_workers, on_worker_death)
-        self._queue = SendQueue(self.num_envs, received_rows(batch_size, self.num_envs))
+        check_engine_options(num_threads, num_workers, on_worker_death)
+        self._queue = SendQueue(self.num_envs, batch_size)
         limit = None if max_episode_steps in (None, -1) else max_episode_steps
         self.max_episode_steps = None if limit is None else positive("max_episode_steps", limit)
         known = {*self.env_class.parameters, *self.env_class.arguments}

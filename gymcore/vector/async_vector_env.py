@@ -31,11 +31,10 @@ from gymcore.error import (
 from gymcore.spaces import Space
 from gymcore.utils.arguments import lane_indices, positive, seeds_per_env, split_reset_mask
 from gymcore.utils.cpus import usable_cpus
-from gymcore.vector.engine_options import check_threads, check_worker_options, received_rows
+from gymcore.vector.engine_options import adopt_spaces, check_engine_options
 from gymcore.vector.lane_episodes import ended_mask
 from gymcore.vector.lane_states import LaneState
 from gymcore.vector.layouts import action_layout, has_objects, layout_of
-from gymcore.vector.sub_envs import adopt_spaces
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.space_utils import iterate
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
@@ -164,12 +163,15 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self.env_fns = _checked_functions(env_fns)
         self.num_envs = len(self.env_fns)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        check_worker_options(num_workers, on_worker_death)
+        check_engine_options(num_threads, num_workers, on_worker_death)
         processes = num_workers or usable_cpus()
         if max_concurrency is not None:
             processes = min(processes, _checked_concurrency(max_concurrency))
-        self.batch_size = received_rows(batch_size, self.num_envs)
-        check_threads(num_threads)  # only to refuse what other engines refuse
+        self.batch_size = (
+            self.num_envs
+            if batch_size is None
+            else positive("batch_size", batch_size, self.num_envs)
+        )
         self.shared_memory = shared_memory
         self.copy = copy
         self.context = context

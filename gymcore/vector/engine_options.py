@@ -1,67 +1,201 @@
-"""Checking the options of vector engines."""
+"""What engines check when they are made: options, and whether spaces can be batched."""
 
 from __future__ import annotations
 
-from gymcore import error
+from collections.abc import Callable, Iterable, Sequence
+from operator import eq
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from gymcore.error import ArgumentTypeError, InvalidArgument, SpaceMismatch
+from gymcore.spaces import Box, Dict, Space, Tuple
+from gymcore.spaces.batching import batch_differing_spaces, batch_space
+from gymcore.spaces.utils import is_space_dtype_shape_equiv
 from gymcore.utils.arguments import positive
 
-_MOST_THREADS = 1024
+__all__ = [
+    "adopt_spaces",
+    "check_engine_options",
+    "check_equal_spaces",
+    "check_equivalent_spaces",
+]
 
-# Nanoseconds of work that a thread should have at least: one that is awake, and one that has to be
-# woken first. Two cores of a virtual machine, CartPole: two threads share 20 us of work in 12 us if
-# calls follow each other closely; if not, they are as fast as one at 80 us, and 1.2x at 160 us.
-_SHARE = 10_000
-_SHARE_TO_WAKE = 80_000
+Fits: TypeAlias = Callable[[Any, Any], bool]
 
-
-def check_threads(num_threads: int | None) -> int | None:
-    """Return how many threads were asked for, None if none; raises as `positive` does."""
-    return None if num_threads is None else positive("num_threads", num_threads, _MOST_THREADS)
-
-
-def thread_count(num_threads: int | None, nanoseconds: int) -> tuple[int, int]:
-    """Return how many threads share a step, and how many others it is worth waking for it.
-
-    Args:
-        num_threads: threads that were asked for, or None.
-        nanoseconds: what a step of all lanes takes, by one thread.
-
-    Returns:
-        Threads; and -1 if they share every step, because they were asked for.
-
-    Example:
-        >>> thread_count(None, nanoseconds=5_000), thread_count(4, nanoseconds=5_000)
-        ((1, 0), (4, -1))
-    """
-    if num_threads is not None:
-        return num_threads, -1
-    if nanoseconds < 2 * _SHARE:
-        return 1, 0
-    from gymcore.utils.cpus import usable_cpus
-
-    threads = min(usable_cpus(), nanoseconds // _SHARE)
-    return threads, max(min(threads, nanoseconds // _SHARE_TO_WAKE) - 1, 0)
+_MAX_THREADS = 1024
+_MAX_NAMED = 5
 
 
-def received_rows(batch_size: int | None, num_envs: int) -> int:
-    """Return how many results `recv` returns at once: the number asked for, or all."""
-    return num_envs if batch_size is None else positive("batch_size", batch_size, num_envs)
-
-
-def check_worker_options(num_workers: int | None, on_worker_death: str) -> None:
-    """Check options for worker processes, in engines that have none: programs change engines.
-
-    Args:
-        num_workers: number of processes, or None.
-        on_worker_death: "raise" or "restart".
+def check_engine_options(
+    num_threads: int | None, num_workers: int | None, on_worker_death: str
+) -> None:
+    """Check options of other engines: a program can change engines without changing options.
 
     Raises:
-        ArgumentTypeError: no integer.
-        InvalidArgument: fewer than one, or an unknown word.
+        ArgumentTypeError: A number that is not an integer.
+        InvalidArgument: A number below one, or an unknown word.
     """
+    if num_threads is not None:
+        positive("num_threads", num_threads, _MAX_THREADS)
     if num_workers is not None:
         positive("num_workers", num_workers)
     if on_worker_death not in ("raise", "restart"):
-        raise error.InvalidArgument(
+        raise InvalidArgument(
             f"on_worker_death: expected 'raise' or 'restart', got {on_worker_death!r}"
         )
+
+
+def adopt_spaces(
+    envs: Any, observation_spaces: Sequence[Space[Any]], action_spaces: Sequence[Space[Any]]
+) -> None:
+    """Set the four spaces of a vector environment, after checking that they can be batched.
+
+    Args:
+        envs: A vector environment with `num_envs` and `observation_mode`.
+        observation_spaces: One for each of its environments.
+        action_spaces: One for each of its environments.
+
+    Raises:
+        SpaceMismatch: They cannot be batched (a `RuntimeError`).
+        InvalidArgument: An unknown `observation_mode` (a `ValueError`).
+        ArgumentTypeError: A tuple of what are no spaces (a `TypeError`).
+    """
+    name, num_envs, mode = type(envs).__name__, envs.num_envs, envs.observation_mode
+    if isinstance(mode, tuple) and len(mode) == 2:
+        if not all(isinstance(space, Space) for space in mode):
+            raise ArgumentTypeError(
+                "observation_mode: Expected both elements of observation_mode to be "
+                f"Spaces, got {type(mode[0])} and {type(mode[1])}"
+            )
+        envs.observation_space, envs.single_observation_space = mode
+    elif isinstance(mode, str) and mode in ("same", "different"):
+        envs.single_observation_space = observation_spaces[0]
+        if mode == "same":
+            check_equal_spaces("observation", observation_spaces[0], observation_spaces, name)
+            envs.observation_space = batch_space(observation_spaces[0], num_envs)
+        else:
+            envs.observation_space = batch_differing_spaces(list(observation_spaces))
+    else:
+        raise InvalidArgument(
+            "Invalid `observation_mode`, expected: 'same' or 'different' or tuple of single "
+            f"and batch observation space, actual got {mode}"
+        )
+    if mode != "same":
+        check_equivalent_spaces(envs.single_observation_space, observation_spaces, name)
+
+    envs.single_action_space = action_spaces[0]
+    check_equal_spaces("action", action_spaces[0], action_spaces, name)
+    envs.action_space = batch_space(action_spaces[0], num_envs)
+
+
+def check_equal_spaces(
+    kind: str, single_space: Space[Any], spaces: Sequence[Space[Any]], vector_class: str
+) -> None:
+    """Raise unless every space equals the first environment's.
+
+    Args:
+        kind: "observation" or "action".
+        single_space: The space that every environment must have.
+        spaces: The environments' spaces.
+        vector_class: Name of the vector environment's class, for the message.
+
+    Raises:
+        SpaceMismatch: Some differ (a `RuntimeError`); the message names them.
+    """
+    odd = [
+        i for i, space in enumerate(spaces) if space is not single_space and space != single_space
+    ]
+    if not odd:
+        return
+    message = (
+        f"Some environments have an {kind} space different from `{single_space}`. "
+        f"In order to batch {kind}s, the {kind} spaces from all environments must be equal: "
+        f"{_named(single_space, spaces, odd, eq)}."
+    )
+    if kind == "observation":
+        message += (
+            f" {vector_class}(..., observation_mode='same') however the sub-environments "
+            f"observation spaces are not equivalent. single_observation_space={single_space}, "
+            f"sub-environment observation_space={spaces[odd[0]]}. "
+            "If this is intentional, use `observation_mode='different'` instead."
+        )
+    else:
+        message += (
+            " Sub-environment action space doesn't make the `single_action_space`, "
+            f"action_space={spaces[odd[0]]}, single_action_space={single_space}"
+        )
+    raise SpaceMismatch(message)
+
+
+def check_equivalent_spaces(
+    single_space: Space[Any], spaces: Sequence[Space[Any]], vector_class: str
+) -> None:
+    """Raise unless every observation space has the shape and dtype of `single_space`.
+
+    Args:
+        single_space: The observation space that the vector environment announces.
+        spaces: The environments' observation spaces.
+        vector_class: Name of the vector environment's class, for the message.
+
+    Raises:
+        SpaceMismatch: Some differ (a `RuntimeError`); the message names them.
+    """
+    odd = [
+        i for i, space in enumerate(spaces) if not is_space_dtype_shape_equiv(space, single_space)
+    ]
+    if odd:
+        raise SpaceMismatch(
+            f"{vector_class}(..., observation_mode='different' or custom space) however the "
+            "sub-environments observation spaces do not share a common shape and dtype, "
+            f"single_observation_space={single_space}, "
+            f"sub-environment observation space={spaces[odd[0]]}: "
+            f"{_named(single_space, spaces, odd, is_space_dtype_shape_equiv)}."
+        )
+
+
+def _named(expected: Space[Any], spaces: Sequence[Space[Any]], odd: list[int], fits: Fits) -> str:
+    """Return "env 1 has Box(...) (shape (3,) instead of (2,)), env 4 has ... and 12 more"."""
+    parts = []
+    for i in odd[:_MAX_NAMED]:
+        words = _difference(expected, spaces[i], fits)
+        parts.append(f"env {i} has {spaces[i]}{f' ({words})' if words else ''}")
+    if len(odd) > _MAX_NAMED:
+        parts.append(f"and {len(odd) - _MAX_NAMED} more")
+    return ", ".join(parts)
+
+
+def _difference(expected: Any, space: Any, fits: Fits, path: str = "") -> str:
+    """Return in what `space` differs, where that can be said in a few words."""
+    words = ""
+    if type(space) is not type(expected):
+        words = f"a {type(space).__name__} instead of a {type(expected).__name__}"
+    elif space.shape != expected.shape:
+        words = f"shape {space.shape} instead of {expected.shape}"
+    elif space.dtype != expected.dtype:
+        words = f"dtype {space.dtype} instead of {expected.dtype}"
+    elif isinstance(space, Box):
+        sides = [
+            side
+            for side in ("low", "high")
+            if not np.array_equal(getattr(space, side), getattr(expected, side))
+        ]
+        words = f"other bounds: {' and '.join(sides)}" if sides else ""
+    elif isinstance(space, Dict) and space.spaces.keys() != expected.spaces.keys():
+        words = f"keys {list(space.spaces)} instead of {list(expected.spaces)}"
+    elif isinstance(space, Tuple) and len(space.spaces) != len(expected.spaces):
+        words = f"{len(space.spaces)} spaces instead of {len(expected.spaces)}"
+    else:
+        for key, part in _parts(expected):
+            if not fits(space.spaces[key], part):
+                return _difference(part, space.spaces[key], fits, f"{path}[{key!r}]")
+        if path:
+            words = f"{space} instead of {expected}"
+    return f"{path}: {words}" if path and words else words
+
+
+def _parts(space: Any) -> Iterable[tuple[Any, Space[Any]]]:
+    """Return the subspaces of a Dict or a Tuple with their keys or indices."""
+    if isinstance(space, Dict):
+        return space.spaces.items()
+    return enumerate(space.spaces) if isinstance(space, Tuple) else ()

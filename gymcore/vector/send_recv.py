@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.error import AlreadyPendingCallError, InvalidArgument, NoAsyncCallError
-from gymcore.utils.arguments import lane_indices
+from gymcore.utils.arguments import lane_indices, positive
 
 __all__ = ["Lanes", "SendQueue", "StepResult"]
 
@@ -31,14 +31,16 @@ class SendQueue:
             a `send`, None after a reset.
     """
 
-    def __init__(self, num_envs: int, batch_size: int) -> None:
+    def __init__(self, num_envs: int, batch_size: int | None) -> None:
         """Begin empty.
 
         Args:
             num_envs: Number of lanes.
-            batch_size: How many `take` returns.
+            batch_size: How many `take` returns; None for all.
         """
-        self.batch_size = batch_size
+        self.batch_size = (
+            num_envs if batch_size is None else positive("batch_size", batch_size, num_envs)
+        )
         self._num_envs = num_envs
         self.clear()
 

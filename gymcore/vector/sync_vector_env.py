@@ -23,12 +23,11 @@ from gymcore.error import (
 )
 from gymcore.spaces import Space
 from gymcore.utils.arguments import lane_indices, seeds_per_env, split_reset_mask
-from gymcore.vector.engine_options import check_threads, check_worker_options, received_rows
+from gymcore.vector.engine_options import adopt_spaces, check_engine_options
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env
 from gymcore.vector.layouts import action_layout, layout_of
 from gymcore.vector.send_recv import Lanes, SendQueue, StepResult
-from gymcore.vector.sub_envs import adopt_spaces
 from gymcore.vector.utils.space_utils import iterate
 from gymcore.vector.vector_env import VectorEnv
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer, split_batch
@@ -107,11 +106,10 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             if not callable(env_fn):
                 raise ArgumentTypeError(f"env_fns[{i}]: expected a function, got {type(env_fn)}")
         self.num_envs = len(self.env_fns)
-        check_threads(num_threads)
-        check_worker_options(num_workers, on_worker_death)
+        check_engine_options(num_threads, num_workers, on_worker_death)
         self.episode_statistics = bool(episode_statistics)
         self._final_frames = False
-        self._queue = SendQueue(self.num_envs, received_rows(batch_size, self.num_envs))
+        self._queue = SendQueue(self.num_envs, batch_size)
 
         self._envs: list[Env[Any, Any]] = []
         try:
