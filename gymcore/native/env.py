@@ -27,7 +27,7 @@ SINGLE = 3
 
 
 # Attributes of an environment that lanes of a batch do not share with it.
-_ITS_OWN = ("_batch", "_np_random", "_np_random_seed", "_renderer", "render_mode", "spec")
+_NOT_SHARED = ("_batch", "_np_random", "_np_random_seed", "_renderer", "render_mode", "spec")
 
 
 class NativeEnv(Env[Any, ActType]):
@@ -53,10 +53,9 @@ class NativeEnv(Env[Any, ActType]):
 
     # A lane of a vector environment is looked at through an object that shares its batch.
     _lane: int = 0
+    isopen: bool = True  # whether `close` has not been called
     _shares_batch: bool = False
     _renderer: Any = None
-    # Whether `close` has not been called.
-    isopen: bool = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -112,7 +111,7 @@ class NativeEnv(Env[Any, ActType]):
         # Attributes of the object hide the methods, which are for a batch of one. This `close`
         # also keeps a collected lane from closing the batch.
         self.__dict__.update(envs._model.shared_attributes())
-        self.__dict__.update(reset=_for_the_batch, step=_for_the_batch, close=_nothing_to_close)
+        self.__dict__.update(reset=_refuse, step=_refuse, close=_keep_open)
         self._batch = envs._batch
         self._shares_batch = True
         self._lane = lane
@@ -125,7 +124,7 @@ class NativeEnv(Env[Any, ActType]):
 
     def shared_attributes(self) -> dict[str, Any]:
         """What follows from `arguments`, and so is the same in all lanes of a batch."""
-        return {k: v for k, v in self.__dict__.items() if k not in _ITS_OWN}
+        return {k: v for k, v in self.__dict__.items() if k not in _NOT_SHARED}
 
     # --- stepping ------------------------------------------------------------------------------
 
@@ -139,7 +138,7 @@ class NativeEnv(Env[Any, ActType]):
             options: bounds of the initial state, by the names the class documents.
 
         Raises:
-            InvalidArgument: bounds that are no finite numbers, or the wrong way round.
+            InvalidArgument: bounds that are not finite numbers, or in the wrong order.
         """
         bounds = self.reset_bounds(options)
         if seed is not None:
@@ -243,33 +242,29 @@ class NativeEnv(Env[Any, ActType]):
         self._np_random = self._batch.generator(self._lane)
         self._np_random_seed = -1
 
-    def _save(self) -> npt.NDArray[Any]:
-        indices = np.array([self._lane])
-        return save_lanes(self._batch, self.kernel_facts(), indices)
-
     def __getstate__(self) -> dict[str, Any]:
         """Constructor state, and the lane as an array: batches and windows are made again."""
-        kept = {
+        state = {
             k: v for k, v in self.__dict__.items() if k not in ("_batch", "_np_random", "_renderer")
         }
         seeded = self._shares_batch or self._np_random is not None
         indices = np.array([self._lane])
-        kept["_saved"] = save_lanes(self._batch, self.kernel_facts(), indices), seeded
-        return kept
+        state["_saved"] = save_lanes(self._batch, self.kernel_facts(), indices), seeded
+        return state
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Make the batch again and put the lane back; the copy of a lane is on its own."""
-        kept = dict(kept)
-        saved, seeded = kept.pop("_saved")
-        if kept.pop("_shares_batch", False):
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make the batch again and put the lane back; the copy of a lane has a batch of its own."""
+        state = dict(state)
+        saved, seeded = state.pop("_saved")
+        if state.pop("_shares_batch", False):
             for name in ("reset", "step", "close", "_lane"):
-                kept.pop(name)
-        self.__dict__.update(kept)
+                state.pop(name)
+        self.__dict__.update(state)
         self._batch = self._own_batch()
         load_lanes(self._batch, self.kernel_facts(), saved, np.array([0]))
         self._np_random = self._batch.generator(0) if seeded else None
 
-    # --- pictures ------------------------------------------------------------------------------
+    # --- rendering -----------------------------------------------------------------------------
 
     @property
     def screen(self) -> Any:
@@ -291,7 +286,7 @@ class NativeEnv(Env[Any, ActType]):
         return {}
 
     def text(self) -> str:
-        """The picture in letters, of an environment that has one."""
+        """The state as text, of an environment with that render mode."""
         raise NotImplementedError
 
     def render(self) -> Any:
@@ -325,11 +320,11 @@ class NativeEnv(Env[Any, ActType]):
         return self._renderer.render(state, **self.scene())
 
     def close(self) -> None:
-        """Close the window, if there is one. The environment can still be reset and stepped."""
+        """Close the window; the environment may be reset and used again."""
+        self.isopen = False
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
-        self.isopen = False
 
 
 @cache
@@ -337,13 +332,13 @@ def _facts_of(kernel_module: str) -> dict[str, Any]:
     return kernel_facts(import_module(kernel_module).kernel)
 
 
-def _for_the_batch(*args: Any, **kwargs: Any) -> None:
+def _refuse(*args: Any, **kwargs: Any) -> None:
     raise error.Error(
         "a lane of a vector environment: reset and step the vector environment instead"
     )
 
 
-def _nothing_to_close() -> None:
+def _keep_open() -> None:
     """Lanes end with their vector environment."""
 
 

@@ -407,10 +407,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
                 a `reset`.
 
         Raises:
-            ResetNeeded: Before `reset`, or, when autoreset is disabled, on an ended episode.
-            InvalidArgument: Lanes that were sent already (a `ValueError`).
-            InvalidAction: Not one action for each, or a wrong one.
-            ClosedEnvironmentError: After `close`.
+            InvalidArgument: Lanes that were sent already (a `ValueError`); and as `step`.
         """
         self._check_steppable(None)
         lanes = self._queue.choose(env_ids)
@@ -427,8 +424,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             As `step`, with `batch_size` rows; `infos["env_id"]` int64 names the lanes.
 
         Raises:
-            NoAsyncCallError: Fewer lanes than that were sent.
-            ClosedEnvironmentError: After `close`.
+            NoAsyncCallError: Fewer lanes than that were sent; and as `step`.
         """
         self._check_steppable(None)
         lanes, actions = self._queue.take()

@@ -49,17 +49,12 @@ def check_engine_options(
 def adopt_spaces(
     envs: Any, observation_spaces: Sequence[Space[Any]], action_spaces: Sequence[Space[Any]]
 ) -> None:
-    """Set the four spaces of a vector environment, after checking that they can be batched.
-
-    Args:
-        envs: A vector environment with `num_envs` and `observation_mode`.
-        observation_spaces: One for each of its environments.
-        action_spaces: One for each of its environments.
+    """Set the four spaces of a vector environment, from those of each of its environments.
 
     Raises:
         SpaceMismatch: They cannot be batched (a `RuntimeError`).
         InvalidArgument: An unknown `observation_mode` (a `ValueError`).
-        ArgumentTypeError: A tuple of what are no spaces (a `TypeError`).
+        ArgumentTypeError: A tuple of something else than spaces (a `TypeError`).
     """
     name, num_envs, mode = type(envs).__name__, envs.num_envs, envs.observation_mode
     if isinstance(mode, tuple) and len(mode) == 2:
@@ -92,13 +87,7 @@ def adopt_spaces(
 def check_equal_spaces(
     kind: str, single_space: Space[Any], spaces: Sequence[Space[Any]], vector_class: str
 ) -> None:
-    """Raise unless every space equals the first environment's.
-
-    Args:
-        kind: "observation" or "action".
-        single_space: The space that every environment must have.
-        spaces: The environments' spaces.
-        vector_class: Name of the vector environment's class, for the message.
+    """Raise unless all spaces, of this kind ("observation" or "action"), equal `single_space`.
 
     Raises:
         SpaceMismatch: Some differ (a `RuntimeError`); the message names them.
@@ -132,11 +121,6 @@ def check_equivalent_spaces(
     single_space: Space[Any], spaces: Sequence[Space[Any]], vector_class: str
 ) -> None:
     """Raise unless every observation space has the shape and dtype of `single_space`.
-
-    Args:
-        single_space: The observation space that the vector environment announces.
-        spaces: The environments' observation spaces.
-        vector_class: Name of the vector environment's class, for the message.
 
     Raises:
         SpaceMismatch: Some differ (a `RuntimeError`); the message names them.

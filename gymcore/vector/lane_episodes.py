@@ -70,11 +70,7 @@ class LaneEpisodes:
     """
 
     def __init__(self, env: Any) -> None:
-        """Begin without an episode.
-
-        Args:
-            env: The vector environment; only its size and its mode are looked at.
-        """
+        """Begin without an episode; only the size and the mode of `env` are read."""
         self.mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self.same_step = self.mode is AutoresetMode.SAME_STEP
         self._num_envs = env.num_envs
@@ -127,21 +123,13 @@ class LaneEpisodes:
         return begun, ended
 
     def end(self, mask: Mask) -> None:
-        """Note that a wrapper further out has ended episodes; see `VectorEnv.end_episodes`.
-
-        Args:
-            mask: `[num_envs] bool`, the lanes.
-        """
+        """Note that an outer wrapper has ended episodes; see `VectorEnv.end_episodes`."""
         if not self.same_step:
             self.ended = self.ended | mask
 
 
 def ended_mask(env: Any, mask: Any) -> Mask:
-    """Return the mask of `VectorEnv.end_episodes`, checked.
-
-    Args:
-        env: The engine.
-        mask: What its caller gave.
+    """Return the mask that an engine's `end_episodes` got, checked.
 
     Raises:
         UnsupportedMode: The engine resets environments in the step that ends their episode.

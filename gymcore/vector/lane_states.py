@@ -35,15 +35,11 @@ class LaneState(NamedTuple):
 
 
 def save_env(env: Env[Any, Any], lane: int) -> tuple[Any, tuple[tuple[str, bytes], ...]]:
-    """Return an environment's state: the first two parts of a `LaneState`.
-
-    Args:
-        env: An environment.
-        lane: Its index, for errors.
+    """Return the first two parts of a `LaneState`; errors name the lane.
 
     Raises:
-        StateNotSupported: It has no `get_state` and `set_state`, or a wrapper around them does not
-            pickle.
+        StateNotSupported: The environment has no `get_state` and `set_state`, or a wrapper around
+            them does not pickle.
     """
     layers, inner = _layers(env, lane)
     wrappers = tuple((_name(layer), _pickled(layer, [*layers, inner], lane)) for layer in layers)
@@ -51,16 +47,11 @@ def save_env(env: Env[Any, Any], lane: int) -> tuple[Any, tuple[tuple[str, bytes
 
 
 def check_state(env: Env[Any, Any], state: Any, lane: int) -> None:
-    """Raise unless `load_env` can be asked to load this state.
-
-    Args:
-        env: An environment.
-        state: What should be a `LaneState` of an environment of the same layers.
-        lane: Its index, for errors.
+    """Raise unless this is a `LaneState` of an environment with the same wrappers.
 
     Raises:
-        ArgumentTypeError: No `LaneState`.
-        InvalidArgument: One of an environment of other wrappers.
+        ArgumentTypeError: Not a `LaneState`.
+        InvalidArgument: A state of an environment with other wrappers.
         StateNotSupported: The environment has no `get_state` and `set_state`.
     """
     if not isinstance(state, LaneState):
@@ -76,12 +67,7 @@ def check_state(env: Env[Any, Any], state: Any, lane: int) -> None:
 
 
 def load_env(env: Env[Any, Any], state: LaneState) -> None:
-    """Bring an environment into a state that has been checked.
-
-    Args:
-        env: An environment.
-        state: A state of the same or of an equal environment.
-    """
+    """Bring an environment into a state that `check_state` has accepted."""
     layers, inner = _layers(env, -1)
     inner.set_state(state.env)
     for layer, (_, pickled) in zip(layers, state.wrappers, strict=True):
@@ -106,16 +92,15 @@ def _name(layer: Any) -> str:
     return f"{type(layer).__module__}.{type(layer).__qualname__}"
 
 
-def _kept(name: str, value: Any) -> bool:
-    """Whether an attribute of a wrapper may change while it runs."""
-    return name != "env" and not name.endswith("spec") and not isinstance(value, Space)
-
-
 def _pickled(layer: Any, layers: list[Any], lane: int) -> bytes:
     buffer = io.BytesIO()
-    kept = {name: value for name, value in vars(layer).items() if _kept(name, value)}
+    changing = {
+        name: value
+        for name, value in vars(layer).items()
+        if name != "env" and not name.endswith("spec") and not isinstance(value, Space)
+    }
     try:
-        _Saver(buffer, layers).dump(kept)
+        _Saver(buffer, layers).dump(changing)
     except Exception as problem:
         raise StateNotSupported(
             f"environment {lane}: the state of its wrapper {type(layer).__name__} does not "
@@ -132,7 +117,6 @@ class _Saver(pickle.Pickler):
         self._numbers = {id(layer): number for number, layer in enumerate(layers)}
 
     def persistent_id(self, obj: Any) -> int | None:
-        """Return the number of a layer."""
         return self._numbers.get(id(obj))
 
 
@@ -144,5 +128,4 @@ class _Loader(pickle.Unpickler):
         self._layers = layers
 
     def persistent_load(self, pid: Any) -> Any:
-        """Return the layer of a number."""
         return self._layers[pid]

@@ -38,23 +38,14 @@ class ObjectBatch:
     """
 
     def __init__(self, space: Space[Any], copy: bool = True) -> None:
-        """Take the space.
-
-        Args:
-            space: The space of one element.
-            copy: Whether batches are the caller's to keep: deep copies of what environments gave.
-        """
+        """Take the space of an element, and whether batches are deep copies, for the caller."""
         self.space = space
         self.copy = copy
         self._out: Any = None
         self._size = -1
 
     def __call__(self, items: list[Any]) -> Any:
-        """Return the batch of some elements, as the space's `concatenate` makes it.
-
-        Args:
-            items: The elements.
-        """
+        """Return the batch of some elements, as the space's `concatenate` makes it."""
         if len(items) != self._size:
             self._out = create_empty_array(self.space, len(items))
             self._size = len(items)
@@ -77,14 +68,14 @@ def layout_of(space: Space[Any], *, copy: bool = True) -> Layout:
         ('array', dtype('int64'), ())
     """
     functions = concatenate.dispatch(type(space)), create_empty_array.dispatch(type(space))
-    own: Any = space
+    parts: Any = space
     if functions == (batching._concatenate_arrays, batching._create_empty_arrays):
-        return "array", np.dtype(own.dtype), tuple(own.shape)
+        return "array", np.dtype(parts.dtype), tuple(parts.shape)
     if functions == (batching._concatenate_tuple, batching._create_empty_tuple):
-        return "tuple", tuple(layout_of(part, copy=copy) for part in own.spaces)
+        return "tuple", tuple(layout_of(part, copy=copy) for part in parts.spaces)
     if functions == (batching._concatenate_dict, batching._create_empty_dict):
-        parts = tuple(layout_of(part, copy=copy) for part in own.spaces.values())
-        return "dict", tuple(own.spaces), parts
+        layouts = tuple(layout_of(part, copy=copy) for part in parts.spaces.values())
+        return "dict", tuple(parts.spaces), layouts
     return "objects", ObjectBatch(space, copy)
 
 
@@ -102,15 +93,10 @@ def has_objects(layout: Layout) -> bool:
 
 
 def action_layout(single_space: Space[Any], batch_space: Space[Any]) -> Layout | None:
-    """Return the layout of single actions, if batches of them are taken apart as arrays are.
+    """Return the layout of single actions, or None where `iterate` must split a batch of them.
 
-    Args:
-        single_space: The space of one action.
-        batch_space: The space of a batch.
-
-    Returns:
-        None where `iterate` must be asked: actions that are no arrays, or a space for which a
-        program has registered an `iterate` of its own.
+    That is so for actions that are not arrays, and for a space with a registered `iterate` of its
+    own.
 
     Example:
         >>> from gymcore.spaces import MultiDiscrete, Discrete, Text, Tuple

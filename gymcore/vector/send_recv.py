@@ -32,12 +32,7 @@ class SendQueue:
     """
 
     def __init__(self, num_envs: int, batch_size: int | None) -> None:
-        """Begin empty.
-
-        Args:
-            num_envs: Number of lanes.
-            batch_size: How many `take` returns; None for all.
-        """
+        """Begin empty; a `batch_size` of None stands for all."""
         self.batch_size = (
             num_envs if batch_size is None else positive("batch_size", batch_size, num_envs)
         )
@@ -75,12 +70,7 @@ class SendQueue:
         return lanes
 
     def put(self, lanes: Lanes, actions: Any) -> None:
-        """Append lanes.
-
-        Args:
-            lanes: As `choose` returned them.
-            actions: A list or array with one for each.
-        """
+        """Append lanes as `choose` returned them, with a list or array of their actions."""
         self._batches.append((lanes, actions))
         self.count += len(lanes)
         self._waits[lanes] = True
@@ -115,11 +105,7 @@ class SendQueue:
         return lanes, actions
 
     def check_empty(self, method: str) -> None:
-        """Raise `AlreadyPendingCallError` if lanes wait.
-
-        Args:
-            method: What the caller wants to do, for the message.
-        """
+        """Raise `AlreadyPendingCallError` if lanes wait, naming the method that was called."""
         if self.count:
             raise AlreadyPendingCallError(
                 f"Calling `{method}` while {self.count} environments are being stepped; call "

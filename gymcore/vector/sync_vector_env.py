@@ -317,10 +317,7 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
                 a `reset`.
 
         Raises:
-            ResetNeeded: Before `reset`, or, when autoreset is disabled, on an ended episode.
-            InvalidArgument: Environments that were sent already (a `ValueError`).
-            InvalidAction: Not one action for each.
-            ClosedEnvironmentError: After `close`.
+            InvalidArgument: Environments that were sent already (a `ValueError`); and as `step`.
         """
         self._check_steppable(None)
         lanes = self._queue.choose(env_ids)
@@ -337,9 +334,7 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             As `step`, with `batch_size` rows; `infos["env_id"]` int64 names the environments.
 
         Raises:
-            NoAsyncCallError: Fewer environments than that were sent.
-            EnvironmentFailed: An environment raised; `reset` is needed.
-            ClosedEnvironmentError: After `close`.
+            NoAsyncCallError: Fewer environments than that were sent; and as `step`.
         """
         self._check_steppable(None)
         lanes, actions = self._queue.take()
@@ -396,11 +391,7 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         return tuple(results)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of every environment; a method is called.
-
-        Args:
-            name: Name of an attribute of the environment or of one of its wrappers.
-        """
+        """Return an attribute of every environment; a method is called."""
         return self.call(name)
 
     def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:

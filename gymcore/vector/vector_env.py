@@ -9,7 +9,7 @@ slot; `AutoresetMode` says when.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, cast
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 import numpy.typing as npt
@@ -140,22 +140,14 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         raise NotImplementedError(f"{self} render function is not implemented.")
 
     def close(self, **kwargs: Any) -> None:
-        """Close every environment and free what they hold; calling it again does nothing.
-
-        Args:
-            **kwargs: For `close_extras`.
-        """
+        """Close every environment, by `close_extras(**kwargs)`; a second call does nothing."""
         if self.closed:
             return
         self.close_extras(**kwargs)
         self.closed = True
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Free what a subclass holds; `close` calls this once.
-
-        Args:
-            **kwargs: As given to `close`.
-        """
+        """Free what a subclass holds; `close` calls this once, with its arguments."""
 
     def step_lanes(
         self, actions: ActType, env_ids: Sequence[int] | npt.NDArray[Any]
@@ -234,16 +226,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     def _add_info(
         self, vector_infos: dict[str, Any], env_info: dict[str, Any], env_num: int
     ) -> dict[str, Any]:
-        """Merge one environment's info into the batch's.
-
-        Args:
-            vector_infos: The merged dict so far, changed in place.
-            env_info: The info of environment `env_num`.
-            env_num: Its index.
-
-        Returns:
-            `vector_infos`.
-        """
+        """Merge the info of environment `env_num` into `vector_infos`, which is returned."""
         merge_info(vector_infos, env_info, env_num, self.num_envs)
         return vector_infos
 
@@ -268,6 +251,25 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         return f"{type(self).__name__}({self.spec.id}, num_envs={num_envs})"
 
 
+class _Forwarded:
+    """An attribute of the wrapped environment that a wrapper may set for itself."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name, self._stored = name, f"_{name}"
+
+    def __get__(self, wrapper: Any, owner: type) -> Any:
+        if wrapper is None:
+            return self
+        value = wrapper.__dict__.get(self._stored)
+        return getattr(wrapper.env, self._name) if value is None else value
+
+    def __set__(self, wrapper: Any, value: Any) -> None:
+        wrapper.__dict__[self._stored] = value
+
+
 class VectorWrapper(
     VectorEnv[WrapperObsType, WrapperActType, ArrayType],
     Generic[WrapperObsType, WrapperActType, ObsType, ActType, ArrayType],
@@ -290,6 +292,12 @@ class VectorWrapper(
         array([2., 2.])
     """
 
+    observation_space = _Forwarded("Space of a batch of observations.")
+    action_space = _Forwarded("Space of a batch of actions.")
+    single_observation_space = _Forwarded("Space of one observation.")
+    single_action_space = _Forwarded("Space of one action.")
+    metadata = _Forwarded("The metadata.")
+
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
         """Wrap `env`.
 
@@ -303,12 +311,7 @@ class VectorWrapper(
             raise ArgumentTypeError(
                 f"Expected env to be a `gymcore.vector.VectorEnv` but got {type(env)}"
             )
-        self.env = env
-        self._observation_space: Space[Any] | None = None
-        self._action_space: Space[Any] | None = None
-        self._single_observation_space: Space[Any] | None = None
-        self._single_action_space: Space[Any] | None = None
-        self._metadata: dict[str, Any] | None = None
+        self.env: Any = env
 
     def reset(
         self,
@@ -317,37 +320,29 @@ class VectorWrapper(
         options: dict[str, Any] | None = None,
     ) -> tuple[WrapperObsType, dict[str, Any]]:
         """Reset the wrapped environment; see `VectorEnv.reset`."""
-        return cast(
-            "tuple[WrapperObsType, dict[str, Any]]", self.env.reset(seed=seed, options=options)
-        )
+        results: tuple[WrapperObsType, dict[str, Any]] = self.env.reset(seed=seed, options=options)
+        return results
 
     def step(
         self, actions: WrapperActType
     ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
         """Step the wrapped environment; see `VectorEnv.step`."""
-        return cast(
-            "tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]",
-            self.env.step(cast("ActType", actions)),
-        )
+        results: tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]
+        results = self.env.step(actions)
+        return results
 
     def step_lanes(
         self, actions: WrapperActType, env_ids: Sequence[int] | npt.NDArray[Any]
     ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
-        """Step some of the environments; see `VectorEnv.step_lanes`.
-
-        Args:
-            actions: A row for each of them.
-            env_ids: Which ones, indices or a mask.
-        """
+        """Step some of the environments; see `VectorEnv.step_lanes`."""
+        results: tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]
         if type(self).step is VectorWrapper.step:
-            results: Any = self.env.step_lanes(cast("ActType", actions), env_ids)
+            results = self.env.step_lanes(actions, env_ids)
         elif self.steps_some_lanes:
-            results = cast("Any", self).step(actions, env_ids=env_ids)
+            results = self.step(actions, env_ids=env_ids)  # type: ignore[call-arg]
         else:
             results = super().step_lanes(actions, env_ids)
-        return cast(
-            "tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]", results
-        )
+        return results
 
     @property
     def steps_some_lanes(self) -> bool:  # type: ignore[override]
@@ -356,16 +351,13 @@ class VectorWrapper(
         True where the wrapped environment does and `step` is not overridden. A wrapper that
         overrides `step` overrides this too if it takes `env_ids` or has its own `step_lanes`.
         """
-        return type(self).step is VectorWrapper.step and self.env.steps_some_lanes
+        return type(self).step is VectorWrapper.step and bool(self.env.steps_some_lanes)
 
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
         """End episodes of the wrapped environment; see `VectorEnv.end_episodes`.
 
-        What this wrapper knows of episodes by a `LaneEpisodes` is told as well; a wrapper that
-        keeps a state of its own for each environment overrides this.
-
-        Args:
-            mask: `[num_envs] bool`, the environments.
+        Every `LaneEpisodes` of this wrapper is updated; a wrapper that keeps a state of its own for
+        each environment overrides this.
         """
         self.env.end_episodes(mask)
         for value in vars(self).values():
@@ -373,53 +365,31 @@ class VectorWrapper(
                 value.end(mask)
 
     def keep_final_frames(self, keep: bool = True) -> None:
-        """Let the wrapped environment do so; see `VectorEnv.keep_final_frames`.
-
-        Args:
-            keep: Whether to do so from now on.
-        """
+        """Let the wrapped environment do so; see `VectorEnv.keep_final_frames`."""
         self.env.keep_final_frames(keep)
 
     def render(self) -> tuple[RenderFrame, ...] | None:
         """Render the wrapped environment; see `VectorEnv.render`."""
-        return self.env.render()
+        frames: tuple[RenderFrame, ...] | None = self.env.render()
+        return frames
 
     def close(self, **kwargs: Any) -> None:
-        """Close the wrapped environment.
-
-        Args:
-            **kwargs: For the wrapped environment's `close`.
-        """
+        """Close the wrapped environment, with these arguments."""
         self.env.close(**kwargs)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Free what the wrapped environment holds.
-
-        Args:
-            **kwargs: For the wrapped environment's `close_extras`.
-        """
+        """Free what the wrapped environment holds, with these arguments."""
         self.env.close_extras(**kwargs)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Call a method of every sub-environment, or get an attribute.
-
-        Args:
-            name: Name of the method or attribute.
-            *args: For the method.
-            **kwargs: For the method.
-
-        Returns:
-            One result for each sub-environment.
-        """
-        return cast("tuple[Any, ...]", cast("Any", self.env).call(name, *args, **kwargs))
+        """Call a method of every sub-environment, or get an attribute; one result for each."""
+        results: tuple[Any, ...] = self.env.call(name, *args, **kwargs)
+        return results
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of every sub-environment.
-
-        Args:
-            name: Name of the attribute.
-        """
-        return cast("tuple[Any, ...]", cast("Any", self.env).get_attr(name))
+        """Return an attribute of every sub-environment."""
+        values: tuple[Any, ...] = self.env.get_attr(name)
+        return values
 
     def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
         """Set an attribute of every sub-environment.
@@ -428,103 +398,51 @@ class VectorWrapper(
             name: Name of the attribute.
             values: A list or tuple of one value for each sub-environment, or one value for all.
         """
-        cast("Any", self.env).set_attr(name, values)
+        self.env.set_attr(name, values)
 
     @property
     def unwrapped(self) -> VectorEnv[Any, Any, Any]:
         """The vector environment without its wrappers."""
-        return self.env.unwrapped
-
-    @property
-    def observation_space(self) -> Space[Any]:
-        """Space of a batch of observations; the wrapped environment's unless set here."""
-        if self._observation_space is None:
-            return self.env.observation_space
-        return self._observation_space
-
-    @observation_space.setter
-    def observation_space(self, space: Space[Any]) -> None:
-        self._observation_space = space
-
-    @property
-    def action_space(self) -> Space[Any]:
-        """Space of a batch of actions; the wrapped environment's unless set here."""
-        if self._action_space is None:
-            return self.env.action_space
-        return self._action_space
-
-    @action_space.setter
-    def action_space(self, space: Space[Any]) -> None:
-        self._action_space = space
-
-    @property
-    def single_observation_space(self) -> Space[Any]:
-        """Space of one observation; the wrapped environment's unless set here."""
-        if self._single_observation_space is None:
-            return self.env.single_observation_space
-        return self._single_observation_space
-
-    @single_observation_space.setter
-    def single_observation_space(self, space: Space[Any]) -> None:
-        self._single_observation_space = space
-
-    @property
-    def single_action_space(self) -> Space[Any]:
-        """Space of one action; the wrapped environment's unless set here."""
-        if self._single_action_space is None:
-            return self.env.single_action_space
-        return self._single_action_space
-
-    @single_action_space.setter
-    def single_action_space(self, space: Space[Any]) -> None:
-        self._single_action_space = space
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """The metadata; the wrapped environment's unless set here."""
-        if self._metadata is None:
-            return self.env.metadata
-        return self._metadata
-
-    @metadata.setter
-    def metadata(self, value: dict[str, Any]) -> None:
-        self._metadata = value
+        base: VectorEnv[Any, Any, Any] = self.env.unwrapped
+        return base
 
     @property
     def num_envs(self) -> int:  # type: ignore[override]
         """Number of environments in the batch."""
-        return self.env.num_envs
+        return int(self.env.num_envs)
 
     @property
     def spec(self) -> EnvSpec | None:  # type: ignore[override]
         """How the wrapped environment was made, or None."""
-        return self.env.spec
+        spec: EnvSpec | None = self.env.spec
+        return spec
 
     @property
     def render_mode(self) -> str | None:  # type: ignore[override]
         """The render mode of the environments, or None."""
-        return self.env.render_mode
+        mode: str | None = self.env.render_mode
+        return mode
 
     @property
     def closed(self) -> bool:
         """Whether the wrapped environment is closed."""
-        return self.env.closed
+        return bool(self.env.closed)
 
     @closed.setter
     def closed(self, value: bool) -> None:
         self.env.closed = value
 
     @property
-    def np_random(self) -> np.random.Generator:
+    def np_random(self) -> Any:
         """The wrapped environment's generator, or tuple of generators."""
         return self.env.np_random
 
     @np_random.setter
-    def np_random(self, value: np.random.Generator) -> None:
+    def np_random(self, value: Any) -> None:
         self.env.np_random = value
 
     @property
-    def np_random_seed(self) -> int | None:
+    def np_random_seed(self) -> Any:
         """The wrapped environment's seed, or tuple of seeds."""
         return self.env.np_random_seed
 
@@ -550,11 +468,7 @@ class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, A
     """
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-        """
+        """Wrap `env`."""
         super().__init__(env)
         if "autoreset_mode" not in env.metadata:
             logger.warn(f"Vector environment ({env}) is missing `autoreset_mode` metadata key.")
@@ -581,11 +495,7 @@ class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, A
         return self.observations(observations), rewards, terminations, truncations, infos
 
     def observations(self, observations: ObsType) -> WrapperObsType:
-        """Return the changed batch of observations.
-
-        Args:
-            observations: What the wrapped environment returned.
-        """
+        """Return the changed batch of observations."""
         raise NotImplementedError(f"{type(self).__name__} does not define `observations`")
 
     def final_observations(self, observations: ObsType) -> WrapperObsType:
@@ -611,11 +521,7 @@ class VectorActionWrapper(VectorWrapper[ObsType, WrapperActType, ObsType, ActTyp
         return self.env.step(self.actions(actions))
 
     def actions(self, actions: WrapperActType) -> ActType:
-        """Return the batch of actions for the wrapped environment.
-
-        Args:
-            actions: What the caller gave.
-        """
+        """Return the batch of actions for the wrapped environment."""
         raise NotImplementedError(f"{type(self).__name__} does not define `actions`")
 
 
@@ -630,9 +536,5 @@ class VectorRewardWrapper(VectorWrapper[ObsType, ActType, ObsType, ActType, Arra
         return observations, self.rewards(rewards), terminations, truncations, infos
 
     def rewards(self, rewards: ArrayType) -> ArrayType:
-        """Return the changed rewards.
-
-        Args:
-            rewards: `[num_envs]`, what the wrapped environment returned.
-        """
+        """Return the changed rewards `[num_envs]`."""
         raise NotImplementedError(f"{type(self).__name__} does not define `rewards`")
