@@ -20,9 +20,9 @@ def lane_dtype(facts: dict[str, Any], width: int | None = None) -> np.dtype[Any]
     """Structured dtype of one saved lane.
 
     Fields: `state` float64 (the columns of the physics, or `width` numbers where physics keeps its
-    state elsewhere), `random` uint64 [5] (PCG64 state and
-    increment, high words first, and the buffered half draw), `elapsed` int32 (-1 before the first
-    reset), `episode_return` float64, `ended` bool, `parameters` float64.
+    state elsewhere), `random` uint64 [5] (PCG64 state and increment, high words first, and the
+    buffered half draw), `elapsed` int32 (-1 before the first reset), `episode_return` float64,
+    `ended` bool, `parameters` float64.
     """
     return np.dtype(
         [
@@ -104,7 +104,7 @@ def load_lanes(batch: Any, facts: dict[str, Any], saved: Any, indices: Any) -> N
     Raises:
         InvalidArgument: another environment's lanes, or another number of them; lanes that were
             never reset beside lanes that were.
-        ArgumentTypeError: no array.
+        ArgumentTypeError: not an array.
     """
     elsewhere = _elsewhere(batch)
     wanted = lane_dtype(facts, elsewhere and elsewhere.width)

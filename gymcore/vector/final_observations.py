@@ -34,16 +34,10 @@ _FRAME = "final_frame"
 
 
 def final_batch(infos: dict[str, Any], observations: Any, env: Any) -> Any | None:
-    """Return a batch in which ended lanes have their last observation.
+    """Return what `env.step` returned as a batch in which ended lanes have their last observation.
 
-    Args:
-        infos: What `env.step` returned, not changed.
-        observations: What it returned beside, not changed: fills the rows of the other lanes, so
-            that the whole batch is an element of the observation space.
-        env: The environment that returned them.
-
-    Returns:
-        A new batch of `env.observation_space`, or None if no episode has ended in the same step.
+    The other rows are those of `observations`, so that the whole is an element of the observation
+    space. None if no episode has ended in the same step.
     """
     if "final_obs" not in infos:
         return None
@@ -61,12 +55,7 @@ def put_final_batch(infos: dict[str, Any], batch: Any, space: Space[Any]) -> Non
     """Put the ended lanes' rows of a batch into the infos, in place of what was there.
 
     One array stays one array if the batch is one, with zeros in the other rows; otherwise the infos
-    get an object array.
-
-    Args:
-        infos: What a same-step `step` returned, with `final_obs` in it; changed.
-        batch: An element of `space`; the infos get copies of its rows.
-        space: The batched observation space.
+    get an object array of copies. `space` is the batched observation space.
     """
     mask = infos["_final_obs"]
     if infos["final_obs"].dtype != object and isinstance(batch, np.ndarray):
@@ -93,12 +82,7 @@ def object_rows(
 
 
 def replace_final_obs(infos: dict[str, Any], final_obs: npt.NDArray[Any]) -> None:
-    """Put other last observations into the infos of a same-step step, under every name.
-
-    Args:
-        infos: With `final_obs`; changed.
-        final_obs: An array `[num_envs, ...]` or an object array, not copied.
-    """
+    """Put other last observations into the infos of a same-step step, under every name."""
     infos["final_obs"] = final_obs
     if "final_observation" in infos:
         infos["final_observation"] = object_rows(final_obs, infos["_final_obs"])
@@ -118,7 +102,7 @@ def change_final_observations(
         observations: What it returned beside, not changed.
         env: The environment that returned them.
         change: From a batch of `env.observation_space` to one of `space`. Rows of lanes that have
-            not ended hold their current observation, and what becomes of them is dropped.
+            not ended hold their current observation; their results are dropped.
         space: The batched observation space after the change.
     """
     batch = final_batch(infos, observations, env)
@@ -127,12 +111,7 @@ def change_final_observations(
 
 
 def frame_columns(frames: dict[int, Any], count: int) -> dict[str, Any]:
-    """Return last frames as entries of `final_info`.
-
-    Args:
-        frames: The frames, by row; arrays of one shape and dtype.
-        count: Number of rows.
-    """
+    """Return last frames, arrays by row, as entries of a `final_info` of `count` rows."""
     first: Any = next(iter(frames.values()))
     column = np.zeros((count, *first.shape), first.dtype)
     mask = np.zeros(count, np.bool_)
@@ -143,12 +122,7 @@ def frame_columns(frames: dict[int, Any], count: int) -> dict[str, Any]:
 
 
 def add_final_frames(infos: dict[str, Any], frames: dict[int, Any]) -> None:
-    """Put last frames into `final_info`, which others may hold: it is replaced.
-
-    Args:
-        infos: Of a same-step step in which lanes have ended; changed.
-        frames: The frames, by row; arrays of one shape and dtype.
-    """
+    """Put last frames, by row, into the `final_info` of a step, which is replaced by a copy."""
     columns = frame_columns(frames, len(infos["_final_info"]))
     infos["final_info"] = {**infos["final_info"], **columns}
 
@@ -164,14 +138,9 @@ def final_frames(infos: dict[str, Any], frames: npt.NDArray[Any]) -> npt.NDArray
 
     Example:
         >>> import gymcore as gym
-        >>> options = {"autoreset_mode": "SameStep"}
-        >>> envs = gym.make_vec(
-        ...     "CartPole-v1",
-        ...     num_envs=2,
-        ...     vector_kwargs=options,
-        ...     max_episode_steps=1,
-        ...     render_mode="rgb_array",
-        ... )
+        >>> options = {"max_episode_steps": 1, "render_mode": "rgb_array"}
+        >>> mode = {"autoreset_mode": "SameStep"}
+        >>> envs = gym.make_vec("CartPole-v1", num_envs=2, vector_kwargs=mode, **options)
         >>> _ = envs.reset(seed=1)
         >>> envs.keep_final_frames()
         >>> infos = envs.step([0, 1])[4]
