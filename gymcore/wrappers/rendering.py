@@ -13,14 +13,12 @@ import numpy.typing as npt
 
 from gymcore import error, logger
 from gymcore.core import ActType, Env, ObsType, Wrapper
-from gymcore.rendering.video_files import VIDEO_FORMATS, VideoWriter, find_ffmpeg
+from gymcore.rendering.video_files import VIDEO_FORMATS, VideoWriter, as_rgb, find_ffmpeg
 from gymcore.rendering.window import Window, load_pygame
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.save_video import capped_cubic_video_schedule
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import pygame
 
 __all__ = ["AddWhiteNoise", "HumanRendering", "ObstructView", "RecordVideo", "RenderCollection"]
@@ -101,14 +99,8 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
         return frames
 
 
-class HumanRendering(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
-    """Show the frames of an environment that only returns them, at every reset and step.
-
-    Attributes:
-        window: The window, which belongs to this wrapper alone; None before the first frame.
-        screen_size: Its width and height in pixels.
-        clock: Keeps the frame rate at `metadata["render_fps"]`.
-    """
+class FrameWindow:
+    """A mixin with the window of `HumanRendering`, of one environment or of a batch."""
 
     ACCEPTED_RENDER_MODES: ClassVar[list[str]] = [
         "rgb_array",
@@ -116,6 +108,64 @@ class HumanRendering(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
         "depth_array",
         "depth_array_list",
     ]
+    spec: Any
+    unwrapped: Any
+    metadata: dict[str, Any]
+
+    def _prepare_window(self, env: Any) -> None:
+        if env.render_mode not in self.ACCEPTED_RENDER_MODES:
+            raise error.InvalidArgument(
+                f"Expected env.render_mode to be one of {self.ACCEPTED_RENDER_MODES} "
+                f"but got '{env.render_mode}'"
+            )
+        if "render_fps" not in env.metadata:
+            raise error.InvalidArgument(
+                "The base environment must specify 'render_fps' to be used with the HumanRendering "
+                "wrapper"
+            )
+        self.window: Window | None = None
+        self.clock: pygame.time.Clock | None = None
+        modes = list(env.metadata.get("render_modes") or ())
+        if "human" not in modes:
+            self.metadata = {**env.metadata, "render_modes": [*modes, "human"]}
+
+    @property
+    def render_mode(self) -> str:
+        """The render mode: "human"."""
+        return "human"
+
+    def render(self) -> None:
+        """Do nothing: `reset` and `step` show the frames."""
+
+    def _show(self, surface: Any) -> None:
+        """Show a surface of the window's size, and wait so that the frame rate is kept."""
+        pygame = load_pygame()
+        if self.window is None or not self.window.is_open:
+            title = self.spec.id if self.spec is not None else type(self.unwrapped).__name__
+            self.window = Window(title, surface.get_size())
+        if self.clock is None:
+            self.clock = pygame.time.Clock()
+        pygame.event.pump()
+        self.window.show(surface)
+        self.clock.tick(self.metadata["render_fps"])
+
+    def _close_window(self) -> None:
+        if self.window is not None:
+            self.window.close()
+            self.window = None
+            self.clock = None
+
+
+class HumanRendering(  # type: ignore[misc]
+    FrameWindow, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
+):
+    """Show the frames of an environment that only returns them, at every reset and step.
+
+    Attributes:
+        window: The window, which belongs to this wrapper alone; None before the first frame.
+        screen_size: Its width and height in pixels.
+        clock: Keeps the frame rate at `metadata["render_fps"]`.
+    """
 
     def __init__(self, env: Env[ObsType, ActType]) -> None:
         """Wrap `env`.
@@ -128,27 +178,8 @@ class HumanRendering(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
         """
         RecordConstructorArgs.__init__(self)
         Wrapper.__init__(self, env)
-        if env.render_mode not in self.ACCEPTED_RENDER_MODES:
-            raise error.InvalidArgument(
-                f"Expected env.render_mode to be one of {self.ACCEPTED_RENDER_MODES} "
-                f"but got '{env.render_mode}'"
-            )
-        if "render_fps" not in env.metadata:
-            raise error.InvalidArgument(
-                "The base environment must specify 'render_fps' to be used with the HumanRendering "
-                "wrapper"
-            )
+        self._prepare_window(env)
         self.screen_size: tuple[int, int] | None = None
-        self.window: Window | None = None
-        self.clock: pygame.time.Clock | None = None
-        modes = list(env.metadata.get("render_modes") or ())
-        if "human" not in modes:
-            self.metadata = {**env.metadata, "render_modes": [*modes, "human"]}
-
-    @property
-    def render_mode(self) -> str:  # type: ignore[override]
-        """The render mode: "human"."""
-        return "human"
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
         """Step the environment and show its frame."""
@@ -163,9 +194,6 @@ class HumanRendering(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
         result = self.env.reset(seed=seed, options=options)
         self._render_frame()
         return result
-
-    def render(self) -> None:
-        """Do nothing: `reset` and `step` show the frames."""
 
     def _next_frame(self) -> np.ndarray | None:
         """Return the frame to show, uint8 [height, width, 3], or None if there is none yet."""
@@ -183,44 +211,27 @@ class HumanRendering(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
             raise error.FailedTypeCheck(
                 f"Expected `env.render()` to return a numpy array, actually returned {type(frame)}"
             )
-        if frame.ndim == 2:  # depth or grey: scale to the full range of grey
-            low, high = (float(frame.min()), float(frame.max())) if frame.size else (0.0, 0.0)
-            if frame.dtype != np.uint8:
-                frame = (frame - low) * (255.0 / (high - low) if high > low else 0.0)
-            frame = np.repeat(frame.astype(np.uint8)[:, :, None], 3, axis=2)
-        if frame.ndim != 3 or frame.shape[2] != 3:
+        if frame.ndim != 2 and frame.shape[2:] != (3,):
             raise error.FailedCheck(
                 "Expected `env.render()` to return an array [height, width, 3] or [height, width], "
                 f"actual shape: {frame.shape}"
             )
-        return frame
+        return as_rgb(frame)
 
     def _render_frame(self) -> None:
-        """Show one frame, and wait so that the frame rate is kept."""
+        """Show one frame."""
         frame = self._next_frame()
         if frame is None:
             return
-        pygame = load_pygame()
-        size = (frame.shape[1], frame.shape[0])
-        if self.window is not None and (size != self.screen_size or not self.window.is_open):
-            self.window.close()
-            self.window = None
-        if self.window is None:
-            title = self.spec.id if self.spec is not None else type(self.unwrapped).__name__
-            self.window = Window(title, size)
-            self.screen_size = size
-        if self.clock is None:
-            self.clock = pygame.time.Clock()
-        pygame.event.pump()
-        self.window.show(pygame.surfarray.make_surface(frame.transpose(1, 0, 2)))
-        self.clock.tick(self.metadata["render_fps"])
+        surface = load_pygame().surfarray.make_surface(frame.transpose(1, 0, 2))
+        if self.window is not None and surface.get_size() != self.screen_size:
+            self._close_window()
+        self.screen_size = surface.get_size()
+        self._show(surface)
 
     def close(self) -> None:
         """Close the window and the environment."""
-        if self.window is not None:
-            self.window.close()
-            self.window = None
-            self.clock = None
+        self._close_window()
         super().close()
 
 
@@ -233,15 +244,10 @@ def always(episode: int) -> bool:
 
 
 class RecordedFrames:
-    """How many frames the video has so far: they went to the encoder, and only this was kept.
-
-    Example:
-        >>> len(RecordedFrames(3)), bool(RecordedFrames(0))
-        (3, False)
-    """
+    """How many frames the video has so far: they went to the encoder, and only `len` is known."""
 
     def __init__(self, count: int) -> None:
-        """Keep the number of frames."""
+        """Take the number of frames."""
         self._count = count
 
     def __len__(self) -> int:
@@ -252,12 +258,6 @@ class RecordedFrames:
         raise error.ArgumentTypeError(
             "recorded_frames: frames go into the video file and are not kept; only len() is known"
         )
-
-    def __getitem__(self, index: Any) -> Any:
-        iter(self)
-
-    def __repr__(self) -> str:
-        return f"<{self._count} frames in the video file>"
 
 
 class VideoRecording:
@@ -276,6 +276,7 @@ class VideoRecording:
         episode_id: Number of the current episode.
     """
 
+    env: Any
     recording = False
     _writer: VideoWriter | None = None
 
@@ -331,7 +332,6 @@ class VideoRecording:
         os.makedirs(self.video_folder, exist_ok=True)
         self.frames_per_sec = env.metadata.get("render_fps", 30) if fps is None else fps
         self.name_prefix = name_prefix
-        self._video_name: str | None = None
         self.video_length = video_length if video_length != 0 else float("inf")
         self.recording = False
         self.step_id = -1
@@ -351,13 +351,19 @@ class VideoRecording:
             self.stop_recording()
             logger.warn(f"Recording stopped: {exc}")
         except BaseException:
-            self.recording, self._writer, self._video_name = False, None, None
+            self.recording, self._writer = False, None
             raise
 
-    def _stop_if_long_enough(self) -> None:
-        """End the video once it has more than `video_length` frames."""
-        if self.recording and len(self.recorded_frames) > self.video_length:
-            self.stop_recording()
+    def _capture_frame(self) -> None:
+        """Add the current frame to the video."""
+        raise NotImplementedError
+
+    def _record_frame(self) -> None:
+        """Add the current frame, and end the video once it has more than `video_length` frames."""
+        if self.recording:
+            self._capture_frame()
+            if self.recording and len(self.recorded_frames) > self.video_length:
+                self.stop_recording()
 
     def _episode_began(self) -> None:
         """Count an episode; end the last one's video and begin another if triggered."""
@@ -384,7 +390,6 @@ class VideoRecording:
         path = os.path.join(self.video_folder, f"{video_name}.{self.format}")
         self._writer = VideoWriter(path, self.frames_per_sec)
         self.recording = True
-        self._video_name = video_name
 
     def stop_recording(self) -> None:
         """End the video and finish its file.
@@ -397,7 +402,6 @@ class VideoRecording:
             raise error.FailedCheck("stop_recording was called, but no recording was started")
         writer, self._writer = self._writer, None
         self.recording = False
-        self._video_name = None
         if not writer.frames:
             logger.warn("Ignored saving a video as there were zero frames to save.")
         writer.close()
@@ -406,10 +410,14 @@ class VideoRecording:
         if self.gc_trigger and self.gc_trigger(self.episode_id):
             gc.collect()
 
-    def _stop_after_error(self) -> None:
-        """Finish the file of an environment that has just raised: nothing may follow."""
-        if self.recording:
-            self.stop_recording()
+    def _recorded_step(self, action: Any) -> Any:
+        """Step the environment; if it raises, finish the file: nothing may follow."""
+        try:
+            return self.env.step(action)
+        except BaseException:
+            if self.recording:
+                self.stop_recording()
+            raise
 
     def __del__(self) -> None:
         """Finish the file, and say that `close` should have done it."""
@@ -429,7 +437,7 @@ class VideoRecording:
 class RecordVideo(
     VideoRecording, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
 ):
-    """Film episodes of an environment, or stretches of steps, into mp4 or GIF files.
+    """Record episodes of an environment, or a number of steps, to mp4 or GIF files.
 
     Frames go to the encoder as they come: the memory needed is that of one frame, however long the
     video. Files are called `{name_prefix}-episode-{number}.mp4` or `{name_prefix}-step-...` and
@@ -443,7 +451,7 @@ class RecordVideo(
 
     Example:
         >>> import gymcore
-        >>> env = RecordVideo(gymcore.make("CartPole-v1", render_mode="rgb_array"), "films")
+        >>> env = RecordVideo(gymcore.make("CartPole-v1", render_mode="rgb_array"), "videos")
         >>> observation, info = env.reset(seed=1)
         >>> for _ in range(5):
         ...     result = env.step(env.action_space.sample())
@@ -451,7 +459,7 @@ class RecordVideo(
         6
         >>> env.close()
         >>> import os
-        >>> os.listdir("films")
+        >>> os.listdir("videos")
         ['rl-video-episode-0.mp4']
     """
 
@@ -471,10 +479,10 @@ class RecordVideo(
         """Wrap `env`.
 
         Args:
-            env: An environment with a render mode that returns pictures.
+            env: An environment with a render mode that returns images.
             video_folder: Where the files go; made if it is not there.
-            episode_trigger: Takes the number of an episode and says whether to film it. Without
-                either trigger, episodes 0, 1, 8, 27, ... k**3 and every thousandth are filmed.
+            episode_trigger: Takes the number of an episode and says whether to record it. Without
+                either trigger, episodes 0, 1, 8, 27, ... k**3 and every thousandth are recorded.
             step_trigger: Takes the number of a step and says whether to begin a video with it.
             video_length: Frames after which a video ends, the first one not counted; it may go on
                 over several episodes. 0: it ends with its episode.
@@ -486,65 +494,46 @@ class RecordVideo(
             format: "mp4" or "gif".
 
         Raises:
-            InvalidArgument: if the render mode returns no pictures, or an argument is impossible.
+            InvalidArgument: if the render mode returns no images, or an argument is impossible.
             DependencyNotInstalled: if imageio-ffmpeg is missing.
         """
-        RecordConstructorArgs.__init__(
-            self,
-            video_folder=video_folder,
-            episode_trigger=episode_trigger,
-            step_trigger=step_trigger,
-            video_length=video_length,
-            name_prefix=name_prefix,
-            fps=fps,
-            disable_logger=disable_logger,
-            gc_trigger=gc_trigger,
-            format=format,
-        )
+        recording: dict[str, Any] = {
+            "video_folder": video_folder,
+            "episode_trigger": episode_trigger,
+            "step_trigger": step_trigger,
+            "video_length": video_length,
+            "name_prefix": name_prefix,
+            "fps": fps,
+            "disable_logger": disable_logger,
+            "gc_trigger": gc_trigger,
+            "format": format,
+        }
+        RecordConstructorArgs.__init__(self, **recording)
         Wrapper.__init__(self, env)
-        self._prepare_recording(
-            env,
-            video_folder,
-            episode_trigger,
-            step_trigger,
-            video_length,
-            name_prefix,
-            fps,
-            disable_logger,
-            gc_trigger,
-            format,
-        )
+        self._prepare_recording(env, **recording)
         self.render_history: list[Any] = []
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Step the environment, and film it if it is time to."""
-        try:
-            result = self.env.step(action)
-        except BaseException:
-            self._stop_after_error()
-            raise
+        """Step the environment, and record a frame if a video is being recorded."""
+        result = self._recorded_step(action)
         self._step_made()
-        if self.recording:
-            self._capture_frame()
-            self._stop_if_long_enough()
+        self._record_frame()
         return result
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ObsType, dict[str, Any]]:
-        """Reset the environment, and film it if it is time to."""
+        """Reset the environment, and record a frame if a video is being recorded."""
         result = self.env.reset(seed=seed, options=options)
         if self.render_history and getattr(self.env, "reset_clean", False):
             # The collector below would have forgotten them too.
             self.render_history = []
         self._episode_began()
-        if self.recording:
-            self._capture_frame()
-            self._stop_if_long_enough()
+        self._record_frame()
         return result
 
     def render(self) -> Any:
-        """Render the environment; with a "_list" mode, add the frames that filming has taken."""
+        """Render the environment; with a "_list" mode, add the frames that recording has taken."""
         frames = self.env.render()
         if self.render_history and isinstance(frames, list):
             frames = self.render_history + frames
@@ -583,19 +572,19 @@ _BRIGHTNESS_SHARES = (76, 149, 29)
 _Frame = npt.NDArray[np.uint8]
 
 
-class _SpoiltFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
-    """Base of the two: hands every frame to `_spoil`."""
+class _DisturbedFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
+    """Base of the two: hands every frame to `_disturb`."""
 
     is_noise_grayscale: bool
 
     def render(self) -> Any:
-        """Return the environment's frame (or list of frames), spoilt; a new array.
+        """Return the environment's frame (or list of frames), disturbed; a new array.
 
         The noise comes from the environment's `np_random`, so a seeded episode has the same noise
         again as long as it is rendered at the same steps.
 
         Raises:
-            ArgumentTypeError: if the environment renders something else than pictures.
+            ArgumentTypeError: if the environment renders anything but images.
         """
         frames = self.env.render()
         if isinstance(frames, list):
@@ -603,7 +592,7 @@ class _SpoiltFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruct
         return self._checked(frames)
 
     def _checked(self, frame: Any) -> _Frame:
-        """Spoil a frame if it is one."""
+        """Disturb a frame if it is one."""
         good = isinstance(frame, np.ndarray) and frame.ndim == 3 and frame.shape[2] == 3
         if not good or frame.dtype != np.uint8:
             what = f"{frame.dtype} {frame.shape}" if isinstance(frame, np.ndarray) else type(frame)
@@ -611,21 +600,21 @@ class _SpoiltFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruct
                 f"{type(self).__name__}: expected `env.render()` to return an array "
                 f"[height, width, 3] of uint8, got {what} (render_mode={self.env.render_mode!r})"
             )
-        return self._spoil(frame)
+        return self._disturb(frame)
 
-    def _spoil(self, frame: _Frame) -> _Frame:
+    def _disturb(self, frame: _Frame) -> _Frame:
         """Return a new frame."""
         raise NotImplementedError
 
     def _noise(self, shape: tuple[int, ...]) -> _Frame:
-        """Draw a whole picture of noise, grey or in colours."""
+        """Draw an image of noise, gray or in color."""
         if self.is_noise_grayscale:
             shares = self.np_random.integers(0, _BRIGHTNESS_SHARES, size=shape, dtype=np.uint8)
             return shares.sum(axis=-1, keepdims=True, dtype=np.uint8)
         return self.np_random.integers(0, 255, size=shape, dtype=np.uint8)
 
 
-class AddWhiteNoise(_SpoiltFrames[ObsType, ActType]):
+class AddWhiteNoise(_DisturbedFrames[ObsType, ActType]):
     """Replace random pixels of the frames by noise.
 
     Example:
@@ -648,7 +637,7 @@ class AddWhiteNoise(_SpoiltFrames[ObsType, ActType]):
         Args:
             env: An environment that renders "rgb_array" or "rgb_array_list".
             probability_of_noise_per_pixel: Share of the pixels that are noise, in [0, 1).
-            is_noise_grayscale: Whether noise is grey, in place of any colour.
+            is_noise_grayscale: Whether noise is gray instead of colored.
 
         Raises:
             InvalidProbability: if the probability is another number.
@@ -667,13 +656,13 @@ class AddWhiteNoise(_SpoiltFrames[ObsType, ActType]):
         self.probability_of_noise_per_pixel = probability_of_noise_per_pixel
         self.is_noise_grayscale = is_noise_grayscale
 
-    def _spoil(self, frame: _Frame) -> _Frame:
+    def _disturb(self, frame: _Frame) -> _Frame:
         noise = self._noise(frame.shape)
         mask = self.np_random.random(frame.shape[:2]) < self.probability_of_noise_per_pixel
         return np.where(mask[:, :, None], noise, frame)
 
 
-class ObstructView(_SpoiltFrames[ObsType, ActType]):
+class ObstructView(_DisturbedFrames[ObsType, ActType]):
     """Put random squares of noise in front of the frames.
 
     Attributes:
@@ -698,10 +687,10 @@ class ObstructView(_SpoiltFrames[ObsType, ActType]):
 
         Args:
             env: An environment that renders "rgb_array" or "rgb_array_list".
-            obstructed_pixels_ratio: Area of all squares as a share of the picture's, in [0, 1).
+            obstructed_pixels_ratio: Area of all squares as a share of the image's, in [0, 1).
                 They may overlap, so less than that is hidden.
             obstruction_width: Side of a square in pixels.
-            is_noise_grayscale: Whether noise is grey, in place of any colour.
+            is_noise_grayscale: Whether noise is gray instead of colored.
 
         Raises:
             InvalidArgument: if the ratio or the width is another number.
@@ -731,7 +720,7 @@ class ObstructView(_SpoiltFrames[ObsType, ActType]):
         self.obstruction_width = obstruction_width
         self.is_noise_grayscale = is_noise_grayscale
 
-    def _spoil(self, frame: _Frame) -> _Frame:
+    def _disturb(self, frame: _Frame) -> _Frame:
         height, width, _ = frame.shape
         squares = int(height * width * self.obstruction_centers_ratio)
         centers = self.np_random.integers(0, height * width, squares)

@@ -65,8 +65,8 @@ class TransformObservation(
         True
     """
 
-    _whole_batches: tuple[Callable[[Any], Any], Callable[[int], BatchFunction | None]] | None = None
-    """`func`, and what makes the function that does the same to a batch of so many lanes."""
+    _batch: tuple[Callable[[Any], Any], BatchFunction] | None = None
+    """`func`, and the function that does the same to a batch of any number of lanes."""
 
     def __init__(
         self,
@@ -105,26 +105,16 @@ class TransformObservation(
         """Return `func(observation)`."""
         return self.func(observation)
 
-    def _batch_function(self, num_envs: int) -> BatchFunction | None:
+    def _batch_function(self) -> BatchFunction | None:
         """Return a function that does to a batch what `observation` does to each of its rows.
 
         None if there is none: the function is the user's, or a subclass has changed something.
-
-        Args:
-            num_envs: Lanes of the batches.
         """
-        if self._whole_batches is None:
-            return None
-        func, make = self._whole_batches
         own = TransformObservation.observation
-        if self.func is not func or type(self).observation is not own:
+        if self._batch is None or type(self).observation is not own:
             return None
-        return make(num_envs)
-
-
-def of_any_size(func: BatchFunction, num_envs: int) -> BatchFunction:
-    """Return `func`, which takes batches of any number of lanes: for `_whole_batches`."""
-    return func
+        func, batch_func = self._batch
+        return batch_func if self.func is func else None
 
 
 def observed(env: Env[Any, Any]) -> Space[Any]:
@@ -212,7 +202,7 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         pick_batch = pick
         if isinstance(kept, Dict):  # batches have the order of their space
             pick_batch = functools.partial(_pick_keys, tuple(kept.spaces))
-        self._whole_batches = pick, functools.partial(of_any_size, pick_batch)
+        self._batch = pick, pick_batch
         self.filter_keys = filter_keys
 
 
@@ -296,123 +286,55 @@ class FlattenObservation(TransformObservation[WrapperObsType, ActType, ObsType])
         func = functools.partial(flatten, space)
         RecordConstructorArgs.__init__(self)
         TransformObservation.__init__(self, env, func, flatten_space(space))
-        self._whole_batches = func, functools.partial(batch_flattener, space)
+        if _flattens_as_batch(space):
+            self._batch = func, functools.partial(flatten_batch, space)
 
 
-def batch_flattener(space: Space[Any], num_envs: int) -> BatchFunction | None:
-    """Return a function that flattens whole batches, with one array operation a part.
+def flatten_batch(space: Space[Any], batch: Any) -> Array:
+    """Return a batch of flattened elements, with one array operation for each part of the space.
 
     Args:
-        space: The space of single elements.
-        num_envs: How many elements a batch has.
+        space: The space of single elements, for which `_flattens_as_batch`.
+        batch: A batch of n, as `batch_space(space, n)` holds it.
 
     Returns:
-        From a batch of elements (as `batch_space(space, num_envs)` holds them) to an array
-        `[num_envs, flatdim(space)]`, a new one unless the batch is such an array already; the rows
-        are what `flatten` returns. None if elements do not flatten to arrays, or a part is of a
-        type that is not gymcore's own.
+        `[n, flatdim(space)]`, whose rows are what `flatten` returns; of a box it may be a view.
 
     Example:
         >>> space = Dict(goal=Discrete(3), place=Box(0, 9, (2,)))
-        >>> batch = {"goal": np.array([0, 2]), "place": np.float32([[4, 5], [6, 7]])}
-        >>> batch_flattener(space, 2)(batch)
+        >>> flatten_batch(space, {"goal": np.array([0, 2]), "place": np.float32([[4, 5], [6, 7]])})
         array([[1., 0., 0., 4., 5.],
                [0., 0., 1., 6., 7.]])
     """
-    if not space.is_np_flattenable or not _is_known(space):
-        return None
-    if isinstance(space, (Box, MultiBinary)):
-        shape, kind = (num_envs, flatdim(space)), space.dtype
-        return lambda batch: np.asarray(batch, kind).reshape(shape)
-    parts: list[tuple[Space[Any], tuple[Any, ...], int, int]] = []
-    width = _list_parts(space, (), 0, parts)
-    dtype = flatten_space(space).dtype
-    writers = [
-        (path, slice(lo, hi), _WRITERS[type(part)](part, num_envs)) for part, path, lo, hi in parts
-    ]
-
-    def flatten_batch(batch: Any) -> Array:
-        out = np.zeros((num_envs, width), dtype)
-        for path, columns, write in writers:
-            values = batch
-            for key in path:
-                values = values[key]
-            write(values, out[:, columns])
-        return out
-
-    return flatten_batch
-
-
-Write = Callable[[Any, Array], None]
-"""Writes flattened values into an array `[num_envs, size]` of zeros."""
-
-
-def _is_known(space: Space[Any]) -> bool:
-    """Tell whether a space and its parts are of gymcore's own types, that flatten to arrays."""
-    if type(space) is Tuple:
-        return bool(space.spaces) and all(map(_is_known, space.spaces))
-    if type(space) is Dict:
-        return bool(space.spaces) and all(map(_is_known, space.spaces.values()))
-    return type(space) in _WRITERS
-
-
-def _list_parts(
-    space: Space[Any],
-    path: tuple[Any, ...],
-    lo: int,
-    parts: list[tuple[Space[Any], tuple[Any, ...], int, int]],
-) -> int:
-    """Add the leaves of a space, each with its path and its columns; return where they end."""
     if isinstance(space, (Tuple, Dict)):
-        named = space.spaces.items() if isinstance(space, Dict) else enumerate(space.spaces)
-        for key, part in named:
-            lo = _list_parts(part, (*path, key), lo, parts)
-        return lo
-    hi = lo + flatdim(space)
-    parts.append((space, path, lo, hi))
-    return hi
+        parts = space.spaces.items() if isinstance(space, Dict) else enumerate(space.spaces)
+        columns = [flatten_batch(part, batch[key]) for key, part in parts]
+        return np.concatenate(columns, axis=1, dtype=flatten_space(space).dtype)
+    if isinstance(space, (Discrete, MultiDiscrete)):
+        return _one_hot(space, batch)
+    if isinstance(space, (Box, MultiBinary)):
+        array = np.asarray(batch, space.dtype)
+        return array.reshape(len(array), flatdim(space))
+    return np.stack([flatten(space, element) for element in batch])
 
 
-def _array_writer(space: Box[Any] | MultiBinary, num_envs: int) -> Write:
-    def write(values: Any, out: Array) -> None:
-        out[...] = np.asarray(values, space.dtype).reshape(out.shape)
-
-    return write
-
-
-def _onehot_writer(space: Discrete | MultiDiscrete, num_envs: int) -> Write:
-    sizes = np.atleast_1d(space.n if isinstance(space, Discrete) else space.nvec)
-    sizes = sizes.astype(np.int64).ravel()
-    starts = np.asarray(space.start).astype(np.int64).ravel()
-    limits, offsets = sizes.astype(np.uint64), sizes.cumsum() - sizes
-    rows = np.arange(num_envs)[:, None]
-
-    def write(values: Any, out: Array) -> None:
-        columns = np.asarray(values, np.int64).reshape(num_envs, len(sizes)) - starts
-        if (columns.view(np.uint64) >= limits).any():  # what is below the start as well
-            raise error.InvalidArgument(f"{values} is not a batch of elements of {space}")
-        columns += offsets
-        out[rows, columns] = 1
-
-    return write
+def _flattens_as_batch(space: Space[Any]) -> bool:
+    """Tell whether a space and its parts are of gymcore's own types, and flatten to arrays."""
+    if type(space) is Tuple or type(space) is Dict:
+        parts = space.spaces.values() if isinstance(space, Dict) else space.spaces
+        return bool(parts) and all(map(_flattens_as_batch, parts))
+    return type(space) in (Box, Discrete, MultiBinary, MultiDiscrete, OneOf, Text)
 
 
-def _row_writer(space: Text | OneOf, num_envs: int) -> Write:
-    def write(values: Any, out: Array) -> None:
-        for value, row in zip(values, out, strict=True):
-            row[...] = flatten(space, value)
-
-    return write
-
-
-_WRITERS: dict[type, Callable[[Any, int], Write]] = {
-    Box: _array_writer,
-    Discrete: _onehot_writer,
-    MultiBinary: _array_writer,
-    MultiDiscrete: _onehot_writer,
-    OneOf: _row_writer,
-    Text: _row_writer,
-}
+def _one_hot(space: Discrete | MultiDiscrete, batch: Any) -> Array:
+    sizes = np.atleast_1d(space.n if isinstance(space, Discrete) else space.nvec).ravel()
+    numbers = np.asarray(batch, np.int64)
+    numbers = numbers.reshape(len(numbers), len(sizes)) - np.asarray(space.start, np.int64).ravel()
+    if (numbers < 0).any() or (numbers >= sizes).any():
+        raise error.InvalidArgument(f"{batch} is not a batch of elements of {space}")
+    out = np.zeros((len(numbers), int(sizes.sum())), flatten_space(space).dtype)
+    out[np.arange(len(numbers))[:, None], numbers + (sizes.cumsum() - sizes)] = 1
+    return out
 
 
 class ReshapeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
@@ -451,7 +373,7 @@ class ReshapeObservation(TransformObservation[WrapperObsType, ActType, ObsType])
         box: Any = Box(space.low.reshape(shape), space.high.reshape(shape), shape, space.dtype)
         RecordConstructorArgs.__init__(self, shape=shape)
         TransformObservation.__init__(self, env, func, box)
-        self._whole_batches = func, functools.partial(_batch_reshaper, shape)
+        self._batch = func, functools.partial(_reshape_batch, shape)
         self.shape = shape
 
 
@@ -459,8 +381,8 @@ def _reshape(shape: tuple[int, ...], observation: Any) -> Any:
     return np.reshape(observation, shape)
 
 
-def _batch_reshaper(shape: tuple[int, ...], num_envs: int) -> BatchFunction:
-    return functools.partial(_reshape, (num_envs, *shape))
+def _reshape_batch(shape: tuple[int, ...], batch: Any) -> Any:
+    return np.reshape(batch, (len(batch), *shape))
 
 
 def _check_new_shape(shape: Any, old: tuple[int, ...]) -> None:
@@ -528,7 +450,7 @@ class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType])
         box, func, _ = rescale_box(space, min_obs, max_obs)
         RecordConstructorArgs.__init__(self, min_obs=min_obs, max_obs=max_obs)
         TransformObservation.__init__(self, env, func, box)
-        self._whole_batches = func, functools.partial(of_any_size, func)
+        self._batch = func, func
         self.min_obs = min_obs
         self.max_obs = max_obs
 
@@ -564,10 +486,7 @@ class DtypeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         func = functools.partial(_convert, kind)
         RecordConstructorArgs.__init__(self, dtype=dtype)
         TransformObservation.__init__(self, env, func, space)
-        self._whole_batches = (
-            func,
-            functools.partial(of_any_size, functools.partial(_convert_batch, kind)),
-        )
+        self._batch = func, functools.partial(_convert_batch, kind)
         self.dtype = dtype
 
 
@@ -654,7 +573,7 @@ class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType
         box: Any = Box(0, 255, shape, np.uint8)
         RecordConstructorArgs.__init__(self, keep_dim=keep_dim)
         TransformObservation.__init__(self, env, func, box)
-        self._whole_batches = func, functools.partial(_batch_of_images, func, shape)
+        self._batch = func, functools.partial(_change_images, func, shape)
         self.keep_dim = keep_dim
 
 
@@ -674,16 +593,12 @@ def _to_grayscale_axis(image: Any, out: Image | None = None) -> Image:
     return to_grayscale(image, None if out is None else out[..., 0]).reshape(*image.shape[:-1], 1)
 
 
-def _batch_of_images(func: Any, shape: tuple[int, ...], num_envs: int) -> BatchFunction:
-    """Return a function that applies `func(image, out)` to the images of a batch."""
-
-    def change_batch(images: Any) -> Image:
-        out = np.empty((num_envs, *shape), np.uint8)
-        for image, target in zip(images, out, strict=True):
-            func(image, target)
-        return out
-
-    return change_batch
+def _change_images(func: Any, shape: tuple[int, ...], images: Any) -> Image:
+    """Apply `func(image, out)` to the images of a batch."""
+    out = np.empty((len(images), *shape), np.uint8)
+    for image, target in zip(images, out, strict=True):
+        func(image, target)
+    return out
 
 
 class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
@@ -727,7 +642,7 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         box: Any = Box(0, 255, new, np.uint8)
         RecordConstructorArgs.__init__(self, shape=shape)
         TransformObservation.__init__(self, env, func, box)
-        self._whole_batches = func, functools.partial(_batch_of_images, func, new)
+        self._batch = func, functools.partial(_change_images, func, new)
         self.shape = (height, width)
         self.cv2_shape = (width, height)
 
@@ -925,116 +840,6 @@ def join_frames(
 Indices = npt.NDArray[np.int64]
 
 
-class Bins:
-    """Equal bins between the bounds of each element of a bounded `Box`.
-
-    Attributes:
-        low: Lower bounds, `[size]` in the dtype of the box.
-        high: Upper bounds, likewise.
-        bins: How many bins there are an element, `[size]` int.
-        bin_edges: The edges between the bins, an array `[bins - 1]` an element.
-
-    Example:
-        >>> bins = Bins(Box(0, 1, (2,)), 4)
-        >>> bins.indices(np.float32([[0.1, 0.3], [0.5, 2]]))
-        array([[0, 1],
-               [2, 3]])
-    """
-
-    def __init__(self, space: Box[Any], bins: Any) -> None:
-        """Cut the elements of a space.
-
-        Args:
-            space: A box with finite bounds.
-            bins: How many bins an element has: one number for all, or one for each.
-
-        Raises:
-            FailedTypeCheck: if `bins` is neither an integer nor a sequence of them (a `TypeError`).
-            FailedCheck: if there are too many or too few of them, one is not positive, or the space
-                is not bounded (a `ValueError`).
-        """
-        self.low, self.high = space.low.flatten(), space.high.flatten()
-        bounded = space.bounded_below.all() and space.bounded_above.all()
-        if not (bounded and np.isfinite(self.low).all() and np.isfinite(self.high).all()):
-            raise error.FailedCheck(
-                "Discretization requires observation space to be finite. "
-                f"Found: low={space.low}, high={space.high}"
-            )
-        self.bins = _checked_bins(bins, len(self.low))
-        self.bin_edges = [
-            np.linspace(lo, hi, count + 1)[1:-1]
-            for lo, hi, count in zip(self.low, self.high, self.bins.tolist(), strict=True)
-        ]
-        counts = self.bins.tolist()
-        self.count = math.prod(counts)
-        # Indices of elements as digits of one number, the last one moving fastest.
-        self._strides = [math.prod(counts[i + 1 :]) for i in range(len(counts))]
-        ends = zip(self.low.tolist(), self.bin_edges, self.high.tolist(), strict=True)
-        self._all_edges = [np.array([lo, *edges, hi]) for lo, edges, hi in ends]
-
-    def indices(self, values: Array) -> Indices:
-        """Return the bins of values.
-
-        Args:
-            values: `[n, size]`; beyond the bounds counts as on them, and NaN as above.
-
-        Returns:
-            `[n, size]` int64.
-        """
-        values = np.minimum(np.maximum(values, self.low), self.high)
-        out = np.empty(values.shape, np.int64)
-        for i, edges in enumerate(self.bin_edges):
-            out[:, i] = edges.searchsorted(values[:, i], "right")
-        return out
-
-    def flat(self, indices: Indices) -> Indices:
-        """Return one number for the bins of all elements, `[n]` from `[n, size]`."""
-        return indices @ np.array(self._strides, np.int64)
-
-    def unflat(self, numbers: Any) -> Indices:
-        """Return the bins of all elements for one number, `[n, size]` from `[n]`."""
-        column = np.asarray(numbers)[..., None]
-        result: Indices = column // np.array(self._strides, np.int64) % self.bins
-        return result
-
-    def edges(self, indices: Indices) -> tuple[Array, Array]:
-        """Return the lower and upper edges of bins, each `[n, size]` in the dtype of the box."""
-        lower = np.empty(indices.shape, self.low.dtype)
-        upper = np.empty_like(lower)
-        for i, edges in enumerate(self._all_edges):
-            lower[:, i] = edges[indices[:, i]]
-            upper[:, i] = edges[indices[:, i] + 1]
-        return lower, upper
-
-    def checked(self, indices: Any, multidiscrete: bool, batch: tuple[int, ...]) -> Indices:
-        """Return what a caller gave as the bins of all elements, `[n, size]`.
-
-        Args:
-            indices: Of shape `batch`, or `(*batch, size)` if `multidiscrete`.
-            multidiscrete: Whether there is an index an element, or one for all.
-            batch: The axes before.
-
-        Raises:
-            FailedTypeCheck: if they are no integers (a `TypeError`).
-            IndexError: if one is not that of a bin. Also an `InvalidArgument`.
-        """
-        given = np.asarray(indices)
-        size = len(self.bins)
-        shape = (*batch, size) if multidiscrete else batch
-        if given.dtype.kind not in "iu":
-            raise error.FailedTypeCheck(f"revert_observation: expected integers, got {indices!r}")
-        if given.shape != shape:
-            raise _NoSuchBin(
-                f"revert_observation: expected indices of shape {shape}, got {given.shape}"
-            )
-        limit = self.bins if multidiscrete else self.count
-        if (given < 0).any() or (given >= limit).any():
-            raise _NoSuchBin(
-                f"revert_observation: expected indices from 0 to below {limit}, got {indices}"
-            )
-        return given.reshape(-1, size) if multidiscrete else self.unflat(given.reshape(-1))
-
-
 class _NoSuchBin(error.FailedCheck, IndexError):
     """An index of no bin."""
 
@@ -1107,27 +912,51 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
                 "DiscretizeObservation is only compatible with Box continuous observations, "
                 f"got {type(space)}"
             )
-        cut = Bins(space, bins)
         RecordConstructorArgs.__init__(self, bins=bins, multidiscrete=multidiscrete)
-        TransformObservation.__init__(self, env, _never, discrete_space(cut, multidiscrete))
-        del self.func
-        self._cut = cut
-        self.bins, self.bin_edges = cut.bins, cut.bin_edges
-        self.low, self.high = cut.low, cut.high
-        self.n_dims = len(cut.bins)
+        self.low, self.high = space.low.flatten(), space.high.flatten()
+        bounded = space.bounded_below.all() and space.bounded_above.all()
+        if not (bounded and np.isfinite(self.low).all() and np.isfinite(self.high).all()):
+            raise error.FailedCheck(
+                "Discretization requires observation space to be finite. "
+                f"Found: low={space.low}, high={space.high}"
+            )
+        self.n_dims = len(self.low)
+        self.bins = _checked_bins(bins, self.n_dims)
         self.multidiscrete = multidiscrete
+        counts = self.bins.tolist()
+        self._count = math.prod(counts)
+        # Indices of elements are the digits of one number, the last one changing fastest.
+        strides = [math.prod(counts[i + 1 :]) for i in range(len(counts))]
+        if not multidiscrete and self._count > np.iinfo(np.int64).max:
+            raise error.FailedCheck(
+                f"bins: {self.bins} have too many combinations for one number; "
+                "use multidiscrete=True"
+            )
+        self._strides = np.array(strides, object if multidiscrete else np.int64)
+        limits = zip(self.low, self.high, counts, strict=True)
+        self.bin_edges = [np.linspace(lo, hi, count + 1)[1:-1] for lo, hi, count in limits]
+        ends = zip(self.low.tolist(), self.bin_edges, self.high.tolist(), strict=True)
+        self._all_edges = [np.array([lo, *edges, hi]) for lo, edges, hi in ends]
+        bin_space: Any = MultiDiscrete(self.bins) if multidiscrete else Discrete(self._count)
+        TransformObservation.__init__(self, env, self._bin_of, bin_space)
+        self._batch = self.func, self._bins_of_batch
 
-    def observation(self, observation: ObsType) -> Any:
-        """Return the bins of an observation.
+    def _bin_of(self, observation: Any) -> Any:
+        """Return the bins of an observation: an `int`, or `[size]` int64 if `multidiscrete`."""
+        bins = self._bins_of_batch(np.asarray(observation)[None])[0]
+        return bins if self.multidiscrete else int(bins)
 
-        Args:
-            observation: Of the wrapped environment.
+    def _bins_of_batch(self, observations: Any) -> Indices:
+        """Return `[n]` int64, or `[n, size]` if `multidiscrete`.
 
-        Returns:
-            An `int`, or `[size]` int64 if `multidiscrete`.
+        Numbers beyond the bounds count as on them, and NaN as above.
         """
-        indices = self._cut.indices(np.asarray(observation).reshape(1, -1))
-        return indices[0] if self.multidiscrete else int(self._cut.flat(indices)[0])
+        values = np.asarray(observations).reshape(len(observations), self.n_dims)
+        values = np.minimum(np.maximum(values, self.low), self.high)
+        indices = np.empty(values.shape, np.int64)
+        for i, edges in enumerate(self.bin_edges):
+            indices[:, i] = edges.searchsorted(values[:, i], "right")
+        return indices if self.multidiscrete else indices @ self._strides
 
     def revert_observation(self, obs: Any) -> tuple[Array, Array]:
         """Return the bounds of the bins that a discrete observation stands for.
@@ -1143,31 +972,29 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
             FailedTypeCheck: if it is no integer (a `TypeError`).
             IndexError: if there is no such bin. Also an `InvalidArgument`.
         """
-        lower, upper = self._cut.edges(self._cut.checked(obs, self.multidiscrete, ()))
+        lower, upper = self._edges(obs, ())
         return lower[0], upper[0]
 
-    def _batch_function(self, num_envs: int) -> BatchFunction | None:
-        if type(self).observation is not DiscretizeObservation.observation:
-            return None
-        cut, multidiscrete = self._cut, bool(self.multidiscrete)
-
-        def discretize(observations: Any) -> Indices:
-            indices = cut.indices(np.asarray(observations).reshape(num_envs, -1))
-            return indices if multidiscrete else cut.flat(indices)
-
-        return discretize
-
-
-def _never(observation: Any) -> Any:
-    raise NotImplementedError
-
-
-def discrete_space(cut: Bins, multidiscrete: bool) -> Any:
-    """Return the space of bins."""
-    if multidiscrete:
-        return MultiDiscrete(cut.bins)
-    if cut.count > np.iinfo(np.int64).max:
-        raise error.FailedCheck(
-            f"bins: {cut.bins} have too many combinations for one number; use multidiscrete=True"
-        )
-    return Discrete(cut.count)
+    def _edges(self, obs: Any, batch: tuple[int, ...]) -> tuple[Array, Array]:
+        """Return the edges `[n, size]` of bins, of one element if `batch` is `()`."""
+        given = np.asarray(obs)
+        shape = (*batch, self.n_dims) if self.multidiscrete else batch
+        limit = self.bins if self.multidiscrete else self._count
+        if given.dtype.kind not in "iu":
+            raise error.FailedTypeCheck(f"revert_observation: expected integers, got {obs!r}")
+        if given.shape != shape:
+            raise _NoSuchBin(
+                f"revert_observation: expected indices of shape {shape}, got {given.shape}"
+            )
+        if (given < 0).any() or (given >= limit).any():
+            raise _NoSuchBin(
+                f"revert_observation: expected indices from 0 to below {limit}, got {obs}"
+            )
+        indices = given.reshape(-1, self.n_dims) if self.multidiscrete else given.reshape(-1, 1)
+        if not self.multidiscrete:
+            indices = indices // self._strides % self.bins
+        lower = np.empty(indices.shape, self.low.dtype)
+        upper = np.empty_like(lower)
+        for i, edges in enumerate(self._all_edges):
+            lower[:, i], upper[:, i] = edges[indices[:, i]], edges[indices[:, i] + 1]
+        return lower, upper

@@ -123,8 +123,8 @@ def test_copies_go_on_alike(copied):
     again = copied(env)
     for action in (0, 2, 2, 1):
         assert_same(again.step(action), env.step(action))
-    assert again._batch_function(2) is not None
-    assert again.env._batch_function(2) is not None
+    assert again._batch_function() is not None
+    assert again.env._batch_function() is not None
 
 
 def test_a_size_is_a_tuple_again_after_json(registries):

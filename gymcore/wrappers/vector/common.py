@@ -26,10 +26,9 @@ from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import split_reset_mask
 from gymcore.vector.final_observations import add_final_frames
 from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names, remove_gym26_names
-from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.utils import batch_space, iterate
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv, VectorWrapper
-from gymcore.wrappers.vector.lanes import RowsOf, join_infos, stepped, without
+from gymcore.wrappers.vector.lanes import BatchIndexer, LaneWrapper, join_infos, without
 from gymcore_ext.wrappers import statistics
 
 if TYPE_CHECKING:
@@ -179,7 +178,7 @@ class RecordEpisodeStatistics(
         self.prev_dones[mask] = True
 
 
-class TimeLimit(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordConstructorArgs):
+class TimeLimit(LaneWrapper, RecordConstructorArgs):
     """Truncate the episode of each lane after a number of steps.
 
     `terminated` is passed on as it is, so both flags are true if an episode ends with its last
@@ -219,10 +218,9 @@ class TimeLimit(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordConst
                 f"Expect the `max_episode_steps` to be positive, actually: {max_episode_steps}"
             )
         RecordConstructorArgs.__init__(self, max_episode_steps=max_episode_steps)
-        VectorWrapper.__init__(self, env)
+        LaneWrapper.__init__(self, env)
         self._max_episode_steps = int(max_episode_steps)
         self._elapsed_steps = np.zeros(env.num_envs, np.int64)
-        self._episodes = LaneEpisodes(env)
         engine = env.unwrapped
         if not self._episodes.same_step and type(engine).end_episodes is VectorEnv.end_episodes:
             raise UnsupportedMode(
@@ -240,11 +238,6 @@ class TimeLimit(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordConst
         if self.env.spec is None:
             return None
         return self.env.spec.copy(max_episode_steps=self._max_episode_steps)
-
-    @property
-    def steps_some_lanes(self) -> bool:  # type: ignore[override]
-        """Whether the wrapped environment does."""
-        return self.env.steps_some_lanes
 
     def keep_final_frames(self, keep: bool = True) -> None:
         """Also of the episodes that this wrapper ends; see `VectorEnv.keep_final_frames`.
@@ -275,7 +268,7 @@ class TimeLimit(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordConst
             actions: A row for each lane that is stepped.
             env_ids: Which lanes, where the wrapped environment can step some; None for all.
         """
-        results, lanes = stepped(self, actions, env_ids)
+        results, lanes = self._step(actions, env_ids)
         observations, rewards, terminated, truncated, infos = results
         episodes = self._episodes
         begun, ended = episodes.step(terminated, truncated, lanes)
@@ -322,7 +315,7 @@ class TimeLimit(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordConst
                 }
             add_final_frames(infos, taken)
         if lanes is not None:
-            first = RowsOf(self.env.single_observation_space).take(first, lanes)
+            first = BatchIndexer(self.env.single_observation_space).take(first, lanes)
         return first, infos
 
     def _with_final(

@@ -62,15 +62,8 @@ class DictInfoToList(
     def _convert_info_to_list(self, vector_infos: dict[str, Any]) -> list[dict[str, Any]]:
         """Return infos as a list.
 
-        Args:
-            vector_infos: The dict of arrays, not changed.
-
         Returns:
             One dict for each environment. Numbers are numpy's scalars, rows of arrays are views.
-
-        Raises:
-            FailedTypeCheck: (also an `AssertionError`) if a value is no array and no dict.
-            FailedCheck: (likewise) if an array has not one entry for each environment.
         """
         if not isinstance(vector_infos, dict):
             raise ArgumentTypeError(f"Expected infos to be a dict, got {type(vector_infos)}")

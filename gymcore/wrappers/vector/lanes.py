@@ -1,8 +1,8 @@
-"""What vector wrappers with a state for each lane share: some rows of batches, and joined infos."""
+"""What vector wrappers with a state for each lane share: steps of some lanes, and their results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -12,231 +12,186 @@ import numpy.typing as npt
 from gymcore.error import InvalidAction
 from gymcore.spaces import Space
 from gymcore.vector.gym26_infos import add_gym26_names, remove_gym26_names
+from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.layouts import Layout, layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
+from gymcore.vector.utils.infos import merge_info, split_info
+from gymcore.vector.vector_env import AutoresetMode, VectorEnv, VectorWrapper
 
-__all__ = ["RowsOf", "join_infos", "stepped", "without"]
+__all__ = ["BatchIndexer", "LaneWrapper", "join_infos", "without"]
+
+Lanes = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 
-Indices = npt.NDArray[np.int64]
+class LaneWrapper(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
+    """The base of wrappers that follow the episodes of lanes, and step some lanes as well as all.
+
+    Subclasses define `step(actions, env_ids=None)`.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        """Wrap `env`."""
+        super().__init__(env)
+        self._episodes = LaneEpisodes(env)
+
+    @property
+    def steps_some_lanes(self) -> bool:  # type: ignore[override]
+        """Whether the wrapped environment does."""
+        return self.env.steps_some_lanes
+
+    def _step(
+        self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None
+    ) -> tuple[tuple[Any, Any, Any, Any, dict[str, Any]], Lanes | None]:
+        """Step the wrapped environment.
+
+        Returns:
+            The five results, and the lanes as int64 `[k]`, or None for all.
+        """
+        if env_ids is None:
+            return self.env.step(actions), None
+        results = self.env.step_lanes(actions, env_ids)
+        return results, results[4]["env_id"]
+
+    def _resting(self, lanes: Lanes | None) -> Mask:
+        """Return a mask of the lanes (None for all) that the next step only resets."""
+        ended = self._episodes.ended if lanes is None else self._episodes.ended[lanes]
+        return ended if self._episodes.mode is AutoresetMode.NEXT_STEP else np.zeros_like(ended)
 
 
-class RowsOf:
-    """Knows how batches of a space are laid out: as arrays, dicts and tuples of them, or lists.
+class BatchIndexer:
+    """Takes rows out of the batches of a space, of whatever structure, and puts rows in.
 
     Example:
         >>> import numpy as np
         >>> from gymcore.spaces import Dict, Discrete, Text
-        >>> rows = RowsOf(Dict(x=Discrete(9), name=Text(2)))
+        >>> indexer = BatchIndexer(Dict(x=Discrete(9), name=Text(2)))
         >>> batch = {"name": ("a", "b", "c"), "x": np.array([5, 6, 7])}
-        >>> part = rows.take(batch, np.array([2, 0]))
+        >>> part = indexer.take(batch, np.array([2, 0]))
         >>> part["x"], part["name"]
         (array([7, 5]), ('c', 'a'))
     """
 
     def __init__(self, space: Space[Any]) -> None:
-        """Take the space.
-
-        Args:
-            space: The space of one row.
-        """
+        """Take the space of one row."""
         self.layout = layout_of(space)
 
     def check_actions(self, actions: Any, count: int) -> None:
         """Raise unless this is a batch of so many rows, as far as that shows without the space.
 
-        Args:
-            actions: What a caller gave.
-            count: The rows wanted.
-
         Raises:
             InvalidAction: The structure is another one, or an array has another number of rows.
         """
+        counts: set[int] = set()
+
+        def count_items(items: list[Any]) -> list[Any]:
+            counts.add(len(items))
+            return items
+
         try:
-            found = set(_counts(self.layout, actions))
+            _apply(self.layout, lambda array: counts.add(len(array)), count_items, actions)
         except (TypeError, KeyError, IndexError):
             raise InvalidAction(
                 f"actions: expected a batch of {count}, got {type(actions).__name__}"
             ) from None
-        if found - {count}:
-            raise InvalidAction(f"actions: expected a batch of {count}, got {max(found - {count})}")
+        if counts - {count}:
+            raise InvalidAction(
+                f"actions: expected a batch of {count}, got {max(counts - {count})}"
+            )
 
-    def own(self, batch: Any) -> Any:
-        """Return a batch whose arrays may be written to: copies of those that are views.
+    def writable(self, batch: Any) -> Any:
+        """Return a batch whose arrays may be written to: itself, or copies of views.
 
         Args:
             batch: What an environment returned, and nobody else holds.
         """
-        return _own(self.layout, batch)
+
+        def copy_views(array: Any) -> Any:
+            is_plain = type(array) is np.ndarray and array.flags.writeable and array.base is None
+            return array if is_plain else np.array(array)
+
+        return _apply(self.layout, copy_views, list, batch)
 
     def copy(self, batch: Any) -> Any:
-        """Return a copy of a batch; lists of numbers become arrays.
+        """Return a copy of a batch; lists of numbers become arrays."""
+        return _apply(self.layout, np.array, list, batch)
+
+    def take(self, batch: Any, rows: Lanes) -> Any:
+        """Return a new batch of some rows."""
+        return _apply(
+            self.layout,
+            lambda array: np.asarray(array)[rows],
+            lambda items: [items[row] for row in rows.tolist()],
+            batch,
+        )
+
+    def put(self, batch: Any, rows: Lanes, part: Any) -> Any:
+        """Return a batch with other rows; the arrays of `batch` are written to.
 
         Args:
-            batch: Any batch of the space.
-        """
-        return _copy(self.layout, batch)
-
-    def take(self, batch: Any, rows: Indices) -> Any:
-        """Return some rows.
-
-        Args:
-            batch: Of `[n, ...]` arrays, or of sequences; lists of n numbers count as arrays.
-            rows: int64 `[k]`.
-
-        Returns:
-            A batch of k, apart from the other one where it is arrays.
-        """
-        return _take(self.layout, batch, rows)
-
-    def put(self, batch: Any, rows: Indices, part: Any) -> Any:
-        """Put rows into a batch.
-
-        Args:
-            batch: As `own` returns it; arrays are written to.
+            batch: As `writable` returns it.
             rows: int64 `[k]`, where.
             part: A batch of k.
-
-        Returns:
-            The batch, with the same arrays.
         """
-        return _put(self.layout, batch, rows, part)
 
-    def choose(self, mask: npt.NDArray[np.bool_], batch: Any, other: Any) -> Any:
-        """Return the rows of one batch or of another.
+        def put_array(array: Any, values: Any) -> Any:
+            array[rows] = values
+            return array
 
-        Args:
-            mask: bool `[n]`, whether to take the row of `batch`.
-            batch: Of n.
-            other: Of n.
+        def put_items(items: list[Any], values: list[Any]) -> list[Any]:
+            for row, value in zip(rows.tolist(), values, strict=True):
+                items[row] = value
+            return items
 
-        Returns:
-            A new batch.
-        """
-        return _choose(self.layout, mask, batch, other)
+        return _apply(self.layout, put_array, put_items, batch, part)
+
+    def choose(self, mask: Mask, batch: Any, other: Any) -> Any:
+        """Return a new batch of the rows of `batch` in the mask, and of `other` elsewhere."""
+
+        def choose_array(one: Any, two: Any) -> Any:
+            one = np.asarray(one)
+            return np.where(mask.reshape((-1,) + (1,) * (one.ndim - 1)), one, two)
+
+        def choose_items(items: list[Any], others: list[Any]) -> list[Any]:
+            return [
+                one if chosen else two
+                for one, two, chosen in zip(items, others, mask.tolist(), strict=True)
+            ]
+
+        return _apply(self.layout, choose_array, choose_items, batch, other)
 
 
-def _parts(layout: Layout) -> tuple[tuple[Any, Layout], ...]:
-    """Keys or indices of a layout's parts, and their layouts."""
-    if layout[0] == "tuple":
-        return tuple(enumerate(layout[1]))
-    return tuple(zip(layout[1], layout[2], strict=True))
-
-
-def _counts(layout: Layout, batch: Any) -> Iterator[int]:
-    """Rows of every part; of lists of the rows' own objects too."""
+def _apply(
+    layout: Layout,
+    on_arrays: Callable[..., Any],
+    on_items: Callable[..., list[Any]],
+    *batches: Any,
+) -> Any:
+    """Apply functions to the arrays of batches, and to the lists of rows that no array holds."""
     if layout[0] == "array":
-        yield np.shape(batch)[0]
-    elif layout[0] == "objects":
-        yield _length(batch)
-    else:
-        for key, part in _parts(layout):
-            yield from _counts(part, batch[key])
-
-
-def _joined(layout: Layout, parts: list[Any]) -> Any:
-    return tuple(parts) if layout[0] == "tuple" else dict(zip(layout[1], parts, strict=True))
-
-
-def _listed(layout: Layout, batch: Any) -> list[Any]:
-    space = layout[1].space
-    return list(iterate(batch_space(space, _length(batch)), batch))
-
-
-def _length(batch: Any) -> int:
-    """Rows of a batch of objects: of a stacked one its arrays tell."""
-    while isinstance(batch, dict):
-        batch = next(iter(batch.values()))
-    return len(batch)
-
-
-def _batched(layout: Layout, items: list[Any]) -> Any:
-    space = layout[1].space
-    return deepcopy(concatenate(space, items, create_empty_array(space, len(items))))
-
-
-def _own(layout: Layout, batch: Any) -> Any:
-    if layout[0] == "array":
-        kept = type(batch) is np.ndarray and batch.flags.writeable and batch.base is None
-        return batch if kept else np.array(batch)
+        return on_arrays(*batches)
     if layout[0] == "objects":
-        return batch
-    return _joined(layout, [_own(part, batch[key]) for key, part in _parts(layout)])
+        space = layout[1].space
+        items = on_items(*[_listed(space, batch) for batch in batches])
+        return deepcopy(concatenate(space, items, create_empty_array(space, len(items))))
+    keys = range(len(layout[1])) if layout[0] == "tuple" else layout[1]
+    parts = {
+        key: _apply(part, on_arrays, on_items, *[batch[key] for batch in batches])
+        for key, part in zip(keys, layout[-1], strict=True)
+    }
+    return tuple(parts.values()) if layout[0] == "tuple" else parts
 
 
-def _copy(layout: Layout, batch: Any) -> Any:
-    if layout[0] == "array":
-        return np.array(batch)
-    if layout[0] == "objects":
-        return deepcopy(batch)
-    return _joined(layout, [_copy(part, batch[key]) for key, part in _parts(layout)])
-
-
-def _take(layout: Layout, batch: Any, rows: Indices) -> Any:
-    if layout[0] == "array":
-        return np.asarray(batch)[rows]
-    if layout[0] == "objects":
-        items = _listed(layout, batch)
-        return _batched(layout, [items[row] for row in rows.tolist()])
-    return _joined(layout, [_take(part, batch[key], rows) for key, part in _parts(layout)])
-
-
-def _put(layout: Layout, batch: Any, rows: Indices, part: Any) -> Any:
-    if layout[0] == "array":
-        batch[rows] = part
-        return batch
-    if layout[0] == "objects":
-        items = _listed(layout, batch)
-        for row, item in zip(rows.tolist(), _listed(layout, part), strict=True):
-            items[row] = item
-        return _batched(layout, items)
-    return _joined(
-        layout, [_put(each, batch[key], rows, part[key]) for key, each in _parts(layout)]
-    )
-
-
-def _choose(layout: Layout, mask: npt.NDArray[np.bool_], batch: Any, other: Any) -> Any:
-    if layout[0] == "array":
-        one, two = np.asarray(batch), np.asarray(other)
-        return np.where(mask.reshape((-1,) + (1,) * (one.ndim - 1)), one, two)
-    if layout[0] == "objects":
-        pairs = zip(_listed(layout, batch), _listed(layout, other), mask.tolist(), strict=True)
-        return _batched(layout, [one if first else two for one, two, first in pairs])
-    parts = [_choose(part, mask, batch[key], other[key]) for key, part in _parts(layout)]
-    return _joined(layout, parts)
-
-
-def stepped(
-    wrapper: Any, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None
-) -> tuple[tuple[Any, Any, Any, Any, dict[str, Any]], npt.NDArray[np.int64] | None]:
-    """Step what a wrapper wraps, all of it or some lanes.
-
-    Args:
-        wrapper: The wrapper.
-        actions: A row for each lane that is stepped.
-        env_ids: Which lanes, indices or a mask; None for all.
-
-    Returns:
-        The five results, and the lanes as int64 `[k]`, or None for all.
-
-    Raises:
-        UnsupportedMode: What is wrapped steps all lanes or none.
-    """
-    if env_ids is None:
-        return wrapper.env.step(actions), None
-    results = wrapper.env.step_lanes(actions, env_ids)
-    return results, results[4]["env_id"]
-
-
-Rows = npt.NDArray[np.int64]
+def _listed(space: Space[Any], batch: Any) -> list[Any]:
+    """Return the rows of a batch; the arrays of a stacked one tell how many there are."""
+    arrays = batch
+    while isinstance(arrays, dict):
+        arrays = next(iter(arrays.values()))
+    return list(iterate(batch_space(space, len(arrays)), batch))
 
 
 def without(infos: dict[str, Any], *names: str) -> dict[str, Any]:
     """Return infos without some entries and their masks.
-
-    Args:
-        infos: Of a reset or step.
-        *names: The entries' keys.
 
     Example:
         >>> without({"final_obs": 1, "_final_obs": 2, "speed": 3}, "final_obs")
@@ -246,16 +201,17 @@ def without(infos: dict[str, Any], *names: str) -> dict[str, Any]:
     return {key: value for key, value in infos.items() if key not in dropped}
 
 
-def join_infos(parts: list[tuple[dict[str, Any], Rows, Rows]], num_rows: int) -> dict[str, Any]:
+def join_infos(parts: list[tuple[dict[str, Any], Lanes, Lanes]], num_rows: int) -> dict[str, Any]:
     """Put rows of several merged infos into one.
 
     Args:
-        parts: Of each: merged infos; the rows of its arrays that count, at least one; and where
-            they belong in the result. Entries that none of the rows has are left out.
+        parts: Of each: merged infos; the rows of its arrays that count; and where they belong in
+            the result.
         num_rows: Rows of the result.
 
     Returns:
-        A new dict, of new arrays, with keys in the order in which the first row that has them does.
+        A new dict, as merging the infos of each row gives it. Last observations that were one array
+        everywhere stay one.
 
     Example:
         >>> import numpy as np
@@ -265,93 +221,23 @@ def join_infos(parts: list[tuple[dict[str, Any], Rows, Rows]], num_rows: int) ->
         >>> join_infos(parts, 2)["speed"]
         array([1., 5.])
     """
+    rows: list[tuple[int, int, dict[str, Any]]] = []
+    final_obs = []
+    for infos, source, target in parts:
+        plain = remove_gym26_names(infos)
+        if "final_obs" in plain:
+            final_obs.append(plain["final_obs"])
+        if plain:
+            pairs = zip(target.tolist(), source.tolist(), strict=True)
+            rows += [(place, row, plain) for place, row in pairs]
     joined: dict[str, Any] = {}
-    gym26 = False
-    for infos, source, target in sorted(parts, key=lambda part: int(part[2][0])):
-        gym26 = gym26 or "final_observation" in infos
-        _join(joined, remove_gym26_names(infos), source, target, num_rows)
-    if len(parts) > 1:
-        joined = _ordered(joined)
-    return add_gym26_names(joined) if gym26 else joined
-
-
-def _ordered(joined: dict[str, Any]) -> dict[str, Any]:
-    """Return the same entries in the order in which rows, one after another, bring them along."""
-    keys = [key for key in joined if not (str(key).startswith("_") and key[1:] in joined)]
-
-    def first_row(key: str) -> int:
-        mask = joined.get(f"_{key}")
-        return -1 if mask is None else int(mask.argmax())
-
-    ordered = {}
-    for key in sorted(keys, key=first_row):
-        value = joined[key]
-        ordered[key] = _ordered(value) if type(value) is dict else value
-        if f"_{key}" in joined:
-            ordered[f"_{key}"] = joined[f"_{key}"]
-    return ordered
-
-
-def _join(
-    joined: dict[str, Any], infos: dict[str, Any], source: Rows, target: Rows, num_rows: int
-) -> None:
-    for key, column in infos.items():
-        if str(key).startswith("_") and key[1:] in infos:
-            continue  # the mask of another entry
-        mask = infos.get(f"_{key}")
-        rows, places = source, target
-        if isinstance(mask, np.ndarray):
-            has = mask[source]
-            if not has.any():
-                continue
-            rows, places = source[has], target[has]
-        _join_column(joined, key, column, rows, places, num_rows)
-        if isinstance(mask, np.ndarray):
-            flags = joined.get(f"_{key}")
-            if flags is None:
-                flags = joined[f"_{key}"] = np.zeros(num_rows, np.bool_)
-            flags[places] = True
-
-
-def _join_column(
-    joined: dict[str, Any], key: str, column: Any, rows: Rows, places: Rows, num_rows: int
-) -> None:
-    there = joined.get(key)
-    if isinstance(column, dict) and isinstance(there, dict | None):
-        _join(joined.setdefault(key, {}), column, rows, places, num_rows)
-        return
-    if not isinstance(column, np.ndarray) or (there is not None and type(there) is not np.ndarray):
-        joined[key] = column  # no column of lanes: something of the whole batch
-        return
-    if there is None:
-        there = _empty(num_rows, column)
-    elif there.shape[1:] != column.shape[1:] or not _fits(column.dtype, there.dtype):
-        there = _wider(there, column, joined.get(f"_{key}"))
-    if there.dtype == object and column.dtype != object:
-        for row, place in zip(rows.tolist(), places.tolist(), strict=True):
-            there[place] = column[row]
-    else:
-        there[places] = column[rows]
-    joined[key] = there
-
-
-def _empty(num_rows: int, like: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    shape = (num_rows, *like.shape[1:])
-    return np.full(shape, None, object) if like.dtype == object else np.zeros(shape, like.dtype)
-
-
-def _fits(dtype: np.dtype[Any], into: np.dtype[Any]) -> bool:
-    if into.kind == "O" or dtype.kind == "O":
-        return into.kind == "O"
-    return np.result_type(dtype, into) == into
-
-
-def _wider(there: npt.NDArray[Any], column: npt.NDArray[Any], mask: Any) -> npt.NDArray[Any]:
-    """Return a column with room for both."""
-    numbers = there.dtype.kind in "biufc" and column.dtype.kind in "biufc"
-    if numbers and there.shape[1:] == column.shape[1:]:
-        return there.astype(np.result_type(there.dtype, column.dtype))
-    objects = np.full(len(there), None, object)
-    for i in range(len(there)) if mask is None else np.flatnonzero(mask).tolist():
-        objects[i] = there[i]
-    return objects
+    for place, row, plain in sorted(rows, key=lambda each: each[0]):
+        merge_info(joined, split_info(plain, row), place, num_rows)
+    if "final_obs" in joined and all(last.dtype != object for last in final_obs):
+        last = np.zeros((num_rows, *final_obs[0].shape[1:]), final_obs[0].dtype)
+        for place in np.flatnonzero(joined["_final_obs"]).tolist():
+            last[place] = joined["final_obs"][place]
+        joined["final_obs"] = last
+    if any("final_observation" in infos for infos, _, _ in parts):
+        return add_gym26_names(joined)
+    return joined

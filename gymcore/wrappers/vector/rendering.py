@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from gymcore import error, logger
 from gymcore.core import ActType, ObsType, WrapperObsType
 from gymcore.rendering.tiling import Tiling, columns_for
 from gymcore.rendering.video_files import as_rgb
-from gymcore.rendering.window import Window, load_pygame
+from gymcore.rendering.window import load_pygame
 from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.final_observations import (
     change_final_observations,
@@ -28,7 +28,7 @@ from gymcore.vector.vector_env import (
     VectorObservationWrapper,
     VectorWrapper,
 )
-from gymcore.wrappers.rendering import VideoRecording, always
+from gymcore.wrappers.rendering import FrameWindow, VideoRecording, always
 from gymcore.wrappers.transform_observation import (
     check_render_keys,
     check_render_mode,
@@ -164,27 +164,20 @@ class RenderCollection(
         return frames
 
 
-class HumanRendering(
-    VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType], RecordConstructorArgs
+class HumanRendering(  # type: ignore[misc]
+    FrameWindow, VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType], RecordConstructorArgs
 ):
     """Show the frames of all lanes in one window, at every reset and step.
 
     Attributes:
         screen_size: Width and height of the window in pixels; None before the first frame if it was
             not given.
-        scaled_subenv_size: Width and height of a lane's picture in it; None before the first frame.
+        scaled_subenv_size: Width and height of a lane's image in it; None before the first frame.
         num_rows: Rows of lanes; None before the first frame.
         num_cols: Lanes in a row; None before the first frame.
         window: The window, which belongs to this wrapper alone; None before the first frame.
         clock: Keeps the frame rate at `metadata["render_fps"]`.
     """
-
-    ACCEPTED_RENDER_MODES: ClassVar[list[str]] = [
-        "rgb_array",
-        "rgb_array_list",
-        "depth_array",
-        "depth_array_list",
-    ]
 
     def __init__(
         self,
@@ -203,16 +196,7 @@ class HumanRendering(
         """
         RecordConstructorArgs.__init__(self, screen_size=screen_size)
         VectorWrapper.__init__(self, env)
-        if env.render_mode not in self.ACCEPTED_RENDER_MODES:
-            raise error.InvalidArgument(
-                f"Expected env.render_mode to be one of {self.ACCEPTED_RENDER_MODES} "
-                f"but got '{env.render_mode}'"
-            )
-        if "render_fps" not in env.metadata:
-            raise error.InvalidArgument(
-                "The base environment must specify 'render_fps' to be used with the HumanRendering "
-                "wrapper"
-            )
+        self._prepare_window(env)
         if screen_size is not None:
             try:
                 width, height = (int(side) for side in screen_size)
@@ -227,17 +211,7 @@ class HumanRendering(
         self.scaled_subenv_size: tuple[int, int] | None = None
         self.num_rows: int | None = None
         self.num_cols: int | None = None
-        self.window: Window | None = None
-        self.clock: pygame.time.Clock | None = None
         self._surface: pygame.Surface | None = None
-        modes = list(env.metadata.get("render_modes") or ())
-        if "human" not in modes:
-            self.metadata = {**env.metadata, "render_modes": [*modes, "human"]}
-
-    @property
-    def render_mode(self) -> str:  # type: ignore[override]
-        """The render mode: "human"."""
-        return "human"
 
     def reset(
         self,
@@ -257,9 +231,6 @@ class HumanRendering(
         result = self.env.step(actions)
         self._render_frame()
         return result
-
-    def render(self) -> None:
-        """Do nothing: `reset` and `step` show the frames."""
 
     def _next_frames(self) -> list[npt.NDArray[np.uint8]]:
         """Return the lanes' frames, each `[height, width, 3] uint8`; none if there are none yet."""
@@ -307,24 +278,17 @@ class HumanRendering(
         scale = pygame.transform.scale if enlarged else pygame.transform.smoothscale
         for i, frame in enumerate(frames):
             row, column = divmod(i, self.num_cols)
-            picture = pygame.surfarray.make_surface(frame.transpose(1, 0, 2))
+            image = pygame.surfarray.make_surface(frame.transpose(1, 0, 2))
             if (frame.shape[1], frame.shape[0]) != self.scaled_subenv_size:
-                picture = scale(picture, self.scaled_subenv_size)
-            self._surface.blit(picture, (left + column * cell_width, top + row * cell_height))
+                image = scale(image, self.scaled_subenv_size)
+            self._surface.blit(image, (left + column * cell_width, top + row * cell_height))
         for column in range(1, self.num_cols):
             x = left + column * cell_width - 1
             self._surface.fill((128, 128, 128), (x, top, 1, self.num_rows * cell_height))
         for row in range(1, self.num_rows):
             y = top + row * cell_height - 1
             self._surface.fill((128, 128, 128), (left, y, self.num_cols * cell_width, 1))
-        if self.window is None or not self.window.is_open:
-            title = self.spec.id if self.spec is not None else type(self.unwrapped).__name__
-            self.window = Window(title, size)
-        if self.clock is None:
-            self.clock = pygame.time.Clock()
-        pygame.event.pump()
-        self.window.show(self._surface)
-        self.clock.tick(self.metadata["render_fps"])
+        self._show(self._surface)
 
     def close(self, **kwargs: Any) -> None:
         """Close the window and the environments.
@@ -332,10 +296,7 @@ class HumanRendering(
         Args:
             **kwargs: For the wrapped environment's `close`.
         """
-        if self.window is not None:
-            self.window.close()
-            self.window = None
-            self.clock = None
+        self._close_window()
         super().close(**kwargs)
 
 
@@ -344,7 +305,7 @@ class RecordVideo(
     VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType],
     RecordConstructorArgs,
 ):
-    """Film a vector environment into mp4 or GIF files, all lanes side by side or the first alone.
+    """Record a vector environment to mp4 or GIF files, all lanes side by side or the first alone.
 
     Episodes are those of the first lane. Everything else is as in `gymcore.wrappers.RecordVideo`:
     frames go to the encoder as they come, and files appear when they are whole.
@@ -353,10 +314,10 @@ class RecordVideo(
     it resets (`VectorEnv.keep_final_frames`); the other lanes show that frame only if their
     episodes end in the same step. Where an engine cannot do so, a warning says that the frame is
     missing, as it always is in Gymnasium. After a reset of some lanes (`options["reset_mask"]`) a
-    new episode begins if the first lane is one of them; either way the batch is filmed.
+    new episode begins if the first lane is one of them; either way the batch is recorded.
 
     Attributes:
-        frame_cols: Lanes in a row of the picture; -1 before the first frame.
+        frame_cols: Lanes in a row of the image; -1 before the first frame.
         frame_rows: Rows; -1 before the first frame.
         autoreset_mode: Of the environment.
         has_autoreset: Whether the next step resets the first lane.
@@ -368,7 +329,7 @@ class RecordVideo(
     Example:
         >>> import gymcore
         >>> envs = gymcore.make_vec("CartPole-v1", num_envs=4, render_mode="rgb_array")
-        >>> envs = RecordVideo(envs, "films", video_aspect_ratio=(16, 9))
+        >>> envs = RecordVideo(envs, "videos", video_aspect_ratio=(16, 9))
         >>> observations, infos = envs.reset(seed=1)
         >>> envs.frame_cols, envs.frame_rows
         (2, 2)
@@ -393,15 +354,15 @@ class RecordVideo(
         """Wrap `env`.
 
         Args:
-            env: A vector environment with a render mode that returns pictures.
+            env: A vector environment with a render mode that returns images.
             video_folder: Where the files go; made if it is not there.
-            video_aspect_ratio: Width and height that the whole picture should have, up to a factor;
+            video_aspect_ratio: Width and height that the whole image should have, up to a factor;
                 it gets as near as whole frames allow. Gymnasium's ends up with one long row for
                 five or seven lanes.
-            record_first_only: Film the first lane alone.
+            record_first_only: Record the first lane alone.
             episode_trigger: Takes the number of an episode of the first lane and says whether to
-                film it. Without either trigger, episodes 0, 1, 8, 27, ... k**3 and every
-                thousandth are filmed.
+                record it. Without either trigger, episodes 0, 1, 8, 27, ... k**3 and every
+                thousandth are recorded.
             step_trigger: Takes the number of a step and says whether to begin a video with it.
             video_length: Frames after which a video ends, the first one not counted; it may go on
                 over several episodes. 0: it ends with its episode.
@@ -413,22 +374,25 @@ class RecordVideo(
             format: "mp4" or "gif".
 
         Raises:
-            InvalidArgument: if the render mode returns no pictures, or an argument is impossible.
+            InvalidArgument: if the render mode returns no images, or an argument is impossible.
             DependencyNotInstalled: if imageio-ffmpeg is missing.
         """
+        recording: dict[str, Any] = {
+            "video_folder": video_folder,
+            "episode_trigger": episode_trigger,
+            "step_trigger": step_trigger,
+            "video_length": video_length,
+            "name_prefix": name_prefix,
+            "fps": fps,
+            "disable_logger": disable_logger,
+            "gc_trigger": gc_trigger,
+            "format": format,
+        }
         RecordConstructorArgs.__init__(
             self,
-            video_folder=video_folder,
             video_aspect_ratio=video_aspect_ratio,
             record_first_only=record_first_only,
-            episode_trigger=episode_trigger,
-            step_trigger=step_trigger,
-            video_length=video_length,
-            name_prefix=name_prefix,
-            fps=fps,
-            disable_logger=disable_logger,
-            gc_trigger=gc_trigger,
-            format=format,
+            **recording,
         )
         VectorWrapper.__init__(self, env)
         try:
@@ -440,18 +404,7 @@ class RecordVideo(
                 "video_aspect_ratio: expected two positive numbers, width and height, got "
                 f"{video_aspect_ratio!r}"
             )
-        self._prepare_recording(
-            env,
-            video_folder,
-            episode_trigger,
-            step_trigger,
-            video_length,
-            name_prefix,
-            fps,
-            disable_logger,
-            gc_trigger,
-            format,
-        )
+        self._prepare_recording(env, **recording)
         self._episodes = LaneEpisodes(env)
         self.autoreset_mode = self._episodes.mode
         # Whether last frames can be had, are being taken, and are wanted by a wrapper further out.
@@ -481,35 +434,31 @@ class RecordVideo(
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[ObsType, dict[str, Any]]:
-        """Reset the environments, and film them if it is time to."""
+        """Reset the environments, and record a frame if a video is being recorded."""
         result = self.env.reset(seed=seed, options=options)
         if self._episodes.reset(options)[0]:
             self._episode_began()
-        self._film()
+        self._record_frame()
         return result
 
     def step(
         self, actions: ActType
     ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
-        """Step the environments, and film them if it is time to."""
+        """Step the environments, and record a frame if a video is being recorded."""
         self._keep_while_recording()
-        try:
-            result = self.env.step(actions)
-        except BaseException:
-            self._stop_after_error()
-            raise
+        result = self._recorded_step(actions)
         _, _, terminations, truncations, infos = result
         begun, _ = self._episodes.step(np.asarray(terminations), np.asarray(truncations))
         if begun[0]:
-            if self._keeps and self._films_an_episode:
+            if self._keeps and self._records_an_episode:
                 self._capture_frame(infos.get("final_info"))
             self._episode_began()
         self._step_made()
-        self._film()
+        self._record_frame()
         return result
 
     def render(self) -> Any:
-        """Render the environments; with a "_list" mode, add the frames that filming has taken."""
+        """Render the environments; with a "_list" mode, add the frames that recording has taken."""
         frames: Any = self.env.render()
         if self.render_history and frames is not None:
             frames = tuple(
@@ -519,7 +468,7 @@ class RecordVideo(
         return frames
 
     def keep_final_frames(self, keep: bool = True) -> None:
-        """Let the environment do so, also while nothing is filmed; see `VectorEnv`.
+        """Let the environment do so, also while nothing is recorded; see `VectorEnv`.
 
         Args:
             keep: Whether to do so from now on.
@@ -540,23 +489,17 @@ class RecordVideo(
         return True
 
     @property
-    def _films_an_episode(self) -> bool:
+    def _records_an_episode(self) -> bool:
         return self.recording and self.video_length == float("inf")
 
     def _keep_while_recording(self) -> None:
-        keeps = self._can_keep and (self._wanted or self._films_an_episode)
+        keeps = self._can_keep and (self._wanted or self._records_an_episode)
         if keeps != self._keeps:
             self.env.keep_final_frames(keeps)
             self._keeps = keeps
 
-    def _film(self) -> None:
-        """Add the current picture to the video if there is one."""
-        if self.recording:
-            self._capture_frame()
-            self._stop_if_long_enough()
-
     def _capture_frame(self, final_infos: dict[str, Any] | None = None) -> None:
-        """Add the lanes' current frames to the video, as one picture; last frames where given."""
+        """Add the lanes' current frames to the video, as one image; last frames where given."""
         rendered: Any = self.env.render()
         frames = list(rendered if rendered is not None else ())
         if final_infos and "final_frame" in final_infos:

@@ -18,12 +18,10 @@ from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.utils import RecordConstructorArgs, seeding
 from gymcore.utils.arguments import lane_indices, seeds_per_env
 from gymcore.vector.final_observations import replace_final_obs
-from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.sync_vector_env import SyncVectorEnv
 from gymcore.vector.utils import create_empty_array
-from gymcore.vector.vector_env import AutoresetMode, VectorWrapper
 from gymcore.wrappers.stateful_action import check_repeats, check_sticky
-from gymcore.wrappers.vector.lanes import RowsOf, join_infos, stepped
+from gymcore.wrappers.vector.lanes import BatchIndexer, LaneWrapper, join_infos
 
 if TYPE_CHECKING:
     from gymcore.vector.vector_env import VectorEnv
@@ -35,8 +33,11 @@ Lanes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
-class LaneRepeats(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
-    """The base of `RepeatAction` and `MaxAndSkipObservation`."""
+class LaneRepeats(LaneWrapper):
+    """The base of `RepeatAction` and `MaxAndSkipObservation`.
+
+    Lanes whose episode ends rest until the others have taken the action often enough.
+    """
 
     _maximum = False  # of the last two observations
 
@@ -59,20 +60,12 @@ class LaneRepeats(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
                 "batches as a whole, next to the engine"
             )
         self._times = times
-        self._episodes = LaneEpisodes(env)
-        self._actions = RowsOf(env.single_action_space)
-        self._observations = RowsOf(env.single_observation_space)
+        self._actions = BatchIndexer(env.single_action_space)
+        self._observations = BatchIndexer(env.single_observation_space)
         # What was returned last, for the lanes that a masked reset leaves out.
-        self._shown: npt.NDArray[Any] | None = None
+        self._last: npt.NDArray[Any] | None = None
         if self._maximum:
-            self._shown = np.array(create_empty_array(env.single_observation_space, env.num_envs))
-        # Such an engine writes into the arrays that it has returned.
-        self._reused = not getattr(env.unwrapped, "copy", True)
-
-    @property
-    def steps_some_lanes(self) -> bool:  # type: ignore[override]
-        """Whether the wrapped environment does."""
-        return self.env.steps_some_lanes
+            self._last = np.array(create_empty_array(env.single_observation_space, env.num_envs))
 
     def reset(
         self,
@@ -83,11 +76,11 @@ class LaneRepeats(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
         """Reset the environments; see `VectorEnv.reset`."""
         observations, infos = self.env.reset(seed=seed, options=options)
         begun = self._episodes.reset(options)
-        if self._shown is not None:
+        if self._last is not None:
             if not begun.all():
-                observations = self._observations.own(observations)
-                observations[~begun] = self._shown[~begun]
-            self._shown[:] = observations
+                observations = self._observations.writable(observations)
+                observations[~begun] = self._last[~begun]
+            self._last[:] = observations
         return observations, infos
 
     def step(
@@ -105,241 +98,127 @@ class LaneRepeats(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
         """
         lanes = None if env_ids is None else lane_indices(env_ids, self.num_envs, "env_ids")
         resting = self._resting(lanes)
-        steps = _Steps(self, actions, lanes, resting)
-        for _ in range(self._times - 1):
-            rows = np.flatnonzero(steps.going)
+        (observations, rewards, terminated, truncated, infos), _ = self._step(actions, lanes)
+        if self._maximum and "final_obs" in infos:
+            self._raise_final(infos, observations.dtype, None)
+        going = ~(terminated | truncated | resting)
+        if self._times > 1 and going.any():
+            observations = self._observations.copy(observations)
+            rewards, terminated, truncated = map(np.array, (rewards, terminated, truncated))
+            results = observations, rewards, terminated, truncated
+            observations, infos = self._repeat(actions, lanes, going, results, infos)
+        self._episodes.step(terminated, truncated, lanes)
+        if self._last is not None:
+            self._last[slice(None) if lanes is None else lanes] = observations
+        return observations, rewards, terminated, truncated, infos
+
+    def _repeat(
+        self, actions: Any, lanes: Lanes | None, going: Mask, results: Any, infos: dict[str, Any]
+    ) -> tuple[Any, dict[str, Any]]:
+        """Take the actions again in the rows that are going, and write into the results.
+
+        Returns:
+            The observations and the infos.
+        """
+        observations, rewards, terminated, truncated = results
+        count = len(going)
+        all_infos: list[tuple[dict[str, Any], Lanes]] = [(infos, np.arange(count))]
+        last_infos = np.zeros(count, np.intp)  # which of these are a row's
+        previous = observations.copy() if self._maximum else None  # one step earlier
+        for k in range(1, self._times):
+            rows = np.flatnonzero(going)
             if not rows.size:
                 break
-            steps.again(rows)
-        results = steps.results()
-        self._episodes.step(results[2], results[3], lanes)
-        if self._shown is not None:
-            self._shown[slice(None) if lanes is None else lanes] = results[0]
-        return results
-
-    def _resting(self, lanes: Lanes | None) -> Mask | None:
-        """Return the lanes that the next step only resets."""
-        episodes = self._episodes
-        if episodes.mode is not AutoresetMode.NEXT_STEP:
-            return None
-        return episodes.ended if lanes is None else episodes.ended[lanes]
-
-
-class _Steps:
-    """One action taken several times. `going` bool [n] tells which rows take it once more."""
-
-    def __init__(
-        self, wrapper: LaneRepeats, actions: Any, lanes: Lanes | None, resting: Mask | None
-    ) -> None:
-        self._env = wrapper.env
-        self._wrapper = wrapper
-        self._actions = actions
-        self._lanes = lanes
-        self._maximum = wrapper._maximum
-        env = self._env
-        results = env.step(actions) if lanes is None else env.step_lanes(actions, lanes)
-        self._observations, self._rewards, self._terminated, self._truncated, infos = results
-        ended = self._terminated | self._truncated
-        self._count = len(ended)
-        self._infos: list[tuple[dict[str, Any], Lanes | None]] = [(infos, None)]
-        self._info_of = np.zeros(self._count, np.intp)  # which of these is a row's
-        self._whole = True  # our arrays are the environment's own of one step
-        self._before: Any = None  # the observations of one step earlier
-        self._twice = np.zeros(self._count, np.bool_)  # rows of which there are two
-        self.going = ~ended if resting is None else ~(ended | resting)
-        if self._maximum and "final_obs" in infos:
-            self._raise_final(infos, None)
-
-    def again(self, rows: Lanes) -> None:
-        """Step some rows once more."""
-        if rows.size == self._count and self._lanes is None:
-            self._step_all()
-        else:
-            self._step_rows(rows)
-
-    def _step_all(self) -> None:
-        if self._maximum:
-            self._before = self._observations
-            if self._wrapper._reused:
-                self._before = np.array(self._observations)
-        results = self._env.step(self._actions)
-        self._observations, rewards, self._terminated, self._truncated, infos = results
-        self._rewards = self._rewards + rewards
-        ended = self._terminated | self._truncated
-        self._infos = [(infos, None)]
-        self._whole = True
-        self._note(np.arange(self._count), ended, infos, self._before)
-        self.going = ~ended
-
-    def _step_rows(self, rows: Lanes) -> None:
-        wrapper = self._wrapper
-        if self._whole:
-            self._whole = False
-            self._observations = wrapper._observations.own(self._observations)
-            self._rewards = np.array(self._rewards)
-            self._terminated = np.array(self._terminated)
-            self._truncated = np.array(self._truncated)
-            if self._maximum:
-                # Rows that have ended in a step of all keep what was before that.
-                before = self._observations if self._before is None else self._before
-                self._before = np.array(before)
-        before = None
-        if self._maximum:
-            before = self._observations[rows]
-            self._before[rows] = before
-        lanes = rows if self._lanes is None else self._lanes[rows]
-        actions = wrapper._actions.take(self._actions, rows)
-        results = self._env.step_lanes(actions, lanes)
-        observations, rewards, terminated, truncated, infos = results
-        self._observations = wrapper._observations.put(self._observations, rows, observations)
-        self._rewards[rows] += rewards
-        self._terminated[rows] = terminated
-        self._truncated[rows] = truncated
-        self._info_of[rows] = len(self._infos)
-        self._infos.append((infos, rows))
-        ended = terminated | truncated
-        self._note(rows, ended, infos, before)
-        self.going[rows[ended]] = False
-
-    def _note(self, rows: Lanes, ended: Mask, infos: dict[str, Any], before: Any) -> None:
-        """Remember of which rows there are two observations of the same episode."""
-        if not self._maximum:
-            return
-        self._twice[rows] = True
-        if "final_obs" in infos:
-            self._twice[rows[ended]] = False  # the row begins another episode already
-            self._raise_final(infos, before)
-
-    def _raise_final(self, infos: dict[str, Any], before: Any) -> None:
-        """Let last observations be the maximum of the last two; `before` None: there is but one."""
-        last, mask = infos["final_obs"], infos["_final_obs"]
-        if last.dtype != object:
-            if before is not None:
-                higher = last.copy()
-                higher[mask] = np.maximum(last[mask], before[mask])
-                replace_final_obs(infos, higher)
-            return
-        dtype = self._wrapper.single_observation_space.dtype
-        raised = np.full(len(mask), None, object)
-        for i in np.flatnonzero(mask).tolist():
-            one = np.asarray(last[i], dtype)
-            raised[i] = np.maximum(one, one if before is None else before[i])
-        replace_final_obs(infos, raised)
-
-    def results(self) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Return what the environment's steps add up to."""
-        observations = self._observations
-        if self._maximum and self._twice.any():
-            if self._twice.all():
-                observations = np.maximum(observations, self._before)
+            if lanes is None and rows.size == count:
+                part = self.env.step(actions)
             else:
-                observations = np.array(observations)
-                where = self._twice
-                observations[where] = np.maximum(observations[where], self._before[where])
-        return observations, self._rewards, self._terminated, self._truncated, self._joined_infos()
+                ids = rows if lanes is None else lanes[rows]
+                part = self.env.step_lanes(self._actions.take(actions, rows), ids)
+            ended = part[2] | part[3]
+            if previous is not None:
+                before = observations[rows]
+                if "final_obs" in part[4]:
+                    self._raise_final(part[4], before.dtype, before)
+                    # The observation of these rows is the first one of another episode.
+                    before[ended] = part[0][ended]
+                previous[rows] = before
+            observations = self._observations.put(observations, rows, part[0])
+            rewards[rows] += part[1]
+            terminated[rows], truncated[rows] = part[2], part[3]
+            last_infos[rows] = k
+            all_infos.append((part[4], rows))
+            going[rows[ended]] = False
+        if previous is not None:
+            np.maximum(observations, previous, out=observations)
+        return observations, self._joined(all_infos, last_infos, lanes)
 
-    def _joined_infos(self) -> dict[str, Any]:
-        if len(self._infos) == 1:
-            return self._infos[0][0]
+    def _raise_final(self, infos: dict[str, Any], dtype: Any, before: Any) -> None:
+        """Let last observations be the maximum of themselves and those before, if there are any."""
+        higher = infos["final_obs"].copy()
+        for i in np.flatnonzero(infos["_final_obs"]).tolist():
+            last = np.asarray(higher[i], dtype)
+            higher[i] = np.maximum(last, last if before is None else before[i])
+        replace_final_obs(infos, higher)
+
+    def _joined(
+        self,
+        all_infos: list[tuple[dict[str, Any], Lanes]],
+        last_infos: npt.NDArray[np.intp],
+        lanes: Lanes | None,
+    ) -> dict[str, Any]:
+        """Return one dict of the infos of each row's last step."""
         parts = []
-        for k, (infos, rows) in enumerate(self._infos):
-            target = np.flatnonzero(self._info_of == k)
-            if target.size:
-                source = target if rows is None else np.searchsorted(rows, target)
-                parts.append((_without_ids(infos), source, target))
-        joined = join_infos(parts, self._count)
-        if self._lanes is not None:
-            joined["env_id"] = self._lanes.copy()
+        for k, (infos, rows) in enumerate(all_infos):
+            infos.pop("env_id", None)
+            is_last = last_infos[rows] == k
+            if is_last.any():
+                parts.append((infos, np.flatnonzero(is_last), rows[is_last]))
+        joined = parts[0][0] if len(parts) == 1 else join_infos(parts, len(last_infos))
+        if lanes is not None:
+            joined["env_id"] = lanes.copy()
         return joined
 
 
-def _without_ids(infos: dict[str, Any]) -> dict[str, Any]:
-    if "env_id" in infos:
-        infos.pop("env_id")  # not `without`: these may be more than a dict
-    return infos
-
-
 class LaneStreams:
-    """A generator for each lane.
+    """A generator for each lane: its environment's own where that is in this process.
 
-    Compiled environments and those of `SyncVectorEnv` are asked for theirs: what is drawn here, the
-    environment does not draw. Of others (`AsyncVectorEnv` could only give copies) the lanes get
-    generators of their own.
-
-    Attributes:
-        shared: Whether the generators are the environments' own.
+    What is drawn here, such an environment does not draw. Other lanes (of `AsyncVectorEnv`, which
+    could only give copies) get generators of their own, seeded by the seeds of `reset`.
 
     Example:
         >>> import gymcore as gym
         >>> envs = gym.make_vec("CartPole-v1", num_envs=2)
         >>> _ = envs.reset(seed=5)
-        >>> streams = LaneStreams(envs)
         >>> state = envs.np_random[1].bit_generator.state
-        >>> _ = streams[1].uniform()
+        >>> _ = LaneStreams(envs)[1].uniform()
         >>> envs.np_random[1].bit_generator.state == state
         False
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
-        """Take the environment.
-
-        Args:
-            env: The vector environment.
-        """
+        """Take the vector environment."""
         self._engine: Any = env.unwrapped
-        self._native = isinstance(self._engine, NativeVectorEnv)
-        self.shared = self._native or isinstance(self._engine, SyncVectorEnv)
         self._streams: dict[int, np.random.Generator] = {}
 
     def __getitem__(self, lane: int) -> np.random.Generator:
         """Return the generator of a lane."""
-        if self.shared and not self._native:
-            stream: np.random.Generator = self._engine.envs[lane].np_random
-            return stream
-        found = self._streams.get(lane)
-        if found is not None:
-            return found
-        if self._native:
-            self._streams = dict(enumerate(self._engine.np_random))
-        else:
-            self._streams[lane] = seeding.np_random()[0]
+        if isinstance(self._engine, SyncVectorEnv):
+            return self._engine.envs[lane].np_random
+        if lane not in self._streams:
+            if isinstance(self._engine, NativeVectorEnv):
+                self._streams = dict(enumerate(self._engine.np_random))
+            else:
+                self._streams[lane] = seeding.np_random()[0]
         return self._streams[lane]
 
-    def draw_repeats(
-        self, lanes: npt.NDArray[np.int64], probability: float, fewest: int, most: int
-    ) -> npt.NDArray[np.int64]:
-        """Let chance say in which lanes something is repeated, and how often.
-
-        Args:
-            lanes: Which ones, int64 [n].
-            probability: Of repeating.
-            fewest: Fewest times, at least 1.
-            most: Most times.
-
-        Returns:
-            int64 [n], how often; 0 where nothing is repeated.
-        """
-        choices = most - fewest + 1
-        if self._native and choices < 2**32:  # drawn there as `integers` draws
-            self._engine._seeds.ensure()
-            drawn: npt.NDArray[np.int64]
-            drawn = self._engine._batch.draw_repeats(lanes, probability, fewest, choices)
-            return drawn
-        counts = np.zeros(len(lanes), np.int64)
-        for k, lane in enumerate(lanes.tolist()):
-            stream = self[lane]
-            if stream.random() < probability:  # the number that `uniform` draws, and faster
-                counts[k] = stream.integers(fewest, most + 1)
-        return counts
-
-    def seed(self, seeds: Sequence[int | None], lanes: npt.NDArray[np.bool_]) -> None:
+    def seed(self, seeds: Sequence[int | None], lanes: Mask) -> None:
         """Note a reset, by which environments have seeded their generators themselves.
 
         Args:
             seeds: One for each lane, or None.
             lanes: bool [num_envs], those that were reset.
         """
-        if self.shared:
+        if isinstance(self._engine, (NativeVectorEnv, SyncVectorEnv)):
             return
         for lane in np.flatnonzero(lanes).tolist():
             if seeds[lane] is not None:
@@ -347,10 +226,8 @@ class LaneStreams:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out views of another engine's memory: a copy has its own."""
-        kept = dict(self.__dict__)
-        if self._native:
-            kept["_streams"] = {}
-        return kept
+        is_native = isinstance(self._engine, NativeVectorEnv)
+        return {**self.__dict__, **({"_streams": {}} if is_native else {})}
 
 
 class RepeatAction(LaneRepeats, RecordConstructorArgs):
@@ -387,7 +264,7 @@ class RepeatAction(LaneRepeats, RecordConstructorArgs):
         self.num_repeats = count
 
 
-class StickyAction(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordConstructorArgs):
+class StickyAction(LaneWrapper, RecordConstructorArgs):
     """Now and then, in some lanes, take the last action again instead of the one that was given.
 
     Chance is each lane's own `np_random`, so that a lane does what the single wrapper would around
@@ -436,7 +313,7 @@ class StickyAction(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordCo
             repeat_action_probability=repeat_action_probability,
             repeat_action_duration=repeat_action_duration,
         )
-        VectorWrapper.__init__(self, env)
+        LaneWrapper.__init__(self, env)
         self.repeat_action_probability = repeat_action_probability
         self.repeat_action_duration_range = durations
         n = env.num_envs
@@ -445,14 +322,8 @@ class StickyAction(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordCo
         self.num_repeats = np.zeros(n, np.int64)
         self.repeats_taken = np.zeros(n, np.int64)
         self._acted = np.zeros(n, np.bool_)  # lanes that have a last action
-        self._episodes = LaneEpisodes(env)
-        self._rows = RowsOf(env.single_action_space)
+        self._rows = BatchIndexer(env.single_action_space)
         self._streams = LaneStreams(env)
-
-    @property
-    def steps_some_lanes(self) -> bool:  # type: ignore[override]
-        """Whether the wrapped environment does."""
-        return self.env.steps_some_lanes
 
     def reset(
         self,
@@ -488,7 +359,7 @@ class StickyAction(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordCo
         before = self.is_sticky_actions.copy(), self.num_repeats.copy(), self.repeats_taken.copy()
         taken, acting = self._taken(actions, lanes)
         try:
-            results, _ = stepped(self, taken, env_ids)
+            results, _ = self._step(taken, env_ids)
         except BaseException:
             self.is_sticky_actions, self.num_repeats, self.repeats_taken = before
             raise
@@ -503,9 +374,7 @@ class StickyAction(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordCo
         self, actions: Any, lanes: npt.NDArray[np.int64]
     ) -> tuple[Any, npt.NDArray[np.bool_]]:
         """Return the actions that are taken, and in which lanes they are."""
-        acting = np.ones(len(lanes), np.bool_)
-        if self._episodes.mode is AutoresetMode.NEXT_STEP:
-            acting = ~self._episodes.ended[lanes]  # the others are only reset
+        acting = ~self._resting(lanes)
         self._draw(lanes[acting & self._acted[lanes] & ~self.is_sticky_actions[lanes]])
         sticks = acting & self.is_sticky_actions[lanes]
         if sticks.any():
@@ -520,13 +389,12 @@ class StickyAction(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]], RecordCo
     def _draw(self, lanes: npt.NDArray[np.int64]) -> None:
         """Let chance decide in which lanes the last action begins to stick."""
         fewest, most = self.repeat_action_duration_range
-        counts = self._streams.draw_repeats(lanes, self.repeat_action_probability, fewest, most)
-        begin = counts > 0
-        if begin.any():
-            chosen = lanes[begin]
-            self.is_sticky_actions[chosen] = True
-            self.num_repeats[chosen] = counts[begin]
-            self.repeats_taken[chosen] = 0
+        for lane in lanes.tolist():
+            stream = self._streams[lane]
+            if stream.random() < self.repeat_action_probability:  # what `uniform` draws, and faster
+                self.is_sticky_actions[lane] = True
+                self.num_repeats[lane] = stream.integers(fewest, most + 1)
+                self.repeats_taken[lane] = 0
 
     def _remember(
         self, actions: Any, lanes: npt.NDArray[np.int64], acting: npt.NDArray[np.bool_]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,6 @@ from gymcore.spaces import Box, Space
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import split_reset_mask
 from gymcore.vector.final_observations import final_batch, put_final_batch, replace_final_obs
-from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.layouts import Layout, layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.vector.vector_env import ArrayType, VectorEnv, VectorObservationWrapper, VectorWrapper
@@ -35,12 +34,9 @@ from gymcore.wrappers.stateful_observation import (
 )
 from gymcore.wrappers.utils import KeepsStatistics, RunningMeanStd, check_epsilon
 from gymcore.wrappers.vector.common import TimeLimit
-from gymcore.wrappers.vector.lanes import stepped
+from gymcore.wrappers.vector.lanes import LaneWrapper
 from gymcore.wrappers.vector.stateful_action import LaneRepeats
 from gymcore_ext.wrappers.frame_stack import FrameMemory
-
-if TYPE_CHECKING:
-    from gymcore.vector.vector_env import VectorEnv
 
 __all__ = [
     "DelayObservation",
@@ -55,55 +51,20 @@ Mask = npt.NDArray[np.bool_]
 Lanes = npt.NDArray[np.int64]
 
 
-class LaneObservations(VectorObservationWrapper[Any, Any, Any, npt.NDArray[Any]]):
-    """Follows the episodes of lanes: a subclass defines `_first`, `_next` and `_last`.
-
-    Serves every autoreset mode, masked resets, and steps of some lanes.
-    """
-
-    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-        """
-        super().__init__(env)
-        self._episodes = LaneEpisodes(env)
+class LaneObservations(LaneWrapper):
+    """The base of wrappers whose observations depend on earlier ones of the same lane."""
 
     def _first(self, observations: Any, begun: Mask) -> Any:
-        """Return the batch after a reset.
-
-        Args:
-            observations: A batch of all lanes.
-            begun: bool [num_envs], those that begin an episode; the others stay as they are.
-        """
+        """Return the batch after a reset."""
         raise NotImplementedError
 
     def _next(self, observations: Any, begun: Mask, lanes: Lanes | None) -> Any:
-        """Return the batch after a step.
-
-        Args:
-            observations: A batch of n.
-            begun: bool [n], the rows that are first observations of an episode.
-            lanes: int64 [n], whose they are; None for all.
-        """
+        """Return the batch after a step."""
         raise NotImplementedError
 
     def _last(self, observations: Any, mask: Mask, lanes: Lanes | None) -> Any:
-        """Return the batch of last observations that the next call of `_next` leaves behind.
-
-        Args:
-            observations: A batch of n.
-            mask: bool [n], rows of lanes whose episode has ended. What becomes of the others is
-                dropped; where the result is one array they must be zeros.
-            lanes: int64 [n], whose they are; None for all.
-        """
+        """Return the batch of last observations that the next call of `_next` leaves behind."""
         raise NotImplementedError
-
-    @property
-    def steps_some_lanes(self) -> bool:  # type: ignore[override]
-        """Whether the wrapped environment does."""
-        return self.env.steps_some_lanes
 
     def reset(
         self,
@@ -124,7 +85,7 @@ class LaneObservations(VectorObservationWrapper[Any, Any, Any, npt.NDArray[Any]]
             actions: A row for each lane that is stepped.
             env_ids: Which lanes, where the wrapped environment can step some; None for all.
         """
-        results, lanes = stepped(self, actions, env_ids)
+        results, lanes = self._step(actions, env_ids)
         observations, rewards, terminations, truncations, infos = results
         begun, _ = self._episodes.step(terminations, truncations, lanes)
         if "final_obs" in infos:
@@ -150,25 +111,12 @@ class LaneObservations(VectorObservationWrapper[Any, Any, Any, npt.NDArray[Any]]
         return concatenate(space, rows, create_empty_array(space, len(rows)))
 
 
-class LaneFrames(Protocol):
-    """What `lane_frames` returns."""
-
-    def reset(self, observations: Any, begun: Mask) -> Any:
-        """Begin episodes in some lanes, and return the stacks of all of them."""
-
-    def step(self, observations: Any, begun: Mask, lanes: Lanes | None = None) -> Any:
-        """Take observations, and return stacks with these as the newest."""
-
-    def peek(self, observations: Any, mask: Mask, lanes: Lanes | None = None) -> Any:
-        """Return stacks with these as the newest, while nothing changes; other rows are any."""
-
-
 def lane_frames(
     space: Space[Any], num_envs: int, depth: int, padding: Any = None, *, oldest: bool = False
-) -> LaneFrames:
+) -> Any:
     """Return a memory for the last observations of each lane.
 
-    Arrays are kept and stacked by compiled code, whatever dicts and tuples they are in, everything
+    Arrays are kept and stacked by compiled code, in whatever dicts and tuples they are, everything
     else by Python.
 
     Args:
@@ -178,6 +126,9 @@ def lane_frames(
         padding: What stands before the first observation of an episode, an element of the space;
             None for that observation itself.
         oldest: Whether to return the oldest observation of each stack instead of the stack.
+
+    Returns:
+        A `FrameMemory`, or what has its methods `reset`, `step` and `peek`.
 
     Example:
         >>> import numpy as np
@@ -191,7 +142,7 @@ def lane_frames(
     return _make(layout_of(space), num_envs, depth, padding, oldest)
 
 
-def _make(layout: Layout, num_envs: int, depth: int, padding: Any, oldest: bool) -> LaneFrames:
+def _make(layout: Layout, num_envs: int, depth: int, padding: Any, oldest: bool) -> Any:
     if layout[0] == "array" and layout[1].kind in "biufc" and layout[1].isnative:
         return FrameMemory(
             num_envs, depth, layout[2], layout[1], padding=padding, oldest=oldest, errors=error
@@ -211,27 +162,25 @@ def _make(layout: Layout, num_envs: int, depth: int, padding: Any, oldest: bool)
 class _PartFrames:
     """Of dicts and tuples: each part by itself."""
 
-    def __init__(self, parts: dict[Any, LaneFrames], as_tuple: bool) -> None:
+    def __init__(self, parts: dict[Any, Any], as_tuple: bool) -> None:
         self._parts = parts
         self._as_tuple = as_tuple
 
+    def _each(self, method: str, observations: Any, *args: Any) -> Any:
+        results = {
+            key: getattr(part, method)(observations[key], *args)
+            for key, part in self._parts.items()
+        }
+        return tuple(results.values()) if self._as_tuple else results
+
     def reset(self, observations: Any, begun: Mask) -> Any:
-        return self._joined(
-            {key: part.reset(observations[key], begun) for key, part in self._parts.items()}
-        )
+        return self._each("reset", observations, begun)
 
     def step(self, observations: Any, begun: Mask, lanes: Lanes | None = None) -> Any:
-        return self._joined(
-            {key: part.step(observations[key], begun, lanes) for key, part in self._parts.items()}
-        )
+        return self._each("step", observations, begun, lanes)
 
     def peek(self, observations: Any, mask: Mask, lanes: Lanes | None = None) -> Any:
-        return self._joined(
-            {key: part.peek(observations[key], mask, lanes) for key, part in self._parts.items()}
-        )
-
-    def _joined(self, found: dict[Any, Any]) -> Any:
-        return tuple(found.values()) if self._as_tuple else found
+        return self._each("peek", observations, mask, lanes)
 
 
 class _ObjectFrames:
@@ -292,7 +241,22 @@ class _ObjectFrames:
         return deepcopy(concatenate(stacked, stacks, create_empty_array(stacked, count)))
 
 
-class DelayObservation(LaneObservations, RecordConstructorArgs):
+class _FrameObservations(LaneObservations):
+    """The base of wrappers that return what `_frames` makes of the last observations."""
+
+    _frames: Any
+
+    def _first(self, observations: Any, begun: Mask) -> Any:
+        return self._frames.reset(observations, begun)
+
+    def _next(self, observations: Any, begun: Mask, lanes: Lanes | None) -> Any:
+        return self._frames.step(observations, begun, lanes)
+
+    def _last(self, observations: Any, mask: Mask, lanes: Lanes | None) -> Any:
+        return self._frames.peek(observations, mask, lanes)
+
+
+class DelayObservation(_FrameObservations, RecordConstructorArgs):
     """Return observations a number of steps late; before there are any, zeros.
 
     Attributes:
@@ -329,17 +293,8 @@ class DelayObservation(LaneObservations, RecordConstructorArgs):
             single, env.num_envs, count + 1, zero_element(single), oldest=True
         )
 
-    def _first(self, observations: Any, begun: Mask) -> Any:
-        return self._frames.reset(observations, begun)
 
-    def _next(self, observations: Any, begun: Mask, lanes: Lanes | None) -> Any:
-        return self._frames.step(observations, begun, lanes)
-
-    def _last(self, observations: Any, mask: Mask, lanes: Lanes | None) -> Any:
-        return self._frames.peek(observations, mask, lanes)
-
-
-class FrameStackObservation(LaneObservations, RecordConstructorArgs):
+class FrameStackObservation(_FrameObservations, RecordConstructorArgs):
     """Return the last observations of each lane as one, the newest last.
 
     Arrays `[num_envs, ...]` become `[num_envs, stack_size, ...]`, also in dicts and tuples; of
@@ -387,15 +342,6 @@ class FrameStackObservation(LaneObservations, RecordConstructorArgs):
         self._frames = lane_frames(
             single, env.num_envs, count, None if kind == "reset" else padding
         )
-
-    def _first(self, observations: Any, begun: Mask) -> Any:
-        return self._frames.reset(observations, begun)
-
-    def _next(self, observations: Any, begun: Mask, lanes: Lanes | None) -> Any:
-        return self._frames.step(observations, begun, lanes)
-
-    def _last(self, observations: Any, mask: Mask, lanes: Lanes | None) -> Any:
-        return self._frames.peek(observations, mask, lanes)
 
 
 class TimeAwareObservation(LaneObservations, RecordConstructorArgs):

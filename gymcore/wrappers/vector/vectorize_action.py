@@ -261,11 +261,6 @@ class RescaleAction(VectorizeTransformAction[ArrayType]):
             env: A vector environment with `Box` actions.
             min_action: Lower bounds of one action of the new space, a number or an array.
             max_action: Upper bounds, likewise.
-
-        Raises:
-            ArgumentTypeError: as `wrappers.RescaleAction`.
-            InvalidArgument: likewise.
-            InvalidBound: likewise.
         """
         RecordConstructorArgs.__init__(self, min_action=min_action, max_action=max_action)
         VectorizeTransformAction.__init__(
@@ -304,10 +299,6 @@ class DiscretizeAction(VectorizeTransformAction[ArrayType]):
             env: A vector environment with bounded `Box` actions.
             bins: Bins of every component, or a number for each.
             multidiscrete: Make an action one number for each component.
-
-        Raises:
-            ArgumentTypeError: as `wrappers.DiscretizeAction`.
-            InvalidArgument: likewise.
         """
         RecordConstructorArgs.__init__(self, bins=bins, multidiscrete=multidiscrete)
         VectorizeTransformAction.__init__(

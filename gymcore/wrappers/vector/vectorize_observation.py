@@ -23,7 +23,7 @@ from gymcore.vector.vector_env import ArrayType, VectorEnv, VectorObservationWra
 from gymcore.wrappers import transform_observation
 
 if TYPE_CHECKING:
-    from gymcore.wrappers.transform_observation import BatchFunction
+    pass
 
 __all__ = [
     "DiscretizeObservation",
@@ -200,45 +200,18 @@ class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, A
         self.wrapper = made
         self.single_observation_space = made.observation_space
         self.observation_space = batch_space(made.observation_space, self.num_envs)
-        # For some lanes, functions for batches of so many.
-        self._batch_functions: dict[int, BatchFunction] = {}
-        self._batch_function = self._function_of(self.num_envs)
+        self._batch_function = made._batch_function() or self._lane_by_lane
 
     def observations(self, observations: ObsType) -> WrapperObsType:
         """Return the batch of what the wrapper makes of each row."""
         changed: WrapperObsType = self._batch_function(observations)
         return changed
 
-    def step_lanes(
-        self, actions: ActType, env_ids: Sequence[int] | npt.NDArray[Any]
-    ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
-        """Step some environments, and return changed observations; see `VectorEnv.step_lanes`.
-
-        Args:
-            actions: A row for each of them.
-            env_ids: Which ones, indices or a mask.
-        """
-        ids = np.asarray(env_ids)
-        number = int(ids.sum()) if ids.dtype == bool else len(ids)
-        of_all = self._batch_function
-        self._batch_function = self._function_of(number)
-        try:
-            return super().step_lanes(actions, env_ids)
-        finally:
-            self._batch_function = of_all
-
-    def _function_of(self, num_envs: int) -> BatchFunction:
-        """Return what changes batches of so many lanes."""
-        function = self._batch_functions.get(num_envs)
-        if function is None:
-            function = self.wrapper._batch_function(num_envs) or self._lane_by_lane
-            self._batch_functions[num_envs] = function
-        return function
-
     def _lane_by_lane(self, observations: Any) -> Any:
-        change, space = self.wrapper.observation, self.single_observation_space
-        rows = [change(row) for row in iterate(self.env.observation_space, observations)]
-        return concatenate(space, rows, create_empty_array(space, len(rows)))
+        space = self.single_observation_space
+        rows = iterate(self.env.observation_space, observations)
+        changed = [self.wrapper.observation(row) for row in rows]
+        return concatenate(space, changed, create_empty_array(space, len(changed)))
 
 
 class FilterObservation(VectorizeTransformObservation[WrapperObsType, ActType, ObsType, ArrayType]):
@@ -261,10 +234,6 @@ class FilterObservation(VectorizeTransformObservation[WrapperObsType, ActType, O
             env: The vector environment.
             filter_keys: Keys of the `Dict`, or indices of the `Tuple`, in the order that
                 observations have afterwards. Arrays are not copied.
-
-        Raises:
-            FailedTypeCheck: as `gymcore.wrappers.FilterObservation` does (a `TypeError`).
-            FailedCheck: likewise (a `ValueError`).
         """
         RecordConstructorArgs.__init__(self, filter_keys=filter_keys)
         super().__init__(env, transform_observation.FilterObservation, filter_keys=filter_keys)
@@ -314,10 +283,6 @@ class GrayscaleObservation(
         Args:
             env: A vector environment with observations `[num_envs, height, width, 3]` uint8.
             keep_dim: Return `[num_envs, height, width, 1]`, not `[num_envs, height, width]`.
-
-        Raises:
-            FailedTypeCheck: as `gymcore.wrappers.GrayscaleObservation` does (a `TypeError`).
-            FailedCheck: likewise (a `ValueError`).
         """
         RecordConstructorArgs.__init__(self, keep_dim=keep_dim)
         super().__init__(env, transform_observation.GrayscaleObservation, keep_dim=keep_dim)
@@ -341,11 +306,6 @@ class ResizeObservation(VectorizeTransformObservation[WrapperObsType, ActType, O
             env: A vector environment with observations `[num_envs, height, width]` or
                 `[num_envs, height, width, channels]` uint8.
             shape: The new height and width.
-
-        Raises:
-            FailedTypeCheck: as `gymcore.wrappers.ResizeObservation` does (a `TypeError`).
-            FailedCheck: likewise (a `ValueError`).
-            DependencyNotInstalled: if opencv is missing.
         """
         RecordConstructorArgs.__init__(self, shape=shape)
         super().__init__(env, transform_observation.ResizeObservation, shape=shape)
@@ -371,10 +331,6 @@ class ReshapeObservation(
         Args:
             env: The vector environment.
             shape: Shape of the observations of one lane. Batches are views of the environment's.
-
-        Raises:
-            FailedTypeCheck: as `gymcore.wrappers.ReshapeObservation` does (a `TypeError`).
-            FailedCheck: likewise (a `ValueError`).
         """
         RecordConstructorArgs.__init__(self, shape=shape)
         super().__init__(env, transform_observation.ReshapeObservation, shape=shape)
@@ -404,10 +360,6 @@ class RescaleObservation(
             env: The vector environment.
             min_obs: Lower bounds, a number or an array of the shape of one lane's observations.
             max_obs: Upper bounds, likewise.
-
-        Raises:
-            FailedTypeCheck: as `gymcore.wrappers.RescaleObservation` does (a `TypeError`).
-            InvalidArgument: likewise (a `ValueError`).
         """
         RecordConstructorArgs.__init__(self, min_obs=min_obs, max_obs=max_obs)
         super().__init__(
@@ -431,10 +383,6 @@ class DtypeObservation(VectorizeTransformObservation[WrapperObsType, ActType, Ob
         Args:
             env: The vector environment.
             dtype: Anything that `numpy.dtype` takes.
-
-        Raises:
-            FailedTypeCheck: as `gymcore.wrappers.DtypeObservation` does (a `TypeError`).
-            InvalidArgument: likewise (a `ValueError`).
         """
         RecordConstructorArgs.__init__(self, dtype=dtype)
         super().__init__(env, transform_observation.DtypeObservation, dtype=dtype)
@@ -474,10 +422,6 @@ class DiscretizeObservation(
             bins: How many bins an element of an observation has: one number for all, or one each.
             multidiscrete: Observe an index an element, `[num_envs, size]` int64, and not one for
                 all of them, `[num_envs]` int64.
-
-        Raises:
-            FailedTypeCheck: as `gymcore.wrappers.DiscretizeObservation` does (a `TypeError`).
-            FailedCheck: likewise (a `ValueError`).
         """
         RecordConstructorArgs.__init__(self, bins=bins, multidiscrete=multidiscrete)
         super().__init__(
@@ -501,5 +445,4 @@ class DiscretizeObservation(
             FailedTypeCheck: if there are no integers (a `TypeError`).
             IndexError: if there is no such bin. Also an `InvalidArgument`.
         """
-        cut, multidiscrete = self.wrapper._cut, bool(self.wrapper.multidiscrete)
-        return cut.edges(cut.checked(obs, multidiscrete, (self.num_envs,)))
+        return self.wrapper._edges(obs, (self.num_envs,))

@@ -7,100 +7,64 @@ begins its next episode in a step of mode NEXT_STEP has made no step: its reward
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.core import ActType, Env, ObsType
+from gymcore.core import Env
 from gymcore.error import ArgumentTypeError
 from gymcore.utils import RecordConstructorArgs
-from gymcore.utils.arguments import lane_indices
-from gymcore.vector.lane_episodes import LaneEpisodes
-from gymcore.vector.vector_env import ArrayType, AutoresetMode, VectorEnv, VectorRewardWrapper
+from gymcore.vector.vector_env import VectorEnv, VectorRewardWrapper
 from gymcore.wrappers import transform_reward
+from gymcore.wrappers.vector.lanes import LaneWrapper
 
 __all__ = ["ClipReward", "TransformReward", "VectorizeTransformReward"]
 
 
-class _StepRewards(VectorRewardWrapper[ObsType, ActType, ArrayType], RecordConstructorArgs):
+class _LaneRewards(LaneWrapper, VectorRewardWrapper[Any, Any, Any], RecordConstructorArgs):
     """Changes the rewards of steps, and of nothing else."""
-
-    def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
-        VectorRewardWrapper.__init__(self, env)
-        self._episodes = LaneEpisodes(env)
-        self._watches = self._episodes.mode is AutoresetMode.NEXT_STEP
 
     def reset(
         self,
         *,
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
-    ) -> tuple[ObsType, dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Reset the wrapped environment; see `VectorEnv.reset`."""
         result = self.env.reset(seed=seed, options=options)
         self._episodes.reset(options)
         return result
 
-    @property
-    def steps_some_lanes(self) -> bool:  # type: ignore[override]
-        """Whether `step_lanes` steps some environments: if the wrapped environment's does."""
-        return self.env.steps_some_lanes
-
     def step(
-        self, actions: ActType
-    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
-        """Step, and return changed rewards; see `VectorEnv.step`."""
-        observations, rewards, terminations, truncations, infos = self.env.step(actions)
-        if self._watches:
-            rewards = self._of_steps(rewards, terminations, truncations, None)
-        else:
-            rewards = self.rewards(rewards)
-        return observations, rewards, terminations, truncations, infos
-
-    def step_lanes(
-        self, actions: ActType, env_ids: Sequence[int] | npt.NDArray[Any]
-    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
-        """Step some environments, and return changed rewards; see `VectorEnv.step_lanes`.
+        self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None
+    ) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Step, and return changed rewards; see `VectorEnv.step`.
 
         Args:
-            actions: A row for each of them.
-            env_ids: Which ones, indices or a mask.
+            actions: A row for each lane that is stepped.
+            env_ids: Which lanes, where the wrapped environment can step some; None for all.
         """
-        lanes = lane_indices(env_ids, self.num_envs, "env_ids")
-        observations, rewards, terminations, truncations, infos = self.env.step_lanes(
-            actions, lanes
-        )
-        if self._watches:
-            rewards = self._of_steps(rewards, terminations, truncations, lanes)
-        else:
-            rewards = self._some(rewards, lanes)
-        return observations, rewards, terminations, truncations, infos
+        results, lanes = self._step(actions, env_ids)
+        observations, rewards, terminations, truncations, infos = results
+        if not (isinstance(rewards, np.ndarray) and isinstance(terminations, np.ndarray)):
+            return observations, self.rewards(rewards), terminations, truncations, infos
+        resting = self._resting(lanes)
+        self._episodes.step(terminations, truncations, lanes)
+        unchanged = rewards[resting]
+        changed = self.rewards(rewards) if lanes is None else self._some(rewards, lanes)
+        if unchanged.size:
+            changed = np.array(changed)
+            changed[resting] = unchanged
+        return observations, changed, terminations, truncations, infos
 
-    def _of_steps(self, rewards: Any, terminations: Any, truncations: Any, lanes: Any) -> Any:
-        """Change the rewards of lanes that have made a step; those of array libraries all."""
-        change: Any = self.rewards if lanes is None else functools.partial(self._some, lanes=lanes)
-        if not all(isinstance(each, np.ndarray) for each in (rewards, terminations, truncations)):
-            return change(rewards)
-        if lanes is None:
-            begun, _ = self._episodes.step(terminations, truncations)
-        else:
-            begun, _ = self._episodes.step(terminations, truncations, lanes)
-        if not np.count_nonzero(begun):
-            return change(rewards)
-        kept = rewards[begun]
-        changed = np.array(change(rewards))
-        changed[begun] = kept
-        return changed
-
-    def _some(self, rewards: ArrayType, lanes: npt.NDArray[np.int64]) -> ArrayType:
+    def _some(self, rewards: Any, lanes: npt.NDArray[np.int64]) -> Any:
         """Do `rewards` for those of some lanes."""
         return self.rewards(rewards)
 
 
-class TransformReward(_StepRewards[ObsType, ActType, ArrayType]):
+class TransformReward(_LaneRewards):
     """Apply a function to the batches of rewards.
 
     What it says of lanes that begin their next episode in a NEXT_STEP step is dropped: they have
@@ -120,8 +84,8 @@ class TransformReward(_StepRewards[ObsType, ActType, ArrayType]):
 
     def __init__(
         self,
-        env: VectorEnv[ObsType, ActType, ArrayType],
-        func: Callable[[ArrayType], ArrayType],
+        env: VectorEnv[Any, Any, Any],
+        func: Callable[[Any], Any],
     ) -> None:
         """Wrap `env`.
 
@@ -135,10 +99,10 @@ class TransformReward(_StepRewards[ObsType, ActType, ArrayType]):
         if not callable(func):
             raise ArgumentTypeError(f"Expected func to be a function of rewards, got {type(func)}")
         RecordConstructorArgs.__init__(self, func=func)
-        _StepRewards.__init__(self, env)
+        _LaneRewards.__init__(self, env)
         self.func = func
 
-    def rewards(self, rewards: ArrayType) -> ArrayType:
+    def rewards(self, rewards: Any) -> Any:
         """Return the changed rewards.
 
         Args:
@@ -147,7 +111,7 @@ class TransformReward(_StepRewards[ObsType, ActType, ArrayType]):
         return self.func(rewards)
 
 
-class VectorizeTransformReward(_StepRewards[ObsType, ActType, npt.NDArray[Any]]):
+class VectorizeTransformReward(_LaneRewards):
     """Apply a wrapper of single environments that changes rewards to each reward of a batch.
 
     Attributes:
@@ -166,7 +130,7 @@ class VectorizeTransformReward(_StepRewards[ObsType, ActType, npt.NDArray[Any]])
 
     def __init__(
         self,
-        env: VectorEnv[ObsType, ActType, npt.NDArray[Any]],
+        env: VectorEnv[Any, Any, Any],
         wrapper: type[transform_reward.TransformReward[Any, Any]],
         **kwargs: Any,
     ) -> None:
@@ -186,7 +150,7 @@ class VectorizeTransformReward(_StepRewards[ObsType, ActType, npt.NDArray[Any]])
         if not callable(wrapper) or (isinstance(wrapper, type) and not issubclass(wrapper, base)):
             raise ArgumentTypeError(problem)
         RecordConstructorArgs.__init__(self, wrapper=wrapper, **kwargs)
-        _StepRewards.__init__(self, env)
+        _LaneRewards.__init__(self, env)
         self.wrapper = wrapper(Env(), **kwargs)
         if not isinstance(self.wrapper, base):
             raise ArgumentTypeError(problem)
@@ -203,7 +167,7 @@ class VectorizeTransformReward(_StepRewards[ObsType, ActType, npt.NDArray[Any]])
         return changed
 
 
-class ClipReward(VectorizeTransformReward[ObsType, ActType]):
+class ClipReward(VectorizeTransformReward):
     """Move the rewards of a batch into an interval; see `wrappers.ClipReward`.
 
     Example:
@@ -217,7 +181,7 @@ class ClipReward(VectorizeTransformReward[ObsType, ActType]):
 
     def __init__(
         self,
-        env: VectorEnv[ObsType, ActType, npt.NDArray[Any]],
+        env: VectorEnv[Any, Any, Any],
         min_reward: float | npt.NDArray[Any] | None = None,
         max_reward: float | npt.NDArray[Any] | None = None,
     ) -> None:

@@ -49,12 +49,6 @@ def test_columns_get_wider() -> None:
     assert [len(array) for array in joined["c"]] == [2, 3]
 
 
-def test_entries_of_the_whole_batch_and_without_masks() -> None:
-    infos = {"episode": {"r": np.array([1.0, 2.0])}, "name": "batch"}
-    joined = join_infos([(infos, rows(1), rows(0))], 1)
-    assert joined["episode"]["r"].tolist() == [2.0] and joined["name"] == "batch"
-
-
 def test_gyms_names_come_back() -> None:
     mask = np.array([True, False])
     source = {

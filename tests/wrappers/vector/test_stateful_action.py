@@ -12,7 +12,6 @@ import gymcore as gym
 from gymcore.error import InvalidAction, InvalidProbability, UnsupportedMode
 from gymcore.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymcore.wrappers.vector import RepeatAction, StickyAction
-from gymcore.wrappers.vector.stateful_action import LaneStreams
 from tests.testing_env import assert_same
 from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane
 from tests.wrappers.walk_env import make_walk_env
@@ -221,21 +220,3 @@ def test_actions_that_do_not_fit_change_nothing():
     with pytest.raises(InvalidAction, match=r"actions\[0\] = 9"):  # nothing sticks in lane 0
         envs.step(np.array([9, 1, 0, 1]))
     assert state() == before
-
-
-@pytest.mark.parametrize(("fewest", "most"), [(2, 2), (1, 3), (5, 2**31)])
-def test_compiled_draws_are_the_generators(fewest: int, most: int) -> None:
-    """Lanes of the compiled engine draw what `random` and `integers` of their generators do."""
-    envs, other = (gym.make_vec("CartPole-v1", 6) for _ in range(2))
-    envs.reset(seed=1), other.reset(seed=1)
-    streams = LaneStreams(envs)
-    lanes = np.array([4, 0, 3])
-    for _ in range(20):
-        found = streams.draw_repeats(lanes, 0.5, fewest, most)
-        for k, lane in enumerate(lanes.tolist()):
-            stream = other.np_random[lane]
-            expected = stream.integers(fewest, most + 1) if stream.random() < 0.5 else 0
-            assert found[k] == expected
-    with pytest.raises(IndexError, match="lane 6"):
-        envs._batch.draw_repeats(np.array([0, 6]), 0.5, 1, 1)
-    assert [one.random() for one in envs.np_random] == [one.random() for one in other.np_random]

@@ -13,7 +13,7 @@ import gymcore as gym
 from gymcore import error, wrappers
 from gymcore.vector import SyncVectorEnv
 from gymcore.wrappers import transform_observation, vector
-from gymcore.wrappers.transform_observation import batch_flattener
+from gymcore.wrappers.transform_observation import _flattens_as_batch, flatten_batch
 from gymcore.wrappers.vector import vectorize_observation
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
 from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane
@@ -359,13 +359,12 @@ def test_whole_batches_are_flattened_like_their_rows(kind):
     space = make_space(gym, kind)
     space.seed(4)
     rows = [space.sample() for _ in range(5)]
-    flatten_batch = batch_flattener(space, 5)
-    assert (flatten_batch is None) == (kind in ("sequence", "graph"))
-    if flatten_batch is not None:
+    assert _flattens_as_batch(space) == (kind not in ("sequence", "graph"))
+    if _flattens_as_batch(space):
         empty = gym.vector.utils.create_empty_array(space, 5)
         batch = gym.vector.utils.concatenate(space, rows, empty)
         expected = np.stack([gym.spaces.flatten(space, row) for row in rows])
-        assert_same(flatten_batch(batch), expected)
+        assert_same(flatten_batch(space, batch), expected)
 
 
 @pytest.mark.parametrize(
@@ -378,15 +377,15 @@ def test_whole_batches_are_flattened_like_their_rows(kind):
 )
 def test_flatten_refuses_what_is_no_element(space, batch):
     with pytest.raises(error.InvalidArgument, match="is not a batch of elements of"):
-        batch_flattener(space, 2)(batch)
+        flatten_batch(space, batch)
 
 
 def test_a_space_of_a_users_own_is_flattened_row_by_row():
     class Own(gym.spaces.Box):
         pass
 
-    assert batch_flattener(Own(0, 1, (2,)), 2) is None
-    assert batch_flattener(gym.spaces.Dict(a=Own(0, 1, (2,))), 2) is None
+    assert not _flattens_as_batch(Own(0, 1, (2,)))
+    assert not _flattens_as_batch(gym.spaces.Dict(a=Own(0, 1, (2,))))
 
 
 def test_discretize_reverts_batches():
