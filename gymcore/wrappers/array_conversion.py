@@ -33,14 +33,6 @@ class _NoConversionError(error.ArgumentTypeError):
 def module_name_to_namespace(name: str) -> ModuleType:
     """Import an array library by name.
 
-    Args:
-        name: "numpy", "torch", "jax" (which is "jax.numpy"), "cupy", or the name of another module
-            of the array API.
-
-    Raises:
-        DependencyNotInstalled: if it cannot be imported.
-        InvalidArgument: (a `ValueError`) if the module has no arrays.
-
     Example:
         >>> module_name_to_namespace("numpy") is np
         True
@@ -58,14 +50,6 @@ def module_name_to_namespace(name: str) -> ModuleType:
 
 def module_namespace(xp: ModuleType | str) -> ModuleType:
     """Return the module of an array library that makes its arrays.
-
-    Args:
-        xp: The library: `numpy`, `torch`, `jax` or `jax.numpy`, `cupy`, another module that has
-            `asarray` and `from_dlpack` (as `array_api_strict`), or the name of one.
-
-    Raises:
-        DependencyNotInstalled: if there is no module of this name.
-        InvalidArgument: (a `ValueError`) if the module has no arrays.
 
     Example:
         >>> module_namespace(np) is np
@@ -277,11 +261,6 @@ def _none_array_conversion(value: Any, xp: ModuleType, device: Any = None) -> An
 
 def convert_known(data: Mapping[str, Any], xp: ModuleType, device: Any = None) -> dict[str, Any]:
     """Convert infos or options; what nobody has said how to convert stays in them as it is.
-
-    Args:
-        data: The infos or options, not changed.
-        xp: The library.
-        device: Where to put arrays.
 
     Returns:
         A new dict.

@@ -18,28 +18,12 @@ __all__ = ["JaxToNumpy", "jax_to_numpy", "numpy_to_jax"]
 
 
 def jax_to_numpy(value: Any, device: Any = None) -> Any:
-    """Return a value whose arrays are NumPy's; see `array_conversion`.
-
-    Args:
-        value: Arrays of JAX, and dicts, tuples and lists of them.
-        device: Where to put them; None for the default.
-
-    Raises:
-        DependencyNotInstalled: if NumPy is not installed.
-    """
+    """Return a value whose arrays are NumPy's; see `array_conversion`."""
     return array_conversion(value, module_name_to_namespace("numpy"), device)
 
 
 def numpy_to_jax(value: Any, device: Any = None) -> Any:
-    """Return a value whose arrays are JAX's; see `array_conversion`.
-
-    Args:
-        value: Arrays of NumPy, and dicts, tuples and lists of them.
-        device: Where to put them; None for the default.
-
-    Raises:
-        DependencyNotInstalled: if JAX is not installed.
-    """
+    """Return a value whose arrays are JAX's; see `array_conversion`."""
     return array_conversion(value, module_name_to_namespace("jax.numpy"), device)
 
 

@@ -21,28 +21,12 @@ Device = Any
 
 
 def jax_to_torch(value: Any, device: Any = None) -> Any:
-    """Return a value whose arrays are PyTorch's; see `array_conversion`.
-
-    Args:
-        value: Arrays of JAX, and dicts, tuples and lists of them.
-        device: Where to put them; None for the default.
-
-    Raises:
-        DependencyNotInstalled: if PyTorch is not installed.
-    """
+    """Return a value whose arrays are PyTorch's; see `array_conversion`."""
     return array_conversion(value, module_name_to_namespace("torch"), device)
 
 
 def torch_to_jax(value: Any, device: Any = None) -> Any:
-    """Return a value whose arrays are JAX's; see `array_conversion`.
-
-    Args:
-        value: Arrays of PyTorch, and dicts, tuples and lists of them.
-        device: Where to put them; None for the default.
-
-    Raises:
-        DependencyNotInstalled: if JAX is not installed.
-    """
+    """Return a value whose arrays are JAX's; see `array_conversion`."""
     return array_conversion(value, module_name_to_namespace("jax.numpy"), device)
 
 

@@ -21,28 +21,12 @@ Device = Any
 
 
 def numpy_to_torch(value: Any, device: Any = None) -> Any:
-    """Return a value whose arrays are PyTorch's; see `array_conversion`.
-
-    Args:
-        value: Arrays of NumPy, and dicts, tuples and lists of them.
-        device: Where to put them; None for the default.
-
-    Raises:
-        DependencyNotInstalled: if PyTorch is not installed.
-    """
+    """Return a value whose arrays are PyTorch's; see `array_conversion`."""
     return array_conversion(value, module_name_to_namespace("torch"), device)
 
 
 def torch_to_numpy(value: Any, device: Any = None) -> Any:
-    """Return a value whose arrays are NumPy's; see `array_conversion`.
-
-    Args:
-        value: Arrays of PyTorch, and dicts, tuples and lists of them.
-        device: Where to put them; None for the default.
-
-    Raises:
-        DependencyNotInstalled: if NumPy is not installed.
-    """
+    """Return a value whose arrays are NumPy's; see `array_conversion`."""
     return array_conversion(value, module_name_to_namespace("numpy"), device)
 
 

@@ -380,11 +380,7 @@ class VideoRecording:
             self.start_recording(f"{self.name_prefix}-step-{self.step_id}")
 
     def start_recording(self, video_name: str) -> None:
-        """Begin a video. If one is being recorded, it ends.
-
-        Args:
-            video_name: Name of the file, without its suffix.
-        """
+        """Begin a video. If one is being recorded, it ends."""
         if self.recording:
             self.stop_recording()
         path = os.path.join(self.video_folder, f"{video_name}.{self.format}")
@@ -392,12 +388,7 @@ class VideoRecording:
         self.recording = True
 
     def stop_recording(self) -> None:
-        """End the video and finish its file.
-
-        Raises:
-            FailedCheck: (also an `AssertionError`) if none is being recorded.
-            VideoEncodingFailed: if ffmpeg has failed.
-        """
+        """End the video and finish its file."""
         if not self.recording or self._writer is None:
             raise error.FailedCheck("stop_recording was called, but no recording was started")
         writer, self._writer = self._writer, None
@@ -544,7 +535,11 @@ class RecordVideo(
         """Add the current frame to the video."""
         frame: Any = self.env.render()
         if isinstance(frame, list):
-            if not frame:  # somebody has rendered since the step
+            if not frame:
+                logger.warn(
+                    "Trying to capture render frame but 'env.render()' has just been called. "
+                    "The frame cannot be captured."
+                )
                 return
             self.render_history += frame
             frame = frame[-1]
@@ -582,9 +577,6 @@ class _DisturbedFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
 
         The noise comes from the environment's `np_random`, so a seeded episode has the same noise
         again as long as it is rendered at the same steps.
-
-        Raises:
-            ArgumentTypeError: if the environment renders anything but images.
         """
         frames = self.env.render()
         if isinstance(frames, list):

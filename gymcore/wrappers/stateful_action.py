@@ -12,7 +12,7 @@ import numpy as np
 from gymcore.core import ActionWrapper, ActType, Env, ObsType, Wrapper
 from gymcore.error import InvalidArgument, InvalidBound, InvalidProbability
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers.stateful_observation import integer
+from gymcore.wrappers.utils import integer
 
 __all__ = ["RepeatAction", "StickyAction"]
 
@@ -121,11 +121,7 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
         return super().reset(seed=seed, options=options)
 
     def action(self, action: ActType) -> ActType:
-        """Return the action, or the last one.
-
-        Args:
-            action: What the caller gave.
-        """
+        """Return the action, or the last one."""
         if (
             self.last_action is not None
             and not self.is_sticky_actions

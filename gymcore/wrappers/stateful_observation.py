@@ -12,7 +12,6 @@ from typing import Any, SupportsFloat, cast
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import spaces
 from gymcore.core import (
     ActType,
     Env,
@@ -21,12 +20,18 @@ from gymcore.core import (
     Wrapper,
     WrapperObsType,
 )
-from gymcore.error import ArgumentTypeError, InvalidArgument
-from gymcore.spaces import Box, Dict, Space, Tuple, flatten, flatten_space
+from gymcore.error import InvalidArgument
+from gymcore.spaces import Box, Dict, Space, Text, Tuple, flatten, flatten_space
 from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.wrappers.common import TimeLimit
-from gymcore.wrappers.utils import KeepsStatistics, RunningMeanStd, check_epsilon
+from gymcore.wrappers.utils import (
+    KeepsStatistics,
+    RunningMeanStd,
+    check_epsilon,
+    create_zero_array,
+    integer,
+)
 from gymcore_ext.wrappers import statistics
 
 __all__ = [
@@ -36,39 +41,6 @@ __all__ = [
     "NormalizeObservation",
     "TimeAwareObservation",
 ]
-
-
-def integer(name: str, value: Any) -> int:
-    """Return an argument that has to be an integer, Python's or NumPy's.
-
-    Args:
-        name: What errors call it.
-        value: The argument.
-
-    Raises:
-        ArgumentTypeError: It is something else (a `TypeError`).
-
-    Example:
-        >>> import numpy as np
-        >>> integer("delay", np.int64(3))
-        3
-    """
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
-        raise ArgumentTypeError(
-            f"The {name} is expected to be an integer, actual type: {type(value)}"
-        )
-    return int(value)
-
-
-def zero_element(space: spaces.Space[Any]) -> Any:
-    """Return zeros, or what is nearest to them in a space.
-
-    Args:
-        space: Any space that `gymcore.wrappers.utils.create_zero_array` knows.
-    """
-    from gymcore.wrappers.utils import create_zero_array
-
-    return create_zero_array(space)
 
 
 def check_delay(delay: Any) -> int:
@@ -81,9 +53,7 @@ def check_delay(delay: Any) -> int:
     return delay
 
 
-def check_stack(
-    stack_size: Any, padding_type: Any, space: spaces.Space[Any]
-) -> tuple[int, str, Any]:
+def check_stack(stack_size: Any, padding_type: Any, space: Space[Any]) -> tuple[int, str, Any]:
     """Return stack size, kind of padding and its value for `FrameStackObservation`; see there."""
     stack_size = integer("stack_size", stack_size)
     if stack_size <= 0:
@@ -91,9 +61,9 @@ def check_stack(
             f"The stack_size needs to be greater than zero, actual value: {stack_size}"
         )
     if isinstance(padding_type, str) and padding_type in ("reset", "zero"):
-        return stack_size, padding_type, zero_element(space)
+        return stack_size, padding_type, create_zero_array(space)
     expected = "expected 'reset', 'zero' or a custom observation space"
-    if isinstance(padding_type, str) and not isinstance(space, spaces.Text):
+    if isinstance(padding_type, str) and not isinstance(space, Text):
         raise InvalidArgument(
             f"Unexpected `padding_type`, {expected}, actual value: {padding_type!r}"
         )
@@ -105,7 +75,7 @@ def check_stack(
     return stack_size, "_custom", deepcopy(padding_type)
 
 
-def check_skip(skip: Any, space: spaces.Space[Any]) -> int:
+def check_skip(skip: Any, space: Space[Any]) -> int:
     """Return the number of steps of `MaxAndSkipObservation`, checked; see there."""
     skip = integer("skip", skip)
     if skip < 2:
@@ -162,18 +132,14 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
         return super().reset(seed=seed, options=options)
 
     def observation(self, observation: ObsType) -> ObsType:
-        """Return the observation of `delay` steps ago.
-
-        Args:
-            observation: The current one.
-        """
+        """Return the observation of `delay` steps ago."""
         if self.delay == 0:
             return observation
         # Apart from what the environment may write its next observation into.
         self.observation_queue.append(deepcopy(observation))
         if len(self.observation_queue) > self.delay:
             return self.observation_queue.popleft()
-        return zero_element(self.observation_space)
+        return create_zero_array(self.observation_space)
 
 
 class TimeAwareObservation(
@@ -231,14 +197,10 @@ class TimeAwareObservation(
         self._format = TimeFormat(
             env.observation_space, self.max_timesteps, flatten, normalize_time, dict_time_key
         )
-        self.observation_space = cast("spaces.Space[WrapperObsType]", self._format.space)
+        self.observation_space = cast("Space[WrapperObsType]", self._format.space)
 
     def observation(self, observation: ObsType) -> WrapperObsType:
-        """Return the observation with the time.
-
-        Args:
-            observation: The environment's.
-        """
+        """Return the observation with the time."""
         joined: WrapperObsType = self._format.join(observation, self.timesteps)
         return joined
 
@@ -466,9 +428,6 @@ class NormalizeObservation(
     def observation(self, observation: ObsType) -> WrapperObsType:
         """Add an observation to the statistics, and return it normalised.
 
-        Args:
-            observation: What the environment returned; not changed.
-
         Returns:
             float32, of the same shape; the caller may keep it.
         """
@@ -477,12 +436,7 @@ class NormalizeObservation(
 
 
 def normalize(wrapper: Any, observations: Any) -> npt.NDArray[np.float32]:
-    """Add a batch of observations to the statistics of a wrapper, and return it normalized.
-
-    Args:
-        wrapper: Has `obs_rms`, `epsilon` and `update_running_mean`.
-        observations: `[n, ...]`, not changed.
-    """
+    """Add a batch of observations to the statistics of a wrapper, and return it normalized."""
     rms, update = wrapper.obs_rms, wrapper.update_running_mean
     if type(rms) is RunningMeanStd:
         # Float arrays, without the ten arrays and calls that NumPy needs.
@@ -558,12 +512,7 @@ class TimeFormat:
         return {"obs": observation, "time": time}
 
     def join(self, observation: Any, steps: int) -> Any:
-        """Return one observation with the time.
-
-        Args:
-            observation: An element of the space without time; not changed.
-            steps: Steps since the episode began.
-        """
+        """Return one observation with the time."""
         if self._normalize:
             time = np.array([steps / self._max_steps], dtype=np.float32)
         else:
@@ -572,13 +521,7 @@ class TimeFormat:
         return flatten(self._joined, joined) if self._flat else joined
 
     def join_batch(self, observations: Any, steps: npt.NDArray[np.int32]) -> Any:
-        """Return a batch of observations with their times.
-
-        Args:
-            observations: A batch of n, not changed. The parts of the result are these very ones
-                where nothing is flattened.
-            steps: int32 [n].
-        """
+        """Return a batch of observations with their times."""
         n = len(steps)
         times = steps
         if self._normalize:

@@ -75,7 +75,7 @@ class NormalizeReward(
         previous = float(self.discounted_reward[0]) * self.gamma * (1 - terminated)
         discounted = previous + float(reward)
         self.discounted_reward = np.array([discounted])
-        if self._update_running_mean:
+        if self.update_running_mean:
             # The variance of one number: 0, or NaN if it is not finite.
             add_numbers(self.return_rms, discounted, discounted - discounted, 1)
         deviation = math.sqrt(self.return_rms.var + self.epsilon)

@@ -28,7 +28,7 @@ from gymcore.spaces import (
     flatten_space,
 )
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers.utils import rescale_box
+from gymcore.wrappers.utils import bin_counts, is_integer, rescale_box
 
 __all__ = [
     "AddRenderObservation",
@@ -45,6 +45,7 @@ __all__ = [
 
 
 BatchFunction = Callable[[Any], Any]
+Array = npt.NDArray[Any]
 
 
 class TransformObservation(
@@ -118,37 +119,20 @@ class TransformObservation(
 
 
 def observed(env: Env[Any, Any]) -> Space[Any]:
-    """Return the observation space, or raise if `env` is no environment.
-
-    Args:
-        env: What is to be wrapped.
-    """
+    """Return the observation space, or raise if `env` is no environment."""
     if not isinstance(env, Env):
         raise error.ArgumentTypeError(f"Expected env to be a `gymcore.Env` but got {type(env)}")
     return env.observation_space
 
 
 def checked_box(wrapper: str, env: Env[Any, Any]) -> Box[Any]:
-    """Return the observation space, or raise if it is no `Box`.
-
-    Args:
-        wrapper: Name of the wrapper that asks, for the message.
-        env: What is to be wrapped.
-    """
+    """Return the observation space, or raise if it is no `Box`."""
     space = observed(env)
     if not isinstance(space, Box):
         raise error.FailedTypeCheck(
             f"{wrapper} requires a Box observation space, got {type(space)}"
         )
     return space
-
-
-def is_integer(value: Any) -> bool:
-    """Tell whether a value is an integer, of Python or NumPy, and no bool."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-Array = npt.NDArray[Any]
 
 
 # --- filter ---------------------------------------------------------------------------------------
@@ -293,10 +277,6 @@ class FlattenObservation(TransformObservation[WrapperObsType, ActType, ObsType])
 def flatten_batch(space: Space[Any], batch: Any) -> Array:
     """Return a batch of flattened elements, with one array operation for each part of the space.
 
-    Args:
-        space: The space of single elements, for which `_flattens_as_batch`.
-        batch: A batch of n, as `batch_space(space, n)` holds it.
-
     Returns:
         `[n, flatdim(space)]`, whose rows are what `flatten` returns; of a box it may be a view.
 
@@ -400,7 +380,8 @@ def _check_new_shape(shape: Any, old: tuple[int, ...]) -> None:
             )
         if min(sizes, default=0) < 0:
             raise error.FailedCheck(
-                f"ReshapeObservation requires shape elements to be greater than 0, got {shape}"
+                f"ReshapeObservation requires shape elements to be greater than 0 or -1, got "
+                f"{shape}"
             )
     if not isinstance(shape, tuple):
         raise error.FailedTypeCheck(
@@ -648,16 +629,12 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
 
 
 def load_cv2(wrapper: str) -> ModuleType:
-    """Import OpenCV, or say how to install it.
-
-    Args:
-        wrapper: Name of the wrapper that needs it, for the message.
-    """
+    """Import OpenCV, or say how to install it."""
     try:
         import cv2
     except ImportError as problem:
         raise error.DependencyNotInstalled(
-            f'opencv (cv2) is not installed, {wrapper} needs it: run `pip install "gymcore[other]"`'
+            f'opencv (cv2) is not installed, run `pip install "gymcore[other]"`: {wrapper} needs it'
         ) from problem
     module: ModuleType = cv2
     return module
@@ -666,14 +643,7 @@ def load_cv2(wrapper: str) -> ModuleType:
 def resize(
     cv2: ModuleType, shape: tuple[int, ...], picture: Any, out: Image | None = None
 ) -> Image:
-    """Resize one picture.
-
-    Args:
-        cv2: The module.
-        shape: `(height, width)` or `(height, width, channels)` of the result.
-        picture: `[height, width]` or `[height, width, channels]` uint8, not changed.
-        out: Where to put the result, contiguous; a new array without it.
-    """
+    """Resize one picture."""
     if out is None:
         out = np.empty(shape, np.uint8)
     size = (shape[1], shape[0])
@@ -815,15 +785,7 @@ def frame_space(frame: npt.NDArray[Any]) -> Any:
 def join_frames(
     space: Space[Any], frames: Any, render_only: bool, render_key: str, obs_key: str
 ) -> tuple[Any, Any]:
-    """Return the space of observations with frames, and what makes one of the two.
-
-    Args:
-        space: Space of the observations.
-        frames: Space of the frames.
-        render_only: Whether to leave the observation out.
-        render_key: Key of the frame.
-        obs_key: Key of the observation, unless it is a `Dict`.
-    """
+    """Return the space of observations with frames, and what makes one of the two."""
     if render_only:
         return frames, lambda observation, frame: frame
     if isinstance(space, Dict):
@@ -842,24 +804,6 @@ Indices = npt.NDArray[np.int64]
 
 class _NoSuchBin(error.FailedCheck, IndexError):
     """An index of no bin."""
-
-
-def _checked_bins(bins: Any, size: int) -> npt.NDArray[np.int64]:
-    """Return the number of bins of each element."""
-    given = [bins] * size if is_integer(bins) else bins
-    if isinstance(given, (str, bytes)) or not hasattr(given, "__len__"):
-        raise error.FailedTypeCheck(
-            f"bins must be an integer or a sequence of integers, got {type(bins)}"
-        )
-    if len(given) != size:
-        raise error.FailedCheck(
-            f"bins must match observation dimensions: expected {size}, got {len(given)}"
-        )
-    if not all(map(is_integer, given)):
-        raise error.FailedTypeCheck(f"bins must be integers, got {bins!r}")
-    if min(given, default=1) < 1:
-        raise error.FailedCheck(f"bins must be positive, got {bins!r}")
-    return np.array(given, np.int64).reshape(size)
 
 
 class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
@@ -909,8 +853,8 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
         space = observed(env)
         if not isinstance(space, Box):
             raise error.FailedTypeCheck(
-                "DiscretizeObservation is only compatible with Box continuous observations, "
-                f"got {type(space)}"
+                "DiscretizeObservation is only compatible with Box continuous observations. "
+                f"Got {type(space)}"
             )
         RecordConstructorArgs.__init__(self, bins=bins, multidiscrete=multidiscrete)
         self.low, self.high = space.low.flatten(), space.high.flatten()
@@ -921,7 +865,7 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
                 f"Found: low={space.low}, high={space.high}"
             )
         self.n_dims = len(self.low)
-        self.bins = _checked_bins(bins, self.n_dims)
+        self.bins = bin_counts(bins, self.n_dims)
         self.multidiscrete = multidiscrete
         counts = self.bins.tolist()
         self._count = math.prod(counts)

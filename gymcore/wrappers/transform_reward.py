@@ -50,11 +50,7 @@ class TransformReward(RewardWrapper[ObsType, ActType], RecordConstructorArgs):
         self.func = func
 
     def reward(self, reward: SupportsFloat) -> SupportsFloat:
-        """Return the changed reward.
-
-        Args:
-            reward: What `env` returned.
-        """
+        """Return the changed reward."""
         return self.func(reward)
 
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import singledispatch
+from functools import partial, singledispatch
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.error import ArgumentTypeError, InvalidArgument, InvalidBound
+from gymcore.error import (
+    ArgumentTypeError,
+    FailedCheck,
+    FailedTypeCheck,
+    InvalidArgument,
+    InvalidBound,
+)
 from gymcore.spaces import (
     Box,
     Dict,
@@ -118,20 +124,12 @@ class RunningMeanStd:
     ) -> None:
         """Add what others have seen, as if it had been seen here; exact up to rounding.
 
-        Workers that each began with the same statistics have all got these in theirs. With `start`
-        that common beginning is taken out of each of the others, so it counts once, with what is
-        here already:
-
-            central = RunningMeanStd(shape=(4,))
-            start = copy.deepcopy(central)          # sent to every worker
-            ...                                     # each updates a copy of it
-            central.merge(from_workers, start=start)
-
-        Without `start` everything in the others counts, their `epsilon` included.
+        Workers that each began with a copy of the same statistics all have these in theirs. `start`
+        takes that common beginning out of each of the others, so it counts once.
 
         Args:
             others: Other statistics, or several; not changed.
-            start: What each of the others began with; not changed.
+            start: What each of the others began with; None to count everything in them.
 
         Raises:
             ArgumentTypeError: One of these is no `RunningMeanStd` (a `TypeError`).
@@ -140,7 +138,6 @@ class RunningMeanStd:
 
         Example:
             >>> import copy
-            >>> import numpy as np
             >>> start = RunningMeanStd()
             >>> one, other = copy.deepcopy(start), copy.deepcopy(start)
             >>> one.update(np.array([1.0, 2.0, 3.0]))
@@ -285,19 +282,13 @@ class KeepsStatistics:
     """A wrapper with running statistics, in the attribute that `_statistics_name` names.
 
     To merge those of several processes see `RunningMeanStd.merge`.
+
+    Attributes:
+        update_running_mean: Whether the statistics are updated; set it to False to freeze them.
     """
 
     _statistics_name: str
-    _update_running_mean = True
-
-    @property
-    def update_running_mean(self) -> bool:
-        """Whether the statistics are updated; set it to False to freeze them, for an evaluation."""
-        return self._update_running_mean
-
-    @update_running_mean.setter
-    def update_running_mean(self, setting: bool) -> None:
-        self._update_running_mean = setting
+    update_running_mean = True
 
     def get_statistics(self) -> dict[str, Any]:
         """Return mean, variance and count, to be saved: see `RunningMeanStd.get_state`."""
@@ -305,32 +296,24 @@ class KeepsStatistics:
         return statistics.get_state()
 
     def set_statistics(self, state: Mapping[str, Any]) -> None:
-        """Take over what `get_statistics` returned, here or in another process.
-
-        Args:
-            state: That dict; see `RunningMeanStd.set_state`, for the errors as well.
-        """
+        """Take over what `get_statistics` returned, here or in another process."""
         statistics: RunningMeanStd = getattr(self, self._statistics_name)
         statistics.set_state(state)
 
 
 def check_epsilon(epsilon: Any) -> None:
     """Raise unless `epsilon` is a positive number: InvalidBound, or ArgumentTypeError."""
-    try:
-        positive = epsilon > 0
-    except TypeError:
-        raise ArgumentTypeError(f"epsilon: expected a number, got {type(epsilon)}") from None
-    if not positive:
+    if not isinstance(epsilon, (int, float, np.number)):
+        raise ArgumentTypeError(f"epsilon: expected a number, got {type(epsilon)}")
+    if not epsilon > 0:
         raise InvalidBound(f"`epsilon` should be strictly positive. Received {epsilon}")
 
 
 def check_gamma(gamma: Any) -> None:
     """Raise unless `gamma` is a number from 0 to 1: InvalidBound, or ArgumentTypeError."""
-    try:
-        inside = 0 <= gamma <= 1
-    except TypeError:
-        raise ArgumentTypeError(f"gamma: expected a number, got {type(gamma)}") from None
-    if not inside:
+    if not isinstance(gamma, (int, float, np.number)):
+        raise ArgumentTypeError(f"gamma: expected a number, got {type(gamma)}")
+    if not 0 <= gamma <= 1:
         raise InvalidBound(f"`gamma` should be in the interval [0, 1]. Received {gamma}")
 
 
@@ -487,18 +470,16 @@ def rescale_box(
         shift = np.where(only_above, high - box.high, np.where(below, low - slope * box.low, 0))
         offset = shift.astype(box.dtype)
 
-    def forward(element: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return `element` of the box that was given, as one of the new box."""
-        changed: npt.NDArray[Any] = slope * element + offset
-        return changed
-
-    def backward(element: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return `element` of the new box, as one of the box that was given."""
-        changed: npt.NDArray[Any] = (element - offset) / slope
-        return changed
-
     new_box = Box(low=low, high=high, shape=box.shape, dtype=box.dtype)
-    return new_box, forward, backward
+    return new_box, partial(_scale, slope, offset), partial(_unscale, slope, offset)
+
+
+def _scale(slope: Any, offset: Any, element: Any) -> Any:
+    return slope * element + offset
+
+
+def _unscale(slope: Any, offset: Any, element: Any) -> Any:
+    return (element - offset) / slope
 
 
 def _bound(box: Box[Any], name: str, value: Any) -> npt.NDArray[Any]:
@@ -514,3 +495,36 @@ def _bound(box: Box[Any], name: str, value: Any) -> npt.NDArray[Any]:
     if value.dtype.kind not in "iufb":
         raise ArgumentTypeError(f"Expected {name} to hold real numbers, got dtype {value.dtype}")
     return value
+
+
+# --- arguments ------------------------------------------------------------------------------------
+
+
+def is_integer(value: Any) -> bool:
+    """Tell whether a value is an integer, of Python or NumPy, and no bool."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def integer(name: str, value: Any) -> int:
+    """Return an argument that has to be an integer, or raise an ArgumentTypeError."""
+    if not is_integer(value):
+        raise ArgumentTypeError(
+            f"The {name} is expected to be an integer, actual type: {type(value)}"
+        )
+    return int(value)
+
+
+def bin_counts(bins: Any, size: int) -> npt.NDArray[np.int64]:
+    """Return the number of bins of each element of an observation or action."""
+    counts = [bins] * size if is_integer(bins) else bins
+    if isinstance(counts, (str, bytes)) or not hasattr(counts, "__len__"):
+        raise FailedTypeCheck(
+            f"bins must be an integer or a sequence of integers, got {type(bins)}"
+        )
+    if len(counts) != size:
+        raise FailedCheck(f"bins must match action dimensions: expected {size}, got {len(counts)}")
+    if not all(map(is_integer, counts)):
+        raise FailedTypeCheck(f"bins must be integers, got {bins!r}")
+    if min(counts, default=1) < 1:
+        raise FailedCheck(f"bins must be positive, got {bins!r}")
+    return np.array(counts, np.int64).reshape(size)

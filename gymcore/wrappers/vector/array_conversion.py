@@ -42,20 +42,7 @@ class ArrayConversion(
         env_device: Any = None,
         target_device: Any = None,
     ) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-            env_xp: The library of its arrays: `numpy`, `torch`, `jax`, ..., or its name.
-            target_xp: The library to use it from.
-            env_device: Where to put arrays for the environment; None for its library's default.
-            target_device: Where to put arrays for the caller, likewise.
-
-        Raises:
-            InvalidArgument: (a `ValueError`) if a module has no arrays.
-            DependencyNotInstalled: if there is no module of this name.
-            ArgumentTypeError: if `env` is no `VectorEnv`.
-        """
+        """Wrap a vector environment; see `gymcore.wrappers.ArrayConversion`."""
         RecordConstructorArgs.__init__(
             self,
             env_xp=module_name(env_xp),

@@ -80,16 +80,7 @@ class RecordEpisodeStatistics(
         buffer_length: int | None = 100,
         stats_key: str = "episode",
     ) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-            buffer_length: How many episodes the queues keep; None for all.
-            stats_key: The key in the infos.
-
-        Raises:
-            ArgumentTypeError: `env` is not a `VectorEnv` (a `TypeError`).
-        """
+        """Wrap a vector environment; see `gymcore.wrappers.RecordEpisodeStatistics`."""
         RecordConstructorArgs.__init__(self, buffer_length=buffer_length, stats_key=stats_key)
         VectorWrapper.__init__(self, env)
         if "autoreset_mode" not in env.metadata:
@@ -170,9 +161,6 @@ class RecordEpisodeStatistics(
         """Note that a wrapper further out ends episodes; see `VectorEnv.end_episodes`.
 
         They are not reported: what ended them comes after this wrapper.
-
-        Args:
-            mask: `[num_envs] bool`, the environments.
         """
         self.env.end_episodes(mask)
         self.prev_dones[mask] = True
@@ -197,15 +185,9 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], max_episode_steps: int) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-            max_episode_steps: Steps after which an episode is truncated, at least 1.
+        """Wrap a vector environment; the arguments are those of `gymcore.wrappers.TimeLimit`.
 
         Raises:
-            ArgumentTypeError: `max_episode_steps` is no `int` (a `TypeError`).
-            InvalidArgument: It is not positive (a `ValueError`).
             UnsupportedMode: Episodes of this environment cannot be ended from outside.
         """
         if not isinstance(max_episode_steps, (int, np.integer)):
@@ -240,11 +222,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         return self.env.spec.copy(max_episode_steps=self._max_episode_steps)
 
     def keep_final_frames(self, keep: bool = True) -> None:
-        """Also of the episodes that this wrapper ends; see `VectorEnv.keep_final_frames`.
-
-        Args:
-            keep: Whether to do so from now on.
-        """
+        """Also of the episodes that this wrapper ends; see `VectorEnv.keep_final_frames`."""
         self.env.keep_final_frames(keep)
         self._final_frames = keep
 

@@ -20,13 +20,6 @@ class JaxToNumpy(ArrayConversion):
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-
-        Raises:
-            DependencyNotInstalled: if JAX is not installed.
-        """
+        """Wrap a vector environment."""
         RecordConstructorArgs.__init__(self)
         super().__init__(env, "jax.numpy", "numpy")

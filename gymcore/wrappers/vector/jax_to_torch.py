@@ -23,15 +23,7 @@ class JaxToTorch(ArrayConversion):
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], device: Any = None) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-            device: Where to put tensors for the caller; None for the default.
-
-        Raises:
-            DependencyNotInstalled: if JAX or PyTorch is not installed.
-        """
+        """Wrap a vector environment; the arguments are those of `gymcore.wrappers.JaxToTorch`."""
         RecordConstructorArgs.__init__(self, device=device)
         super().__init__(env, "jax.numpy", "torch", target_device=device)
         self.device = device

@@ -72,16 +72,9 @@ class RenderCollection(
         pop_frames: bool = True,
         reset_clean: bool = True,
     ) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: A vector environment with a render mode that does not end in "_list".
-            pop_frames: Let `render` empty the lists. Otherwise it returns the lists themselves,
-                which grow.
-            reset_clean: Let the reset of a lane empty its list.
+        """Wrap a vector environment; see `gymcore.wrappers.RenderCollection`.
 
         Raises:
-            InvalidArgument: if the environment has no render mode, or one that ends in "_list".
             UnsupportedMode: in SAME_STEP with `reset_clean=False`, an engine that does not render
                 before it resets, as `AsyncVectorEnv` with a `worker` of your own.
         """
@@ -135,11 +128,7 @@ class RenderCollection(
         return result
 
     def keep_final_frames(self, keep: bool = True) -> None:
-        """Let the environment do so, unless this wrapper has it do so always.
-
-        Args:
-            keep: Whether to do so from now on.
-        """
+        """Let the environment do so, unless this wrapper has it do so always."""
         if not self._keeps:
             self.env.keep_final_frames(keep)
 
@@ -184,16 +173,7 @@ class HumanRendering(  # type: ignore[misc]
         env: VectorEnv[ObsType, ActType, ArrayType],
         screen_size: tuple[int, int] | None = None,
     ) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: A vector environment whose render mode is one of `ACCEPTED_RENDER_MODES`.
-            screen_size: Width and height of the window; None takes those of one lane's frame.
-
-        Raises:
-            InvalidArgument: if it has another render mode, or no `render_fps` in its metadata, or
-                if the size is no pair of positive integers.
-        """
+        """Wrap a vector environment; `screen_size` None takes the size of one lane's frame."""
         RecordConstructorArgs.__init__(self, screen_size=screen_size)
         VectorWrapper.__init__(self, env)
         self._prepare_window(env)
@@ -291,11 +271,7 @@ class HumanRendering(  # type: ignore[misc]
         self._show(self._surface)
 
     def close(self, **kwargs: Any) -> None:
-        """Close the window and the environments.
-
-        Args:
-            **kwargs: For the wrapped environment's `close`.
-        """
+        """Close the window and the environments."""
         self._close_window()
         super().close(**kwargs)
 
@@ -351,31 +327,11 @@ class RecordVideo(
         gc_trigger: Callable[[int], bool] | None = always,
         format: str = "mp4",
     ) -> None:
-        """Wrap `env`.
+        """Wrap a vector environment; the arguments are those of `gymcore.wrappers.RecordVideo`.
 
-        Args:
-            env: A vector environment with a render mode that returns images.
-            video_folder: Where the files go; made if it is not there.
-            video_aspect_ratio: Width and height that the whole image should have, up to a factor;
-                it gets as near as whole frames allow. Gymnasium's ends up with one long row for
-                five or seven lanes.
-            record_first_only: Record the first lane alone.
-            episode_trigger: Takes the number of an episode of the first lane and says whether to
-                record it. Without either trigger, episodes 0, 1, 8, 27, ... k**3 and every
-                thousandth are recorded.
-            step_trigger: Takes the number of a step and says whether to begin a video with it.
-            video_length: Frames after which a video ends, the first one not counted; it may go on
-                over several episodes. 0: it ends with its episode.
-            name_prefix: How the files' names begin.
-            fps: Frames per second; None takes `metadata["render_fps"]`, or 30.
-            disable_logger: Do not print the name of every file.
-            gc_trigger: Takes the number of an episode and says whether to collect garbage when its
-                video is finished.
-            format: "mp4" or "gif".
-
-        Raises:
-            InvalidArgument: if the render mode returns no images, or an argument is impossible.
-            DependencyNotInstalled: if imageio-ffmpeg is missing.
+        `video_aspect_ratio` is the width and height that the whole image should have, up to a
+        factor; it gets as near as whole frames allow. `record_first_only` records the first lane
+        alone.
         """
         recording: dict[str, Any] = {
             "video_folder": video_folder,
@@ -413,7 +369,8 @@ class RecordVideo(
             self._can_keep = self._try_to_keep()
             if not self._can_keep:
                 logger.warn(
-                    "Vector environment's autoreset mode is same-step. Recorded episodes will not "
+                    "Vector environment's autoreset mode is same-step "
+                    "(https://farama.org/Vector-Autoreset-Mode). Recorded episodes will not "
                     "contain the last frame of the episode."
                 )
         self.record_first_only = record_first_only
@@ -468,11 +425,7 @@ class RecordVideo(
         return frames
 
     def keep_final_frames(self, keep: bool = True) -> None:
-        """Let the environment do so, also while nothing is recorded; see `VectorEnv`.
-
-        Args:
-            keep: Whether to do so from now on.
-        """
+        """Let the environment do so, also while nothing is recorded; see `VectorEnv`."""
         if not self._can_keep:
             self.env.keep_final_frames(keep)
         self._wanted = keep
@@ -506,7 +459,11 @@ class RecordVideo(
             for lane in np.flatnonzero(final_infos["_final_frame"]).tolist():
                 frames[lane] = final_infos["final_frame"][lane]
         if frames and all(isinstance(frame, list) for frame in frames):
-            if not all(frames):  # somebody has rendered since the step
+            if not all(frames):
+                logger.warn(
+                    "Trying to capture render frame but 'env.render()' has just been called. "
+                    "The frame cannot be captured."
+                )
                 return
             if not self.render_history:
                 self.render_history = [[] for _ in frames]
@@ -546,11 +503,7 @@ class RecordVideo(
         return frames[0] if len(frames) == 1 else self._tiling(frames)
 
     def close(self, **kwargs: Any) -> None:
-        """Finish the video and close the environments.
-
-        Args:
-            **kwargs: For the wrapped environment's `close`.
-        """
+        """Finish the video and close the environments."""
         try:
             super().close(**kwargs)
         finally:
@@ -585,23 +538,11 @@ class AddRenderObservation(
         render_key: str = "pixels",
         obs_key: str = "state",
     ) -> None:
-        """Wrap `env`, and reset it to see what it renders.
-
-        Args:
-            env: A vector environment whose `render` returns an array a lane, all of one shape.
-            render_only: Observe the frames alone. Otherwise `Dict` observations have the frames
-                added, and any others become the dict `{obs_key: observations, render_key:
-                frames}`.
-            render_key: Key of the frames.
-            obs_key: Key of the observations, unless they are of a `Dict`.
+        """Wrap a vector environment; see `gymcore.wrappers.AddRenderObservation`.
 
         Raises:
-            ArgumentTypeError: if `env` is no vector environment (a `TypeError`).
-            FailedCheck: if the render mode is None or "human", or there is something under
-                `render_key` already (a `ValueError`).
             UnsupportedMode: in SAME_STEP, an engine that does not render before it resets, as
                 `AsyncVectorEnv` with a `worker` of your own.
-            FailedTypeCheck: if `render` returns something else (a `TypeError`).
         """
         VectorObservationWrapper.__init__(self, env)
         check_render_mode(env.render_mode)
@@ -624,11 +565,7 @@ class AddRenderObservation(
         self._order = None if render_only else tuple(joined.spaces)
 
     def keep_final_frames(self, keep: bool = True) -> None:
-        """Do nothing: the infos always have them, as this wrapper needs them itself.
-
-        Args:
-            keep: Not used.
-        """
+        """Do nothing: the infos always have them, as this wrapper needs them itself."""
 
     def step(
         self, actions: ActType

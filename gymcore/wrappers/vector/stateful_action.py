@@ -88,10 +88,6 @@ class LaneRepeats(LaneWrapper):
     ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
         """Take the actions several times, in each lane until its episode ends.
 
-        Args:
-            actions: A row for each lane that is stepped.
-            env_ids: Which lanes, indices or a mask; None for all.
-
         Returns:
             As `VectorEnv.step`: sums of the rewards, and all else as the last step of each lane
             left it. With next-step autoreset a lane that begins an episode only does that.
@@ -212,12 +208,7 @@ class LaneStreams:
         return self._streams[lane]
 
     def seed(self, seeds: Sequence[int | None], lanes: Mask) -> None:
-        """Note a reset, by which environments have seeded their generators themselves.
-
-        Args:
-            seeds: One for each lane, or None.
-            lanes: bool [num_envs], those that were reset.
-        """
+        """Note a reset, by which environments have seeded their generators themselves."""
         if isinstance(self._engine, (NativeVectorEnv, SyncVectorEnv)):
             return
         for lane in np.flatnonzero(lanes).tolist():
@@ -247,15 +238,9 @@ class RepeatAction(LaneRepeats, RecordConstructorArgs):
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], num_repeats: int) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment; it can step some lanes while others rest.
-            num_repeats: How often an action is taken, at least 1.
+        """Wrap a vector environment; the arguments are those of `gymcore.wrappers.RepeatAction`.
 
         Raises:
-            ArgumentTypeError: `num_repeats` is no integer (a `TypeError`).
-            InvalidArgument: It is less than 1 (a `ValueError`).
             UnsupportedMode: The environment steps all lanes or none.
         """
         count = check_repeats(num_repeats)
@@ -295,18 +280,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
         repeat_action_probability: float,
         repeat_action_duration: int | tuple[int, int] = 1,
     ) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-            repeat_action_probability: Of beginning to repeat, in [0, 1).
-            repeat_action_duration: For how many steps, or the fewest and the most of them.
-
-        Raises:
-            InvalidProbability: The probability is outside [0, 1).
-            InvalidArgument: The duration is no such thing, or less than 1 (a `ValueError`).
-            InvalidBound: The fewest are more than the most.
-        """
+        """Wrap a vector environment; the arguments are those of `gymcore.wrappers.StickyAction`."""
         durations = check_sticky(repeat_action_probability, repeat_action_duration)
         RecordConstructorArgs.__init__(
             self,

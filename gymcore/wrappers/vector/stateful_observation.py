@@ -30,9 +30,13 @@ from gymcore.wrappers.stateful_observation import (
     check_skip,
     check_stack,
     normalize,
-    zero_element,
 )
-from gymcore.wrappers.utils import KeepsStatistics, RunningMeanStd, check_epsilon
+from gymcore.wrappers.utils import (
+    KeepsStatistics,
+    RunningMeanStd,
+    check_epsilon,
+    create_zero_array,
+)
 from gymcore.wrappers.vector.common import TimeLimit
 from gymcore.wrappers.vector.lanes import LaneWrapper
 from gymcore.wrappers.vector.stateful_action import LaneRepeats
@@ -79,12 +83,7 @@ class LaneObservations(LaneWrapper):
     def step(
         self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None
     ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
-        """Step the environments; see `VectorEnv.step`.
-
-        Args:
-            actions: A row for each lane that is stepped.
-            env_ids: Which lanes, where the wrapped environment can step some; None for all.
-        """
+        """Step the environments; see `VectorEnv.step`."""
         results, lanes = self._step(actions, env_ids)
         observations, rewards, terminations, truncations, infos = results
         begun, _ = self._episodes.step(terminations, truncations, lanes)
@@ -118,14 +117,6 @@ def lane_frames(
 
     Arrays are kept and stacked by compiled code, in whatever dicts and tuples they are, everything
     else by Python.
-
-    Args:
-        space: Of one observation.
-        num_envs: Number of lanes.
-        depth: Observations of a stack.
-        padding: What stands before the first observation of an episode, an element of the space;
-            None for that observation itself.
-        oldest: Whether to return the oldest observation of each stack instead of the stack.
 
     Returns:
         A `FrameMemory`, or what has its methods `reset`, `step` and `peek`.
@@ -274,23 +265,14 @@ class DelayObservation(_FrameObservations, RecordConstructorArgs):
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], delay: int) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-            delay: How many steps late observations are, at least 0.
-
-        Raises:
-            ArgumentTypeError: `delay` is no integer (a `TypeError`).
-            InvalidArgument: It is negative (a `ValueError`).
-        """
+        """Wrap a vector environment; see `gymcore.wrappers.DelayObservation`."""
         count = check_delay(delay)
         RecordConstructorArgs.__init__(self, delay=delay)
         LaneObservations.__init__(self, env)
         self.delay = count
         single = env.single_observation_space
         self._frames = lane_frames(
-            single, env.num_envs, count + 1, zero_element(single), oldest=True
+            single, env.num_envs, count + 1, create_zero_array(single), oldest=True
         )
 
 
@@ -320,18 +302,7 @@ class FrameStackObservation(_FrameObservations, RecordConstructorArgs):
         *,
         padding_type: Any = "reset",
     ) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-            stack_size: Observations of a stack, at least 1.
-            padding_type: What stands before the first observation of an episode: "reset", that
-                observation; "zero", zeros; or an element of the single observation space.
-
-        Raises:
-            ArgumentTypeError: `stack_size` is no integer (a `TypeError`).
-            InvalidArgument: It is not positive, or the padding is something else (a `ValueError`).
-        """
+        """Wrap a vector environment; see `gymcore.wrappers.FrameStackObservation`."""
         RecordConstructorArgs.__init__(self, stack_size=stack_size, padding_type=padding_type)
         LaneObservations.__init__(self, env)
         single = env.single_observation_space
@@ -371,18 +342,7 @@ class TimeAwareObservation(LaneObservations, RecordConstructorArgs):
         *,
         dict_time_key: str = "time",
     ) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment, with a time limit: in a `TimeLimit`, of its engine or its
-                lanes, or by its spec.
-            flatten: Whether to return one array.
-            normalize_time: Whether the time is float32 in [0, 1], 1 at the limit, instead of int32.
-            dict_time_key: The key of the time in dict observations.
-
-        Raises:
-            InvalidArgument: There is no time limit, or the key is taken (a `ValueError`).
-        """
+        """Wrap a vector environment; see `gymcore.wrappers.TimeAwareObservation`."""
         RecordConstructorArgs.__init__(
             self, flatten=flatten, normalize_time=normalize_time, dict_time_key=dict_time_key
         )
@@ -484,16 +444,9 @@ class MaxAndSkipObservation(LaneRepeats, RecordConstructorArgs):
     _maximum = True
 
     def __init__(self, env: VectorEnv[Any, Any, Any], skip: int = 4) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment; its observations are arrays or numbers, and it can step
-                some lanes while others rest.
-            skip: How often an action is taken, at least 2.
+        """Wrap a vector environment; see `gymcore.wrappers.MaxAndSkipObservation`.
 
         Raises:
-            ArgumentTypeError: `skip` is no integer (a `TypeError`).
-            InvalidArgument: It is less than 2, or observations are no arrays (a `ValueError`).
             UnsupportedMode: The environment steps all lanes or none.
         """
         RecordConstructorArgs.__init__(self, skip=skip)
@@ -540,17 +493,7 @@ class NormalizeObservation(
     _statistics_name = "obs_rms"
 
     def __init__(self, env: VectorEnv[Array, ActType, ArrayType], epsilon: float = 1e-8) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment, of any observation space with a shape.
-            epsilon: Added to the variance; more than 0.
-
-        Raises:
-            ArgumentTypeError: `env` is not a `VectorEnv` (a `TypeError`).
-            InvalidArgument: The observation space has no shape (a `ValueError`).
-            InvalidBound: `epsilon` is not positive (a `ValueError`).
-        """
+        """Wrap a vector environment; see `gymcore.wrappers.NormalizeObservation`."""
         RecordConstructorArgs.__init__(self, epsilon=epsilon)
         VectorObservationWrapper.__init__(self, env)
         shape = env.single_observation_space.shape
@@ -603,9 +546,6 @@ class NormalizeObservation(
 
     def observations(self, observations: Any) -> npt.NDArray[np.float32]:
         """Add a batch of observations to the statistics, and return it normalised.
-
-        Args:
-            observations: `[n, ...]`, of any number of lanes; not changed.
 
         Returns:
             float32, of the same shape; the caller may keep it.

@@ -60,17 +60,7 @@ class NormalizeReward(
     def __init__(
         self, env: VectorEnv[ObsType, ActType, Array], gamma: float = 0.99, epsilon: float = 1e-8
     ) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-            gamma: The discount factor, from 0 to 1.
-            epsilon: Added to the variance; more than 0.
-
-        Raises:
-            ArgumentTypeError: `env` is not a `VectorEnv` (a `TypeError`).
-            InvalidBound: `gamma` is not in [0, 1], or `epsilon` not positive (a `ValueError`).
-        """
+        """Wrap a vector environment; see `gymcore.wrappers.NormalizeReward`."""
         RecordConstructorArgs.__init__(self, gamma=gamma, epsilon=epsilon)
         VectorWrapper.__init__(self, env)
         check_gamma(gamma)
@@ -113,7 +103,7 @@ class NormalizeReward(
             rms.count,
             self.gamma,
             self.epsilon,
-            self._update_running_mean,
+            self.update_running_mean,
             self._next_step,
             self._same_step,
         )

@@ -40,12 +40,7 @@ class _LaneActions(
     def step_lanes(
         self, actions: WrapperActType, env_ids: Sequence[int] | npt.NDArray[Any]
     ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
-        """Step some environments with changed actions; see `VectorEnv.step_lanes`.
-
-        Args:
-            actions: A row for each of them, not changed.
-            env_ids: Which ones, indices or a mask.
-        """
+        """Step some environments with changed actions; see `VectorEnv.step_lanes`."""
         lanes = lane_indices(env_ids, self.num_envs, "env_ids")
         return self.env.step_lanes(self._some_actions(actions, len(lanes)), lanes)
 
@@ -118,11 +113,7 @@ class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType])
         self.func = func
 
     def actions(self, actions: WrapperActType) -> ActType:
-        """Return the batch of actions that `env` gets.
-
-        Args:
-            actions: What the caller gave, not changed.
-        """
+        """Return the batch of actions that `env` gets."""
         return self.func(_copy(actions))
 
 
@@ -190,9 +181,6 @@ class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
     def actions(self, actions: Any) -> Any:
         """Return the batch of actions that `env` gets, a new one.
 
-        Args:
-            actions: What the caller gave, not changed.
-
         Raises:
             InvalidAction: if it is no batch of one action for each environment.
         """
@@ -226,14 +214,7 @@ class ClipAction(VectorizeTransformAction[ArrayType]):
     """
 
     def __init__(self, env: VectorEnv[Any, Any, ArrayType]) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: A vector environment with `Box` actions.
-
-        Raises:
-            ArgumentTypeError: if they are of another kind.
-        """
+        """Wrap a vector environment."""
         RecordConstructorArgs.__init__(self)
         VectorizeTransformAction.__init__(self, env, transform_action.ClipAction)
 
@@ -255,13 +236,7 @@ class RescaleAction(VectorizeTransformAction[ArrayType]):
         min_action: float | npt.NDArray[Any],
         max_action: float | npt.NDArray[Any],
     ) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: A vector environment with `Box` actions.
-            min_action: Lower bounds of one action of the new space, a number or an array.
-            max_action: Upper bounds, likewise.
-        """
+        """Wrap a vector environment; see `gymcore.wrappers.RescaleAction`."""
         RecordConstructorArgs.__init__(self, min_action=min_action, max_action=max_action)
         VectorizeTransformAction.__init__(
             self,
@@ -293,13 +268,7 @@ class DiscretizeAction(VectorizeTransformAction[ArrayType]):
         bins: int | tuple[int, ...],
         multidiscrete: bool = False,
     ) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: A vector environment with bounded `Box` actions.
-            bins: Bins of every component, or a number for each.
-            multidiscrete: Make an action one number for each component.
-        """
+        """Wrap a vector environment; see `gymcore.wrappers.DiscretizeAction`."""
         RecordConstructorArgs.__init__(self, bins=bins, multidiscrete=multidiscrete)
         VectorizeTransformAction.__init__(
             self, env, transform_action.DiscretizeAction, bins=bins, multidiscrete=multidiscrete

@@ -52,12 +52,7 @@ class _EachRow(
     def step_lanes(
         self, actions: ActType, env_ids: Sequence[int] | npt.NDArray[Any]
     ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
-        """Step some environments, and return changed observations; see `VectorEnv.step_lanes`.
-
-        Args:
-            actions: A row for each of them.
-            env_ids: Which ones, indices or a mask.
-        """
+        """Step some environments, and return changed observations; see `VectorEnv.step_lanes`."""
         observations, *flags, infos = self.env.step_lanes(actions, env_ids)
         if "final_obs" in infos:
             change_final_observations(
@@ -228,13 +223,7 @@ class FilterObservation(VectorizeTransformObservation[WrapperObsType, ActType, O
     def __init__(
         self, env: VectorEnv[ObsType, ActType, ArrayType], filter_keys: Sequence[str | int]
     ) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-            filter_keys: Keys of the `Dict`, or indices of the `Tuple`, in the order that
-                observations have afterwards. Arrays are not copied.
-        """
+        """Wrap a vector environment; see `gymcore.wrappers.FilterObservation`."""
         RecordConstructorArgs.__init__(self, filter_keys=filter_keys)
         super().__init__(env, transform_observation.FilterObservation, filter_keys=filter_keys)
 
@@ -252,14 +241,7 @@ class FlattenObservation(
     """
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-
-        Raises:
-            InvalidArgument: if elements of the observation space cannot be flattened.
-        """
+        """Wrap a vector environment."""
         RecordConstructorArgs.__init__(self)
         super().__init__(env, transform_observation.FlattenObservation)
 
@@ -278,12 +260,7 @@ class GrayscaleObservation(
     """
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType], keep_dim: bool = False) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: A vector environment with observations `[num_envs, height, width, 3]` uint8.
-            keep_dim: Return `[num_envs, height, width, 1]`, not `[num_envs, height, width]`.
-        """
+        """Wrap a vector environment; see `gymcore.wrappers.GrayscaleObservation`."""
         RecordConstructorArgs.__init__(self, keep_dim=keep_dim)
         super().__init__(env, transform_observation.GrayscaleObservation, keep_dim=keep_dim)
 
@@ -300,13 +277,7 @@ class ResizeObservation(VectorizeTransformObservation[WrapperObsType, ActType, O
     """
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType], shape: tuple[int, ...]) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: A vector environment with observations `[num_envs, height, width]` or
-                `[num_envs, height, width, channels]` uint8.
-            shape: The new height and width.
-        """
+        """Wrap a vector environment; see `gymcore.wrappers.ResizeObservation`."""
         RecordConstructorArgs.__init__(self, shape=shape)
         super().__init__(env, transform_observation.ResizeObservation, shape=shape)
 
@@ -326,12 +297,7 @@ class ReshapeObservation(
     def __init__(
         self, env: VectorEnv[ObsType, ActType, ArrayType], shape: int | tuple[int, ...]
     ) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-            shape: Shape of the observations of one lane. Batches are views of the environment's.
-        """
+        """Wrap a vector environment; see `gymcore.wrappers.ReshapeObservation`."""
         RecordConstructorArgs.__init__(self, shape=shape)
         super().__init__(env, transform_observation.ReshapeObservation, shape=shape)
 
@@ -354,13 +320,7 @@ class RescaleObservation(
         min_obs: float | np.floating[Any] | np.integer[Any] | npt.NDArray[Any],
         max_obs: float | np.floating[Any] | np.integer[Any] | npt.NDArray[Any],
     ) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-            min_obs: Lower bounds, a number or an array of the shape of one lane's observations.
-            max_obs: Upper bounds, likewise.
-        """
+        """Wrap a vector environment; see `gymcore.wrappers.RescaleObservation`."""
         RecordConstructorArgs.__init__(self, min_obs=min_obs, max_obs=max_obs)
         super().__init__(
             env, transform_observation.RescaleObservation, min_obs=min_obs, max_obs=max_obs
@@ -378,12 +338,7 @@ class DtypeObservation(VectorizeTransformObservation[WrapperObsType, ActType, Ob
     """
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType], dtype: Any) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-            dtype: Anything that `numpy.dtype` takes.
-        """
+        """Wrap a vector environment; see `gymcore.wrappers.DtypeObservation`."""
         RecordConstructorArgs.__init__(self, dtype=dtype)
         super().__init__(env, transform_observation.DtypeObservation, dtype=dtype)
 
@@ -415,14 +370,7 @@ class DiscretizeObservation(
         bins: int | tuple[int, ...],
         multidiscrete: bool = False,
     ) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: A vector environment with bounded array observations.
-            bins: How many bins an element of an observation has: one number for all, or one each.
-            multidiscrete: Observe an index an element, `[num_envs, size]` int64, and not one for
-                all of them, `[num_envs]` int64.
-        """
+        """Wrap a vector environment; see `gymcore.wrappers.DiscretizeObservation`."""
         RecordConstructorArgs.__init__(self, bins=bins, multidiscrete=multidiscrete)
         super().__init__(
             env,

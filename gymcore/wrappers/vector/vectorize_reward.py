@@ -40,12 +40,7 @@ class _LaneRewards(LaneWrapper, VectorRewardWrapper[Any, Any, Any], RecordConstr
     def step(
         self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None
     ) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Step, and return changed rewards; see `VectorEnv.step`.
-
-        Args:
-            actions: A row for each lane that is stepped.
-            env_ids: Which lanes, where the wrapped environment can step some; None for all.
-        """
+        """Step, and return changed rewards; see `VectorEnv.step`."""
         results, lanes = self._step(actions, env_ids)
         observations, rewards, terminations, truncations, infos = results
         if not (isinstance(rewards, np.ndarray) and isinstance(terminations, np.ndarray)):
@@ -103,11 +98,7 @@ class TransformReward(_LaneRewards):
         self.func = func
 
     def rewards(self, rewards: Any) -> Any:
-        """Return the changed rewards.
-
-        Args:
-            rewards: `[num_envs]`, what the wrapped environment returned.
-        """
+        """Return the changed rewards."""
         return self.func(rewards)
 
 
@@ -156,11 +147,7 @@ class VectorizeTransformReward(_LaneRewards):
             raise ArgumentTypeError(problem)
 
     def rewards(self, rewards: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the changed rewards, a new array of the same dtype.
-
-        Args:
-            rewards: `[num_envs]`, what the wrapped environment returned; not changed.
-        """
+        """Return the changed rewards, a new array of the same dtype."""
         changed = np.empty_like(rewards)
         for i, reward in enumerate(rewards):
             changed[i] = self.wrapper.reward(reward)
@@ -185,17 +172,7 @@ class ClipReward(VectorizeTransformReward):
         min_reward: float | npt.NDArray[Any] | None = None,
         max_reward: float | npt.NDArray[Any] | None = None,
     ) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-            min_reward: The least reward, a number or one for each lane; None for no such bound.
-            max_reward: The greatest one, likewise.
-
-        Raises:
-            ArgumentTypeError: if a bound is no number and no array of `num_envs` numbers.
-            InvalidBound: if both are None, one is NaN, or the lower one is above the upper one.
-        """
+        """Wrap a vector environment; the arguments are those of `gymcore.wrappers.ClipReward`."""
         RecordConstructorArgs.__init__(self, min_reward=min_reward, max_reward=max_reward)
         VectorizeTransformReward.__init__(
             self,
@@ -213,11 +190,7 @@ class ClipReward(VectorizeTransformReward):
         self._bounds: tuple[Any, Any] = min_reward, max_reward
 
     def rewards(self, rewards: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the clipped rewards, a new array of the same dtype.
-
-        Args:
-            rewards: `[num_envs]`, what the wrapped environment returned; not changed.
-        """
+        """Return the clipped rewards, a new array of the same dtype."""
         return transform_reward.clip_rewards(*self._bounds, rewards).astype(rewards.dtype)
 
     def _some(self, rewards: npt.NDArray[Any], lanes: npt.NDArray[np.int64]) -> npt.NDArray[Any]:

@@ -267,7 +267,7 @@ def no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[ShownFrames]:
     from gymcore.rendering.window import load_pygame
-    from gymcore.wrappers.vector import rendering
+    from gymcore.wrappers import rendering
 
     windows: list[ShownFrames] = []
 

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-class HumanRendering(rendering.HumanRendering[Any, Any], Wrapper):
+class HumanRendering(rendering.HumanRendering[Any, Any], Wrapper):  # type: ignore[misc]
     """Show the frames of an environment that only returns them."""
 
 
