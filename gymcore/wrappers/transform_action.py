@@ -159,7 +159,10 @@ class RescaleAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]
                 f"got {space}: equal bounds have no inverse"
             )
         if space.dtype.kind in "iu":
-            func = functools.partial(_rounded, func, space.dtype)
+            real = Box(space.low, space.high, dtype=np.float64)
+            func = functools.partial(
+                _rounded, rescale_box(real, min_action, max_action)[2], space.dtype
+            )
         TransformAction.__init__(self, env, func, new_space)
 
 

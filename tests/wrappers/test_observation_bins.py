@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gymcore.spaces import Box
@@ -22,6 +22,7 @@ BOUNDS = st.tuples(st.floats(-1e6, 1e6, width=32), st.floats(0, 1e6, width=32)).
 COLUMNS = st.lists(st.tuples(BOUNDS, st.integers(1, 20)), min_size=1, max_size=4)
 
 
+@settings(deadline=None)
 @given(COLUMNS, st.data(), st.sampled_from([np.float32, np.float64]))
 def test_indices_are_those_of_digitize(columns, data, dtype):
     low, high = (np.array([bounds[i] for bounds, _ in columns], dtype) for i in (0, 1))
@@ -46,6 +47,7 @@ def test_indices_are_those_of_digitize(columns, data, dtype):
         np.testing.assert_array_equal(one, other)
 
 
+@settings(deadline=None)
 @given(COLUMNS)
 def test_bins_cover_the_box_without_gaps(columns):
     low, high = (np.array([bounds[i] for bounds, _ in columns], np.float32) for i in (0, 1))
