@@ -119,19 +119,14 @@ def _make(arguments: argparse.Namespace) -> Any:
     import gymcore
     from gymcore.error import Error
 
-    options: dict[str, Any] = {}
-    if arguments.max_episode_steps is not None:
-        options["max_episode_steps"] = arguments.max_episode_steps
+    limit, mode = arguments.max_episode_steps, arguments.vectorization
     try:
-        vector_kwargs = _vector_kwargs(arguments)
         return gymcore.make_vec(
             arguments.id,
             num_envs=arguments.num_envs,
-            vectorization_mode=None
-            if arguments.vectorization == "auto"
-            else arguments.vectorization,
-            vector_kwargs=vector_kwargs,
-            **options,
+            vectorization_mode=None if mode == "auto" else mode,
+            vector_kwargs=_vector_kwargs(arguments),
+            **({} if limit is None else {"max_episode_steps": limit}),
         )
     except Error as error:
         raise CliError(f"{arguments.id}: {error}") from error
@@ -204,41 +199,35 @@ def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started:
     except Error as error:
         raise CliError(f"{arguments.id}: {type(error).__name__}: {error}") from error
     seconds = time.perf_counter() - started
-    _print_summary(arguments, envs, collector, first_seed, seconds)
+    engine = type(envs.unwrapped).__name__
+    _print_summary(arguments, collector, engine, first_seed, seconds)
     if recording is not None:
-        _store(arguments, envs, collector, recording, first_seed)
+        _store(arguments, collector, recording, _metadata(arguments, collector, engine, first_seed))
     if history is not None:
-        engine = type(envs.unwrapped).__name__
-        plot_run(
-            history,
-            arguments.plot,
-            f"{arguments.id}: {envs.num_envs} lanes, {engine}, policy {arguments.policy}, "
-            f"seed {first_seed}",
-        )
+        title = f"{arguments.id}: {envs.num_envs} lanes, {engine}, policy {arguments.policy}"
+        plot_run(history, arguments.plot, f"{title}, seed {first_seed}")
         print(f"plotted     {arguments.plot}")
     return 130 if collector.interrupted else 0
 
 
 def _store(
     arguments: argparse.Namespace,
-    envs: Any,
     collector: Collector,
     recording: Recording,
-    first_seed: int,
+    metadata: dict[str, Any],
 ) -> None:
     """Write the file; an interrupted run never replaces another file."""
     if collector.interrupted and (arguments.out.exists() or collector.steps_done == 0):
         print(f"stored      nothing: interrupted, {arguments.out} is as it was")
         return
     next_step = collector.mode.value == _MODES["next-step"]
-    metadata = _metadata(arguments, envs, collector, first_seed)
     arrays = recording.arrays(next_step=next_step, metadata=metadata)
     size = save(arguments.out, arrays, overwrite=arguments.overwrite)
     print(f"stored      {arguments.out} ({byte_count(size)})")
 
 
 def _metadata(
-    arguments: argparse.Namespace, envs: Any, collector: Collector, first_seed: int
+    arguments: argparse.Namespace, collector: Collector, engine: str, first_seed: int
 ) -> dict[str, Any]:
     """Return what describes the data, and what is needed to collect it again."""
     import gymcore
@@ -246,11 +235,11 @@ def _metadata(
     return {
         "id": arguments.id,
         "seed": first_seed,
-        "num_envs": envs.num_envs,
+        "num_envs": collector.num_envs,
         "steps": collector.steps_done,
         "policy": arguments.policy,
         "vectorization": arguments.vectorization,
-        "engine": type(envs.unwrapped).__name__,
+        "engine": engine,
         "autoreset_mode": collector.mode.value,
         "max_episode_steps": arguments.max_episode_steps,
         "interrupted": collector.interrupted,
@@ -265,20 +254,20 @@ def _metadata(
 
 def _print_summary(
     arguments: argparse.Namespace,
-    envs: Any,
     collector: Collector,
+    engine: str,
     first_seed: int,
     wall_seconds: float,
 ) -> None:
     """Print throughput and episodes to stdout."""
-    steps = collector.steps_done * envs.num_envs
+    steps = collector.steps_done * collector.num_envs
     summary = collector.episodes.summary()
     if collector.interrupted:
         print("interrupted: the summary so far", file=sys.stderr)
     mode = next(name for name, value in _MODES.items() if value == collector.mode.value)
     print(
-        f"{arguments.id}: {envs.num_envs} lanes x {collector.steps_done} steps, "
-        f"{type(envs.unwrapped).__name__}, {mode} autoreset, seed {first_seed}"
+        f"{arguments.id}: {collector.num_envs} lanes x {collector.steps_done} steps, "
+        f"{engine}, {mode} autoreset, seed {first_seed}"
     )
     per_second = steps / collector.seconds if collector.seconds > 0 else 0.0
     print(
@@ -348,17 +337,17 @@ class Collector:
         self._seed = seed
         self._recording = recording
         self._history = history
-        self._num_envs = int(envs.num_envs)
+        self.num_envs = int(envs.num_envs)
         self.mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self._disabled = self.mode is AutoresetMode.DISABLED
         self._same_step = self.mode is AutoresetMode.SAME_STEP
         self.episodes = EpisodeStatistics(
-            self._num_envs, resets_take_a_step=self.mode is AutoresetMode.NEXT_STEP
+            self.num_envs, resets_take_a_step=self.mode is AutoresetMode.NEXT_STEP
         )
         self.steps_done = 0
         self.seconds = 0.0
         self.interrupted = False
-        self._rows = max(1, min(steps, _BLOCK // self._num_envs))
+        self._rows = max(1, min(steps, _BLOCK // self.num_envs))
         if history is not None:
             self._rows = max(1, min(self._rows, steps // BINS))
 
@@ -403,7 +392,7 @@ class Collector:
         recording, space = self._recording, self._envs.observation_space
         finals = {}
         if recording is None:
-            shape = (self._rows, self._num_envs)
+            shape = (self._rows, self.num_envs)
             observations = np.empty((self._rows, *space.shape), space.dtype)
             rewards = np.empty(shape)
             terminated, truncated = np.empty(shape, np.bool_), np.empty(shape, np.bool_)
@@ -433,11 +422,11 @@ class Collector:
                 t, lane = np.nonzero(terminated[:rows] | truncated[:rows])
                 recording.add_finals(first + t, lane, finals["final_observations"][t, lane])
             self._block_done(rewards[:rows], terminated[:rows], truncated[:rows])
-            bar.update(rows * self._num_envs)
+            bar.update(rows * self.num_envs)
 
     def _step(self, observations: Any, bar: Any, interruption: Interruption) -> None:
         """Take the steps one by one."""
-        recording, lanes = self._recording, self._num_envs
+        recording, lanes = self._recording, self.num_envs
         rewards_block = np.empty((self._rows, lanes))
         terminated_block = np.empty((self._rows, lanes), np.bool_)
         truncated_block = np.empty((self._rows, lanes), np.bool_)

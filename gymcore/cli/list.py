@@ -108,14 +108,7 @@ def is_native(spec: Any) -> bool:
 
 
 def family_of(spec: Any) -> str:
-    """Return the family of an `EnvSpec`: its folder below `gymcore.envs`, namespace, or package.
-
-    Args:
-        spec: The registered spec.
-
-    Returns:
-        The family's name; "other" if it is unknown.
-    """
+    """Return the family of an `EnvSpec`: its folder below `gymcore.envs`, namespace, or package."""
     entry_point = spec.entry_point or spec.vector_entry_point
     module = entry_point if isinstance(entry_point, str) else getattr(entry_point, "__module__", "")
     parts = module.split(":")[0].split(".")

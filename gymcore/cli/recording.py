@@ -35,6 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.cli.common import CliError, byte_count
+from gymcore.cli.info import available_memory
 from gymcore.utils.nested import map_leaves, named_leaves, stack_nested
 
 # Assumed share of steps that end an episode, for the predicted size.
@@ -55,13 +56,8 @@ class Recording:
         rows: Steps filled so far.
     """
 
-    def __init__(self, envs: Any, steps: int, reward_dtype: npt.DTypeLike = np.float64) -> None:
-        """Allocate the arrays, if they fit.
-
-        Args:
-            envs: The vector environment that will be stepped.
-            steps: T.
-            reward_dtype: dtype of the rewards.
+    def __init__(self, envs: Any, steps: int) -> None:
+        """Allocate the arrays for so many steps of a vector environment.
 
         Raises:
             CliError: A space has no arrays, or the arrays do not fit into the free memory.
@@ -70,9 +66,11 @@ class Recording:
         action_spaces = _array_leaves(envs, "action")
         self.num_envs = int(envs.num_envs)
         self.predicted_bytes = predicted_bytes(
-            observation_spaces, action_spaces, steps, self.num_envs, np.dtype(reward_dtype)
+            observation_spaces, action_spaces, steps, self.num_envs
         )
-        refuse_if_too_large(self.predicted_bytes, steps * self.num_envs)
+        free = available_memory()
+        if free is not None and self.predicted_bytes > _MEMORY_SHARE * free:
+            raise CliError(_too_large(self.predicted_bytes, steps * self.num_envs, free))
         try:
             self.observations = {
                 name: np.empty((steps + 1, *shape), dtype)
@@ -83,7 +81,7 @@ class Recording:
                 for name, (shape, dtype) in action_spaces.items()
             }
             shape = (steps, self.num_envs)
-            self.rewards = np.empty(shape, reward_dtype)
+            self.rewards = np.empty(shape)
             self.terminated = np.empty(shape, np.bool_)
             self.truncated = np.empty(shape, np.bool_)
         except MemoryError:
@@ -95,29 +93,19 @@ class Recording:
         self._ends = 0
 
     def set_observations(self, row: int, value: Any) -> None:
-        """Copy a batch of observations into row `row` (0 to T).
-
-        Args:
-            row: The step that acts on them.
-            value: The batch [num_envs, ...], or its dictionary or tuple.
-        """
+        """Copy the batch of observations that step `row` (0 to T) acts on."""
         for name, leaf in named_leaves(value).items():
             self.observations[name][row] = leaf
 
     def set_actions(self, row: int, value: Any) -> None:
-        """Copy a batch of actions into row `row` (0 to T - 1).
-
-        Args:
-            row: The step that sends them.
-            value: The batch [num_envs, ...], or its dictionary or tuple.
-        """
+        """Copy the batch of actions of step `row` (0 to T - 1)."""
         for name, leaf in named_leaves(value).items():
             self.actions[name][row] = leaf
 
     def add_finals(
         self, rows: int | npt.NDArray[np.int64], lanes: npt.NDArray[np.int64], values: Any
     ) -> None:
-        """Keep the last observations of K episodes that ended.
+        """Store the last observations of K episodes that ended.
 
         Args:
             rows: [K] int64, the step that ended each, or one step for all.
@@ -153,9 +141,8 @@ class Recording:
             arrays[f"last_observations{name}"] = array[rows]
         for name, array in self.actions.items():
             arrays[f"actions{name}"] = array[:rows]
-        arrays["rewards"] = self.rewards[:rows]
-        arrays["terminated"] = self.terminated[:rows]
-        arrays["truncated"] = self.truncated[:rows]
+        for name in ("rewards", "terminated", "truncated"):
+            arrays[name] = getattr(self, name)[:rows]
         arrays["reset_steps"] = np.zeros_like(done)
         if next_step:
             arrays["reset_steps"][1:] = done[:-1]
@@ -214,50 +201,28 @@ def predicted_bytes(
     actions: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]],
     steps: int,
     num_envs: int,
-    reward_dtype: np.dtype[Any],
 ) -> int:
-    """Return how many bytes a recording will take, before anything is allocated.
+    """Return how many bytes a recording takes, with final observations for a tenth of the steps.
 
     Args:
         observations: Leaf name -> batched shape and dtype.
         actions: The same of the actions.
         steps: T.
         num_envs: N.
-        reward_dtype: dtype of the rewards.
-
-    Returns:
-        The bytes of all arrays, with final observations for a tenth of the steps.
 
     Example:
         >>> boxes = {"": ((64, 4), np.dtype(np.float32))}
         >>> numbers = {"": ((64,), np.dtype(np.int64))}
-        >>> predicted_bytes(boxes, numbers, 1000, 64, np.dtype(np.float64)) / 64_000
+        >>> predicted_bytes(boxes, numbers, 1000, 64) / 64_000
         38.2
     """
 
     def row(spaces: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]) -> int:
         return sum(int(np.prod(shape)) * dtype.itemsize for shape, dtype in spaces.values())
 
-    one = row(observations) + row(actions) + num_envs * (reward_dtype.itemsize + 3)
+    one = row(observations) + row(actions) + 11 * num_envs
     finals = _FINAL_SHARE * (row(observations) + 16 * num_envs)
     return int(steps * (one + finals))
-
-
-def refuse_if_too_large(size: int, steps: int) -> None:
-    """Refuse a recording that the free memory cannot hold.
-
-    Args:
-        size: Its bytes.
-        steps: Environment steps in it, for the message.
-
-    Raises:
-        CliError: If it is larger than nine tenths of the free memory.
-    """
-    from gymcore.cli.info import available_memory
-
-    free = available_memory()
-    if free is not None and size > _MEMORY_SHARE * free:
-        raise CliError(_too_large(size, steps, free))
 
 
 def _too_large(size: int, steps: int, free: int | None = None) -> str:

@@ -87,8 +87,8 @@ class _JaxEnv:
                 "render: the environment was made without a render mode; give "
                 "render_mode='rgb_array'"
             )
-        self.render_state, picture = self._original.render_image(state, self.render_state)
-        return picture
+        self.render_state, frame = self._original.render_image(state, self.render_state)
+        return frame
 
     def _free(self) -> None:
         if self.render_state is not None:
@@ -170,7 +170,7 @@ class FunctionalJaxEnv(_JaxEnv, Env[Any, Any]):
         )
 
     def render(self) -> Any:
-        """Return a picture of the current state, [height, width, 3] uint8.
+        """Return a frame of the current state, [height, width, 3] uint8.
 
         Raises:
             UnsupportedMode: if the environment was made without a render mode.
@@ -317,7 +317,7 @@ class FunctionalJaxVectorEnv(_JaxEnv, VectorEnv[Any, Any, Any]):
         return self._observations, rewards, terminated, truncated, infos
 
     def render(self) -> Any:
-        """Return a picture of each lane's state, [num_envs, height, width, 3] uint8.
+        """Return a frame of each lane's state, [num_envs, height, width, 3] uint8.
 
         Raises:
             UnsupportedMode: if the environment was made without a render mode.

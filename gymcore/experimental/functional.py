@@ -41,7 +41,9 @@ class FuncEnv(
     `gymcore.experimental.functional_env` makes an `Env` or a `VectorEnv` of one that uses NumPy,
     and `gymcore.envs.functional_jax_env` of one that uses JAX.
 
-    `rng` is a `numpy.random.Generator` for the former, a JAX key for the latter.
+    In all functions `state` and `next_state` are not to be changed, `rng` is a
+    `numpy.random.Generator` for the former and a JAX key for the latter, and `params` are the
+    environment's parameters, None for the default ones.
 
     Attributes:
         observation_space: What `observation` returns.
@@ -65,44 +67,22 @@ class FuncEnv(
     action_space: Space[Any]
 
     def __init__(self, options: dict[str, Any] | None = None) -> None:
-        """Set attributes.
-
-        Args:
-            options: Attributes by name.
-        """
+        """Set attributes: `options` maps names to values."""
         self.__dict__.update(options or {})
         self.default_params = self.get_default_params()
 
     def initial(self, rng: Any, params: Params | None = None) -> StateType:
-        """Return the first state of an episode.
-
-        Args:
-            rng: Source of random numbers.
-            params: Parameters of the environment; None for the default.
-        """
+        """Return the first state of an episode."""
         raise NotImplementedError
 
     def transition(
         self, state: StateType, action: ActType, rng: Any, params: Params | None = None
     ) -> StateType:
-        """Return the state after an action.
-
-        Args:
-            state: The state before; not to be changed.
-            action: An element of `action_space`.
-            rng: Source of random numbers.
-            params: Parameters of the environment; None for the default.
-        """
+        """Return the state after an action."""
         raise NotImplementedError
 
     def observation(self, state: StateType, rng: Any, params: Params | None = None) -> ObsType:
-        """Return what is seen of a state, an element of `observation_space`.
-
-        Args:
-            state: The state; not to be changed.
-            rng: Source of random numbers.
-            params: Parameters of the environment; None for the default.
-        """
+        """Return what is seen of a state, an element of `observation_space`."""
         raise NotImplementedError
 
     def reward(
@@ -113,34 +93,15 @@ class FuncEnv(
         rng: Any,
         params: Params | None = None,
     ) -> RewardType:
-        """Return the reward of a transition.
-
-        Args:
-            state: The state before.
-            action: The action.
-            next_state: The state after.
-            rng: Source of random numbers.
-            params: Parameters of the environment; None for the default.
-        """
+        """Return the reward of a transition."""
         raise NotImplementedError
 
     def terminal(self, state: StateType, rng: Any, params: Params | None = None) -> TerminalType:
-        """Return whether a state is the last of its episode.
-
-        Args:
-            state: The state.
-            rng: Source of random numbers.
-            params: Parameters of the environment; None for the default.
-        """
+        """Return whether a state is the last of its episode."""
         raise NotImplementedError
 
     def state_info(self, state: StateType, params: Params | None = None) -> dict[str, Any]:
-        """Return the info of a first state; nothing unless defined.
-
-        Args:
-            state: The state.
-            params: Parameters of the environment; None for the default.
-        """
+        """Return the info of a first state; nothing unless defined."""
         return {}
 
     def transition_info(
@@ -150,14 +111,7 @@ class FuncEnv(
         next_state: StateType,
         params: Params | None = None,
     ) -> dict[str, Any]:
-        """Return the info of a transition; nothing unless defined.
-
-        Args:
-            state: The state before.
-            action: The action.
-            next_state: The state after.
-            params: Parameters of the environment; None for the default.
-        """
+        """Return the info of a transition; nothing unless defined."""
         return {}
 
     def transform(self, func: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -172,37 +126,17 @@ class FuncEnv(
     def render_image(
         self, state: StateType, render_state: RenderStateType, params: Params | None = None
     ) -> tuple[RenderStateType, np.ndarray[Any, Any]]:
-        """Return the render state and a picture [height, width, 3] uint8.
-
-        Args:
-            state: The state to show.
-            render_state: What `render_init`, or the last call, returned.
-            params: Parameters of the environment; None for the default.
-        """
+        """Return the render state and a frame [height, width, 3] uint8."""
         raise NotImplementedError
 
     def render_init(self, params: Params | None = None, **kwargs: Any) -> RenderStateType:
-        """Return what rendering needs, such as a surface.
-
-        Args:
-            params: Parameters of the environment; None for the default.
-            **kwargs: For the environment.
-        """
+        """Return what rendering needs, such as a surface."""
         raise NotImplementedError
 
     def render_close(self, render_state: RenderStateType, params: Params | None = None) -> None:
-        """Free what rendering holds.
-
-        Args:
-            render_state: What `render_init` or `render_image` returned.
-            params: Parameters of the environment; None for the default.
-        """
+        """Free what rendering holds."""
         raise NotImplementedError
 
     def get_default_params(self, **kwargs: Any) -> Params | None:
-        """Return the default parameters; None unless defined.
-
-        Args:
-            **kwargs: For the environment.
-        """
+        """Return the default parameters; None unless defined."""
         return None

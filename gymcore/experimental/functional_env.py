@@ -35,8 +35,8 @@ def _check_functions(func_env: Any) -> None:
         raise error.ArgumentTypeError(f"func_env: expected a FuncEnv, got {type(func_env)}")
 
 
-class _Pictures:
-    """The render state of a `FuncEnv`, made when the first picture is asked for."""
+class _Frames:
+    """The render state of a `FuncEnv`, made for the first frame."""
 
     def __init__(self, func_env: Functions, render_mode: str | None) -> None:
         if render_mode not in (None, "rgb_array"):
@@ -49,7 +49,7 @@ class _Pictures:
         self._made = False
 
     def draw(self, state: Any) -> Any:
-        """Return a picture of a state."""
+        """Return a frame of a state."""
         if self._mode is None:
             raise error.UnsupportedMode(
                 "render: the environment was made without a render mode; give "
@@ -58,8 +58,8 @@ class _Pictures:
         if not self._made:
             self._state = self._func_env.render_init()
             self._made = True
-        self._state, picture = self._func_env.render_image(state, self._state)
-        return picture
+        self._state, frame = self._func_env.render_image(state, self._state)
+        return frame
 
     def close(self) -> None:
         """Free what rendering holds; a second call does nothing."""
@@ -127,7 +127,7 @@ class FunctionalEnv(Env[Any, Any]):
         self.spec = spec
         self.state: Any = None
         self._begun = False
-        self._pictures = _Pictures(func_env, render_mode)
+        self._frames = _Frames(func_env, render_mode)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -157,16 +157,16 @@ class FunctionalEnv(Env[Any, Any]):
         return observation, reward, terminated, False, info
 
     def render(self) -> Any:
-        """Return a picture of the current state, [height, width, 3] uint8.
+        """Return a frame of the current state, [height, width, 3] uint8.
 
         Raises:
             UnsupportedMode: if the environment was made without a render mode.
         """
-        return self._pictures.draw(self.state)
+        return self._frames.draw(self.state)
 
     def close(self) -> None:
         """Free what rendering holds."""
-        self._pictures.close()
+        self._frames.close()
 
 
 class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
@@ -270,7 +270,7 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
         self._functions: Any = (BatchedFunctions if is_batched else SingleFunctions)(func_env)
         made = [seeding.np_random() for _ in range(num_envs)]
         self._rngs, self._seeds = [one[0] for one in made], [one[1] for one in made]
-        self._pictures = _Pictures(func_env, render_mode)
+        self._frames = _Frames(func_env, render_mode)
         self._all = np.arange(num_envs)
         self.state: Any = None
         self._observations: Any = None
@@ -407,7 +407,7 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
         self._begin(last, infos)
 
     def render(self) -> tuple[Any, ...]:
-        """Return a picture of each lane's state, [height, width, 3] uint8.
+        """Return a frame of each lane's state, [height, width, 3] uint8.
 
         With batched functions, `render_image` is called with batches of one.
 
@@ -416,15 +416,15 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
         """
         take = self._functions.take
         if isinstance(self._functions, SingleFunctions):
-            return tuple(self._pictures.draw(state) for state in self.state)
+            return tuple(self._frames.draw(state) for state in self.state)
         return tuple(
-            self._pictures.draw(take(self.state, self._all[lane : lane + 1]))
+            self._frames.draw(take(self.state, self._all[lane : lane + 1]))
             for lane in range(self.num_envs)
         )
 
     def close_extras(self, **kwargs: Any) -> None:
         """Free what rendering holds."""
-        self._pictures.close()
+        self._frames.close()
 
 
 # --- the functions of a FuncEnv over lanes --------------------------------------------------------

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gymcore
-from gymcore.cli import info
+from gymcore.cli import recording
 
 POLICIES = "tests.cli.environments"
 MODES = {"next-step": "NextStep", "same-step": "SameStep", "disabled": "Disabled"}
@@ -234,7 +234,7 @@ def test_an_existing_file_is_not_overwritten_unless_asked_for(run, tmp_path):
 
 
 def test_a_recording_that_does_not_fit_is_refused_before_it_starts(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(info, "available_memory", lambda: 2**20)
+    monkeypatch.setattr(recording, "available_memory", lambda: 2**20)
     path = tmp_path / "data.npz"
     ran = run("collect", "CartPole-v1", "--num-steps", "1e6", "--out", path, "--no-progress")
     assert ran.code == 2

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gymcore import spaces
-from gymcore.cli import info, recording
+from gymcore.cli import recording
 from gymcore.cli.common import CliError, check_target
 from gymcore.cli.recording import Recording, check_disk, observations_at, save
 from gymcore.utils.nested import named_leaves
@@ -149,12 +149,15 @@ def test_spaces_without_arrays_are_refused_by_name(space):
 
 
 def test_what_does_not_fit_is_refused_with_a_number_of_steps_that_does(monkeypatch):
-    monkeypatch.setattr(info, "available_memory", lambda: 2**30)
-    recording.refuse_if_too_large(int(0.8 * 2**30), 10**6)
-    with pytest.raises(CliError, match=r"1,000,000 steps take 4 GiB.*1 GiB are free.*225000 fits"):
-        recording.refuse_if_too_large(4 * 2**30, 10**6)
-    monkeypatch.setattr(info, "available_memory", lambda: None)
-    recording.refuse_if_too_large(2**60, 10**6)
+    envs = batch_of(*CARTPOLE, 1000)
+    monkeypatch.setattr(recording, "available_memory", lambda: 2**20)
+    Recording(envs, 10)
+    with pytest.raises(CliError, match=r"1,000,000 steps take .* 1 MiB are free") as caught:
+        Recording(envs, 1000)
+    fits = int(str(caught.value).split("--num-steps ")[1].split(" ")[0])
+    Recording(envs, fits // 1000)
+    monkeypatch.setattr(recording, "available_memory", lambda: None)
+    Recording(envs, 1000)
 
 
 def test_an_allocation_that_fails_all_the_same_is_told(monkeypatch):

@@ -161,16 +161,6 @@ class AcrobotVectorEnv(NativeVectorEnv):
 
     env_class = AcrobotEnv
 
-    def __init__(
-        self,
-        num_envs: int = 1,
-        max_episode_steps: int | None = 500,
-        render_mode: str | None = None,
-        **options: Any,
-    ) -> None:
-        """Make the batch; `options` are those of `NativeVectorEnv`."""
-        super().__init__(num_envs, max_episode_steps, render_mode, **options)
-
 
 # --- rendering -----------------------------------------------------------------------------------
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gymcore import spaces
@@ -64,16 +62,3 @@ class Continuous_MountainCarVectorEnv(NativeVectorEnv):
     """Many MountainCarContinuous in one batch; see `NativeVectorEnv`."""
 
     env_class = Continuous_MountainCarEnv
-
-    def __init__(
-        self,
-        num_envs: int = 1,
-        max_episode_steps: int | None = 999,
-        render_mode: str | None = None,
-        goal_velocity: Any = 0,
-        **options: Any,
-    ) -> None:
-        """Make the batch; `options` are those of `NativeVectorEnv`."""
-        super().__init__(
-            num_envs, max_episode_steps, render_mode, goal_velocity=goal_velocity, **options
-        )

@@ -154,19 +154,6 @@ class MountainCarVectorEnv(NativeVectorEnv):
 
     env_class = MountainCarEnv
 
-    def __init__(
-        self,
-        num_envs: int = 1,
-        max_episode_steps: int | None = 200,
-        render_mode: str | None = None,
-        goal_velocity: Any = 0,
-        **options: Any,
-    ) -> None:
-        """Make the batch; `options` are those of `NativeVectorEnv`."""
-        super().__init__(
-            num_envs, max_episode_steps, render_mode, goal_velocity=goal_velocity, **options
-        )
-
 
 # --- rendering -----------------------------------------------------------------------------------
 

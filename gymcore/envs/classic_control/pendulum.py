@@ -159,17 +159,6 @@ class PendulumVectorEnv(NativeVectorEnv):
 
     env_class = PendulumEnv
 
-    def __init__(
-        self,
-        num_envs: int = 1,
-        max_episode_steps: int | None = 200,
-        render_mode: str | None = None,
-        g: Any = 10.0,
-        **options: Any,
-    ) -> None:
-        """Make the batch; `options` are those of `NativeVectorEnv`."""
-        super().__init__(num_envs, max_episode_steps, render_mode, g=g, **options)
-
 
 # --- rendering -----------------------------------------------------------------------------------
 

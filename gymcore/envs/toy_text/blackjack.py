@@ -171,20 +171,6 @@ class BlackjackVectorEnv(NativeVectorEnv):
 
     env_class = BlackjackEnv
 
-    def __init__(
-        self,
-        num_envs: int = 1,
-        max_episode_steps: int | None = None,
-        render_mode: str | None = None,
-        natural: Any = False,
-        sab: Any = False,
-        **options: Any,
-    ) -> None:
-        """Make the batch; `options` are those of `NativeVectorEnv`."""
-        super().__init__(
-            num_envs, max_episode_steps, render_mode, natural=natural, sab=sab, **options
-        )
-
 
 # --- rendering -----------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -128,16 +128,6 @@ class CliffWalkingVectorEnv(NativeVectorEnv):
     """Many walks along the cliff in one batch; see `NativeVectorEnv`."""
 
     env_class = CliffWalkingEnv
-
-    def __init__(
-        self,
-        num_envs: int = 1,
-        max_episode_steps: int | None = None,
-        render_mode: str | None = None,
-        **options: Any,
-    ) -> None:
-        """Make the batch; `options` are `is_slippery` and those of `NativeVectorEnv`."""
-        super().__init__(num_envs, max_episode_steps, render_mode, **options)
 
 
 # --- rendering -----------------------------------------------------------------------------------

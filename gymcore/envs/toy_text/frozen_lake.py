@@ -300,23 +300,6 @@ class FrozenLakeVectorEnv(NativeVectorEnv):
 
     env_class = FrozenLakeEnv
 
-    def __init__(
-        self,
-        num_envs: int = 1,
-        max_episode_steps: int | None = 100,
-        render_mode: str | None = None,
-        **options: Any,
-    ) -> None:
-        """Make the batch.
-
-        Args:
-            num_envs: number of lanes.
-            max_episode_steps: steps after which an episode is truncated.
-            render_mode: None, "human", "rgb_array" or "ansi".
-            **options: arguments of `FrozenLakeEnv`, and those of `NativeVectorEnv`.
-        """
-        super().__init__(num_envs, max_episode_steps, render_mode, **options)
-
 
 # --- rendering -----------------------------------------------------------------------------------
 

@@ -159,26 +159,6 @@ class TabularVectorEnv(NativeVectorEnv):
 
     env_class: ClassVar[type[TabularEnv]] = TabularEnv
 
-    def __init__(
-        self,
-        num_envs: int = 1,
-        max_episode_steps: int | None = None,
-        render_mode: str | None = None,
-        *,
-        P: Any,
-        initial_distribution: Sequence[float] | npt.NDArray[Any],
-        **options: Any,
-    ) -> None:
-        """Make the batch; `options` are those of `NativeVectorEnv`."""
-        super().__init__(
-            num_envs,
-            max_episode_steps,
-            render_mode,
-            P=P,
-            initial_distribution=initial_distribution,
-            **options,
-        )
-
 
 # --- environments on a grid ----------------------------------------------------------------------
 

@@ -310,16 +310,6 @@ class TaxiVectorEnv(NativeVectorEnv):
 
     env_class = TaxiEnv
 
-    def __init__(
-        self,
-        num_envs: int = 1,
-        max_episode_steps: int | None = 200,
-        render_mode: str | None = None,
-        **options: Any,
-    ) -> None:
-        """Make the batch; `options` are arguments of `TaxiEnv` and of `NativeVectorEnv`."""
-        super().__init__(num_envs, max_episode_steps, render_mode, **options)
-
 
 # --- rendering -----------------------------------------------------------------------------------
 
