@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/environments: every environment some steps into an episode.
+"""Render the images of docs/environments: every environment some steps into an episode.
 
 python tools/render_environments.py
 """
@@ -16,7 +16,7 @@ import gymcore as gym
 
 FOLDER = Path(__file__).parents[1] / "docs" / "environments" / "images"
 
-# Id -> number of steps and a rule that choose a telling moment.
+# Id -> number of steps and a policy that lead to a typical scene.
 SCENES: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "CartPole-v1": (8, lambda seen: 0),
     "MountainCar-v0": (62, lambda seen: 2 if seen[1] >= 0 else 0),
@@ -42,8 +42,8 @@ def gait() -> Callable[[Any], Any]:
 SCENES |= {"BipedalWalker-v3": (90, gait()), "BipedalWalkerHardcore-v3": (70, gait())}
 
 
-def picture(env_id: str, steps: int, rule: Callable[[Any], Any]) -> pygame.Surface:
-    """The frame after so many steps of the rule, at half its size."""
+def render(env_id: str, steps: int, rule: Callable[[Any], Any]) -> pygame.Surface:
+    """The frame after so many steps of the policy, at half its size."""
     with gym.make(env_id, render_mode="rgb_array") as env:
         observation, _ = env.reset(seed=1)
         for _ in range(steps):
@@ -59,7 +59,7 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for env_id, scene in SCENES.items():
         path = FOLDER / f"{env_id}.png"
-        pygame.image.save(picture(env_id, *scene), path)
+        pygame.image.save(render(env_id, *scene), path)
         print(path.name, path.stat().st_size, "bytes")
 
 

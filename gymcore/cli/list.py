@@ -102,7 +102,7 @@ def by_family() -> dict[str, dict[str, Any]]:
 
 
 def is_native(spec: Any) -> bool:
-    """Return whether an `EnvSpec` has a vector environment of its own that JAX does not run."""
+    """Return whether an `EnvSpec` has its own vector environment, not over JAX."""
     family = FAMILIES.get(family_of(spec))
     return spec.vector_entry_point is not None and (family is None or "jax" not in family.needs)
 

@@ -13,7 +13,9 @@ HELP = "play an environment with the keyboard, in a window"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gymcore play`."""
     parser.add_argument("id", metavar="ID", help="environment id, or module:id")
-    parser.add_argument("--fps", type=positive, metavar="RATE", help="steps a second [its own]")
+    parser.add_argument(
+        "--fps", type=positive, metavar="RATE", help="steps a second [the environment's]"
+    )
     parser.add_argument("--zoom", type=positive, metavar="FACTOR", help="size of the window [1]")
     parser.add_argument("--seed", type=seed, metavar="SEED", help="seed of the first episode")
     parser.add_argument("--wait", action="store_true", help="do not step while no key is down")

@@ -41,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--steps", type=count, metavar="T", help=f"maximum number of steps [{_STEPS}]"
     )
-    parser.add_argument("--fps", type=positive, metavar="RATE", help="frames a second [its own]")
+    parser.add_argument(
+        "--fps", type=positive, metavar="RATE", help="frames a second [the environment's]"
+    )
     parser.add_argument(
         "--seed", type=seed, metavar="SEED", help="lane i is seeded with SEED + i [random]"
     )

@@ -77,7 +77,7 @@ class _JaxEnv:
         self.rng = self._jax.random.PRNGKey(seed)
 
     def _next_key(self) -> Any:
-        """Return a new key, and keep another one for the next call."""
+        """Return a new key; another one is stored for the next call."""
         key, self.rng = self._jax.random.split(self.rng)
         return key
 
@@ -124,7 +124,7 @@ class FunctionalJaxEnv(_JaxEnv, Env[Any, Any]):
             spec: How the environment was made, if it was registered.
 
         Raises:
-            ArgumentTypeError: if `func_env` is no `FuncEnv`.
+            ArgumentTypeError: `func_env` is not a `FuncEnv`.
             DependencyNotInstalled: if JAX is missing.
         """
         self._set_up(func_env, render_mode)
@@ -218,7 +218,7 @@ class FunctionalJaxVectorEnv(_JaxEnv, VectorEnv[Any, Any, Any]):
             spec: How the environment was made, if it was registered.
 
         Raises:
-            ArgumentTypeError: if `func_env` is no `FuncEnv`.
+            ArgumentTypeError: `func_env` is not a `FuncEnv`.
             DependencyNotInstalled: if JAX is missing.
         """
         self._set_up(func_env, render_mode)
@@ -260,7 +260,7 @@ class FunctionalJaxVectorEnv(_JaxEnv, VectorEnv[Any, Any, Any]):
         All lanes share one key, so there is one seed for all of them.
 
         Raises:
-            ArgumentTypeError: if the seed is no integer.
+            ArgumentTypeError: the seed is not an integer.
             ResetNeeded: if a mask is given to the first reset.
         """
         _, mask = split_reset_mask(options, self.num_envs)
@@ -277,11 +277,11 @@ class FunctionalJaxVectorEnv(_JaxEnv, VectorEnv[Any, Any, Any]):
             self.state, self._observations = state, observations
             self.steps, self.prev_done = jnp.zeros_like(self.steps), jnp.zeros_like(self.prev_done)
         else:
-            begun = jnp.asarray(mask)
-            self.state = self._where(begun, state, self.state)
-            self._observations = self._where(begun, observations, self._observations)
-            self.steps = jnp.where(begun, 0, self.steps)
-            self.prev_done = self.prev_done & ~begun
+            reset = jnp.asarray(mask)
+            self.state = self._where(reset, state, self.state)
+            self._observations = self._where(reset, observations, self._observations)
+            self.steps = jnp.where(reset, 0, self.steps)
+            self.prev_done = self.prev_done & ~reset
         return self._observations, self.func_env.state_info(self.state)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
@@ -304,13 +304,13 @@ class FunctionalJaxVectorEnv(_JaxEnv, VectorEnv[Any, Any, Any]):
         if self.time_limit:
             truncated = self.steps >= self.time_limit
 
-        begun = self.prev_done
-        if bool(begun.any()):
+        reset = self.prev_done
+        if bool(reset.any()):
             first = functions.initial(self._split(self._next_key()))
-            state = self._where(begun, first, state)
-            self.steps = jnp.where(begun, 0, self.steps)
-            rewards = jnp.where(begun, 0, rewards)
-            terminated, truncated = terminated & ~begun, truncated & ~begun
+            state = self._where(reset, first, state)
+            self.steps = jnp.where(reset, 0, self.steps)
+            rewards = jnp.where(reset, 0, rewards)
+            terminated, truncated = terminated & ~reset, truncated & ~reset
         self.prev_done = terminated | truncated
         self.state = state
         self._observations = functions.observation(state, self._split(self.rng))

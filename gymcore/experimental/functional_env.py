@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.core import Env
-from gymcore.error import ArgumentTypeError
 from gymcore.experimental.functional import FuncEnv
 from gymcore.spaces.batching import batch_space
 from gymcore.utils import seeding
-from gymcore.utils.arguments import seeds_per_env, split_reset_mask
+from gymcore.utils.arguments import count, seeds_per_env, split_reset_mask
 from gymcore.utils.nested import map_leaves
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
@@ -69,7 +68,7 @@ class _Frames:
 
 
 class FunctionalEnv(Env[Any, Any]):
-    """An environment over the functions of a `FuncEnv`, with a generator of its own.
+    """An environment over the functions of a `FuncEnv`, with its own generator.
 
     A step calls `transition`, `reward`, `terminal`, `observation` and `transition_info`, in this
     order and with the same generator; a reset `initial`, `observation` and `state_info`.
@@ -115,7 +114,7 @@ class FunctionalEnv(Env[Any, Any]):
             spec: How the environment was made, if it was registered.
 
         Raises:
-            ArgumentTypeError: if `func_env` is no `FuncEnv`.
+            ArgumentTypeError: `func_env` is not a `FuncEnv`.
             UnsupportedMode: if the render mode is another one.
         """
         _check_functions(func_env)
@@ -126,7 +125,7 @@ class FunctionalEnv(Env[Any, Any]):
         self.render_mode = render_mode
         self.spec = spec
         self.state: Any = None
-        self._begun = False
+        self._started = False
         self._frames = _Frames(func_env, render_mode)
 
     def reset(
@@ -136,7 +135,7 @@ class FunctionalEnv(Env[Any, Any]):
         super().reset(seed=seed)
         rng = self.np_random
         self.state = self.func_env.initial(rng)
-        self._begun = True
+        self._started = True
         observation = deepcopy(self.func_env.observation(self.state, rng))
         return observation, self.func_env.state_info(self.state)
 
@@ -146,7 +145,7 @@ class FunctionalEnv(Env[Any, Any]):
         Raises:
             ResetNeeded: before `reset`.
         """
-        if not self._begun:
+        if not self._started:
             raise error.ResetNeeded("Cannot call env.step() before calling env.reset()")
         functions, state, rng = self.func_env, self.state, self.np_random
         self.state = functions.transition(state, action, rng)
@@ -172,8 +171,8 @@ class FunctionalEnv(Env[Any, Any]):
 class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
     """A vector environment over the functions of a `FuncEnv`, in any autoreset mode.
 
-    Lane `i` does what a `FunctionalEnv` with the same seed does: each lane has a generator of its
-    own.
+    Lane `i` does what a `FunctionalEnv` with the same seed does: each lane has its own
+    generator.
 
     If the functions are batched, they are called once a step, for all lanes that take one: states,
     actions, observations, infos and results are arrays (or dicts, tuples and lists of arrays) whose
@@ -236,27 +235,19 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
             batched: Whether the functions take batches; None for `func_env.batched`, or False.
 
         Raises:
-            ArgumentTypeError: if `func_env` is no `FuncEnv`, or a number no integer.
-            InvalidArgument: if a number is out of range, or there is no such autoreset mode.
+            ArgumentTypeError: `func_env` is not a `FuncEnv`, or a number is not an integer.
+            InvalidArgument: a number is out of range, or the autoreset mode is unknown.
             UnsupportedMode: if the render mode is another one.
         """
         _check_functions(func_env)
-        for name, value, least in (
-            ("num_envs", num_envs, 1),
-            ("max_episode_steps", max_episode_steps, 0),
-        ):
-            if not isinstance(value, int):
-                raise error.ArgumentTypeError(f"{name}: expected an integer, got {type(value)}")
-            if value < least:
-                raise error.InvalidArgument(f"{name}: expected at least {least}, got {value}")
         try:
             self._mode = AutoresetMode(autoreset_mode)
         except ValueError as problem:
             raise error.InvalidArgument(f"autoreset_mode: {problem}") from problem
 
         self.func_env = func_env
-        self.num_envs = num_envs
-        self.time_limit = max_episode_steps
+        self.num_envs = num_envs = count("num_envs", num_envs, 1)
+        self.time_limit = count("max_episode_steps", max_episode_steps)
         self.single_observation_space = func_env.observation_space
         self.single_action_space = func_env.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -274,7 +265,7 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
         self._all = np.arange(num_envs)
         self.state: Any = None
         self._observations: Any = None
-        self._begun = np.zeros(num_envs, np.bool_)
+        self._started = np.zeros(num_envs, np.bool_)
         self._ended = np.zeros(num_envs, np.bool_)
         self._steps = np.zeros(num_envs, np.int64)
 
@@ -307,7 +298,7 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
         seeds = seeds_per_env(seed, self.num_envs)
         _, mask = split_reset_mask(options, self.num_envs)
         lanes = self._all if mask is None else np.flatnonzero(mask)
-        if mask is not None and not (self._begun | mask).all():
+        if mask is not None and not (self._started | mask).all():
             raise error.ResetNeeded("reset_mask: lanes that it leaves out were never reset")
         for lane in lanes.tolist():
             if seeds[lane] is not None:
@@ -327,7 +318,7 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
         observations = functions.observation(states, rngs)
         functions.add_infos(infos, functions.state_info(states), lanes, self.num_envs)
         self._put(lanes, states, observations)
-        self._begun[lanes] = True
+        self._started[lanes] = True
         self._ended[lanes] = False
         self._steps[lanes] = 0
 
@@ -347,7 +338,7 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
                 ended.
         """
         self._check_open("step")
-        if not self._begun.all():
+        if not self._started.all():
             raise error.ResetNeeded("Cannot call env.step() before calling env.reset()")
         if self._mode is AutoresetMode.DISABLED and self._ended.any():
             raise error.ResetNeeded(
@@ -465,7 +456,7 @@ class SingleFunctions:
         return list(map(self._env.transition, states, actions, rngs))
 
     def observation(self, states: list[Any], rngs: Generators) -> list[Any]:
-        """Return observations that are the caller's own."""
+        """Return copies of the observations."""
         return [deepcopy(one) for one in map(self._env.observation, states, rngs)]
 
     def reward(

@@ -169,7 +169,7 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
         self.observation_space = spaces.Box(low, high)
         self.action_space = spaces.Box(-1, 1, (4,), np.float32)
         self.prev_shaping: float | None = None
-        self._clouds: Clouds | npt.NDArray[np.float64] = ()
+        self.clouds: Clouds = ()
         self.terrain_x = list(GROUND_X)
         self.terrain_y: list[float] = []
         self.scroll = 0.0
@@ -198,17 +198,6 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
     def game_over(self, value: bool) -> None:
         self._contacts.fell = bool(value)
 
-    @property
-    def clouds(self) -> Clouds:
-        """The corners of the clouds, metres; computed at the first access."""
-        if isinstance(self._clouds, np.ndarray):
-            self._clouds = _clouds_of(self._clouds)
-        return self._clouds
-
-    @clouds.setter
-    def clouds(self, value: Clouds) -> None:
-        self._clouds = value
-
     # --- an episode ----------------------------------------------------------------------------
 
     def reset(
@@ -223,7 +212,7 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
         super().reset(seed=seed)
         random = self.np_random
         terrain = draw_terrain(random, self.hardcore)
-        self._clouds = random.random((_CLOUDS, 1 + 2 * _CLOUD_CORNERS))
+        self.clouds = make_clouds(random)
         push = float(random.uniform(-INITIAL_RANDOM, INITIAL_RANDOM))
         self._start = (terrain.heights, terrain.boxes, push)
         self._moves = []
@@ -593,12 +582,12 @@ class ContactDetector(Box2D.b2ContactListener):
                 foot.ground_contact = False
 
 
-def _clouds_of(draws: npt.NDArray[np.float64]) -> Clouds:
-    """Return clouds made from numbers in [0, 1): of each its place, then offsets of its corners."""
+def make_clouds(random: np.random.Generator) -> Clouds:
+    """Draw the corners of the clouds, metres."""
     turns = [3.14 * 2 * corner / 5 for corner in range(_CLOUD_CORNERS)]
     y = _HEIGHT * 3 / 4
     clouds = []
-    for place, *offsets in draws.tolist():
+    for place, *offsets in random.random((_CLOUDS, 1 + 2 * _CLOUD_CORNERS)).tolist():
         x = TERRAIN_LENGTH * place * TERRAIN_STEP
         corners = zip(turns, offsets[::2], offsets[1::2], strict=True)
         clouds.append(

@@ -1,6 +1,6 @@
 """The car of CarRacing: a hull, four wheels on joints, and the friction of the tyres.
 
-The model is a top-down one: each wheel has a speed of rotation of its own, a tyre pulls the wheel
+The model is a top-down one: each wheel rotates at its own speed, a tyre pulls the wheel
 toward rolling without slip, and where that would take more force than the ground gives, it skids.
 Constants and order of the arithmetic are those of Gymnasium's CarRacing-v3, with which the car
 agrees to the bit.

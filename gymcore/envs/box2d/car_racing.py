@@ -266,7 +266,7 @@ class CarRacing(Box2DEnv[Any]):
         )
         closed = closed or lay_out(draws)
         if closed is None:
-            raise error.InvalidArgument(f"state: there is no track through {draws}")
+            raise error.InvalidArgument(f"state: no track passes through {draws}")
         self._destroy()
         self.reward = 0.0
         self.prev_reward = 0.0

@@ -161,7 +161,7 @@ class Scenery:
 
         Args:
             polygons: Four corners each, in metres, in the order in which they are drawn.
-            colors: Of each polygon. The list is kept, and may be changed.
+            colors: Of each polygon. Changes to the list are visible.
             bg: Color of the field.
             grass: Color of its squares.
         """

@@ -77,7 +77,7 @@ class CartPoleParams(FunctionalParams):
     screen_height: int = 400
 
 
-# `CartPoleParams`, or the class itself. The base allows None, for which there is no use here.
+# `CartPoleParams`, or the class itself; the base class allows None, which is not used here.
 _Params: TypeAlias = Any
 
 

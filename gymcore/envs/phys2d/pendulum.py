@@ -59,7 +59,7 @@ class PendulumParams(FunctionalParams):
     screen_dim: int = 500
 
 
-# `PendulumParams`, or the class itself. The base allows None, for which there is no use here.
+# `PendulumParams`, or the class itself; the base class allows None, which is not used here.
 _Params: TypeAlias = Any
 
 

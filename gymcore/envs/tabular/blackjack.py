@@ -33,7 +33,7 @@ RenderStateType = tuple["pygame.Surface", str, str]
 SCREEN_SIZE = (384, 376)
 # 21 aces are the longest hand that is not over 21.
 LONGEST_HAND = 21
-# What a ten among the dealer's cards looks like in pictures, and the suit of the open card.
+# How a ten of the dealer is drawn, and the suit of the open card.
 FACE, SUIT = "Q", "S"
 
 
@@ -51,7 +51,7 @@ class BlackJackParams(FunctionalParams):
     sutton_and_barto: bool = True
 
 
-# `BlackJackParams`, or the class itself. The base allows None, for which there is no use here.
+# `BlackJackParams`, or the class itself; the base class allows None, which is not used here.
 _Params: TypeAlias = Any
 
 

@@ -129,7 +129,7 @@ class CliffWalkingFunctional(FuncEnv[EnvState, jax.Array, int, float, bool, Rend
     def render_init(  # type: ignore[override]
         self, screen_width: int = 600, screen_height: int = 500
     ) -> RenderStateType:
-        """Return a surface of 768 x 256 pixels, whatever the arguments, and facts about the grid.
+        """Return a surface of 768 x 256 pixels, whatever the arguments, and the grid.
 
         Raises:
             DependencyNotInstalled: if pygame is missing.

@@ -61,8 +61,8 @@ class CliffWalkingEnv(GridEnv):
     Example 6.6 of R. S. Sutton and A. G. Barto, "Reinforcement Learning" (2018).
 
     - Observation: `row * 12 + column`, an int.
-    - Actions: 0 up, 1 right, 2 down, 3 left. With `is_slippery` the move is the wanted one, or one
-      of the two at right angles to it, with the same probability.
+    - Actions: 0 up, 1 right, 2 down, 3 left. With `is_slippery` the move is the intended one or
+      one of the two at right angles to it, with the same probability.
     - Reward: -1 a step; -100 for a fall, which leads back to the start and ends nothing.
     - Terminates at the goal.
     - Info: `prob`, the probability of the move that was made.

@@ -44,7 +44,7 @@ Board = npt.NDArray[np.bytes_]
 
 
 def is_valid(board: Sequence[Sequence[str]], max_size: int) -> bool:
-    """Whether a way leads from the upper left corner to a goal.
+    """Whether a path leads from the upper left corner to a goal.
 
     Args:
         board: rows of letters; H is a hole, G a goal.
@@ -71,7 +71,7 @@ def is_valid(board: Sequence[Sequence[str]], max_size: int) -> bool:
 
 
 def generate_random_map(size: int = 8, p: float = 0.8, seed: int | None = None) -> list[str]:
-    """A random square map with a way from the start, upper left, to the goal, lower right.
+    """A random square map with a path from the start, upper left, to the goal, lower right.
 
     Args:
         size: rows and columns, at least 2.
@@ -79,7 +79,7 @@ def generate_random_map(size: int = 8, p: float = 0.8, seed: int | None = None) 
         seed: what the map is drawn from; None for the system's entropy.
 
     Raises:
-        InvalidArgument: a size or probability that no map has.
+        InvalidArgument: `size` or `p` is out of range.
 
     Example:
         >>> generate_random_map(4, seed=7)
@@ -103,8 +103,8 @@ def as_board(desc: Any) -> Board:
     """A map as an array [rows, columns] of single bytes.
 
     Raises:
-        InvalidArgument: rows of different lengths, a letter that is no tile, a map without start.
-        ArgumentTypeError: no rows of letters.
+        InvalidArgument: rows of different lengths, an unknown letter, or no start.
+        ArgumentTypeError: `desc` is not rows of letters.
     """
     rows = list(desc) if isinstance(desc, (Sequence, np.ndarray)) else []
     if not rows or isinstance(desc, (str, bytes)):
@@ -125,10 +125,9 @@ def as_board(desc: Any) -> Board:
                 f"desc[{r}]: expected {len(board[0])} letters as in desc[0], got {len(letters)}"
             )
         board.append(letters)
-    found = np.array(board, "S1")
-    if not (found == b"S").any():
+    if not any("S" in letters for letters in board):
         raise InvalidArgument(f"desc: expected at least one start S, got {desc!r}")
-    return found
+    return np.array(board, "S1")
 
 
 def _letters(row: Any, index: int) -> Any:
@@ -179,7 +178,7 @@ class FrozenLakeEnv(GridEnv):
     """A walk over a frozen lake, whose ice is slippery.
 
     - Observation: `row * ncol + column`, an int.
-    - Actions: 0 left, 1 down, 2 right, 3 up. On slippery ice the move is the wanted one with
+    - Actions: 0 left, 1 down, 2 right, 3 up. On slippery ice the move is the intended one with
       `success_rate`, else one of the two at right angles to it.
     - Reward: `reward_schedule` for reaching the goal, a hole, or any other tile: 1, 0, 0.
     - Terminates at the goal and in a hole.
@@ -217,11 +216,11 @@ class FrozenLakeEnv(GridEnv):
                 of that name.
             map_name: "4x4" or "8x8"; None for a random map.
             is_slippery: whether moves may go wrong.
-            success_rate: probability of the wanted move on slippery ice.
+            success_rate: probability of the intended move on slippery ice.
             reward_schedule: rewards for reaching the goal, a hole, a frozen tile.
 
         Raises:
-            InvalidArgument: a map that is none, an unknown name.
+            InvalidArgument: an invalid map, or an unknown name.
             InvalidProbability: a success rate outside [0, 1].
         """
         if desc is None:
@@ -275,7 +274,7 @@ def named_map(name: str) -> list[str]:
     """A map of MAPS.
 
     Raises:
-        InvalidArgument: there is none of this name.
+        InvalidArgument: no map has this name.
     """
     if name not in MAPS:
         raise InvalidArgument(f"map_name: expected one of {', '.join(MAPS)} or None, got {name!r}")

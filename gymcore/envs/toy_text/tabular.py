@@ -52,10 +52,10 @@ class TabularEnv(NativeDiscreteEnv):
             P: `P[state][action]` is a sequence of (probability, next state, reward, terminated);
                 mappings or sequences. Copied.
             initial_distribution: the probability of each first state.
-            render_mode: None; there is no picture.
+            render_mode: None; it cannot be rendered.
 
         Raises:
-            InvalidArgument: a table that is none; the message names the entry.
+            InvalidArgument: an invalid table; the message names the entry.
             ArgumentTypeError: arguments of other types.
         """
         self._make(Transitions(P, initial_distribution), render_mode)
@@ -187,7 +187,7 @@ def probability(name: str, value: Any) -> float:
 
 
 class GridEnv(TabularEnv):
-    """A tabular environment on a grid, with a picture and a text of it.
+    """A tabular environment on a grid, which can be drawn and printed.
 
     A subclass sets `shape` (rows, columns) before it calls `_make`.
     """
@@ -199,7 +199,7 @@ class GridEnv(TabularEnv):
 
     @property
     def picture_size(self) -> tuple[int, int]:  # type: ignore[override]
-        """Width and height of the picture: small maps have large tiles."""
+        """Width and height in pixels: small maps have large tiles."""
         rows, columns = self.shape
         tile = max(8, min(self.tile, 1024 // max(rows, columns)))
         return columns * tile, rows * tile
@@ -278,9 +278,9 @@ class Transitions:
             masks: int8 [states, actions], for kernels that report which actions change something.
 
         Raises:
-            InvalidArgument: an entry that is no transition, named; probabilities that do not add up
+            InvalidArgument: an invalid entry, which is named; probabilities that do not add up
                 to 1; states that have not the same actions.
-            ArgumentTypeError: no table at all.
+            ArgumentTypeError: `P` is not a table.
         """
         self.num_states = _length(P, "P")
         if self.num_states == 0:
@@ -299,7 +299,9 @@ class Transitions:
             for s, row in enumerate(rows)
         )
         # Rewards as the caller wrote them: 1 stays an int.
-        self._rewards = {float(one[2]): one[2] for row in rows for found in row for one in found}
+        self._rewards = {
+            float(outcome[2]): outcome[2] for row in rows for each in row for outcome in each
+        }
         self.masks = masks
         self.capsule = pack(_flat(rows), np.cumsum(self.initial), masks)
 
@@ -348,28 +350,28 @@ def _entry(value: Any, index: int, name: str) -> Any:
 
 def _distribution(initial: Any, states: int) -> npt.NDArray[np.float64]:
     try:
-        found = np.array(initial, np.float64)
+        chances = np.array(initial, np.float64)
     except (TypeError, ValueError):
         raise ArgumentTypeError(
             f"initial_distribution: expected {states} probabilities, got {initial!r}"
         ) from None
-    if found.shape != (states,):
+    if chances.shape != (states,):
         raise InvalidArgument(
             f"initial_distribution: expected {states} probabilities, as many as P has states, got "
-            f"shape {found.shape}"
+            f"shape {chances.shape}"
         )
-    bad = ~((found >= 0) & (found <= 1 + TOLERANCE))  # nan is neither
+    bad = ~((chances >= 0) & (chances <= 1 + TOLERANCE))  # nan is neither
     if bad.any():
         state = int(np.flatnonzero(bad)[0])
         raise InvalidArgument(
-            f"initial_distribution[{state}]: expected a probability, got {found[state]}"
+            f"initial_distribution[{state}]: expected a probability, got {chances[state]}"
         )
-    if abs(found.sum() - 1) > TOLERANCE:
+    if abs(chances.sum() - 1) > TOLERANCE:
         raise InvalidArgument(
-            f"initial_distribution: expected probabilities that add up to 1, got {found.sum()}"
+            f"initial_distribution: expected probabilities that add up to 1, got {chances.sum()}"
         )
-    found.flags.writeable = False
-    return found
+    chances.flags.writeable = False
+    return chances
 
 
 def _outcomes(entry: Any, state: int, action: int, table: Transitions) -> list[Any]:
@@ -411,20 +413,20 @@ def _flat(rows: list[list[list[Any]]]) -> npt.NDArray[Any]:
     The first outcome stands once more behind those of an action whose probabilities add up to less
     than 1 by rounding: it has the draws that are left over. All further places are never reached.
     """
-    padded = [[_records(found) for found in row] for row in rows]
-    width = max(len(found) for row in padded for found in row)
+    padded = [[_records(outcomes) for outcomes in row] for row in rows]
+    width = max(len(records) for row in padded for records in row)
     flat = np.zeros((len(rows), len(rows[0]), width), OUTCOME)
     for s, row in enumerate(padded):
-        for a, found in enumerate(row):
-            flat[s, a] = found + [(math.inf, *found[0][1:])] * (width - len(found))
+        for a, records in enumerate(row):
+            flat[s, a] = records + [(math.inf, *records[0][1:])] * (width - len(records))
     return flat
 
 
-def _records(found: list[Any]) -> list[tuple[float, float, float, int, int]]:
-    sums = np.cumsum([one[0] for one in found]).tolist()
+def _records(outcomes: list[Any]) -> list[tuple[float, float, float, int, int]]:
+    sums = np.cumsum([outcome[0] for outcome in outcomes]).tolist()
     records = [
-        (total, float(one[0]), float(one[2]), one[1], int(one[3]))
-        for total, one in zip(sums, found, strict=True)
+        (total, float(outcome[0]), float(outcome[2]), outcome[1], int(outcome[3]))
+        for total, outcome in zip(sums, outcomes, strict=True)
     ]
     if sums[-1] < 1:
         records.append((math.inf, *records[0][1:]))
