@@ -17,46 +17,21 @@ from gymcore_ext.engine.step cimport rng_double, rng_t
 
 
 cdef enum:
-    COPY = 0
-    ADD = 1
-    SUBTRACT = 2
-    MULTIPLY = 3
-    DIVIDE = 4
-    SQUARE = 5
-    ABSOLUTE = 6
-    ROOT = 7
-    SINE = 8
-    COSINE = 9
-    SMALLER = 10
-    LARGER = 11
-    CLIP = 12              # a between b and c
-    SELECT = 13            # b where a is not 0, else c
-    LESS = 14
-    LESS_EQUAL = 15
-    FINITE = 16
-    BOTH = 17
-    EITHER = 18
-    NEGATE_TRUTH = 19
-    NEGATIVE = 20
-    # one result of `count` elements
-    SUM = 21
-    EVERY = 22
-    # the sum of the rows of b, each `width` long, times the elements of a
-    WEIGHTED_ROWS = 23
-    # random draws
-    UNIFORM = 24           # a + b * u: b is the width of the range
-    NORMAL = 25
-    REPEAT_UNLESS = 26     # go back to operation `width` if a is 0
-    POWER = 27             # as NumPy's scalars
-    OPCODES = 28
+    COPY, ADD, SUBTRACT, MULTIPLY, DIVIDE, ABSOLUTE, NEGATIVE, ROOT, SINE, COSINE
+    POWER                  # as NumPy's scalars
+    SMALLER, LARGER
+    SELECT                 # b where a is not 0, else c
+    LESS, LESS_EQUAL, FINITE, BOTH, EITHER, NEGATE_TRUTH
+    SUM, EVERY             # one result of `count` elements
+    WEIGHTED_ROWS          # the sum of the rows of b, each `width` long, times the elements of a
+    UNIFORM                # a random a + b * u, where b is the width of the range
+    NORMAL
+    REPEAT_UNLESS          # go back to operation `width` if a is 0
+    OPCODES
 
 # Spaces of operands before the arrays of the simulation.
 cdef enum:
-    REGISTERS = 0
-    CONSTANTS = 1
-    ACTION = 2
-    OBSERVATION = 3
-    FIRST_ARRAY = 4
+    REGISTERS, CONSTANTS, ACTION, OBSERVATION, FIRST_ARRAY
 
 # Draws before a condition that nothing satisfies is a failure.
 cdef enum:
@@ -176,9 +151,6 @@ cdef inline bint run_program(
         elif op.code == DIVIDE:
             for i in range(n):
                 out[i] = a[i * sa] / b[i * sb]
-        elif op.code == SQUARE:
-            for i in range(n):
-                out[i] = a[i * sa] * a[i * sa]
         elif op.code == ABSOLUTE:
             for i in range(n):
                 out[i] = fabs(a[i * sa])
@@ -195,10 +167,6 @@ cdef inline bint run_program(
         elif op.code == LARGER:
             for i in range(n):
                 out[i] = a[i * sa] if a[i * sa] > b[i * sb] or a[i * sa] != a[i * sa] else b[i * sb]
-        elif op.code == CLIP:
-            for i in range(n):
-                # As NumPy: not a number stays what it is.
-                out[i] = b[i * sb] if a[i * sa] < b[i * sb] else (c[i * sc] if a[i * sa] > c[i * sc] else a[i * sa])
         elif op.code == SELECT:
             for i in range(n):
                 out[i] = b[i * sb] if a[i * sa] != 0.0 else c[i * sc]

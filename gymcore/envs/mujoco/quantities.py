@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 # Operations by their numbers in gymcore_ext/mujoco/program.pxd.
 Op = IntEnum(
     "Op",
-    "COPY ADD SUBTRACT MULTIPLY DIVIDE SQUARE ABSOLUTE ROOT SINE COSINE SMALLER LARGER CLIP SELECT "
-    "LESS LESS_EQUAL FINITE BOTH EITHER NEGATE_TRUTH NEGATIVE SUM EVERY WEIGHTED_ROWS UNIFORM "
-    "NORMAL REPEAT_UNLESS POWER",
+    "COPY ADD SUBTRACT MULTIPLY DIVIDE ABSOLUTE NEGATIVE ROOT SINE COSINE POWER SMALLER LARGER "
+    "SELECT LESS LESS_EQUAL FINITE BOTH EITHER NEGATE_TRUTH SUM EVERY WEIGHTED_ROWS UNIFORM NORMAL "
+    "REPEAT_UNLESS",
     start=0,
 )
 
@@ -255,7 +255,8 @@ def joined(*parts: Operand) -> Quantity:
 
 def square(x: Operand) -> Quantity:
     """Return the squares."""
-    return Computed(Op.SQUARE, x)
+    x = as_quantity(x)
+    return Computed(Op.MULTIPLY, x, x)
 
 
 def root(x: Operand) -> Quantity:
@@ -275,7 +276,7 @@ def cos(x: Operand) -> Quantity:
 
 def clip(x: Operand, low: Operand, high: Operand) -> Quantity:
     """Return the elements, limited to the bounds."""
-    return Computed(Op.CLIP, x, low, high)
+    return minimum(maximum(x, low), high)
 
 
 def minimum(x: Operand, y: Operand) -> Quantity:
