@@ -354,7 +354,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
                 observations of episodes that ended, zeros elsewhere. Same-step autoreset only.
 
         Returns:
-            The five arrays; the last one is None if it was not asked for.
+            The five arrays; the last one is None unless requested.
 
         Raises:
             InvalidArgument: an array of the wrong dtype, shape or layout, or autoreset disabled.

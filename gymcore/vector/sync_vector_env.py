@@ -230,7 +230,6 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
                 this order, and `infos["env_id"]` int64 names them.
 
         Raises:
-            ClosedEnvironmentError: After `close`.
             ResetNeeded: Before `reset`, after a failure, or, when autoreset is disabled, on an
                 ended episode.
             InvalidAction: Not one action for each environment.
@@ -278,11 +277,11 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     def _single_actions(self, actions: Any, count: int) -> list[Any]:
         layout = self._action_layout
         if layout is not None and (type(actions) is np.ndarray or layout[0] != "array"):
-            # What is wrong with others is said by `iterate`.
+            # `iterate` says what is wrong with others.
             with contextlib.suppress(TypeError, ValueError, LookupError):
                 return split_batch(layout, actions, count)
         try:
-            found = list(iterate(self.action_space, actions))
+            single = list(iterate(self.action_space, actions))
         except error.Error:
             raise
         except Exception as problem:
@@ -290,11 +289,11 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
                 f"actions: expected a batch for {self.action_space}, got {type(actions).__name__}: "
                 f"{type(problem).__name__}: {problem}"
             ) from problem
-        if len(found) != count:
+        if len(single) != count:
             raise InvalidAction(
-                f"actions: expected one for each of the {count} environments, got {len(found)}"
+                f"actions: expected one for each of the {count} environments, got {len(single)}"
             )
-        return found
+        return single
 
     def _step_lanes(self, actions: list[Any], lanes: Lanes) -> StepResult:
         results = self._run(actions, lanes.tolist())
@@ -354,11 +353,7 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self._envs[:] = envs
 
     def render(self) -> tuple[RenderFrame, ...] | None:
-        """Return the frame of each environment.
-
-        Raises:
-            EnvironmentFailed: An environment raised.
-        """
+        """Return the frame of each environment."""
         frames = []
         for lane, env in enumerate(self.envs):
             with _naming_lane(lane, "render"):
@@ -373,12 +368,8 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             *args: For the method.
             **kwargs: For the method.
 
-        Returns:
-            One result for each environment.
-
         Raises:
-            EnvironmentFailed: It raised, or there is no such attribute; of the class of what was
-                raised (an `AttributeError`).
+            EnvironmentFailed: It raised, or there is no such attribute (an `AttributeError`).
         """
         attributes = []
         for lane, env in enumerate(self.envs):
@@ -403,7 +394,6 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
         Raises:
             InvalidArgument: A list or tuple of another length (a `ValueError`).
-            EnvironmentFailed: An environment raised.
         """
         if not isinstance(values, (list, tuple)):
             values = [values] * self.num_envs
@@ -439,19 +429,14 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     # --- states --------------------------------------------------------------------------------
 
     def get_state(self, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> list[LaneState]:
-        """Return everything that decides what environments do next.
+        """Return everything that decides what environments do next: a copy for each of the lanes.
 
         Args:
             lanes: Indices or a mask; None for all.
 
-        Returns:
-            One state for each of the lanes, apart from the environments.
-
         Raises:
             StateNotSupported: An environment has no `get_state` and `set_state`, or a wrapper
-                around them that does not pickle (an `AttributeError`).
-            ResetNeeded: Before `reset`.
-            ClosedEnvironmentError: After `close`.
+                around them does not pickle (an `AttributeError`).
         """
         if self.closed:
             raise ClosedEnvironmentError(f"get_state: {self} is closed")
@@ -474,12 +459,10 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             lanes: Indices or a mask; None for all.
 
         Raises:
-            InvalidArgument: Not one state for each lane, or of environments of other wrappers (a
+            InvalidArgument: Not one state for each lane, or of environments with other wrappers (a
                 `ValueError`); nothing has changed.
-            ArgumentTypeError: What is no state (a `TypeError`); nothing has changed.
-            StateNotSupported: An environment that has no `set_state` (an `AttributeError`).
+            ArgumentTypeError: Not a state (a `TypeError`); nothing has changed.
             ResetNeeded: Some lanes of a batch that has not been reset.
-            EnvironmentFailed: The `set_state` of an environment raised.
         """
         if self.closed:
             raise ClosedEnvironmentError(f"set_state: {self} is closed")

@@ -16,7 +16,7 @@ from libc.string cimport memchr, memset
 
 from gymcore_ext.arrays cimport ArrayRing, array_pointer, claim, make_room
 from gymcore_ext.engine.episodes cimport (
-    DISABLED, NEXT_STEP, SAME_STEP, begin_episode, count_step, report_episode,
+    DISABLED, NEXT_STEP, SAME_STEP, begin_episode, count_step, episodes_t, report_episode, reports_t,
 )
 from gymcore_ext.python_envs.infos cimport InfoSlots, merge_lane
 from gymcore_ext.python_envs.batch_buffer cimport BatchBuffer
@@ -30,6 +30,18 @@ cnp.import_array()
 
 
 cdef class Outputs:
+    """Where one call writes its results: `n` rows of recycled arrays, or memory that was bound once and for all."""
+
+    cdef Py_ssize_t n
+    cdef bint bound
+    cdef BatchBuffer rows, final_rows
+    cdef ArrayRing reward_ring, terminated_ring, truncated_ring, return_ring, length_ring, time_ring
+    cdef object reward_array, terminated_array, truncated_array, return_array, length_array, time_array
+    cdef double* rewards
+    cdef uint8_t* terminated
+    cdef uint8_t* truncated
+    cdef reports_t reports
+
     cdef int begin(self) except -1:
         """Take arrays that nobody holds; their content is undefined."""
         if self.bound:
@@ -153,7 +165,7 @@ cdef tuple checked(object result, Py_ssize_t size, object env, str method, str n
 
 
 cdef object infos_of(object infos, cnp.ndarray lanes, Py_ssize_t num_envs):
-    """BatchBuffer of merged infos, for infos that were merged by a function that knows whole batches only."""
+    """Rows of merged infos, for infos that were merged by a function that knows whole batches only."""
     cdef dict found = {}
     for key, value in infos.items():
         if isinstance(value, dict):
@@ -168,8 +180,7 @@ cdef class EnvLoop:
     """The lanes [first, first + len(envs)) of a batch, each an environment written in Python.
 
     It returns batches (without `slots`), or writes every lane's row into memory that was bound at the start (with
-    `slots`: a worker process). Lanes that its methods take are counted from 0, those that it tells are the whole
-    batch's.
+    `slots`: a worker process). Its methods take lanes counted from 0; `failed_lane` is counted in the whole batch.
 
     Args:
         envs: the environments. The very list is used, so that one may be replaced between two calls.
@@ -195,10 +206,30 @@ cdef class EnvLoop:
     With `final_frames`, an environment is rendered before the reset in the step that ends its episode, and its final
     info gets the result as `final_frame`.
 
-    After an exception in `reset` or `step` of an environment, `failed_lane` and `failed_call` tell where it was, and
-    every lane must be reset before the next step (but after InvalidAction, which says that nothing was stepped). One
-    thread at a time may use a loop.
+    After an exception in `reset` or `step` of an environment, `failed_lane` and `failed_call` say where it was, and
+    every lane must be reset before the next step (unless it was InvalidAction: nothing was stepped). One thread at a
+    time may use a loop.
     """
+
+    cdef list envs
+    cdef list last                       # the last observation of each lane; None where the rows keep it
+    cdef Outputs outputs
+    cdef dict subsets                    # outputs of fewer rows, by their number
+    cdef object errors, add_info, slots
+    cdef InfoSlots info_slots            # `slots`, where they are ours
+    cdef episodes_t episodes
+    cdef void* memory
+    cdef bint ready, busy
+    cdef readonly bint statistics
+    cdef readonly int mode
+    cdef public bint final_frames        # whether lanes are rendered when their episode ends, with same-step autoreset
+    cdef readonly Py_ssize_t count, first, num_envs
+    cdef readonly Py_ssize_t failed_lane
+    cdef readonly object failed_call
+    # Of the call that is running: the lane in which an exception would be, and the merged infos.
+    cdef Py_ssize_t lane
+    cdef bint resetting
+    cdef object infos
 
     def __cinit__(
         self, list envs, BatchBuffer rows, *, int mode, Py_ssize_t first=0, num_envs=None, BatchBuffer final_rows=None,
@@ -552,7 +583,7 @@ cdef class EnvLoop:
     # --- saving and restoring -------------------------------------------------------------------------------------
 
     def save_lane(self, Py_ssize_t lane):
-        """What the loop knows of a lane: its last observation (None if slots have it), ended, elapsed steps, return."""
+        """State of a lane in the loop: its last observation (None if slots have it), ended, elapsed steps, return."""
         cdef BatchBuffer rows = self.outputs.rows
         if not 0 <= lane < self.count:
             raise IndexError(f"lane {lane} is not in [0, {self.count})")
