@@ -5,6 +5,8 @@ import numpy.typing as npt
 
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 
+class Outputs: ...
+
 class EnvLoop:
     def __init__(
         self,
