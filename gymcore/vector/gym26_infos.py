@@ -66,7 +66,8 @@ def add_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
     """Return the infos of a same-step step with `final_observation` and Gym 0.26's `final_info`.
 
     Args:
-        infos: What an engine returned, not changed. Without `final_obs` it is returned as it is.
+        infos: What an engine returned, not changed. Without `final_obs`, or with the names, it is
+            returned as it is.
 
     Example:
         >>> import numpy as np
@@ -78,7 +79,7 @@ def add_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
         >>> infos["final_info"].tolist()
         [None, {}]
     """
-    if "final_obs" not in infos:
+    if "final_obs" not in infos or "final_observation" in infos:
         return infos
     mask = infos["_final_obs"]
     return {

@@ -1,4 +1,4 @@
-"""The vector environments of Gym 0.21, on the engines of today."""
+"""`gym.vector` of Gym 0.21: the vector environments of Gym 0.26 with the four-value interface."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gymcore import vector
 from gymcore.compat.bridges import from_done_api
 from gymcore.compat.done_envs import DoneVectorEnv as VectorEnv
 from gymcore.compat.gym21.envs.registration import make as make_single
-from gymcore.compat.gym26.vector import check_spaces
+from gymcore.compat.gym26 import vector
 from gymcore.envs.vector_make import single_env_fns
 from gymcore.specs import find_spec
-from gymcore.vector import AutoresetMode
 
 __all__ = ["AsyncVectorEnv", "SyncVectorEnv", "VectorEnv", "make"]
 
@@ -22,6 +20,10 @@ EnvFn = Callable[[], Any]
 
 def _modern(env_fn: EnvFn) -> Any:
     return from_done_api(env_fn())
+
+
+def _modern_fns(env_fns: Iterable[EnvFn]) -> list[EnvFn]:
+    return [functools.partial(_modern, env_fn) for env_fn in env_fns]
 
 
 class SyncVectorEnv(VectorEnv):
@@ -37,42 +39,17 @@ class SyncVectorEnv(VectorEnv):
         (array([False, False]), [{}, {}])
     """
 
-    def __init__(
-        self,
-        env_fns: Iterable[EnvFn],
-        observation_space: Any = None,
-        action_space: Any = None,
-        copy: bool = True,
-    ) -> None:
+    def __init__(self, env_fns: Iterable[EnvFn], *args: Any, **kwargs: Any) -> None:
         """Make the environments; arguments are those of `gym26.vector.SyncVectorEnv`."""
-        fns = [functools.partial(_modern, fn) for fn in env_fns]
-        envs = vector.SyncVectorEnv(fns, copy=copy, autoreset_mode=AutoresetMode.SAME_STEP)
-        super().__init__(check_spaces(envs, observation_space, action_space))
+        super().__init__(vector.SyncVectorEnv(_modern_fns(env_fns), *args, **kwargs))
 
 
 class AsyncVectorEnv(VectorEnv):
     """Step several environments in worker processes; see `to_done_api`."""
 
-    def __init__(
-        self,
-        env_fns: Iterable[EnvFn],
-        observation_space: Any = None,
-        action_space: Any = None,
-        shared_memory: bool = True,
-        copy: bool = True,
-        context: str | None = None,
-        daemon: bool = True,
-    ) -> None:
+    def __init__(self, env_fns: Iterable[EnvFn], *args: Any, **kwargs: Any) -> None:
         """Start the worker processes; arguments are those of `gym26.vector.AsyncVectorEnv`."""
-        envs = vector.AsyncVectorEnv(
-            [functools.partial(_modern, fn) for fn in env_fns],
-            shared_memory=shared_memory,
-            copy=copy,
-            context=context,
-            daemon=daemon,
-            autoreset_mode=AutoresetMode.SAME_STEP,
-        )
-        super().__init__(check_spaces(envs, observation_space, action_space))
+        super().__init__(vector.AsyncVectorEnv(_modern_fns(env_fns), *args, **kwargs))
 
 
 def make(
@@ -91,6 +68,5 @@ def make(
         wrappers: A function, or several, applied to each single environment.
         **kwargs: For the environments.
     """
-    spec = find_spec(id)
-    env_fns = single_env_fns(make_single, spec, num_envs, wrappers, True, kwargs)
+    env_fns = single_env_fns(make_single, find_spec(id), num_envs, wrappers, True, kwargs)
     return (AsyncVectorEnv if asynchronous else SyncVectorEnv)(env_fns)

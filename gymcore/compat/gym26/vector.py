@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from gymcore import error
+from gymcore import error, vector
 from gymcore.compat.gym26.envs import registration
 from gymcore.envs import vector_make
 from gymcore.specs import EnvSpec, find_spec
-from gymcore.vector import AsyncVectorEnv as _AsyncVectorEnv
 from gymcore.vector import AutoresetMode, VectorEnv, utils
-from gymcore.vector import SyncVectorEnv as _SyncVectorEnv
 from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names
 
 __all__ = ["AsyncVectorEnv", "SyncVectorEnv", "VectorEnv", "VectorEnvWrapper", "make", "utils"]
@@ -23,7 +21,7 @@ def check_spaces(envs: Any, observation_space: Any, action_space: Any) -> Any:
     """Return `envs`, or close them and raise if single environments have other spaces.
 
     Raises:
-        SpaceMismatch: (a `ValueError`) if a space that is given is another one.
+        SpaceMismatch: if a space that is given is another one.
     """
     for name, space in (("observation_space", observation_space), ("action_space", action_space)):
         single = getattr(envs, f"single_{name}")
@@ -77,7 +75,7 @@ class SyncVectorEnv(VectorEnvWrapper):
 
     def __init__(
         self,
-        env_fns: Iterable[EnvFn],
+        env_fns: Sequence[EnvFn],
         observation_space: Any = None,
         action_space: Any = None,
         copy: bool = True,
@@ -90,7 +88,7 @@ class SyncVectorEnv(VectorEnvWrapper):
             action_space: Likewise.
             copy: Return new observations at every step.
         """
-        envs = _SyncVectorEnv(env_fns, copy=copy, autoreset_mode=AutoresetMode.SAME_STEP)
+        envs = vector.SyncVectorEnv(env_fns, copy=copy, autoreset_mode=AutoresetMode.SAME_STEP)
         super().__init__(check_spaces(envs, observation_space, action_space))
 
 
@@ -99,14 +97,11 @@ class AsyncVectorEnv(VectorEnvWrapper):
 
     def __init__(
         self,
-        env_fns: Iterable[EnvFn],
+        env_fns: Sequence[EnvFn],
         observation_space: Any = None,
         action_space: Any = None,
-        shared_memory: bool = True,
-        copy: bool = True,
-        context: str | None = None,
-        daemon: bool = True,
-        worker: Callable[..., None] | None = None,
+        *args: Any,
+        **kwargs: Any,
     ) -> None:
         """Start the worker processes.
 
@@ -114,21 +109,12 @@ class AsyncVectorEnv(VectorEnvWrapper):
             env_fns: Functions that make an environment each.
             observation_space: Of one environment, checked if given.
             action_space: Likewise.
-            shared_memory: As for `gymcore.vector.AsyncVectorEnv`, like the arguments that follow.
-            copy: Return new observations at every step.
-            context: Start method of the processes.
-            daemon: Whether the processes are daemons.
-            worker: A function that runs in the processes in place of the built-in one.
+            *args: `shared_memory`, `copy`, `context`, `daemon` and `worker`, as for
+                `gymcore.vector.AsyncVectorEnv`.
+            **kwargs: Likewise.
         """
-        envs = _AsyncVectorEnv(
-            env_fns,
-            shared_memory=shared_memory,
-            copy=copy,
-            context=context,
-            daemon=daemon,
-            worker=worker,
-            autoreset_mode=AutoresetMode.SAME_STEP,
-        )
+        kwargs["autoreset_mode"] = AutoresetMode.SAME_STEP
+        envs = vector.AsyncVectorEnv(env_fns, *args, **kwargs)
         super().__init__(check_spaces(envs, observation_space, action_space))
 
 

@@ -317,7 +317,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         if others.size:
             parts.append((infos, others, others))
         joined = join_infos(parts, len(cut))
-        if self._gym26 and "final_observation" not in joined:
+        if self._gym26:
             joined = add_gym26_names(joined)
         if ids is not None:
             joined["env_id"] = ids

@@ -270,10 +270,10 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         super().close()
 
     def _video_enabled(self) -> bool:
-        """Whether a recording begins now."""
+        """Return whether a recording begins now."""
         if self.step_trigger is not None:
-            return bool(self.step_trigger(self.step_id))
-        return self.episode_trigger is not None and bool(self.episode_trigger(self.episode_id))
+            return self.step_trigger(self.step_id)
+        return self.episode_trigger is not None and self.episode_trigger(self.episode_id)
 
     def _capture(self) -> bool:
         """Add a frame; return whether the video has its length."""
