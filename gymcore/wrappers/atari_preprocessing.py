@@ -19,7 +19,7 @@ __all__ = ["AtariPreprocessing"]
 class AtariPreprocessing(
     Wrapper[npt.NDArray[Any], ActType, npt.NDArray[Any], ActType], RecordConstructorArgs
 ):
-    """Prepare an Atari environment for learning from pictures.
+    """Prepare an Atari environment for learning from images.
 
     After Machado et al., "Revisiting the Arcade Learning Environment: Evaluation Protocols and Open
     Problems for General Agents", Journal of Artificial Intelligence Research 61 (2018):
@@ -29,8 +29,8 @@ class AtariPreprocessing(
     - a pixel is the larger one of the last two frames, since games draw some things in every other
       frame only. If an episode ends in an earlier frame, the frames before stand for those;
     - `terminal_on_life_loss` ends an episode with a life; the game itself begins anew;
-    - the picture is resized by averaging areas, by default to 84 x 84;
-    - and grey, and scaled to [0, 1], if wanted.
+    - the image is resized by averaging areas, by default to 84 x 84;
+    - and gray, and scaled to [0, 1], if wanted.
 
     The environment has to be one of the Arcade Learning Environment (ale-py), with `frameskip=1`,
     or to look like one: `env.unwrapped` has `_frameskip`, `get_action_meanings()`, and an `ale`
@@ -43,7 +43,7 @@ class AtariPreprocessing(
         frame_skip: How often an action is repeated.
         screen_size: Width and height of observations.
         terminal_on_life_loss: Whether a lost life ends an episode.
-        grayscale_obs: Whether observations are grey.
+        grayscale_obs: Whether observations are gray.
         grayscale_newaxis: Whether they have an axis of length 1 for that.
         scale_obs: Whether they are float32 in [0, 1].
         lives: Lives left, by the last reset or the last step that looked.
@@ -72,15 +72,15 @@ class AtariPreprocessing(
             frame_skip: How often to repeat an action, at least 1.
             screen_size: Width and height of observations, or one number for both.
             terminal_on_life_loss: End an episode when a life is lost.
-            grayscale_obs: Return grey pictures; otherwise red, green and blue.
-            grayscale_newaxis: Return grey pictures `[height, width, 1]`.
+            grayscale_obs: Return gray images; otherwise red, green and blue.
+            grayscale_newaxis: Return gray images `[height, width, 1]`.
             scale_obs: Return float32 numbers in [0, 1]; otherwise uint8.
 
         Raises:
             ArgumentTypeError: if `env` is no `Env`, its observation space is no `Box`, or a number
-                is no integer.
+                is not an integer.
             InvalidArgument: if a number is out of range, `env` skips frames as well or its
-                observations are no pictures, or its first action is not "NOOP" and `noop_max` is
+                observations are not images, or its first action is not "NOOP" and `noop_max` is
                 positive.
             DependencyNotInstalled: if OpenCV is not installed.
         """
@@ -130,7 +130,7 @@ class AtariPreprocessing(
             )
         if len(space.shape) < 2:
             raise InvalidArgument(
-                "AtariPreprocessing wrapper requires pictures as observations, got an observation "
+                "AtariPreprocessing wrapper requires images as observations, got an observation "
                 f"space of shape {space.shape}; make the environment with obs_type='rgb' or "
                 "'grayscale'"
             )
@@ -174,7 +174,7 @@ class AtariPreprocessing(
             action: The action.
 
         Returns:
-            The picture, a new array; the sum of the rewards; whether the episode ended, by itself
+            The image, a new array; the sum of the rewards; whether the episode ended, by itself
             or by a limit; the info of the last frame.
         """
         total_reward, terminated, truncated = 0.0, False, False
@@ -205,7 +205,7 @@ class AtariPreprocessing(
             options: For the environment.
 
         Returns:
-            The picture, a new array, and the info, that of the last frame added.
+            The image, a new array, and the info, that of the last frame added.
         """
         _, info = self.env.reset(seed=seed, options=options)
         frames = 0

@@ -686,7 +686,7 @@ class ObstructView(_DisturbedFrames[ObsType, ActType]):
 
         Raises:
             InvalidArgument: if the ratio or the width is another number.
-            ArgumentTypeError: if the width is no integer.
+            ArgumentTypeError: if the width is not an integer.
         """
         if not 0 <= obstructed_pixels_ratio < 1:
             raise error.InvalidArgument(

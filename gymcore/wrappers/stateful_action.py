@@ -167,7 +167,7 @@ class RepeatAction(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructo
             num_repeats: How often an action is taken, at least 1.
 
         Raises:
-            ArgumentTypeError: `num_repeats` is no integer (a `TypeError`).
+            ArgumentTypeError: `num_repeats` is not an integer (a `TypeError`).
             InvalidArgument: It is less than 1 (a `ValueError`).
         """
         count = check_repeats(num_repeats)

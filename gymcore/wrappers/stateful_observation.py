@@ -115,7 +115,7 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
             delay: How many steps late observations are, at least 0.
 
         Raises:
-            ArgumentTypeError: `delay` is no integer (a `TypeError`).
+            ArgumentTypeError: `delay` is not an integer (a `TypeError`).
             InvalidArgument: It is negative (a `ValueError`).
         """
         count = check_delay(delay)
@@ -272,7 +272,7 @@ class FrameStackObservation(
                 observation; "zero", zeros; or an element of the observation space.
 
         Raises:
-            ArgumentTypeError: `stack_size` is no integer (a `TypeError`).
+            ArgumentTypeError: `stack_size` is not an integer (a `TypeError`).
             InvalidArgument: It is not positive, or the padding is something else (a `ValueError`).
         """
         RecordConstructorArgs.__init__(self, stack_size=stack_size, padding_type=padding_type)
@@ -344,7 +344,7 @@ class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordC
             skip: How often an action is taken, at least 2.
 
         Raises:
-            ArgumentTypeError: `skip` is no integer (a `TypeError`).
+            ArgumentTypeError: `skip` is not an integer (a `TypeError`).
             InvalidArgument: It is less than 2, or observations are no arrays (a `ValueError`).
         """
         RecordConstructorArgs.__init__(self, skip=skip)
@@ -379,7 +379,7 @@ class NormalizeObservation(
     """Shift and scale observations to mean 0 and variance 1, over all that have been seen.
 
     Each observation, also the first and the last of an episode, enters the statistics once and is
-    then normalised by them: `(observation - mean) / sqrt(var + epsilon)`, float32.
+    then normalized by them: `(observation - mean) / sqrt(var + epsilon)`, float32.
 
     Attributes:
         obs_rms: The statistics, a `RunningMeanStd`: float32, or float64 if observations are
@@ -426,7 +426,7 @@ class NormalizeObservation(
         self.epsilon = epsilon
 
     def observation(self, observation: ObsType) -> WrapperObsType:
-        """Add an observation to the statistics, and return it normalised.
+        """Add an observation to the statistics, and return it normalized.
 
         Returns:
             float32, of the same shape; the caller may keep it.

@@ -515,10 +515,10 @@ _BRIGHTNESS = np.arange(256) * np.array([[0.2125], [0.7154], [0.0721]])
 
 
 class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
-    """Make colour pictures grey: `0.2125 red + 0.7154 green + 0.0721 blue`, rounded down.
+    """Make color images gray: `0.2125 red + 0.7154 green + 0.0721 blue`, rounded down.
 
     Attributes:
-        keep_dim: Whether pictures keep their last axis, of length 1.
+        keep_dim: Whether images keep their last axis, of length 1.
 
     Example:
         >>> import gymcore
@@ -583,7 +583,7 @@ def _change_images(func: Any, shape: tuple[int, ...], images: Any) -> Image:
 
 
 class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
-    """Resize pictures with OpenCV's `INTER_AREA`.
+    """Resize images with OpenCV's `INTER_AREA`.
 
     Attributes:
         shape: The new height and width.
@@ -640,29 +640,21 @@ def load_cv2(wrapper: str) -> ModuleType:
     return module
 
 
-def resize(
-    cv2: ModuleType, shape: tuple[int, ...], picture: Any, out: Image | None = None
-) -> Image:
-    """Resize one picture."""
+def resize(cv2: ModuleType, shape: tuple[int, ...], image: Any, out: Image | None = None) -> Image:
+    """Resize one image, four channels at a time: OpenCV does not take more."""
     if out is None:
         out = np.empty(shape, np.uint8)
-    size = (shape[1], shape[0])
-    channels = shape[2] if len(shape) == 3 else 1
-    if channels <= 4:
-        target = out.reshape(shape[:2]) if channels == 1 else out
-        result = cv2.resize(picture, size, dst=target, interpolation=cv2.INTER_AREA)
-        if result is not target:
-            target[...] = result
-    else:  # OpenCV takes four at a time
-        for lo in range(0, channels, 4):
-            part = np.ascontiguousarray(picture[..., lo : lo + 4])
-            result = cv2.resize(part, size, interpolation=cv2.INTER_AREA)
-            out[..., lo : lo + 4] = result.reshape(*shape[:2], -1)
+    height, width = shape[:2]
+    source, target = image.reshape(*image.shape[:2], -1), out.reshape(height, width, -1)
+    for lo in range(0, target.shape[2], 4):
+        part = np.ascontiguousarray(source[..., lo : lo + 4])
+        result = cv2.resize(part, (width, height), interpolation=cv2.INTER_AREA)
+        target[..., lo : lo + 4] = result.reshape(height, width, -1)
     return out
 
 
 def _check_resizable(space: Box[Any]) -> None:
-    """Raise unless elements are pictures of bytes."""
+    """Raise unless elements are images of bytes."""
     if len(space.shape) not in (2, 3):
         raise error.FailedCheck(
             f"ResizeObservation requires a 2D or 3D image, got shape {space.shape}"
@@ -913,7 +905,7 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
             observations.
 
         Raises:
-            FailedTypeCheck: if it is no integer (a `TypeError`).
+            FailedTypeCheck: if it is not an integer (a `TypeError`).
             IndexError: if there is no such bin. Also an `InvalidArgument`.
         """
         lower, upper = self._edges(obs, ())

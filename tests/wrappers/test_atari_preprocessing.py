@@ -153,7 +153,7 @@ def test_arguments_out_of_range(options: Any, kind: type, words: str) -> None:
         ),
         ({"meanings": ("FIRE",)}, {}, ValueError, "the first action meaning must be 'NOOP'"),
         ({"observation_space": "discrete"}, {}, TypeError, "requires a Box observation space, got"),
-        ({"observation_space": "ram"}, {}, ValueError, "requires pictures as observations"),
+        ({"observation_space": "ram"}, {}, ValueError, "requires images as observations"),
     ],
 )
 def test_environments_that_do_not_fit(

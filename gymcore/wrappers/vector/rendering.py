@@ -253,7 +253,7 @@ class HumanRendering(  # type: ignore[misc]
         cell_width, cell_height = self.scaled_subenv_size
         left = (size[0] - self.num_cols * cell_width) // 2
         top = (size[1] - self.num_rows * cell_height) // 2
-        # Pixels stay sharp when they are blown up, and are averaged when they are shrunk.
+        # Pixels stay sharp when they are enlarged, and are averaged when the image is reduced.
         enlarged = cell_width >= 2 * width
         scale = pygame.transform.scale if enlarged else pygame.transform.smoothscale
         for i, frame in enumerate(frames):

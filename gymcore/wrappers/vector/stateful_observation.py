@@ -467,7 +467,7 @@ class NormalizeObservation(
     """Shift and scale observations to mean 0 and variance 1, over all that have been seen.
 
     Every observation of every lane enters the statistics once, in each autoreset mode, and is then
-    normalised by them: `(observation - mean) / sqrt(var + epsilon)`, float32. The observations of
+    normalized by them: `(observation - mean) / sqrt(var + epsilon)`, float32. The observations of
     a step enter together. In SAME_STEP the last ones of the lanes that ended are among these, and
     the first ones of their new episodes enter after them, as if a reset of these lanes had
     followed. After a masked reset only the lanes that were reset enter; the others' rows are
@@ -514,7 +514,7 @@ class NormalizeObservation(
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
-        """Reset, and return normalised observations; see `VectorEnv.reset`."""
+        """Reset, and return normalized observations; see `VectorEnv.reset`."""
         _, mask = split_reset_mask(options, self.env.num_envs)
         observations, infos = self.env.reset(seed=seed, options=options)
         if mask is None or self._last is None or mask.all():
@@ -526,7 +526,7 @@ class NormalizeObservation(
     def step(
         self, actions: ActType
     ) -> tuple[npt.NDArray[np.float32], ArrayType, ArrayType, ArrayType, dict[str, Any]]:
-        """Step, and return normalised observations; see `VectorEnv.step`."""
+        """Step, and return normalized observations; see `VectorEnv.step`."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         if "final_obs" in infos:
             last = self.observations(final_batch(infos, observations, self.env))
@@ -539,13 +539,13 @@ class NormalizeObservation(
     def _with_rows(
         self, last: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_], observations: Any
     ) -> npt.NDArray[np.float32]:
-        """Return a copy of `last` with these rows of the observations, normalised, in it."""
+        """Return a copy of `last` with these rows of the observations, normalized, in it."""
         result = last.copy()
         result[mask] = self.observations(np.asarray(observations)[mask])
         return result
 
     def observations(self, observations: Any) -> npt.NDArray[np.float32]:
-        """Add a batch of observations to the statistics, and return it normalised.
+        """Add a batch of observations to the statistics, and return it normalized.
 
         Returns:
             float32, of the same shape; the caller may keep it.

@@ -249,7 +249,7 @@ class FlattenObservation(
 class GrayscaleObservation(
     VectorizeTransformObservation[WrapperObsType, ActType, ObsType, ArrayType]
 ):
-    """Make colour pictures grey: `0.2125 red + 0.7154 green + 0.0721 blue`, rounded down.
+    """Make color images gray: `0.2125 red + 0.7154 green + 0.0721 blue`, rounded down.
 
     Example:
         >>> import gymcore as gym
@@ -266,7 +266,7 @@ class GrayscaleObservation(
 
 
 class ResizeObservation(VectorizeTransformObservation[WrapperObsType, ActType, ObsType, ArrayType]):
-    """Resize pictures with OpenCV's `INTER_AREA`, one lane after the other into one array.
+    """Resize images with OpenCV's `INTER_AREA`, one lane after the other into one array.
 
     Example:
         >>> import gymcore as gym
