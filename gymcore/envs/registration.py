@@ -145,6 +145,13 @@ def register(
             "Either `entry_point` or `vector_entry_point` (or both) must be provided"
         )
     ns, name, version = parse_env_id(id)
+    custom = (kwargs or {}).get("namespace")
+    if current_namespace is not None and custom not in (None, current_namespace):
+        logger.warn(
+            f"Custom namespace `{custom}` is being overridden by namespace `{current_namespace}`. "
+            "A namespace belongs in the id, or around `register` in `with namespace(...)`; an "
+            "argument of that name is given to the environment."
+        )
     full_id = get_env_id(ns if current_namespace is None else current_namespace, name, version)
     new_spec = EnvSpec(
         id=full_id,

@@ -326,7 +326,14 @@ def _iterate_array(space: Space[Any], items: Any) -> Iterator[Any]:
 def _iterate_tuple(space: Tuple, items: Any) -> Iterator[Any]:
     unregistered = iterate.dispatch(object)
     if any(iterate.dispatch(type(subspace)) is unregistered for subspace in space.spaces):
-        return iter(items)  # a batched custom space: a tuple of single elements already
+        try:
+            return iter(items)  # a batched custom space: a tuple of single elements already
+        except TypeError as problem:
+            custom = [type(part) for part in space.spaces]
+            raise CustomSpaceError(
+                f"Could not iterate through {space} as no custom iterate function is registered "
+                f"for {custom} and `iter(items)` raised the following error: {problem}."
+            ) from problem
     return zip(
         *(iterate(subspace, items[i]) for i, subspace in enumerate(space.spaces)), strict=True
     )

@@ -73,12 +73,6 @@ class Graph(Space[GraphInstance]):
         Raises:
             ArgumentTypeError: If `node_space` is not a space, or `edge_space` neither one nor None.
         """
-        for name, space in (("node_space", node_space), ("edge_space", edge_space)):
-            if not isinstance(space, Space) and not (name == "edge_space" and space is None):
-                raise error.ArgumentTypeError(
-                    f"The {name} of a Graph is not a gymcore Space instance, "
-                    f"type: {type(space)}, {space}"
-                )
         self.node_space = node_space
         self.edge_space = edge_space
         self.batch_node_space = batch_space(node_space, 1)

@@ -387,12 +387,14 @@ def _unflatten_text(space: Text, x: Any) -> str:
 
 @unflatten.register(Tuple)
 def _unflatten_tuple(space: Tuple, x: Any) -> tuple[Any, ...]:
+    _check_flattened(space, x, tuple, "tuples")
     flat = _split(space, x) if space.is_np_flattenable else x
     return tuple([unflatten(part, value) for part, value in zip(space.spaces, flat, strict=True)])
 
 
 @unflatten.register(Dict)
 def _unflatten_dict(space: Dict, x: Any) -> dict[str, Any]:
+    _check_flattened(space, x, dict, "dictionary")
     if space.is_np_flattenable:
         x = dict(zip(space.spaces, _split(space, x), strict=True))
     return {key: unflatten(part, x[key]) for key, part in space.spaces.items()}
@@ -424,6 +426,22 @@ def _unflatten_one_of(space: OneOf, x: Any) -> tuple[np.int64, Any]:
         )
     part = space.spaces[chosen]
     return chosen, unflatten(part, np.asarray(x)[1 : 1 + flatdim(part)])
+
+
+def _check_flattened(space: Tuple | Dict, x: Any, container: type, containers: str) -> None:
+    """Raise if `x` is not of the type that `flatten` returns."""
+    if space.is_np_flattenable:
+        if not isinstance(x, np.ndarray):
+            raise error.FailedTypeCheck(
+                "x must be a numpy array when unflattening a numpy-flattenable space: "
+                f"{space} is numpy-flattenable. Thus, you should only unflatten numpy arrays for "
+                f"this space. Got a {type(x)}"
+            )
+    elif not isinstance(x, container):
+        raise error.FailedTypeCheck(
+            f"{space} is not numpy-flattenable. Thus, you should only unflatten {containers} for "
+            f"this space. Got a {type(x)}"
+        )
 
 
 def _onehot_offsets(space: MultiDiscrete) -> tuple[Array, int]:

@@ -33,8 +33,11 @@ def _check_box_shapes(space: Box, space_type: str) -> None:
     for bound in ("low", "high"):
         shape = getattr(space, bound).shape
         if shape != space.shape:
+            # Twice "have" where Gymnasium has it: programs match on messages.
+            twice = (space_type, bound) in (("observation", "high"), ("action", "low"))
             raise error.FailedCheck(
-                f"The Box {space_type} space shape and {bound} shape have different shapes, "
+                f"The Box {space_type} space shape and {bound} shape "
+                f"{'have have' if twice else 'have'} different shapes, "
                 f"{bound} shape: {shape}, box shape: {space.shape}"
             )
 

@@ -113,7 +113,7 @@ class PlayableGame:
         if zoom is None:
             return (width, height)
         if not zoom > 0:
-            raise error.InvalidArgument(f"zoom: expected a positive number, got {zoom}")
+            raise error.InvalidArgument(f"Zoom must be a positive float, got {zoom}")
         return (max(1, int(width * zoom)), max(1, int(height * zoom)))
 
     def process_event(self, event: pygame.event.Event) -> None:
@@ -217,8 +217,22 @@ def _environment_keys(env: Env[Any, Any]) -> dict[Any, Any] | None:
 
 def _key_codes(keys_to_action: dict[Any, Any]) -> dict[tuple[int, ...], Any]:
     """Return the mapping with sorted key codes in place of letters."""
+    if not isinstance(keys_to_action, dict):
+        raise error.ArgumentTypeError(
+            f"keys_to_action must be a dictionary, got {type(keys_to_action)}"
+        )
     codes = {}
     for combination, action in keys_to_action.items():
+        if isinstance(combination, tuple):
+            if not all(isinstance(key, (int, str)) for key in combination):
+                raise error.ArgumentTypeError(
+                    "All keys in key combination tuple must be integers or strings, "
+                    f"got {combination}"
+                )
+        elif not isinstance(combination, (int, str)):
+            raise error.ArgumentTypeError(
+                f"Keys in keys_to_action must be integers or strings, got {type(combination)}"
+            )
         keys = (combination,) if isinstance(combination, int) else tuple(combination)
         codes[tuple(sorted(ord(key) if isinstance(key, str) else key for key in keys))] = action
     return codes
@@ -260,7 +274,7 @@ def play(
         DependencyNotInstalled: if pygame is missing.
     """
     own = keys_to_action is None
-    if env.render_mode in {"rgb_array", "rgb_array_list"} and keys_to_action is None:
+    if keys_to_action is None:
         keys_to_action = _environment_keys(env)
         if keys_to_action is None:
             if env.spec is None:
@@ -272,7 +286,7 @@ def play(
                 f"{env.spec.id} does not have explicit key to action mapping, please specify one "
                 "manually"
             )
-    codes = _key_codes(keys_to_action or {})
+    codes = _key_codes(keys_to_action)
     if () in codes and not own:
         raise error.InvalidArgument(
             "Key combinations in keys_to_action tuples cannot be empty; `noop` is the action "
@@ -287,6 +301,10 @@ def play(
     noop = codes.pop((), _noop_action(env.action_space, noop))
     if fps is None:
         fps = env.metadata.get("render_fps", 30)
+        if not isinstance(fps, (int, float, np.number)):
+            raise error.ArgumentTypeError(
+                f"Expected env.metadata['render_fps'] to be an integer, got {type(fps)}"
+            )
     observation, _ = env.reset(seed=seed)
     game = PlayableGame(env, codes, zoom)
     pygame = load_pygame()
