@@ -104,8 +104,9 @@ def check_equal_spaces(
     )
     if kind == "observation":
         message += (
-            f" {vector_class}(..., observation_mode='same') however the sub-environments "
-            f"observation spaces are not equivalent. single_observation_space={single_space}, "
+            f" {vector_class}(..., observation_mode='same') however "
+            f"{'some of ' if 'Async' in vector_class else ''}the sub-environments observation "
+            f"spaces are not equivalent. single_observation_space={single_space}, "
             f"sub-environment observation_space={spaces[odd[0]]}. "
             "If this is intentional, use `observation_mode='different'` instead."
         )
@@ -129,9 +130,11 @@ def check_equivalent_spaces(
         i for i, space in enumerate(spaces) if not is_space_dtype_shape_equiv(space, single_space)
     ]
     if odd:
+        # The words of Gymnasium's two engines differ, and programs match on them.
+        lanes = "sub-environment's" if "Async" in vector_class else "sub-environments"
         raise SpaceMismatch(
             f"{vector_class}(..., observation_mode='different' or custom space) however the "
-            "sub-environments observation spaces do not share a common shape and dtype, "
+            f"{lanes} observation spaces do not share a common shape and dtype, "
             f"single_observation_space={single_space}, "
             f"sub-environment observation space={spaces[odd[0]]}: "
             f"{_named(single_space, spaces, odd, is_space_dtype_shape_equiv)}."

@@ -174,16 +174,6 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
             AttributeError: if it lacks a space.
             FailedCheck: (also an `AssertionError`) if nothing can be sampled from a space.
         """
-        if not isinstance(env, Env):
-            if str(type(env).__base__) == "<class 'gym.core.Env'>":
-                raise error.ArgumentTypeError(
-                    "Gym is incompatible with Gymnasium, please update the environment class to "
-                    "`gymnasium.Env`, or wrap it with `gymcore.compat`"
-                )
-            raise error.ArgumentTypeError(
-                "The environment must inherit from the gymnasium.Env class, actual class: "
-                f"{type(env)}"
-            )
         RecordConstructorArgs.__init__(self)
         Wrapper.__init__(self, env)
         for kind in ("action", "observation"):

@@ -344,7 +344,8 @@ class VideoRecording:
 
     def _add_frame(self, frame: npt.NDArray[np.uint8]) -> None:
         """Write a frame, and end the video if it is long enough."""
-        assert self._writer is not None
+        if self._writer is None:
+            raise error.FailedCheck("Cannot capture a frame, recording wasn't started.")
         try:
             self._writer.write(frame)
         except (error.InvalidArgument, error.ArgumentTypeError) as exc:

@@ -540,14 +540,14 @@ class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType
             FailedCheck: if it has another shape, dtype or bounds (a `ValueError`).
         """
         space = checked_box("GrayscaleObservation", env)
+        if len(space.shape) != 3 or space.shape[2] != 3:
+            raise error.FailedCheck(
+                f"GrayscaleObservation requires an image with 3 channels, got shape {space.shape}"
+            )
         if space.dtype != np.uint8 or (space.low != 0).any() or (space.high != 255).any():
             raise error.FailedCheck(
                 "GrayscaleObservation requires observation bounds 0 to 255 and dtype uint8, "
                 f"got {space}"
-            )
-        if len(space.shape) != 3 or space.shape[2] != 3:
-            raise error.FailedCheck(
-                f"GrayscaleObservation requires an image with 3 channels, got shape {space.shape}"
             )
         func = _to_grayscale_axis if keep_dim else to_grayscale
         shape = (*space.shape[:2], 1) if keep_dim else space.shape[:2]

@@ -149,7 +149,7 @@ def test_events() -> None:
     assert game.video_size == (100, 67)
     game.process_event(down(pygame.K_ESCAPE))
     assert not game.running
-    with pytest.raises(error.InvalidArgument, match="zoom"):
+    with pytest.raises(error.InvalidArgument, match="Zoom"):
         PlayableGame(FilmEnv(), {(A,): 1}, zoom=0)
 
 

@@ -1,0 +1,183 @@
+"""Imports go down the layers only, and never in a circle; lazy ones and those for types count.
+
+The syntax trees are read, so an import inside of a function is seen as well, and so are the modules
+that `lazy_namespace` is given. DESIGN says what the layers are for.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "gymcore"
+
+LAYERS = (
+    ("gymcore.error", "gymcore.logger"),
+    ("gymcore.utils",),  # but see UPPER_UTILS
+    ("gymcore.spaces",),
+    ("gymcore.specs",),
+    ("gymcore.core",),
+    ("gymcore.utils.passive_env_checker", "gymcore.utils.env_checker"),
+    ("gymcore.rendering",),
+    ("gymcore.utils.save_video",),
+    ("gymcore.vector",),
+    ("gymcore.native",),
+    ("gymcore.wrappers",),
+    (
+        "gymcore.utils.env_match",
+        "gymcore.utils.performance",
+        "gymcore.utils.play",
+    ),
+    ("gymcore.experimental",),
+    ("gymcore.envs",),
+    ("gymcore.compat",),
+    ("gymcore.cli", "gymcore.__main__"),
+)
+"""Packages and modules from the ground up; the longest name that fits counts."""
+
+TOP = "gymcore"
+"""The package itself, which imports everything."""
+
+
+class Exempt(NamedTuple):
+    """An import that points up."""
+
+    importer: str
+    imported: str
+    why: str
+
+
+EXCEPTIONS = (
+    Exempt("gymcore.specs", "gymcore.envs.registration", "`EnvSpec.make`"),
+    Exempt("gymcore.vector", "gymcore.envs", "`gymcore.vector.make`, lazily"),
+    Exempt("gymcore.vector", "gymcore.native", "`gymcore.vector.NativeVectorEnv`, lazily"),
+    Exempt("gymcore.wrappers", "gymcore.compat", "the names that only Gym 0.26 had, lazily"),
+)
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+FACES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
+
+
+def imported_names(name: str) -> Iterator[tuple[str, int]]:
+    """Yield what a module imports, with the line, in full: modules or names in them."""
+    package = name if name in FACES else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(MODULES[name].read_text())):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")
+            base = ".".join(parents[: len(parents) + 1 - node.level]) if node.level else ""
+            base = ".".join(filter(None, (base, node.module)))
+            for alias in node.names:
+                yield f"{base}.{alias.name}", node.lineno
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(
+            ("lazy_namespace", "import_module")
+        ):
+            for text in (n.value for n in ast.walk(node) if isinstance(n, ast.Constant)):
+                if isinstance(text, str) and text.startswith("."):
+                    yield package + text, node.lineno
+                elif isinstance(text, str) and text.startswith("gymcore."):
+                    yield text, node.lineno
+
+
+def imports(name: str) -> dict[str, int]:
+    """Return the modules of gymcore that a module imports, with the line of the first import."""
+    found: dict[str, int] = {}
+    for target, line in imported_names(name):
+        module = target
+        while module and module not in MODULES:
+            module = module.rpartition(".")[0]
+        if module and module != name:
+            found.setdefault(module, line)
+    return found
+
+
+IMPORTS = {name: imports(name) for name in MODULES}
+
+
+def layer(name: str) -> int:
+    """Return the number of a module's layer; the package itself is below what imports it."""
+    if name == TOP:
+        return layer("gymcore.compat")
+    fitting = [
+        (len(prefix), number)
+        for number, prefixes in enumerate(LAYERS)
+        for prefix in prefixes
+        if name == prefix or name.startswith(f"{prefix}.")
+    ]
+    return max(fitting)[1]
+
+
+def is_exempt(importer: str, imported: str) -> bool:
+    return any(
+        importer == each.importer
+        and (imported == each.imported or imported.startswith(f"{each.imported}."))
+        for each in EXCEPTIONS
+    )
+
+
+def upward_imports() -> list[str]:
+    return [
+        f"{MODULES[name].relative_to(ROOT.parent)}:{line} imports {target}"
+        for name in MODULES
+        if name != TOP
+        for target, line in IMPORTS[name].items()
+        if layer(target) > layer(name) and not is_exempt(name, target)
+    ]
+
+
+def circles() -> list[list[str]]:
+    """Return the groups of modules that import each other; faces of packages are left out."""
+
+    def reach(start: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = [start]
+        while waiting:
+            module = waiting.pop()
+            for target in IMPORTS[module]:
+                if target not in seen and target not in FACES and not is_exempt(module, target):
+                    seen.add(target)
+                    waiting.append(target)
+        return seen
+
+    modules = [name for name in MODULES if name not in FACES]
+    reachable = {name: reach(name) for name in modules}
+    groups = {
+        tuple(sorted(other for other in reachable[name] if name in reachable.get(other, ())))
+        for name in modules
+        if name in reachable[name]
+    }
+    return sorted(map(list, groups))
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name != TOP])
+def test_every_module_has_a_layer(name: str) -> None:
+    layer(name)
+
+
+def test_imports_go_down() -> None:
+    assert upward_imports() == []
+
+
+def test_no_module_imports_itself_in_a_circle() -> None:
+    assert circles() == []
+
+
+def test_the_exceptions_are_few_and_needed() -> None:
+    assert len({each.importer for each in EXCEPTIONS}) <= 3
+    for each in EXCEPTIONS:
+        assert any(
+            target == each.imported or target.startswith(f"{each.imported}.")
+            for target in IMPORTS[each.importer]
+        ), f"nothing is imported: {each}"
