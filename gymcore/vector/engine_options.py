@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from operator import eq
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from gymcore.error import ArgumentTypeError, InvalidArgument, SpaceMismatch
-from gymcore.spaces import Box, Dict, Space, Tuple
+from gymcore.spaces import Space
 from gymcore.spaces.batching import batch_differing_spaces, batch_space
 from gymcore.spaces.utils import is_space_dtype_shape_equiv
 from gymcore.utils.arguments import positive
+from gymcore.utils.nested import named_leaves
 
 __all__ = [
     "adopt_spaces",
@@ -152,37 +151,19 @@ def _named(expected: Space[Any], spaces: Sequence[Space[Any]], odd: list[int], f
     return ", ".join(parts)
 
 
-def _difference(expected: Any, space: Any, fits: Fits, path: str = "") -> str:
-    """Return in what `space` differs, where that can be said in a few words."""
-    words = ""
-    if type(space) is not type(expected):
-        words = f"a {type(space).__name__} instead of a {type(expected).__name__}"
-    elif space.shape != expected.shape:
-        words = f"shape {space.shape} instead of {expected.shape}"
-    elif space.dtype != expected.dtype:
-        words = f"dtype {space.dtype} instead of {expected.dtype}"
-    elif isinstance(space, Box):
-        sides = [
-            side
-            for side in ("low", "high")
-            if not np.array_equal(getattr(space, side), getattr(expected, side))
-        ]
-        words = f"other bounds: {' and '.join(sides)}" if sides else ""
-    elif isinstance(space, Dict) and space.spaces.keys() != expected.spaces.keys():
-        words = f"keys {list(space.spaces)} instead of {list(expected.spaces)}"
-    elif isinstance(space, Tuple) and len(space.spaces) != len(expected.spaces):
-        words = f"{len(space.spaces)} spaces instead of {len(expected.spaces)}"
-    else:
-        for key, part in _parts(expected):
-            if not fits(space.spaces[key], part):
-                return _difference(part, space.spaces[key], fits, f"{path}[{key!r}]")
-        if path:
-            words = f"{space} instead of {expected}"
-    return f"{path}: {words}" if path and words else words
-
-
-def _parts(space: Any) -> Iterable[tuple[Any, Space[Any]]]:
-    """Return the subspaces of a Dict or a Tuple with their keys or indices."""
-    if isinstance(space, Dict):
-        return space.spaces.items()
-    return enumerate(space.spaces) if isinstance(space, Tuple) else ()
+def _difference(expected: Space[Any], space: Space[Any], fits: Fits) -> str:
+    """Return in which part, shape or dtype `space` differs; "" where the spaces show it."""
+    parts = named_leaves(space)
+    for path, wanted in named_leaves(expected).items():
+        part = parts.get(path)
+        if part is None:
+            return f"without {path}" if path else ""
+        if not fits(part, wanted):
+            where = f"{path}: " if path else ""
+            if type(part) is type(wanted):
+                for name in ("shape", "dtype"):
+                    value, other = getattr(wanted, name), getattr(part, name)
+                    if value != other:
+                        return f"{where}{name} {other} instead of {value}"
+            return f"{where}{part} instead of {wanted}" if path else ""
+    return ""

@@ -57,8 +57,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         spec: How `gymcore.make_vec` made this, or None.
         render_mode: The render mode of the environments, or None.
         closed: Whether `close` has been called.
-        is_vector_env: True for vector environments and their wrappers, for code that serves both
-            kinds.
+        is_vector_env: True, for code that serves both kinds of environments.
         steps_some_lanes: Whether `step_lanes` steps some environments while the others rest, as
             this package's engines do.
 
@@ -132,11 +131,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         raise NotImplementedError(f"{self} step function is not implemented.")
 
     def render(self) -> tuple[RenderFrame, ...] | None:
-        """Return one frame (in `render_mode`) for each environment.
-
-        Returns:
-            A tuple of `num_envs` frames, or None where the mode opens a window.
-        """
+        """Return a frame for each environment, or None where `render_mode` opens a window."""
         raise NotImplementedError(f"{self} render function is not implemented.")
 
     def close(self, **kwargs: Any) -> None:
@@ -170,11 +165,9 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
         """End the episodes of some environments, as if their last step had.
 
-        For wrappers that truncate. The next step resets these environments (NEXT_STEP), or must not
-        be made before they are reset (DISABLED). In SAME_STEP a wrapper resets them itself.
-
-        Args:
-            mask: `[num_envs] bool`, the environments.
+        For wrappers that truncate. The next step resets the environments in the mask `[num_envs]
+        bool` (NEXT_STEP), or must not be made before they are reset (DISABLED). In SAME_STEP a
+        wrapper resets them itself.
 
         Raises:
             UnsupportedMode: This environment cannot do so, or not in its autoreset mode.
@@ -184,12 +177,9 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     def keep_final_frames(self, keep: bool = True) -> None:
         """In SAME_STEP, render environments whose episode ends before they are reset.
 
-        For wrappers that need the picture of an episode's last state. Steps then return it in
-        `infos["final_info"]["final_frame"]`: what `render` of such an environment returns. In the
-        other modes this does nothing: there `render` shows the last state.
-
-        Args:
-            keep: Whether to do so from now on.
+        For wrappers that need the frame of an episode's last state. Steps then return it in
+        `infos["final_info"]["final_frame"]`. In the other modes this does nothing: there `render`
+        shows the last state.
 
         Raises:
             UnsupportedMode: This environment cannot do so.

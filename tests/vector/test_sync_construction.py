@@ -53,9 +53,8 @@ BOX = Box(0, 1, (2,), np.int64)
     [
         ([Box(0, 1, (3,), np.int64)], r"env 1 has Box\(.*\) \(shape \(3,\) instead of \(2,\)\)"),
         ([Box(0, 1, (2,), np.int32)], r"env 1 has .* \(dtype int32 instead of int64\)"),
-        ([BOX, Box(0, 2, (2,), np.int64)], r"env 2 has .* \(other bounds: high\)\."),
-        ([Box(-1, 2, (2,), np.int64)], r"\(other bounds: low and high\)"),
-        ([Discrete(3)], r"env 1 has Discrete\(3\) \(a Discrete instead of a Box\)"),
+        ([BOX, Box(0, 2, (2,), np.int64)], r"env 2 has Box\(0, 2, "),
+        ([Discrete(3)], r"env 1 has Discrete\(3\)\."),
         ([Discrete(3), BOX, Discrete(4)], r"env 1 has Discrete.*, env 3 has Discrete\(4\)"),
         ([Discrete(3)] * 8, r"env 5 has .*, and 3 more\."),
     ],

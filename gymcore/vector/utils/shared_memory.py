@@ -125,9 +125,7 @@ def read_from_shared_memory(space: Space[Any], shared_memory: SharedMemory, n: i
         An element of `batch_space(space, n)`. Arrays are views: they change as the memory does.
 
     Raises:
-        ArgumentTypeError: `space` is not a Space (a `TypeError`).
-        CustomSpaceError: The type of the space has no registered function.
-        ValueError: The memory does not hold `n` elements.
+        ValueError: The memory does not hold `n` elements; and as `create_shared_memory`.
     """
     raise unsupported_space("read_from_shared_memory", space)
 
@@ -190,8 +188,6 @@ def write_to_shared_memory(
         shared_memory: What `create_shared_memory` returned.
 
     Raises:
-        ArgumentTypeError: `space` is not a Space (a `TypeError`).
-        CustomSpaceError: The type of the space has no registered function.
         InvalidArgument: A value of the wrong shape, or an index outside the memory (a
             `ValueError`).
 
@@ -215,8 +211,8 @@ def _write_array(space: Space[Any], index: int, value: Any, shared_memory: Share
 
 @write_to_shared_memory.register(Tuple)
 def _write_tuple(space: Tuple, index: int, value: Any, shared_memory: SharedMemory) -> None:
-    for subspace, one, memory in zip(space.spaces, value, shared_memory, strict=True):
-        write_to_shared_memory(subspace, index, one, memory)
+    for subspace, part, memory in zip(space.spaces, value, shared_memory, strict=True):
+        write_to_shared_memory(subspace, index, part, memory)
 
 
 @write_to_shared_memory.register(Dict)
