@@ -75,8 +75,8 @@ def object_rows(
     """Return an object array of the rows in `mask`, None elsewhere."""
     if observations.dtype == object:
         return observations
-    rows = np.full(len(mask), None, dtype=object)
-    for i in np.flatnonzero(mask).tolist():
+    rows = np.empty(len(mask), dtype=object)
+    for i in mask.nonzero()[0].tolist():
         rows[i] = observations[i]
     return rows
 

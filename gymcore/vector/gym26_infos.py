@@ -39,9 +39,10 @@ class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
             merged: The merged dict of infos, not copied.
             mask: `[num_envs] bool`, the environments whose episode has ended.
         """
-        infos = np.full(len(mask), None, dtype=object).view(cls)
-        for i in np.flatnonzero(mask).tolist():
-            infos[i] = split_info(merged, i) if merged else {}
+        rows = np.empty(len(mask), dtype=object)
+        for i in mask.nonzero()[0].tolist():
+            rows[i] = split_info(merged, i) if merged else {}
+        infos = rows.view(cls)
         infos.merged = merged
         return infos
 
