@@ -46,18 +46,20 @@ class _OldForm(type):
         return to_done_api(getattr(gym26.wrappers, name)(inner, *args, **kwargs))
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        """Tell whether what is directly inside the old interface is this wrapper."""
+        """Return whether what is directly inside the old interface is this wrapper."""
         return isinstance(getattr(instance, "env", None), getattr(gym26.wrappers, cls.__name__))
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _NAMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    text = f"`{name}` of Gym 0.21; see `gymcore.compat.gym26.wrappers.{name}`."
-    wrapper = _OldForm(name, (), {"__doc__": text, "__module__": __name__})
-    globals()[name] = wrapper
-    return wrapper
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_NAMES})
+globals().update(
+    {
+        name: _OldForm(
+            name,
+            (),
+            {
+                "__doc__": f"`{name}` of Gym 0.21; see `gymcore.compat.gym26.wrappers.{name}`.",
+                "__module__": __name__,
+            },
+        )
+        for name in _NAMES
+    }
+)
