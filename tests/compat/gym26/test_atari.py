@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gymcore
-from gymcore.compat.gym26 import wrappers as legacy
+from gymcore.compat import gym26
 from gymcore.envs.registration import EnvSpec
 from tests.wrappers.fake_atari import make_fake_atari
 
@@ -24,7 +24,7 @@ def make(id: str | None = None, frameskip: int = 1) -> Any:
 
 @pytest.mark.parametrize("id", [None, "PongNoFrameskip-v4"])
 def test_environments_that_need_not_say_that_they_skip_no_frames(id: str | None) -> None:
-    env = legacy.AtariPreprocessing(make(id, frameskip=4), screen_size=20)
+    env = gym26.wrappers.AtariPreprocessing(make(id, frameskip=4), screen_size=20)
     assert env.observation_space == gymcore.spaces.Box(0, 255, (20, 20), np.uint8)
     observation, _ = env.reset(seed=1)
     assert observation in env.observation_space
@@ -39,16 +39,16 @@ def test_environments_that_need_not_say_that_they_skip_no_frames(id: str | None)
 )
 def test_wrong_arguments_are_assertion_errors(arguments: dict[str, Any]) -> None:
     with pytest.raises(AssertionError, match=next(iter(arguments))):
-        legacy.AtariPreprocessing(make("Pong-v0"), **arguments)
+        gym26.wrappers.AtariPreprocessing(make("Pong-v0"), **arguments)
 
 
 def test_an_environment_that_skips_frames() -> None:
     with pytest.raises(ValueError, match="Disable frame-skipping"):
-        legacy.AtariPreprocessing(make("Pong-v0", frameskip=4))
+        gym26.wrappers.AtariPreprocessing(make("Pong-v0", frameskip=4))
 
 
 def test_gymnasium_does_not_look_at_the_id() -> None:
-    legacy.AtariPreprocessing(make("PongNoFrameskip-v4", frameskip=4))
+    gym26.wrappers.AtariPreprocessing(make("PongNoFrameskip-v4", frameskip=4))
     for id in ("PongNoFrameskip-v4", "Pong-v0"):
         with pytest.raises(ValueError, match="Disable frame-skipping"):
             gymcore.wrappers.AtariPreprocessing(make(id, frameskip=4))

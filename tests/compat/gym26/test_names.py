@@ -12,7 +12,6 @@ import pytest
 import gymcore
 from gymcore import spaces, wrappers
 from gymcore.compat import gym26
-from gymcore.compat.gym26 import wrappers as legacy
 from tests.compat.gym26.scripted import Scripted
 
 SIGNATURES = {
@@ -49,20 +48,20 @@ SIGNATURES = {
 
 @pytest.mark.parametrize("name", sorted(SIGNATURES))
 def test_signatures(name: str) -> None:
-    signature = inspect.signature(getattr(legacy, name))
+    signature = inspect.signature(getattr(gym26.wrappers, name))
     bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
     shown = inspect.Signature(bare)
     assert str(shown) == SIGNATURES[name]
 
 
 def test_every_name_is_there() -> None:
-    assert set(legacy.__all__) >= set(SIGNATURES)
-    for name in legacy.__all__:
-        assert getattr(legacy, name) is not None and name in dir(legacy)
+    assert set(gym26.wrappers.__all__) >= set(SIGNATURES)
+    for name in gym26.wrappers.__all__:
+        assert getattr(gym26.wrappers, name) is not None and name in dir(gym26.wrappers)
     for name in SIGNATURES:
         assert hasattr(wrappers, name), name
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        legacy.Nothing  # noqa: B018
+        gym26.wrappers.Nothing  # noqa: B018
 
 
 # One name, one behaviour
@@ -92,7 +91,7 @@ def test_vector_environments(name: str, tmp_path: Path) -> None:
     args = [str(tmp_path / "v")] if name == "RecordVideo" else []
     with pytest.raises(TypeError, match=r"Expected env to be a `gymcore.Env` but got"):
         getattr(wrappers, name)(batch(), *args)
-    envs = getattr(legacy, name)(batch(), *args)
+    envs = getattr(gym26.wrappers, name)(batch(), *args)
     assert isinstance(envs, gym26.Wrapper) and repr(envs).startswith(f"<{name}<")
     envs.close()
 
@@ -105,11 +104,11 @@ def test_no_class_decides_by_its_arguments(name: str) -> None:
 
 
 def test_subclasses_take_both() -> None:
-    class OwnLegacy(legacy.NormalizeReward):
+    class Subclass(gym26.wrappers.NormalizeReward):
         pass
 
-    assert type(OwnLegacy(Scripted())) is OwnLegacy
-    assert type(OwnLegacy(batch())) is OwnLegacy
+    assert type(Subclass(Scripted())) is Subclass
+    assert type(Subclass(batch())) is Subclass
 
 
 @pytest.mark.parametrize("name", ["TransformObservation", "TimeLimit", "RecordEpisodeStatistics"])
@@ -142,7 +141,7 @@ def test_wrong_arguments(
     monkeypatch.chdir(tmp_path)
     make = Colours if name == "ResizeObservation" else Scripted
     with pytest.raises(problem, match=words) as caught:
-        getattr(legacy, name)(make(), *arguments)
+        getattr(gym26.wrappers, name)(make(), *arguments)
     assert isinstance(caught.value, gymcore.error.Error)
     assert list(tmp_path.iterdir()) == []
 
@@ -158,4 +157,4 @@ def test_no_environment(name: str, tmp_path: Path) -> None:
         "TransformReward": (abs,),
     }
     with pytest.raises(TypeError, match=r"[Ee]xpected.* got <class 'str'>"):
-        getattr(legacy, name)("CartPole-v1", *least.get(name, ()))
+        getattr(gym26.wrappers, name)("CartPole-v1", *least.get(name, ()))
