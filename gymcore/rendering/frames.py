@@ -43,7 +43,7 @@ class Renderer:
         render_mode: str,
         metadata_id: str = "gymcore",
     ) -> None:
-        """Keep the settings; pygame and the window come with the first frame.
+        """Check the settings; the first frame imports pygame and opens the window.
 
         Args:
             draw: called as `draw(surface, *args, **context)` with the arguments of `render`; draws

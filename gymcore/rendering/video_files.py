@@ -1,7 +1,6 @@
-"""Video files: frames go to ffmpeg one by one and are never kept, as mp4 or as animated GIF.
+"""Video files, mp4 or animated GIF: frames go to ffmpeg one by one.
 
-The one place of the package that encodes. A file appears under its name when it is whole: until
-then it is called `NAME.part`, so nobody ever reads half a video.
+A file has the name `NAME.part` until it is complete.
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ __all__ = ["VIDEO_FORMATS", "VideoEncodingFailed", "VideoWriter", "as_rgb", "fin
 
 VIDEO_FORMATS = ("mp4", "gif")
 
-#: Seconds in which ffmpeg has to finish a file before it is asked to hurry, and then again.
-_PATIENCE = 60.0
+#: Seconds for ffmpeg to finish a file before it is interrupted, and again before it is killed.
+_TIMEOUT = 60.0
 #: Browsers play a GIF frame that claims to last less than 20 ms for 100 ms.
 _MAX_GIF_FPS = 50
 
 _OUTPUT = {
     "mp4": (
         *("-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt", "yuv420p"),
-        # The index in front: a browser starts to play before it has the whole file.
+        # The index comes first, so that a browser can play before it has the whole file.
         *("-movflags", "+faststart", "-f", "mp4"),
     ),
-    # A palette for every frame: one for all of them would need all of them.
+    # A palette for every frame: a common one would need all frames at once.
     "gif": (
         "-filter_complex",
         "split[a][b];[a]palettegen=stats_mode=single[p];[b][p]paletteuse=new=1:dither=none",
@@ -47,15 +46,11 @@ _OUTPUT = {
 
 
 class VideoEncodingFailed(error.Error, OSError):
-    """ffmpeg could not write a video file; the message holds its last words."""
+    """ffmpeg could not write a video file; the message has the end of its output."""
 
 
 def find_ffmpeg() -> str:
-    """Return the path of the ffmpeg that comes with imageio-ffmpeg, or the one it finds.
-
-    Raises:
-        DependencyNotInstalled: if imageio-ffmpeg is missing, or has no ffmpeg for this machine.
-    """
+    """Return the path of imageio-ffmpeg's ffmpeg; raise DependencyNotInstalled without one."""
     try:
         import imageio_ffmpeg  # type: ignore[import-untyped,unused-ignore]
 
@@ -67,20 +62,16 @@ def find_ffmpeg() -> str:
 
 
 def as_rgb(frame: Any) -> npt.NDArray[np.uint8]:
-    """Return a frame as colours of 8 bits.
+    """Return a frame as `[height, width, 3] uint8`; itself if it is that already.
 
     Args:
-        frame: `[height, width, 3]`; or `[height, width, 4]`, whose transparency is dropped; or
-            `[height, width]` or `[height, width, 1]`, grey. Numbers of a colour frame, and of a
-            grey one of integers, are 0..255; a grey frame of floats is a depth, and scaled so that
-            its least is black and its greatest white.
-
-    Returns:
-        `[height, width, 3] uint8`; `frame` itself where it is that.
+        frame: `[height, width, 3]`; `[height, width, 4]`, whose alpha is dropped; or
+            `[height, width]` or `[height, width, 1]`, grayscale. Numbers are 0 to 255, except that
+            grayscale floats are a depth and are scaled from black (minimum) to white (maximum).
 
     Raises:
-        ArgumentTypeError: if it is no array of numbers.
-        InvalidArgument: if it has another shape.
+        ArgumentTypeError: `frame` is not an array of numbers.
+        InvalidArgument: it has another shape.
 
     Example:
         >>> import numpy as np
@@ -94,8 +85,7 @@ def as_rgb(frame: Any) -> npt.NDArray[np.uint8]:
         frame = frame[:, :, 0]
     if not (frame.ndim == 2 or (frame.ndim == 3 and frame.shape[2] in (3, 4))) or not frame.size:
         raise error.InvalidArgument(
-            "frame: expected a picture [height, width, 3] or [height, width], "
-            f"got the shape {frame.shape}"
+            f"frame: expected shape [height, width, 3] or [height, width], got {frame.shape}"
         )
     if frame.ndim == 2:
         if frame.dtype.kind == "f":
@@ -116,14 +106,14 @@ def as_rgb(frame: Any) -> npt.NDArray[np.uint8]:
 
 
 class VideoWriter:
-    """Writes frames to a video file while they come, in the memory of one frame.
+    """Writes frames to a video file as they come, in the memory of one frame.
 
-    A writer that nobody refers to any more finishes its file, and so does the end of the program.
+    A writer that is collected finishes its file, and so does the end of the program.
 
     Attributes:
-        path: Of the file, which is there after `close`.
+        path: Path of the file, which exists after `close`.
         fps: Frames per second.
-        frames: How many frames have been written.
+        frames: Number of frames written.
         size: Height and width of the frames; None before the first.
         closed: Whether the file is finished.
 
@@ -139,16 +129,16 @@ class VideoWriter:
     def __init__(
         self, path: str | os.PathLike[str], fps: float, *, format: str | None = None
     ) -> None:
-        """Prepare to write; the file is begun with the first frame.
+        """Prepare to write; the first frame starts the file.
 
         Args:
-            path: Of the file. Its folder must exist; a file of this name is replaced.
-            fps: Frames per second. A GIF shows 50 at the most, and leaves frames out above that.
+            path: Path of the file. Its folder must exist; an existing file is replaced.
+            fps: Frames per second. A GIF shows at most 50, and skips frames above that.
             format: "mp4" or "gif"; None takes it from the path's suffix.
 
         Raises:
-            InvalidArgument: if the suffix or the format is another one, or `fps` not positive.
-            DependencyNotInstalled: if there is no ffmpeg.
+            InvalidArgument: the suffix or the format is another one, or `fps` is not positive.
+            DependencyNotInstalled: there is no ffmpeg.
         """
         self.path = Path(path)
         self.format = self.path.suffix[1:].lower() if format is None else format
@@ -170,16 +160,16 @@ class VideoWriter:
         self._padded: npt.NDArray[np.uint8] | None = None
 
     def write(self, frame: npt.NDArray[Any]) -> None:
-        """Add a frame. Nothing refers to it afterwards.
+        """Add a frame.
 
         Args:
-            frame: `[height, width, 3] uint8`, or what else `as_rgb` takes; all of one size.
+            frame: A frame for `as_rgb`, of the size of the first one.
 
         Raises:
-            ArgumentTypeError: if it is no array of numbers.
-            InvalidArgument: if it has an impossible shape, or another size than the first one.
-            VideoEncodingFailed: if ffmpeg has failed; what there was of the file is gone.
-            ClosedEnvironmentError: if the file is finished.
+            ArgumentTypeError: `frame` is not an array of numbers.
+            InvalidArgument: it has the wrong shape or size.
+            VideoEncodingFailed: ffmpeg failed; the file is removed.
+            ClosedEnvironmentError: the file is finished.
         """
         if self.closed:
             raise error.ClosedEnvironmentError(f"the video {self.path} is finished")
@@ -197,7 +187,7 @@ class VideoWriter:
                 self.closed = True
                 raise
         if self._padded is not None:
-            # The last row and column once more.
+            # Repeat the last row and column.
             self._padded[:height, :width] = pixels
             self._padded[height:, :width] = pixels[-1:]
             self._padded[:, width:] = self._padded[:, width - 1 : width]
@@ -214,7 +204,7 @@ class VideoWriter:
     def _begin(self, height: int, width: int) -> None:
         """Start ffmpeg for frames of this size."""
         self.size = (height, width)
-        # H.264 stores colours for squares of four pixels.
+        # H.264 stores colors for squares of four pixels.
         even = (height + height % 2, width + width % 2) if self.format == "mp4" else self.size
         if even != self.size:
             self._padded = np.empty((*even, 3), np.uint8)
@@ -232,10 +222,10 @@ class VideoWriter:
         self._finalizer = weakref.finalize(self, self._encoder.finish, quiet=True)
 
     def close(self) -> None:
-        """Finish the file, and wait until it is; again does nothing. Without frames, no file.
+        """Finish the file, and wait for it; a second call does nothing. Without frames, no file.
 
         Raises:
-            VideoEncodingFailed: if ffmpeg has failed; what there was of the file is gone.
+            VideoEncodingFailed: ffmpeg failed; the file is removed.
         """
         if self.closed:
             return
@@ -246,7 +236,7 @@ class VideoWriter:
             self._encoder.finish()
 
     def discard(self) -> None:
-        """Stop without a file; what there was under its name stays. Not after `close`."""
+        """Stop without a file; an existing file of that name stays. Not after `close`."""
         if self.closed:
             return
         self.closed = True
@@ -269,10 +259,10 @@ class VideoWriter:
 
 
 class _Encoder:
-    """A running ffmpeg: a pipe in, a file out."""
+    """A running ffmpeg, which reads a pipe and writes a file."""
 
     def __init__(self, command: list[str], path: Path) -> None:
-        """Start it; `command` lacks only the output file."""
+        """Start it; `command` is complete but for the output file."""
         self._path = path
         self._part = path.with_name(path.name + ".part")
         self._owner = os.getpid()
@@ -280,27 +270,27 @@ class _Encoder:
             self._part.open("wb").close()
         except OSError as exc:
             raise VideoEncodingFailed(f"cannot write {path}: {exc.strerror}") from None
-        self._words: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with ffmpeg)
-        # A session of its own: Ctrl-C on the terminal ends the program, which finishes the file.
-        own: dict[str, Any] = {"start_new_session": True}
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with ffmpeg)
+        # In a new session Ctrl-C does not reach ffmpeg: the program ends, and finishes the file.
+        options: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
-            own = {"creationflags": subprocess.CREATE_NO_WINDOW}
+            options = {"creationflags": subprocess.CREATE_NO_WINDOW}
         try:
             self._process = subprocess.Popen(
                 [*command, str(self._part)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
-                stderr=self._words,
+                stderr=self._log,
                 bufsize=0,
-                **own,
+                **options,
             )
         except OSError as exc:
-            self._words.close()
+            self._log.close()
             self._remove()
             raise VideoEncodingFailed(f"cannot start {command[0]}: {exc}") from exc
 
     def send(self, pixels: npt.NDArray[np.uint8]) -> None:
-        """Hand over one frame, C-contiguous; waits while ffmpeg is busy."""
+        """Write one frame, C-contiguous, to the pipe."""
         assert self._process.stdin is not None
         data = pixels.data.cast("B")
         try:
@@ -309,12 +299,12 @@ class _Encoder:
         except (OSError, ValueError) as exc:
             self._fail(exc)
         except BaseException:
-            # Interrupted inside a frame: all that follows would be shifted.
+            # Interrupted within a frame: all that follow would be shifted.
             self.abandon()
             raise
 
     def finish(self, quiet: bool = False) -> None:
-        """Close the pipe, wait for ffmpeg and give the file its name."""
+        """Close the pipe, wait for ffmpeg and rename the file."""
         assert self._process.stdin is not None
         if os.getpid() != self._owner:  # a forked copy: ffmpeg belongs to the parent
             self._process.returncode = 0
@@ -330,39 +320,39 @@ class _Encoder:
             if not quiet:
                 self._fail(exc)
             self.abandon()
-        self._words.close()
+        self._log.close()
 
     def _wait(self) -> None:
-        """Wait for the end. Asks for it where a forked child keeps the pipe open."""
-        for hint in (5.0, _PATIENCE):
+        """Wait for ffmpeg; interrupt it if a forked child keeps the pipe open."""
+        for timeout in (5.0, _TIMEOUT):
             try:
-                self._process.wait(hint)
+                self._process.wait(timeout)
                 return
             except subprocess.TimeoutExpired:
                 if sys.platform != "win32":
-                    # ffmpeg takes this for the end of its input, and finishes the file.
+                    # ffmpeg takes this as the end of its input.
                     self._process.send_signal(signal.SIGINT)
         self._process.kill()
         self._process.wait()
 
     def _fail(self, cause: BaseException) -> None:
-        """End ffmpeg, remove the file and raise what it said."""
+        """End ffmpeg, remove the file and raise its error."""
         self._stop()
-        self._words.seek(0)
-        said = self._words.read().decode(errors="replace").strip()
-        self._words.close()
+        self._log.seek(0)
+        output = self._log.read().decode(errors="replace").strip()
+        self._log.close()
         self._remove()
-        words = "; ".join(line.strip() for line in said.splitlines()[-5:]) or str(cause)
-        raise VideoEncodingFailed(f"ffmpeg could not write {self._path}: {words}") from cause
+        message = "; ".join(line.strip() for line in output.splitlines()[-5:]) or str(cause)
+        raise VideoEncodingFailed(f"ffmpeg could not write {self._path}: {message}") from cause
 
     def abandon(self) -> None:
         """End ffmpeg and remove the file."""
         self._stop()
-        self._words.close()
+        self._log.close()
         self._remove()
 
     def _stop(self) -> None:
-        """End ffmpeg, with a second for it to say why it would have ended."""
+        """End ffmpeg; it has a second to report an error."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()

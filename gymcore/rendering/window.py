@@ -1,4 +1,4 @@
-"""pygame, imported late, and windows for human rendering, several in one process."""
+"""pygame, imported lazily, and windows for human rendering, several in one process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def load_pygame() -> ModuleType:
-    """Return the module pygame, which is imported by the first call.
+    """Return the module pygame; the first call imports it.
 
     Raises:
         gymcore.error.DependencyNotInstalled: pygame is not installed.
@@ -38,7 +38,7 @@ def load_pygame() -> ModuleType:
 
 
 class _Backend(Protocol):
-    """One way of pygame's to put pixels into a window."""
+    """One of pygame's ways to put pixels into a window."""
 
     window: Any
 
@@ -48,7 +48,7 @@ class _Backend(Protocol):
 
 
 class _SurfaceBackend:
-    """`pygame.Window` with a surface of its own, as pygame-ce has it from 2.5."""
+    """`pygame.Window` with a surface, as in pygame-ce from 2.5."""
 
     def __init__(self, pygame: ModuleType, title: str, size: tuple[int, int]) -> None:
         self.window: Any = pygame.Window(title, size)
@@ -59,10 +59,10 @@ class _SurfaceBackend:
 
 
 class _TextureBackend:
-    """A window and a software renderer of `pygame._sdl2`, as pygame 2 has them.
+    """A window and a software renderer of `pygame._sdl2`, as in pygame 2.
 
-    The software renderer, because it needs no OpenGL context: one would get in the way of a
-    simulator that draws with OpenGL in the same process, and is often broken in containers.
+    A hardware renderer would need an OpenGL context, which could disturb a simulator that draws
+    with OpenGL in the same process, and often fails in containers.
     """
 
     def __init__(self, pygame: ModuleType, title: str, size: tuple[int, int]) -> None:
@@ -82,8 +82,8 @@ class _TextureBackend:
 
 
 _windows: weakref.WeakSet[Window] = weakref.WeakSet()
-# Windows that vanished in a restart of the video subsystem. SDL may have given their memory to new
-# windows, which pygame would destroy if these objects were deleted.
+# Windows lost in a restart of the video subsystem. SDL may reuse their memory for new windows, and
+# pygame would destroy these if the objects were deleted.
 _lost: list[_Backend] = []
 _display_is_ours = False
 _quit_is_registered = False
@@ -92,9 +92,8 @@ _quit_is_registered = False
 class Window:
     """One window on the screen that shows frames.
 
-    Every object has its own; closing one leaves the others alone. The video subsystem is started
-    with the first window, and stopped with the last unless the program uses it too. A window that
-    nobody refers to any more closes.
+    Closing one does not affect the others. The first window starts the video subsystem, and the
+    last stops it unless the program uses it too. A window that is collected closes.
     """
 
     _backend: _Backend | None = None
@@ -134,7 +133,7 @@ class Window:
 
     @property
     def is_open(self) -> bool:
-        """Whether the window exists; not after `close`, `pygame.quit` or `pygame.display.quit`."""
+        """Whether the window exists; False after `close` or `pygame.quit`."""
         if self._backend is None:
             return False
         # SDL frees windows when its video subsystem stops, and using one after that crashes.
@@ -155,15 +154,15 @@ class Window:
         """Copy `frame`, of the window's size, onto the screen.
 
         Raises:
-            gymcore.error.ClosedEnvironmentError: the window is not open any more.
+            gymcore.error.ClosedEnvironmentError: the window is closed.
         """
         if not self.is_open or self._backend is None:
             raise error.ClosedEnvironmentError("the window is closed")
         self._backend.show(frame)
 
     def close(self) -> None:
-        """Remove the window from the screen; calling it again does nothing."""
-        # A window lost to `pygame.display.quit` has no say in the display that came after it.
+        """Remove the window from the screen; a second call does nothing."""
+        # A window lost to `pygame.display.quit` must not stop the display that came after it.
         if self.is_open and self._backend is not None:
             self._backend.window.destroy()
             self._backend = None
@@ -174,7 +173,7 @@ class Window:
 
 
 def _close_all() -> None:
-    """Close every window; `pygame.quit()` calls this, and then forgets that it should."""
+    """Close every window; `pygame.quit()` calls this once and forgets it."""
     global _quit_is_registered
     _quit_is_registered = False
     for window in list(_windows):
@@ -182,7 +181,7 @@ def _close_all() -> None:
 
 
 def _stop_display_if_unused(pygame: ModuleType) -> None:
-    """Stop the video subsystem if it was started here and shows nothing any more."""
+    """Stop the video subsystem if it was started here and has no window."""
     global _display_is_ours
     if not _display_is_ours or any(window.is_open for window in _windows):
         return
