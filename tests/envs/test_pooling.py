@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import threading
 
 import pytest
 
 import gymcore
-from gymcore.envs.box2d.box2d_env import load_box2d
 from gymcore.envs.making import POOLED_FROM, prefers_workers
 from gymcore.utils import cpus
 
@@ -69,7 +69,7 @@ def test_an_unchosen_start_method_stays_unchosen(monkeypatch):
 
 def test_make_vec_goes_by_it(monkeypatch):
     try:
-        load_box2d()
+        importlib.import_module("gymcore.envs.box2d.box2d_env")
     except gymcore.error.DependencyNotInstalled:
         pytest.skip("Box2D is not installed")
     for wanted, name in ((True, "AsyncVectorEnv"), (False, "SyncVectorEnv")):

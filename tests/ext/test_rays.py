@@ -46,11 +46,10 @@ def test_bad_shapes(corners, ends):
 
 
 def test_equals_box2d():
-    from gymcore.envs.box2d.box2d_env import load_box2d
     from gymcore.error import DependencyNotInstalled
 
     try:
-        box2d = load_box2d()
+        from gymcore.envs.box2d.box2d_env import Box2D as box2d
     except DependencyNotInstalled:
         pytest.skip("Box2D is not installed")
 

@@ -11,7 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
-from gymcore.envs.box2d.box2d_env import Box2DEnv, load_box2d, makers, nothing_to_solve
+from gymcore.envs.box2d.box2d_env import (
+    Box2D,
+    Box2DEnv,
+    ContactDetector,
+    corners,
+    create_body,
+    create_fixture,
+    edges,
+)
 from gymcore.rendering.shapes import (
     Color,
     Pixels,
@@ -27,9 +35,6 @@ from gymcore_ext.box2d.rays import Rays
 
 if TYPE_CHECKING:
     import pygame
-
-Box2D: Any = load_box2d()
-_create_body, _create_fixture = makers(Box2D)
 
 FPS = 50
 SCALE = 30.0  # pixels a metre
@@ -100,7 +105,7 @@ _set_torque = Box2D.b2RevoluteJoint.maxMotorTorque.fset
 _CLOUDS = TERRAIN_LENGTH // 20
 _CLOUD_CORNERS = 5
 
-Clouds = tuple[tuple[tuple[float, float], ...], ...]
+Clouds = tuple[tuple[Point, ...], ...]
 
 
 class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
@@ -192,11 +197,11 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
     @property
     def game_over(self) -> bool:
         """Whether the hull has touched the ground in this episode."""
-        return self.hull is not None and self._contacts.fell
+        return self.hull is not None and self._contacts.hull_touched
 
     @game_over.setter
     def game_over(self, value: bool) -> None:
-        self._contacts.fell = bool(value)
+        self._contacts.hull_touched = bool(value)
 
     # --- an episode ----------------------------------------------------------------------------
 
@@ -297,7 +302,7 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
             reward -= cost
         reward = float(reward)
         terminated = False
-        if self._contacts.fell or x < 0:
+        if self._contacts.hull_touched or x < 0:
             terminated, reward = True, -100.0
         if x > _GOAL:
             terminated = True
@@ -337,9 +342,8 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
         def pixel(x: float, y: float) -> Point:
             return (x - left) * SCALE, VIEWPORT_H - y * SCALE
 
-        def corners(body: Any) -> list[Point]:
-            shape = body.fixtures[0].shape
-            return [pixel(*body.GetWorldPoint(corner)) for corner in shape.vertices]
+        def outline(body: Any) -> list[Point]:
+            return [pixel(*corner) for corner in corners(body)]
 
         def is_visible(points: Sequence[Point]) -> bool:
             return max(x for x, _ in points) > 0 and min(x for x, _ in points) < size[0]
@@ -370,10 +374,10 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
         bar(surface, RAY, pixel(x, y), end, 0.6, 0.5)
         disc(surface, RAY, end, 2.4)
         for leg in self.legs[:2]:
-            outlined_polygon(surface, *LEGS[0], corners(leg), 1.2)
-        outlined_polygon(surface, HULL, HULL_EDGE, corners(self.hull), 1.6)
+            outlined_polygon(surface, *LEGS[0], outline(leg), 1.2)
+        outlined_polygon(surface, HULL, HULL_EDGE, outline(self.hull), 1.6)
         for leg in self.legs[2:]:
-            outlined_polygon(surface, *LEGS[1], corners(leg), 1.2)
+            outlined_polygon(surface, *LEGS[1], outline(leg), 1.2)
 
 
 class BipedalWalkerHardcore:
@@ -476,26 +480,18 @@ def counter_clockwise(box: tuple[Point, ...]) -> tuple[Point, ...]:
 
 def build_terrain(world: Any, terrain: Terrain) -> list[Any]:
     """Make the ground's bodies, from the right to the left end, as Gymnasium lists them."""
-    box_shape, edge_shape = Box2D.b2PolygonShape(box=(1, 1)), Box2D.b2EdgeShape()
+    box_shape = Box2D.b2PolygonShape(box=(1, 1))
     box_fixture = Box2D.b2FixtureDef(shape=box_shape, friction=FRICTION)
-    edge_fixture = Box2D.b2FixtureDef(shape=edge_shape, friction=FRICTION, categoryBits=0x0001)
     bodies = []
     for box in terrain.boxes:
         box_shape.vertices = list(box)
-        body = _create_body(world, GROUND_BODY)
-        _create_fixture(body, box_fixture)
+        body = create_body(world, GROUND_BODY)
+        create_fixture(body, box_fixture)
         bodies.append(body)
-    # The setters themselves take half as long as assignments, and a quarter as long as a list of
-    # vertices: that saves more than half of a reset.
-    begin, end = Box2D.b2EdgeShape.vertex1.fset, Box2D.b2EdgeShape.vertex2.fset
-    points = list(zip(GROUND_X, terrain.heights, strict=True))
-    left = points[0]
-    for right in points[1:]:
-        begin(edge_shape, left)
-        end(edge_shape, right)
-        left = right
-        body = _create_body(world, GROUND_BODY)
-        _create_fixture(body, edge_fixture)
+    points = zip(GROUND_X, terrain.heights, strict=True)
+    for fixture in edges(points, friction=FRICTION, categoryBits=0x0001):
+        body = create_body(world, GROUND_BODY)
+        create_fixture(body, fixture)
         bodies.append(body)
     bodies.reverse()
     return bodies
@@ -535,51 +531,19 @@ class WalkerParts:
 
     def build(self, world: Any, push: float) -> tuple[Any, list[Any], list[Any]]:
         """Make the hull, the legs (upper and lower, twice) and the joints (hip and knee, twice)."""
-        hull = _create_body(world, self.hull)
-        _create_fixture(hull, HULL_FD)
+        hull = create_body(world, self.hull)
+        create_fixture(hull, HULL_FD)
         hull.ApplyForceToCenter((push, 0), True)
         legs: list[Any] = []
         joints: list[Any] = []
         for index, (definition, fixture, joint) in enumerate(self.legs):
-            part = _create_body(world, definition)
-            _create_fixture(part, fixture)
+            part = create_body(world, definition)
+            create_fixture(part, fixture)
             part.ground_contact = False
             joint.bodyA, joint.bodyB = legs[-1] if index % 2 else hull, part
             legs.append(part)
             joints.append(world.CreateJoint(joint))
         return hull, legs, joints
-
-
-class ContactDetector(Box2D.b2ContactListener):
-    """Records which feet touch the ground, and whether the hull has touched it.
-
-    As in Gymnasium, a foot that leaves one piece of ground counts as in the air, even if it still
-    touches the next piece: the last event decides.
-    """
-
-    PreSolve = PostSolve = nothing_to_solve
-
-    def __init__(self, hull: Any, feet: list[Any]) -> None:
-        super().__init__()
-        self.hull = hull
-        self.feet = feet
-        self.fell = False
-
-    def BeginContact(self, contact: Any) -> None:
-        """Box2D calls this when two fixtures begin to touch."""
-        bodies = (contact.fixtureA.body, contact.fixtureB.body)
-        if self.hull in bodies:
-            self.fell = True
-        for foot in self.feet:
-            if foot in bodies:
-                foot.ground_contact = True
-
-    def EndContact(self, contact: Any) -> None:
-        """Box2D calls this when two fixtures cease to touch."""
-        bodies = (contact.fixtureA.body, contact.fixtureB.body)
-        for foot in self.feet:
-            if foot in bodies:
-                foot.ground_contact = False
 
 
 def make_clouds(random: np.random.Generator) -> Clouds:

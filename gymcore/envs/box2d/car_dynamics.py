@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gymcore.envs.box2d.box2d_env import load_box2d
+from gymcore.envs.box2d.box2d_env import Box2D
 from gymcore.rendering.shapes import Color, Point
 from gymcore.rendering.window import load_pygame
 
 if TYPE_CHECKING:
     import pygame
 
-Box2D = load_box2d()
 
 SIZE = 0.02
 ENGINE_POWER = 100000000 * SIZE * SIZE

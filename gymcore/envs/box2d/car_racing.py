@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
-from gymcore.envs.box2d.box2d_env import Box2DEnv, load_box2d, makers
+from gymcore.envs.box2d.box2d_env import Box2D, Box2DEnv, create_body, create_fixture
 from gymcore.envs.box2d.car_dynamics import Car
 from gymcore.envs.box2d.car_racing_rendering import (
     GRASS_DIM,
@@ -33,8 +33,6 @@ from gymcore.rendering.shapes import Point
 if TYPE_CHECKING:
     import pygame
 
-Box2D = load_box2d()
-_create_body, _create_fixture = makers(Box2D)
 _TILE_BODY = Box2D.b2BodyDef()
 
 VIDEO_W, VIDEO_H = 600, 400
@@ -305,8 +303,8 @@ class CarRacing(Box2DEnv[Any]):
             before = points[index - 1]
             corners = tile_corners(here, before)
             shape.vertices = corners
-            tile = _create_body(self.world, _TILE_BODY)
-            _create_fixture(tile, self.fd_tile)
+            tile = create_body(self.world, _TILE_BODY)
+            create_fixture(tile, self.fd_tile)
             tile.userData = tile
             tile.color = self.road_color + 0.01 * (index % 3) * 255
             tile.road_visited = False
@@ -441,7 +439,7 @@ class CarRacing(Box2DEnv[Any]):
         return super().render()
 
 
-class FrictionDetector(Box2D.b2ContactListener):  # type: ignore[name-defined]
+class FrictionDetector(Box2D.b2ContactListener):
     """Records which pieces of road the wheels are on, and rewards the first visit of each.
 
     Attributes:

@@ -11,7 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger, spaces
-from gymcore.envs.box2d.box2d_env import Box2DEnv, load_box2d, makers, nothing_to_solve
+from gymcore.envs.box2d.box2d_env import (
+    Box2D,
+    Box2DEnv,
+    ContactDetector,
+    corners,
+    create_body,
+    create_fixture,
+    edges,
+)
 from gymcore.rendering.shapes import (
     Color,
     Pixels,
@@ -26,9 +34,6 @@ from gymcore.rendering.shapes import (
 
 if TYPE_CHECKING:
     import pygame
-
-Box2D: Any = load_box2d()
-_create_body, _create_fixture = makers(Box2D)
 
 FPS = 50
 SCALE = 30.0  # pixels a metre
@@ -199,11 +204,11 @@ class LunarLander(Box2DEnv[Any]):
     @property
     def game_over(self) -> bool:
         """Whether the hull has touched the ground in this episode."""
-        return self.lander is not None and self._contacts.crashed
+        return self.lander is not None and self._contacts.hull_touched
 
     @game_over.setter
     def game_over(self, value: bool) -> None:
-        self._contacts.crashed = bool(value)
+        self._contacts.hull_touched = bool(value)
 
     @property
     def sky_polys(self) -> list[list[tuple[float, float]]]:
@@ -327,7 +332,7 @@ class LunarLander(Box2DEnv[Any]):
         reward -= main * 0.30
         reward -= side * 0.03
         terminated = False
-        if self._contacts.crashed or abs(x) >= 1.0:
+        if self._contacts.hull_touched or abs(x) >= 1.0:
             terminated, reward = True, -100.0
         if not lander.awake:
             terminated, reward = True, 100.0
@@ -421,9 +426,8 @@ class LunarLander(Box2DEnv[Any]):
         def pixel(x: float, y: float) -> Point:
             return x * SCALE, VIEWPORT_H - y * SCALE
 
-        def corners(body: Any) -> list[Point]:
-            shape = body.fixtures[0].shape
-            return [pixel(*body.GetWorldPoint(corner)) for corner in shape.vertices]
+        def outline(body: Any) -> list[Point]:
+            return [pixel(*corner) for corner in corners(body)]
 
         ground = zip(self._ground_x(), self.ground_y, strict=True)
         _, pad_y = pixel(0.0, self.ground_y[CHUNKS // 2])
@@ -437,11 +441,11 @@ class LunarLander(Box2DEnv[Any]):
             disc(surface, (red, green, blue), pixel(x, y), 0.6 + 3.4 * (1.0 - age))
         for side, body in zip((1, -1), self.legs, strict=True):
             shoulder = pixel(*self.lander.GetWorldPoint((side * 15 / SCALE, -8 / SCALE)))
-            leg = corners(body)
+            leg = outline(body)
             foot = ((leg[2][0] + leg[3][0]) / 2, (leg[2][1] + leg[3][1]) / 2)
             bar(surface, LEG_EDGE, shoulder, foot, 1.2)
             outlined_polygon(surface, LEG_COLOR, LEG_EDGE, leg, 1.0)
-        outlined_polygon(surface, HULL_COLOR, HULL_EDGE, corners(self.lander), 1.6)
+        outlined_polygon(surface, HULL_COLOR, HULL_EDGE, outline(self.lander), 1.6)
         window = pixel(*self.lander.GetWorldPoint((0.0, 6 / SCALE)))
         disc(surface, HULL_EDGE, window, 5.0)
         disc(surface, WINDOW, window, 3.6)
@@ -513,62 +517,22 @@ def make_world(
         The world, the ground, the hull and the legs.
     """
     world = Box2D.b2World(gravity=(0, gravity))
-    moon = _create_body(world, GROUND_BODY)
-    _create_fixture(moon, BEDROCK)
-    edge = Box2D.b2EdgeShape()
-    ground = Box2D.b2FixtureDef(shape=edge, density=0, friction=0.1)
-    # The setters themselves: a list of vertices takes three times as long.
-    begin, end = Box2D.b2EdgeShape.vertex1.fset, Box2D.b2EdgeShape.vertex2.fset
-    corners = list(zip(ground_x, ground_y, strict=True))
-    left = corners[0]
-    for right in corners[1:]:
-        begin(edge, left)
-        end(edge, right)
-        left = right
-        _create_fixture(moon, ground)
-    lander = _create_body(world, HULL_BODY)
-    _create_fixture(lander, HULL)
+    moon = create_body(world, GROUND_BODY)
+    create_fixture(moon, BEDROCK)
+    ground = zip(ground_x, ground_y, strict=True)
+    for fixture in edges(ground, density=0, friction=0.1):
+        create_fixture(moon, fixture)
+    lander = create_body(world, HULL_BODY)
+    create_fixture(lander, HULL)
     made = []
     for body, joint in legs:
-        leg = _create_body(world, body)
-        _create_fixture(leg, LEG)
+        leg = create_body(world, body)
+        create_fixture(leg, LEG)
         leg.ground_contact = False
         joint.bodyA, joint.bodyB = lander, leg
         leg.joint = world.CreateJoint(joint)
         made.append(leg)
     return world, moon, lander, made
-
-
-class ContactDetector(Box2D.b2ContactListener):
-    """Records which legs touch the ground, and whether the hull has touched it.
-
-    As in Gymnasium, a leg that leaves one piece of ground counts as in the air, even if it still
-    touches the next piece: the last event decides.
-    """
-
-    PreSolve = PostSolve = nothing_to_solve
-
-    def __init__(self, lander: Any, legs: list[Any]) -> None:
-        super().__init__()
-        self.lander = lander
-        self.legs = legs
-        self.crashed = False
-
-    def BeginContact(self, contact: Any) -> None:
-        """Box2D calls this when two fixtures begin to touch."""
-        bodies = (contact.fixtureA.body, contact.fixtureB.body)
-        if self.lander in bodies:
-            self.crashed = True
-        for leg in self.legs:
-            if leg in bodies:
-                leg.ground_contact = True
-
-    def EndContact(self, contact: Any) -> None:
-        """Box2D calls this when two fixtures cease to touch."""
-        bodies = (contact.fixtureA.body, contact.fixtureB.body)
-        for leg in self.legs:
-            if leg in bodies:
-                leg.ground_contact = False
 
 
 # --- a controller --------------------------------------------------------------------------------

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import gymcore
-from gymcore.envs.box2d.box2d_env import load_box2d
 
 try:
-    load_box2d()  # before Gymnasium does: SWIG's types make Python warn
+    import gymcore.envs.box2d.box2d_env  # before Gymnasium does: SWIG's types make Python warn
 except gymcore.error.DependencyNotInstalled:
     pytest.skip("Box2D is not installed", allow_module_level=True)
 with warnings.catch_warnings():
