@@ -15,8 +15,8 @@ import numpy as np
 from typing_extensions import Self, dataclass_transform
 
 from gymcore import error
-from gymcore.core import Env
 from gymcore.experimental.functional import FuncEnv
+from gymcore.experimental.functional_env import FunctionalEnv, check_functions
 from gymcore.rendering.window import load_pygame
 from gymcore.spaces.batching import batch_space
 from gymcore.utils import seeding
@@ -63,14 +63,14 @@ class _JaxEnv:
     render_state: Any
 
     def _set_up(self, func_env: Functions, render_mode: str | None) -> None:
-        if not isinstance(func_env, FuncEnv):
-            raise error.ArgumentTypeError(f"func_env: expected a FuncEnv, got {type(func_env)}")
+        check_functions(func_env)
         self._jax = load_jax()
         self._original = func_env
         self.func_env = copy.copy(func_env)
         self.render_mode = render_mode
         self.render_state = func_env.render_init() if render_mode == "rgb_array" else None
         self.state = None
+        self._started = False
         self._seed_key(int(seeding.np_random()[0].integers(2**32)))
 
     def _seed_key(self, seed: int) -> None:
@@ -87,17 +87,28 @@ class _JaxEnv:
                 "render: the environment was made without a render mode; give "
                 "render_mode='rgb_array'"
             )
+        if self.render_state is None:  # closed before
+            self.render_state = self._original.render_init()
         self.render_state, frame = self._original.render_image(state, self.render_state)
         return frame
 
-    def _free(self) -> None:
+    def render(self) -> Any:
+        """Return a frame of the current state, [height, width, 3] uint8.
+
+        Raises:
+            UnsupportedMode: if the environment was made without a render mode.
+        """
+        return self._draw(self.state)
+
+    def close(self) -> None:
+        """Free what rendering holds."""
         if self.render_state is not None:
             self._original.render_close(self.render_state)
             self.render_state = None
 
 
-class FunctionalJaxEnv(_JaxEnv, Env[Any, Any]):
-    """An environment over JAX functions, which are compiled.
+class FunctionalJaxEnv(_JaxEnv, FunctionalEnv):
+    """A `FunctionalEnv` over JAX functions, which are compiled.
 
     Observations and infos are JAX arrays; the reward is a `float`, the flags are `bool`. A reset,
     and a step, each take one new key.
@@ -140,49 +151,18 @@ class FunctionalJaxEnv(_JaxEnv, Env[Any, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; see `Env.reset`. The options are not used."""
-        super().reset(seed=seed)
         if seed is not None:
-            self._seed_key(seed)
-        key = self._next_key()
-        self.state = self.func_env.initial(key)
-        observation = self.func_env.observation(self.state, key)
-        return observation, self.func_env.state_info(self.state)
+            self._seed_key(seeding.checked_seed(seed))
+        return super().reset(seed=seed)
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Take an action; see `Env.step`. Nothing is truncated: use `TimeLimit`.
+    def _random(self) -> Any:
+        return self._next_key()
 
-        Raises:
-            ResetNeeded: before `reset`.
-        """
-        if self.state is None:
-            raise error.ResetNeeded("Cannot call env.step() before calling env.reset()")
-        functions, state, key = self.func_env, self.state, self._next_key()
-        self.state = functions.transition(state, action, key)
-        reward = float(functions.reward(state, action, self.state, key))
-        terminated = bool(functions.terminal(self.state, key))
-        observation = functions.observation(self.state, key)
-        return (
-            observation,
-            reward,
-            terminated,
-            False,
-            functions.transition_info(state, action, self.state),
-        )
-
-    def render(self) -> Any:
-        """Return a frame of the current state, [height, width, 3] uint8.
-
-        Raises:
-            UnsupportedMode: if the environment was made without a render mode.
-        """
-        return self._draw(self.state)
-
-    def close(self) -> None:
-        """Free what rendering holds."""
-        self._free()
+    def _observation(self, rng: Any) -> Any:
+        return self.func_env.observation(self.state, rng)
 
 
-class FunctionalJaxVectorEnv(_JaxEnv, VectorEnv[Any, Any, Any]):
+class FunctionalJaxVectorEnv(VectorEnv[Any, Any, Any], _JaxEnv):
     """A vector environment over JAX functions, which are vectorised and compiled; NEXT_STEP only.
 
     All results are JAX arrays with a first axis of lanes. The step after the end of an episode
@@ -331,7 +311,7 @@ class FunctionalJaxVectorEnv(_JaxEnv, VectorEnv[Any, Any, Any]):
 
     def close_extras(self, **kwargs: Any) -> None:
         """Free what rendering holds."""
-        self._free()
+        _JaxEnv.close(self)
 
 
 # --- what the environments of this library over JAX functions share ------------------------------

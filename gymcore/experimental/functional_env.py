@@ -29,7 +29,8 @@ Functions = FuncEnv[Any, Any, Any, Any, Any, Any, Any]
 Lanes = npt.NDArray[np.intp]
 
 
-def _check_functions(func_env: Any) -> None:
+def check_functions(func_env: Any) -> None:
+    """Raise an `ArgumentTypeError` for anything but a `FuncEnv`."""
     if not isinstance(func_env, FuncEnv):
         raise error.ArgumentTypeError(f"func_env: expected a FuncEnv, got {type(func_env)}")
 
@@ -117,7 +118,7 @@ class FunctionalEnv(Env[Any, Any]):
             ArgumentTypeError: `func_env` is not a `FuncEnv`.
             UnsupportedMode: if the render mode is another one.
         """
-        _check_functions(func_env)
+        check_functions(func_env)
         self.func_env = func_env
         self.observation_space = func_env.observation_space
         self.action_space = func_env.action_space
@@ -133,11 +134,10 @@ class FunctionalEnv(Env[Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; see `Env.reset`. The options are not used."""
         super().reset(seed=seed)
-        rng = self.np_random
+        rng = self._random()
         self.state = self.func_env.initial(rng)
         self._started = True
-        observation = deepcopy(self.func_env.observation(self.state, rng))
-        return observation, self.func_env.state_info(self.state)
+        return self._observation(rng), self.func_env.state_info(self.state)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action; see `Env.step`. Nothing is truncated: use `TimeLimit`.
@@ -147,13 +147,21 @@ class FunctionalEnv(Env[Any, Any]):
         """
         if not self._started:
             raise error.ResetNeeded("Cannot call env.step() before calling env.reset()")
-        functions, state, rng = self.func_env, self.state, self.np_random
+        functions, state, rng = self.func_env, self.state, self._random()
         self.state = functions.transition(state, action, rng)
         reward = float(functions.reward(state, action, self.state, rng))
         terminated = bool(functions.terminal(self.state, rng))
-        observation = deepcopy(functions.observation(self.state, rng))
+        observation = self._observation(rng)
         info = functions.transition_info(state, action, self.state)
         return observation, reward, terminated, False, info
+
+    def _random(self) -> Any:
+        """Return the source of random numbers of a reset or step."""
+        return self.np_random
+
+    def _observation(self, rng: Any) -> Any:
+        """Return an observation of the current state that the caller may keep."""
+        return deepcopy(self.func_env.observation(self.state, rng))
 
     def render(self) -> Any:
         """Return a frame of the current state, [height, width, 3] uint8.
@@ -239,7 +247,7 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
             InvalidArgument: a number is out of range, or the autoreset mode is unknown.
             UnsupportedMode: if the render mode is another one.
         """
-        _check_functions(func_env)
+        check_functions(func_env)
         try:
             self._mode = AutoresetMode(autoreset_mode)
         except ValueError as problem:

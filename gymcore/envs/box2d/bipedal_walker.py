@@ -143,20 +143,10 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
 
     fresh_worlds = False
     counters = ("prev_shaping", "clouds", "scroll", "lidar_fractions")
-    _not_pickled = frozenset(
-        (
-            "world",
-            "hull",
-            "terrain",
-            "legs",
-            "joints",
-            "drawlist",
-            "_contacts",
-            "_rays",
-            "_live",
-            "_parts",
-        )
-    )
+    _not_pickled = (
+        "world", "hull", "terrain", "legs", "joints", "drawlist", "_contacts", "_rays",
+        "_live", "_parts",
+    )  # fmt: skip
 
     def __init__(self, render_mode: str | None = None, hardcore: bool = False) -> None:
         """Make a walker.

@@ -131,7 +131,7 @@ class Box2DEnv(Env[npt.NDArray[Any], ActType]):
     picture_size: ClassVar[tuple[int, int]] = (600, 400)
     counters: ClassVar[tuple[str, ...]] = ()
     # Attributes that hold parts of the world: copies and pickles build them again.
-    _not_pickled: ClassVar[frozenset[str]] = frozenset()
+    _not_pickled: ClassVar[tuple[str, ...]] = ()
 
     _start: tuple[Any, ...] | None = None
     _moves: list[tuple[Any, ...]]

@@ -99,20 +99,10 @@ class CarRacing(Box2DEnv[Any]):
     }
     picture_size: ClassVar[tuple[int, int]] = (WINDOW_W, WINDOW_H)
     counters = ("reward", "prev_reward", "tile_visited_count", "new_lap", "t")
-    _not_pickled = frozenset(
-        (
-            "world",
-            "contactListener_keepref",
-            "fd_tile",
-            "car",
-            "road",
-            "road_poly",
-            "track",
-            "state",
-            "_colors",
-            "_scenery",
-        )
-    )
+    _not_pickled = (
+        "world", "contactListener_keepref", "fd_tile", "car", "road", "road_poly", "track",
+        "state", "_colors", "_scenery",
+    )  # fmt: skip
 
     # For programs that read these attributes of Gymnasium's; there are no such windows.
     invisible_state_window = None

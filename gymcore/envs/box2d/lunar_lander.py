@@ -116,19 +116,10 @@ class LunarLander(Box2DEnv[Any]):
     """
 
     counters = ("prev_shaping", "wind_idx", "torque_idx")
-    _not_pickled = frozenset(
-        (
-            "world",
-            "moon",
-            "lander",
-            "legs",
-            "drawlist",
-            "particles",
-            "_leg_definitions",
-            "_contacts",
-            "_live",
-        )
-    )
+    _not_pickled = (
+        "world", "moon", "lander", "legs", "drawlist", "particles", "_leg_definitions",
+        "_contacts", "_live",
+    )  # fmt: skip
 
     def __init__(
         self,
