@@ -27,19 +27,15 @@ def to_done_api(env: Any) -> Any:
     `info["terminal_observation"]`.
 
     Args:
-        env: An `Env` or a `VectorEnv` of today; what is in the old form already is returned as it
-            is.
-
-    Raises:
-        ArgumentTypeError: if it is neither.
+        env: An `Env` or a `VectorEnv` of today (anything else is an `ArgumentTypeError`); what is
+            in the old form already is returned as it is.
 
     Example:
         >>> import gymcore as gym
         >>> env = to_done_api(gym.make("CartPole-v1", max_episode_steps=1))
         >>> env.seed(7)
         [7]
-        >>> env.reset().shape
-        (4,)
+        >>> observation = env.reset()
         >>> observation, reward, done, info = env.step(0)
         >>> done, info
         (True, {'TimeLimit.truncated': True})

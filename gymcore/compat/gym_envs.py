@@ -86,7 +86,6 @@ class GymV26Environment(ForeignEnv):
         Raises:
             DependencyNotInstalled: without `gym`, for an `env_id`.
             InvalidArgument: if both are given, or `env` renders in another mode.
-            ArgumentTypeError: if none is given, or gymcore has no space of a space's class.
         """
         if env is None and render_mode is not None:
             make_kwargs = {**(make_kwargs or {}), "render_mode": render_mode}
@@ -106,13 +105,11 @@ class GymV26Environment(ForeignEnv):
         """Begin an episode; `Env.reset` says how."""
         if seed is not None:
             self._np_random_seed = seed
-        observation, info = self.env.reset(seed=seed, options=options)
-        return observation, info
+        return self.env.reset(seed=seed, options=options)
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Step the environment; `Env.step` says how."""
-        observation, reward, terminated, truncated, info = self.env.step(action)
-        return observation, reward, terminated, truncated, info
+        return self.env.step(action)
 
     def render(self) -> Any:
         """Return what the inner environment renders."""

@@ -105,11 +105,7 @@ class EnvCompatibility(ForeignEnv):
 
     The old environment need not derive from anything. It has `reset() -> observation`,
     `step(action) -> (observation, reward, done, info)`, and perhaps `seed(seed)`,
-    `render(mode=...)` and `close()`. `info["TimeLimit.truncated"]` becomes `truncated`. Attributes
-    that are not found here are the old environment's.
-
-    Attributes:
-        env: The old environment.
+    `render(mode=...)` and `close()`. `info["TimeLimit.truncated"]` becomes `truncated`.
 
     Example:
         >>> from gymcore import spaces

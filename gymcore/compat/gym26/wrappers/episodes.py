@@ -56,11 +56,7 @@ class AutoResetWrapper(Wrapper, RecordConstructorArgs):
         Wrapper.__init__(self, env)
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Step the environment, and reset it if its episode ended.
-
-        Raises:
-            FailedCheck: (also an `AssertionError`) if the info of the reset has one of the names.
-        """
+        """Step the environment, and reset it if its episode ended."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         if terminated or truncated:
             first, new_info = self.env.reset()
@@ -150,15 +146,11 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Any, deque_size: int | None = 100) -> None:
-        """Wrap `env`.
+        """Wrap an environment or a vector environment.
 
         Args:
-            env: An environment, or a vector environment with same-step autoreset.
+            env: The environment.
             deque_size: How many episodes the queues keep; None for all.
-
-        Raises:
-            ArgumentTypeError: if `env` is not an environment, or `deque_size` not an integer.
-            InvalidArgument: if `deque_size` is negative.
         """
         if deque_size is not None:
             deque_size = count("deque_size", deque_size, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any, SupportsFloat
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -79,12 +79,8 @@ class LazyFrames:
         """Hold frames.
 
         Args:
-            frames: At least one array, all of one shape and dtype. They are kept, not copied.
-            lz4_compress: Compress them.
-
-        Raises:
-            InvalidArgument: if there are no frames.
-            DependencyNotInstalled: if lz4 is needed and missing.
+            frames: At least one array, all of one shape and dtype, not copied.
+            lz4_compress: Compress them, which needs lz4.
         """
         if not len(frames):
             raise error.InvalidArgument("frames: expected at least one frame, got none")
@@ -108,11 +104,7 @@ class LazyFrames:
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> npt.NDArray[Any]:
-        """Return one frame (the frame itself unless it is compressed), or a new array of several.
-
-        Args:
-            index: An integer, a slice, or anything else that indexes the stacked array.
-        """
+        """Return one frame (not copied unless it is compressed), or a new array of several."""
         if isinstance(index, (int, np.integer)):
             return np.asarray(self._frames[index])
         if isinstance(index, slice):
@@ -170,12 +162,7 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
             env: An environment whose observations are arrays (a `Box` space); another is a
                 `FailedTypeCheck` (an `AssertionError`).
             num_stack: Observations in a stack, at least 1.
-            lz4_compress: Hold them compressed.
-
-        Raises:
-            ArgumentTypeError: if `num_stack` is not an integer.
-            InvalidArgument: if it is less than 1.
-            DependencyNotInstalled: if lz4 is needed and missing.
+            lz4_compress: Hold them compressed, which needs lz4.
         """
         RecordConstructorArgs.__init__(self, num_stack=num_stack, lz4_compress=lz4_compress)
         ObservationWrapper.__init__(self, env)
@@ -189,14 +176,7 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
         self.observation_space = Box(low, high, dtype=space.dtype)
 
     def observation(self, observation: Any = None) -> LazyFrames:
-        """Return the stack of the last observations.
-
-        Args:
-            observation: Ignored.
-
-        Raises:
-            ResetNeeded: (also an `AssertionError`) before the first reset.
-        """
+        """Return the stack of the last observations; before the first reset, a `ResetNeeded`."""
         if len(self.frames) != self.num_stack:
             raise error.ResetNeeded(
                 f"FrameStack: expected {self.num_stack} observations, got {len(self.frames)}; "
@@ -204,16 +184,14 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
             )
         return LazyFrames(self.frames, self.lz4_compress)
 
-    def step(self, action: Any) -> tuple[LazyFrames, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> Any:
         """Step the environment, and return the stack that ends with its observation."""
-        observation, reward, terminated, truncated, info = self.env.step(action)
+        observation, *rest = self.env.step(action)
         self.frames.append(_as_frame(observation, self.lz4_compress))
-        return self.observation(), reward, terminated, truncated, info
+        return self.observation(), *rest
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[LazyFrames, dict[str, Any]]:
+    def reset(self, **kwargs: Any) -> Any:
         """Reset the environment, and return a stack of its first observation."""
-        observation, info = self.env.reset(seed=seed, options=options)
+        observation, info = self.env.reset(**kwargs)
         self.frames.extend([_as_frame(observation, self.lz4_compress)] * self.num_stack)
         return self.observation(), info

@@ -96,12 +96,9 @@ class ResizeObservation(ObservationWrapper, RecordConstructorArgs):
         """Wrap `env`.
 
         Args:
-            env: An environment with a `Box` observation space of rank 2 or 3.
+            env: An environment with a `Box` observation space of rank 2 or 3; another is a
+                `FailedTypeCheck`.
             shape: New height and width, or one number for both.
-
-        Raises:
-            FailedCheck: (an `AssertionError`) for another space, or sizes that are not positive.
-            DependencyNotInstalled: if OpenCV is missing.
         """
         RecordConstructorArgs.__init__(self, shape=shape)
         ObservationWrapper.__init__(self, env)
@@ -193,13 +190,10 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
             pixels_only: Leave out what the environment itself observes. Otherwise its entries are
                 kept if it observes dicts; if it observes arrays they are under "state".
             render_kwargs: Arguments of `render`, for each of the pixel keys.
-            pixel_keys: The names of the images.
+            pixel_keys: The names of the images; entries that are kept must not have them.
 
         Raises:
             AttributeError: if the environment has no render mode.
-            InvalidArgument: (a `ValueError`) if it observes neither arrays nor dicts, or already
-                has one of the keys.
-            ArgumentTypeError: (a `TypeError`) if `render` returns no arrays of numbers.
         """
         RecordConstructorArgs.__init__(
             self, pixels_only=pixels_only, render_kwargs=render_kwargs, pixel_keys=pixel_keys

@@ -147,9 +147,8 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
     whose videos end with the next reset.
 
     Attributes:
-        video_recorder: Writes the current video.
-        recording: Whether there is one.
-        recorded_frames: Its frames.
+        video_recorder: Writes the current video; `recording` says whether there is one, and
+            `recorded_frames` how many frames it has.
         step_id: Steps so far.
         episode_id: Episodes that have ended.
     """
@@ -163,21 +162,10 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         video_length: int = 0,
         name_prefix: str = "rl-video",
     ) -> None:
-        """Wrap `env`.
+        """Wrap an environment, or a vector environment, that renders images.
 
-        Args:
-            env: An environment, or a vector environment, that renders images.
-            video_folder: Where the videos go; made if it is not there.
-            episode_trigger: Whether to record an episode, by its number; without either trigger
-                `capped_cubic_video_schedule`.
-            step_trigger: Whether to begin a video, by the number of steps.
-            video_length: Frames after the first in a video; 0 for whole episodes.
-            name_prefix: Of the files, followed by `-episode-N.mp4` or `-step-N.mp4`.
-
-        Raises:
-            ArgumentTypeError: if `video_length` is not an integer.
-            InvalidArgument: if it is negative.
-            FailedCheck: (also an `AssertionError`) if both triggers are given.
+        The arguments are those of `gymcore.wrappers.RecordVideo`, but both triggers together are a
+        `FailedCheck` (an `AssertionError`), and `video_length` counts the frames after the first.
         """
         RecordConstructorArgs.__init__(
             self,

@@ -88,14 +88,9 @@ class RescaleAction(ActionWrapper, RecordConstructorArgs):
         """Wrap an environment with a `Box` action space.
 
         Args:
-            env: The environment.
+            env: The environment; another action space is a `FailedTypeCheck`.
             min_action: Lower bound of all components, or an array of them.
-            max_action: Upper bounds, at least as large.
-
-        Raises:
-            FailedCheck: (an `AssertionError`) if the action space is not a `Box`, or a lower bound
-                is above its upper bound.
-            ArgumentTypeError: if a bound is not made of numbers.
+            max_action: Upper bounds, at least as large (else a `FailedCheck`).
         """
         RecordConstructorArgs.__init__(self, min_action=min_action, max_action=max_action)
         ActionWrapper.__init__(self, env)
@@ -205,12 +200,8 @@ class FilterObservation(ObservationWrapper, RecordConstructorArgs):
         """Wrap an environment with a `Dict` observation space.
 
         Args:
-            env: The environment.
-            filter_keys: The keys to keep; None for all.
-
-        Raises:
-            FailedTypeCheck: (an `AssertionError`) if the observation space is not a `Dict`.
-            InvalidArgument: (a `ValueError`) if it lacks one of the keys.
+            env: The environment; another observation space is a `FailedTypeCheck`.
+            filter_keys: The keys to keep, which the space must have; None for all.
         """
         filter_keys = None if filter_keys is None else tuple(filter_keys)
         RecordConstructorArgs.__init__(self, filter_keys=filter_keys)
@@ -273,14 +264,12 @@ class TimeAwareObservation(ObservationWrapper, RecordConstructorArgs):
         """Return the observation with the time at its end, a new float64 array."""
         return np.append(observation, np.float64(self.t))
 
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> Any:
         """Step the environment, a step later."""
         self.t += 1
         return super().step(action)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, **kwargs: Any) -> Any:
         """Reset the environment and the time."""
         self.t = 0
-        return super().reset(seed=seed, options=options)
+        return super().reset(**kwargs)
