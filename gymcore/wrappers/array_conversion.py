@@ -406,3 +406,29 @@ class ArrayConversion(ConvertsArrays, Wrapper[Any, Any, Any, Any], RecordConstru
     def render(self) -> Any:
         """Render the environment, and convert the frame or frames."""
         return self._outwards(self.env.render())
+
+
+class ToTorch:
+    """A mixin of wrappers, single and vector, that let environments be used with PyTorch.
+
+    Attributes:
+        device: Where tensors for the caller are put; None for the default.
+    """
+
+    _library: str
+    """The library of the environment's arrays."""
+
+    def __init__(self, env: Any, device: Any = None) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment.
+            device: Where to put tensors for the caller; None for the default.
+
+        Raises:
+            DependencyNotInstalled: if PyTorch or the environment's library is not installed.
+        """
+        assert isinstance(self, RecordConstructorArgs)
+        RecordConstructorArgs.__init__(self, device=device)
+        super().__init__(env, self._library, "torch", target_device=device)  # type: ignore[call-arg]
+        self.device = device

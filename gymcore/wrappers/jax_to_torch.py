@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.array_conversion import (
     ArrayConversion,
+    ToTorch,
     array_conversion,
     module_name_to_namespace,
 )
-
-if TYPE_CHECKING:
-    from gymcore.core import Env
 
 __all__ = ["Device", "JaxToTorch", "jax_to_torch", "torch_to_jax"]
 
@@ -30,25 +27,10 @@ def torch_to_jax(value: Any, device: Any = None) -> Any:
     return array_conversion(value, module_name_to_namespace("jax.numpy"), device)
 
 
-class JaxToTorch(ArrayConversion):
+class JaxToTorch(ToTorch, ArrayConversion):
     """Use an environment whose arrays are JAX's with PyTorch.
 
     Arrays share their memory where they can; see `gymcore.wrappers.array_conversion`.
-
-    Attributes:
-        device: Where tensors for the caller are put; None for the default.
     """
 
-    def __init__(self, env: Env[Any, Any], device: Any = None) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The environment.
-            device: Where to put tensors for the caller; None for the default.
-
-        Raises:
-            DependencyNotInstalled: if JAX or PyTorch is not installed.
-        """
-        RecordConstructorArgs.__init__(self, device=device)
-        super().__init__(env, "jax.numpy", "torch", target_device=device)
-        self.device = device
+    _library = "jax.numpy"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.array_conversion import (
     ArrayConversion,
+    ToTorch,
     array_conversion,
     module_name_to_namespace,
 )
-
-if TYPE_CHECKING:
-    from gymcore.core import Env
 
 __all__ = ["Device", "NumpyToTorch", "numpy_to_torch", "torch_to_numpy"]
 
@@ -30,25 +27,10 @@ def torch_to_numpy(value: Any, device: Any = None) -> Any:
     return array_conversion(value, module_name_to_namespace("numpy"), device)
 
 
-class NumpyToTorch(ArrayConversion):
+class NumpyToTorch(ToTorch, ArrayConversion):
     """Use an environment whose arrays are NumPy's with PyTorch.
 
     Arrays share their memory where they can; see `gymcore.wrappers.array_conversion`.
-
-    Attributes:
-        device: Where tensors for the caller are put; None for the default.
     """
 
-    def __init__(self, env: Env[Any, Any], device: Any = None) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The environment.
-            device: Where to put tensors for the caller; None for the default.
-
-        Raises:
-            DependencyNotInstalled: if PyTorch is not installed.
-        """
-        RecordConstructorArgs.__init__(self, device=device)
-        super().__init__(env, "numpy", "torch", target_device=device)
-        self.device = device
+    _library = "numpy"
