@@ -373,7 +373,7 @@ class ArrayConversion(ConvertsArrays, Wrapper[Any, Any, Any, Any], RecordConstru
         Raises:
             InvalidArgument: (a `ValueError`) if a module has no arrays.
             DependencyNotInstalled: if there is no module of this name.
-            ArgumentTypeError: if `env` is no `Env`.
+            ArgumentTypeError: if `env` is not an `Env`.
         """
         RecordConstructorArgs.__init__(
             self,

@@ -77,8 +77,8 @@ class AtariPreprocessing(
             scale_obs: Return float32 numbers in [0, 1]; otherwise uint8.
 
         Raises:
-            ArgumentTypeError: if `env` is no `Env`, its observation space is no `Box`, or a number
-                is not an integer.
+            ArgumentTypeError: if `env` is not an `Env`, its observation space is not a `Box`, or a
+                number is not an integer.
             InvalidArgument: if a number is out of range, `env` skips frames as well or its
                 observations are not images, or its first action is not "NOOP" and `noop_max` is
                 positive.

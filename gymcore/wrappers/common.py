@@ -67,7 +67,7 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
             max_episode_steps: Steps after which an episode is truncated, at least 1.
 
         Raises:
-            ArgumentTypeError: if `max_episode_steps` is no `int`.
+            ArgumentTypeError: if `max_episode_steps` is not an `int`.
             InvalidArgument: if it is not positive.
         """
         if not isinstance(max_episode_steps, int):
@@ -170,7 +170,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
             env: The environment.
 
         Raises:
-            ArgumentTypeError: if `env` is no `Env`, or one of its spaces is no `Space`.
+            ArgumentTypeError: if `env` is not an `Env`, or one of its spaces is not a `Space`.
             AttributeError: if it lacks a space.
             FailedCheck: (also an `AssertionError`) if nothing can be sampled from a space.
         """

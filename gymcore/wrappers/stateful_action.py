@@ -93,7 +93,7 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
 
         Raises:
             InvalidProbability: The probability is outside [0, 1).
-            InvalidArgument: The duration is no such thing, or less than 1 (a `ValueError`).
+            InvalidArgument: The duration is neither, or less than 1 (a `ValueError`).
             InvalidBound: The fewest are more than the most.
         """
         durations = check_sticky(repeat_action_probability, repeat_action_duration)

@@ -52,8 +52,8 @@ class TransformAction(
             action_space: What `func` takes; None if that is the action space of `env`.
 
         Raises:
-            ArgumentTypeError: if `env` is no `Env`, `func` cannot be called or `action_space` is no
-                `Space`.
+            ArgumentTypeError: if `env` is not an `Env`, `func` cannot be called or `action_space`
+                is not a `Space`.
         """
         if not callable(func):
             raise ArgumentTypeError(f"Expected func to be a function of actions, got {type(func)}")
@@ -138,7 +138,8 @@ class RescaleAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]
             max_action: Upper bounds, likewise.
 
         Raises:
-            ArgumentTypeError: if the action space is no `Box`, or a bound no number and no array.
+            ArgumentTypeError: if the action space is not a `Box`, or a bound is neither a
+                number nor an array.
             InvalidArgument: if the shape of a bound is wrong, a lower bound is above the upper one,
                 or bounds are infinite where those of `env` are not, or the other way round.
             InvalidBound: if a lower bound equals the upper one, of the new space or of that of
@@ -205,7 +206,7 @@ class DiscretizeAction(TransformAction[ObsType, Any, npt.NDArray[Any]]):
                 changing fastest.
 
         Raises:
-            ArgumentTypeError: if the action space is no `Box`, or `bins` no integers.
+            ArgumentTypeError: if the action space is not a `Box`, or `bins` are not integers.
             InvalidArgument: if the space is not bounded, or `bins` has the wrong length or is not
                 positive, or there are more combinations than integers.
         """
@@ -317,7 +318,7 @@ class DiscretizeAction(TransformAction[ObsType, Any, npt.NDArray[Any]]):
 
 def _box(wrapper: ActionWrapper[Any, Any, Any], env: Env[Any, Any]) -> Box[Any]:
     """Return the action space of `env`, which has to be a `Box`."""
-    ActionWrapper.__init__(wrapper, env)  # which says what is wrong if it is no environment
+    ActionWrapper.__init__(wrapper, env)  # which says what is wrong if it is not an environment
     space = env.action_space
     if not isinstance(space, Box):
         raise ArgumentTypeError(
@@ -358,5 +359,5 @@ def _centers(low: Any, high: Any, n: int) -> npt.NDArray[Any]:
         centers: npt.NDArray[Any] = (edges[:-1] + edges[1:]) / 2
     if np.isfinite(centers).all():
         return centers
-    fractions = (np.arange(n) + 0.5) / n  # The width of the interval is no number of the dtype.
+    fractions = (np.arange(n) + 0.5) / n  # The width overflows the dtype.
     return ((1 - fractions) * float(low) + fractions * float(high)).astype(centers.dtype)

@@ -84,7 +84,7 @@ class TransformObservation(
             observation_space: The space after the change; None if it stays as it is.
 
         Raises:
-            ArgumentTypeError: if `func` cannot be called, or `observation_space` is no `Space`
+            ArgumentTypeError: if `func` cannot be called, or `observation_space` is not a `Space`
                 (a `TypeError`).
         """
         if not callable(func):
@@ -119,14 +119,14 @@ class TransformObservation(
 
 
 def observed(env: Env[Any, Any]) -> Space[Any]:
-    """Return the observation space, or raise if `env` is no environment."""
+    """Return the observation space, or raise if `env` is not an environment."""
     if not isinstance(env, Env):
         raise error.ArgumentTypeError(f"Expected env to be a `gymcore.Env` but got {type(env)}")
     return env.observation_space
 
 
 def checked_box(wrapper: str, env: Env[Any, Any]) -> Box[Any]:
-    """Return the observation space, or raise if it is no `Box`."""
+    """Return the observation space, or raise if it is not a `Box`."""
     space = observed(env)
     if not isinstance(space, Box):
         raise error.FailedTypeCheck(
@@ -162,7 +162,7 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
                 the end). Observations have them in this order.
 
         Raises:
-            FailedTypeCheck: if `filter_keys` is no sequence, or has keys of another type.
+            FailedTypeCheck: if `filter_keys` is not a sequence, or has keys of another type.
             FailedCheck: if a key is not in the space, none are given, an index occurs twice, or the
                 space is of another kind (both are `ValueError`s).
         """
@@ -341,7 +341,7 @@ class ReshapeObservation(TransformObservation[WrapperObsType, ActType, ObsType])
                 views of the environment's.
 
         Raises:
-            FailedTypeCheck: if the space is no `Box`, or `shape` no tuple of integers
+            FailedTypeCheck: if the space is not a `Box`, or `shape` is not a tuple of integers
                 (`TypeError`s).
             FailedCheck: if `shape` has another number of elements, or negative sizes
                 (`ValueError`s).
@@ -420,8 +420,8 @@ class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType])
             max_obs: Upper bounds, likewise.
 
         Raises:
-            FailedTypeCheck: if the space is no `Box` (a `TypeError`).
-            ArgumentTypeError: if a bound is no number and no array (a `TypeError`).
+            FailedTypeCheck: if the space is not a `Box` (a `TypeError`).
+            ArgumentTypeError: if a bound is neither a number nor an array (a `TypeError`).
             InvalidArgument: if a bound has the wrong shape, is infinite in other places than the
                 observation's, or a lower one lies above the upper one (`ValueError`s).
         """
@@ -536,7 +536,7 @@ class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType
             keep_dim: Return `[height, width, 1]` instead of `[height, width]`.
 
         Raises:
-            FailedTypeCheck: if the space is no `Box` (a `TypeError`).
+            FailedTypeCheck: if the space is not a `Box` (a `TypeError`).
             FailedCheck: if it has another shape, dtype or bounds (a `ValueError`).
         """
         space = checked_box("GrayscaleObservation", env)
@@ -608,7 +608,7 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
             shape: The new height and width; channels stay.
 
         Raises:
-            FailedTypeCheck: if the space is no `Box`, or `shape` no tuple of integers
+            FailedTypeCheck: if the space is not a `Box`, or `shape` is not a tuple of integers
                 (`TypeError`s).
             FailedCheck: if `shape` is not two positive numbers, or the space has another shape,
                 dtype or bounds (`ValueError`s).
@@ -837,8 +837,8 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
                 `MultiDiscrete`, instead of one number of a `Discrete`.
 
         Raises:
-            FailedTypeCheck: if the space is no `Box`, or `bins` neither an integer nor a sequence
-                of them (`TypeError`s).
+            FailedTypeCheck: if the space is not a `Box`, or `bins` neither an integer nor a
+                sequence of them (`TypeError`s).
             FailedCheck: if the space is not bounded, `bins` has another length than observations,
                 one is not positive, or there are more than 2**63 combinations (`ValueError`s).
         """

@@ -41,7 +41,7 @@ class TransformReward(RewardWrapper[ObsType, ActType], RecordConstructorArgs):
             func: From a reward to another.
 
         Raises:
-            ArgumentTypeError: if `env` is no `Env`, or `func` cannot be called.
+            ArgumentTypeError: if `env` is not an `Env`, or `func` cannot be called.
         """
         if not callable(func):
             raise ArgumentTypeError(f"Expected func to be a function of rewards, got {type(func)}")
@@ -80,7 +80,7 @@ class ClipReward(TransformReward[ObsType, ActType]):
             max_reward: The greatest one; None for no such bound.
 
         Raises:
-            ArgumentTypeError: if a bound is no number and no array of numbers.
+            ArgumentTypeError: if a bound is neither a number nor an array of numbers.
             InvalidBound: if both are None, one is NaN, or the lower one is above the upper one.
         """
         if min_reward is None and max_reward is None:

@@ -132,7 +132,7 @@ class RunningMeanStd:
             start: What each of the others began with; None to count everything in them.
 
         Raises:
-            ArgumentTypeError: One of these is no `RunningMeanStd` (a `TypeError`).
+            ArgumentTypeError: One of these is not a `RunningMeanStd` (a `TypeError`).
             InvalidArgument: Their shapes differ, or one of the others has seen less than `start`
                 (a `ValueError`). Nothing has been added then.
 
@@ -433,7 +433,8 @@ def rescale_box(
         return new arrays. Slope and offset are rounded to the dtype of `box`.
 
     Raises:
-        ArgumentTypeError: `box` is no `Box`, or a bound no number and no array (a `TypeError`).
+        ArgumentTypeError: `box` is not a `Box`, or a bound is neither a number nor an array (a
+            `TypeError`).
         InvalidArgument: Wrong shapes, a lower bound above the upper one, or infinite bounds in
             other places than those of `box` (a `ValueError`).
 

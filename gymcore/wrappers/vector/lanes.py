@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.error import InvalidAction
+from gymcore.core import Env
+from gymcore.error import ArgumentTypeError, InvalidAction
 from gymcore.spaces import Space
 from gymcore.vector.gym26_infos import add_gym26_names, remove_gym26_names
 from gymcore.vector.lane_episodes import LaneEpisodes
@@ -18,7 +19,7 @@ from gymcore.vector.utils import batch_space, concatenate, create_empty_array, i
 from gymcore.vector.utils.infos import merge_info, split_info
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv, VectorWrapper
 
-__all__ = ["BatchIndexer", "LaneWrapper", "join_infos", "without"]
+__all__ = ["BatchIndexer", "LaneWrapper", "SpacesOnly", "join_infos", "make_single", "without"]
 
 Lanes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -57,6 +58,38 @@ class LaneWrapper(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
         """Return a mask of the lanes (None for all) that the next step only resets."""
         ended = self._episodes.ended if lanes is None else self._episodes.ended[lanes]
         return ended if self._episodes.mode is AutoresetMode.NEXT_STEP else np.zeros_like(ended)
+
+
+class SpacesOnly(Env[Any, Any]):
+    """Stands for one environment of a batch when a wrapper of single ones is made."""
+
+    def __init__(self, observation_space: Space[Any], action_space: Space[Any]) -> None:
+        """Take the spaces."""
+        self.observation_space = observation_space
+        self.action_space = action_space
+
+
+def make_single(
+    env: VectorEnv[Any, Any, Any], wrapper: Any, base: type[Any], kwargs: dict[str, Any]
+) -> Any:
+    """Return a wrapper of single environments around one that only has the spaces of the lanes.
+
+    Args:
+        env: The vector environment.
+        wrapper: A class derived from `base`, or a function that makes one from an environment.
+        base: What the wrapper has to be.
+        kwargs: Its arguments, but for the environment.
+
+    Raises:
+        ArgumentTypeError: It is something else (a `TypeError`).
+    """
+    problem = f"Expected wrapper to be a class derived from {base.__name__}, got {wrapper!r}"
+    if not callable(wrapper) or (isinstance(wrapper, type) and not issubclass(wrapper, base)):
+        raise ArgumentTypeError(problem)
+    made = wrapper(SpacesOnly(env.single_observation_space, env.single_action_space), **kwargs)
+    if not isinstance(made, base):
+        raise ArgumentTypeError(problem)
+    return made
 
 
 class BatchIndexer:

@@ -9,14 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import logger
-from gymcore.core import ActType, Env, ObsType, WrapperActType
+from gymcore.core import ActType, ObsType, WrapperActType
 from gymcore.error import ArgumentTypeError, InvalidAction
 from gymcore.spaces import Space
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import lane_indices
+from gymcore.utils.nested import map_leaves
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.vector.vector_env import ArrayType, VectorActionWrapper, VectorEnv
 from gymcore.wrappers import transform_action
+from gymcore.wrappers.vector.lanes import make_single
 
 __all__ = [
     "ClipAction",
@@ -83,8 +85,8 @@ class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType])
                 those of `env`.
 
         Raises:
-            ArgumentTypeError: if `env` is no `VectorEnv`, `func` cannot be called, or a space is no
-                `Space`.
+            ArgumentTypeError: if `env` is not a `VectorEnv`, `func` cannot be called, or a space is
+                not a `Space`.
         """
         if not callable(func):
             raise ArgumentTypeError(f"Expected func to be a function of actions, got {type(func)}")
@@ -115,17 +117,6 @@ class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType])
     def actions(self, actions: WrapperActType) -> ActType:
         """Return the batch of actions that `env` gets."""
         return self.func(_copy(actions))
-
-
-class _Lane(Env[Any, Any]):
-    """Stands for one environment of a batch when a wrapper of single ones is made; has spaces only.
-
-    What it looks like otherwise (no spec, no render mode) is that of any environment.
-    """
-
-    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
-        self.observation_space = env.single_observation_space
-        self.action_space = env.single_action_space
 
 
 class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
@@ -163,17 +154,11 @@ class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
             **kwargs: Its arguments, but for the environment.
 
         Raises:
-            ArgumentTypeError: if `env` is no `VectorEnv`, or `wrapper` no such class.
+            ArgumentTypeError: if `env` is not a `VectorEnv`, or `wrapper` no such class.
         """
-        base = transform_action.TransformAction
-        problem = f"Expected wrapper to be a class derived from TransformAction, got {wrapper!r}"
-        if not callable(wrapper) or (isinstance(wrapper, type) and not issubclass(wrapper, base)):
-            raise ArgumentTypeError(problem)
         RecordConstructorArgs.__init__(self, wrapper=wrapper, **kwargs)
         _LaneActions.__init__(self, env)
-        self.wrapper = wrapper(_Lane(env), **kwargs)
-        if not isinstance(self.wrapper, base):
-            raise ArgumentTypeError(problem)
+        self.wrapper = make_single(env, wrapper, transform_action.TransformAction, kwargs)
         self.single_action_space = self.wrapper.action_space
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._batch_function = _batch_function(self.wrapper)
@@ -182,7 +167,7 @@ class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
         """Return the batch of actions that `env` gets, a new one.
 
         Raises:
-            InvalidAction: if it is no batch of one action for each environment.
+            InvalidAction: if it is not a batch of one action for each environment.
         """
         return self._some_actions(actions, self.num_envs)
 
@@ -294,14 +279,8 @@ class DiscretizeAction(VectorizeTransformAction[ArrayType]):
 
 
 def _copy(actions: Any) -> Any:
-    """Return actions whose numpy arrays are new ones; arrays of other packages are kept."""
-    if isinstance(actions, np.ndarray):
-        return actions.copy()
-    if isinstance(actions, dict):
-        return {key: _copy(value) for key, value in actions.items()}
-    if type(actions) in (tuple, list):
-        return type(actions)([_copy(value) for value in actions])
-    return actions
+    """Return actions whose numpy arrays are new ones; arrays of other packages are the same."""
+    return map_leaves(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, actions)
 
 
 def _batch_function(

@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.core import ActType, Env, ObsType, WrapperObsType
+from gymcore.core import ActType, ObsType, WrapperObsType
 from gymcore.spaces import Space
 from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.final_observations import change_final_observations
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.vector.vector_env import ArrayType, VectorEnv, VectorObservationWrapper
 from gymcore.wrappers import transform_observation
+from gymcore.wrappers.vector.lanes import SpacesOnly, make_single
 
 if TYPE_CHECKING:
     pass
@@ -96,8 +97,8 @@ class TransformObservation(_EachRow[WrapperObsType, ActType, ObsType, ArrayType]
             single_observation_space: Space of their rows. A space that is not given stays as it is.
 
         Raises:
-            ArgumentTypeError: if `env` is no vector environment, `func` cannot be called, or a
-                space is no `Space` (a `TypeError`).
+            ArgumentTypeError: if `env` is not a vector environment, `func` cannot be called, or a
+                space is not a `Space` (a `TypeError`).
         """
         if not callable(func):
             raise error.ArgumentTypeError(
@@ -144,14 +145,7 @@ class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, A
         (2, 2, 2)
     """
 
-    class _SingleEnv(Env[Any, Any]):
-        """An environment that only has spaces."""
-
-        def __init__(self, observation_space: Space[Any], action_space: Space[Any]) -> None:
-            self.observation_space = observation_space
-            self.action_space = action_space
-
-    VectorizedEnv = _SingleEnv
+    VectorizedEnv = SpacesOnly
 
     def __init__(
         self,
@@ -169,15 +163,10 @@ class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, A
             **kwargs: Its arguments.
 
         Raises:
-            ArgumentTypeError: if `env` is no vector environment, or `wrapper` makes no
+            ArgumentTypeError: if `env` is not a vector environment, or `wrapper` makes no
                 `TransformObservation` (a `TypeError`).
             InvalidArgument: for `AddRenderObservation`, which has a vector wrapper of its own.
         """
-        base = transform_observation.TransformObservation
-        if not callable(wrapper):
-            raise error.ArgumentTypeError(
-                f"Expected wrapper to be a class derived from `TransformObservation`, got {wrapper}"
-            )
         if wrapper is transform_observation.AddRenderObservation:
             raise error.InvalidArgument(
                 "wrapper: use gymcore.wrappers.vector.AddRenderObservation, frames do not come "
@@ -185,13 +174,7 @@ class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, A
             )
         VectorObservationWrapper.__init__(self, env)
         RecordConstructorArgs.__init__(self, wrapper=wrapper, **kwargs)
-        single = self._SingleEnv(env.single_observation_space, env.single_action_space)
-        made: Any = wrapper(single, **kwargs)
-        if not isinstance(made, base):
-            raise error.ArgumentTypeError(
-                "Expected wrapper to be a class derived from `TransformObservation`, "
-                f"got one that makes a {type(made)}"
-            )
+        made = make_single(env, wrapper, transform_observation.TransformObservation, kwargs)
         self.wrapper = made
         self.single_observation_space = made.observation_space
         self.observation_space = batch_space(made.observation_space, self.num_envs)
@@ -390,7 +373,7 @@ class DiscretizeObservation(
             environment's observations.
 
         Raises:
-            FailedTypeCheck: if there are no integers (a `TypeError`).
+            FailedTypeCheck: if they are not integers (a `TypeError`).
             IndexError: if there is no such bin. Also an `InvalidArgument`.
         """
         return self.wrapper._edges(obs, (self.num_envs,))

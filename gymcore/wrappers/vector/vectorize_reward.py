@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.core import Env
 from gymcore.error import ArgumentTypeError
 from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.vector_env import VectorEnv, VectorRewardWrapper
 from gymcore.wrappers import transform_reward
-from gymcore.wrappers.vector.lanes import LaneWrapper
+from gymcore.wrappers.vector.lanes import LaneWrapper, make_single
 
 __all__ = ["ClipReward", "TransformReward", "VectorizeTransformReward"]
 
@@ -89,7 +88,7 @@ class TransformReward(_LaneRewards):
             func: From rewards `[num_envs]` to other ones.
 
         Raises:
-            ArgumentTypeError: if `env` is no `VectorEnv`, or `func` cannot be called.
+            ArgumentTypeError: if `env` is not a `VectorEnv`, or `func` cannot be called.
         """
         if not callable(func):
             raise ArgumentTypeError(f"Expected func to be a function of rewards, got {type(func)}")
@@ -134,17 +133,11 @@ class VectorizeTransformReward(_LaneRewards):
             **kwargs: Its arguments, but for the environment.
 
         Raises:
-            ArgumentTypeError: if `env` is no `VectorEnv`, or `wrapper` no such class.
+            ArgumentTypeError: if `env` is not a `VectorEnv`, or `wrapper` no such class.
         """
-        base = transform_reward.TransformReward
-        problem = f"Expected wrapper to be a class derived from TransformReward, got {wrapper!r}"
-        if not callable(wrapper) or (isinstance(wrapper, type) and not issubclass(wrapper, base)):
-            raise ArgumentTypeError(problem)
         RecordConstructorArgs.__init__(self, wrapper=wrapper, **kwargs)
         _LaneRewards.__init__(self, env)
-        self.wrapper = wrapper(Env(), **kwargs)
-        if not isinstance(self.wrapper, base):
-            raise ArgumentTypeError(problem)
+        self.wrapper = make_single(env, wrapper, transform_reward.TransformReward, kwargs)
 
     def rewards(self, rewards: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the changed rewards, a new array of the same dtype."""
