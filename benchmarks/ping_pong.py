@@ -53,7 +53,7 @@ def _answer(block: SharedBlock, spins: int, cpu: int, parent: int) -> None:
     """What the worker does."""
     watch_parent(parent)
     _pin(cpu)
-    channel = Channel(block.map(), 0, 1, 1, [(0, 1)])
+    channel = Channel(block.map(Channel.nbytes(1, 1)), 0, 1, 1, [(0, 1)])
     request = 0
     while True:
         found = channel.next(0, request, _FOREVER, spins)
@@ -77,14 +77,14 @@ class Worker:
         """Start it on the second CPU; this process measures on the first."""
         block = SharedBlock()
         block.allocate(Channel.nbytes(1, 1))
-        self._channel = Channel(block.map(), 0, 1, 1, [(0, 1)])
+        self._channel = Channel(block.map(Channel.nbytes(1, 1)), 0, 1, 1, [(0, 1)])
         self._spins = spins
         self._cpu = cpus[0]
         context: Any = multiprocessing.get_context("fork")
         arguments = (block, spins, cpus[1], os.getpid())
         self._process = context.Process(target=_answer, args=arguments)
         self._process.start()
-        block.close_fd()
+        block.close()
 
     def round_trip(self, rounds: int) -> float:
         """Return seconds of a round trip."""

@@ -32,7 +32,7 @@ from gymcore.spaces import Space
 from gymcore.utils.arguments import lane_indices, positive, seeds_per_env, split_reset_mask
 from gymcore.utils.cpus import usable_cpus
 from gymcore.vector.engine_options import adopt_spaces, check_engine_options
-from gymcore.vector.lane_episodes import ended_mask
+from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, ended_mask
 from gymcore.vector.lane_states import LaneState
 from gymcore.vector.layouts import action_layout, has_objects, layout_of
 from gymcore.vector.utils.infos import merge_info
@@ -52,8 +52,6 @@ from gymcore.vector.workers.shared_memory import (
 )
 
 __all__ = ["AsyncState", "AsyncVectorEnv"]
-
-_MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED)
 
 # How long a worker that is idle may take to accept a message, in seconds.
 _ACCEPT_SECONDS = 60.0
@@ -227,7 +225,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         plan = Plan(
             self.num_envs,
             pool.bounds,
-            _MODES.index(self.autoreset_mode),
+            AUTORESET_NUMBERS[self.autoreset_mode],
             self.episode_statistics,
             layout if in_memory else None,
             self._action_layout,
@@ -494,13 +492,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
     def step(
         self, actions: ActType, env_ids: Sequence[int] | npt.NDArray[Any] | None = None
-    ) -> tuple[
-        ObsType,
-        npt.NDArray[np.float64],
-        npt.NDArray[np.bool_],
-        npt.NDArray[np.bool_],
-        dict[str, Any],
-    ]:
+    ) -> StepResult:
         """Step every environment, or some of them; see `VectorEnv.step`.
 
         Args:
@@ -582,15 +574,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             )
         return single
 
-    def step_wait(
-        self, timeout: float | None = None
-    ) -> tuple[
-        ObsType,
-        npt.NDArray[np.float64],
-        npt.NDArray[np.bool_],
-        npt.NDArray[np.bool_],
-        dict[str, Any],
-    ]:
+    def step_wait(self, timeout: float | None = None) -> StepResult:
         """Return the results of `step_async`.
 
         Args:
@@ -885,30 +869,15 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     # --- calls ---------------------------------------------------------------------------------
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Call a method of every environment, or get an attribute.
-
-        Args:
-            name: Name of a method or attribute of the environment or of one of its wrappers.
-            *args: For the method.
-            **kwargs: For the method.
-
-        Returns:
-            One result for each environment.
-
-        Raises:
-            InvalidArgument: A method that the batch has its own call for (a `ValueError`).
-            EnvironmentFailed: It raised, or there is no such attribute.
-        """
+        """Call a method of every environment, or get an attribute; see `SyncVectorEnv.call`."""
         self.call_async(name, *args, **kwargs)
         return self.call_wait()
 
     def call_async(self, name: str, /, *args: Any, **kwargs: Any) -> None:
         """Begin a call; `call_wait` returns its results.
 
-        Args:
-            name: As for `call`.
-            *args: For the method.
-            **kwargs: For the method.
+        Raises:
+            InvalidArgument: A method that the batch has its own call for (a `ValueError`).
         """
         self._begin("call_async")
         if name in _BATCH_CALLS:
@@ -955,23 +924,11 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         return [one for index in sorted(replies) for one in replies[index].get("result", ())]
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of every environment; a method is called.
-
-        Args:
-            name: Name of an attribute of the environment or of one of its wrappers.
-        """
+        """Return an attribute of every environment; a method is called."""
         return self.call(name)
 
     def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
-        """Set an attribute of every environment.
-
-        Args:
-            name: Name of the attribute.
-            values: A list or tuple of one value for each environment, or one value for all.
-
-        Raises:
-            InvalidArgument: A list or tuple of another length (a `ValueError`).
-        """
+        """Set an attribute of every environment; see `SyncVectorEnv.set_attr`."""
         self._begin("set_attr")
         if not isinstance(values, (list, tuple)):
             values = [values] * self.num_envs
@@ -1020,18 +977,10 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         return self.get_attr("np_random_seed")
 
     def get_state(self, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> list[LaneState]:
-        """Return everything that decides what environments do next.
+        """Return everything that decides what environments do next; see `SyncVectorEnv.get_state`.
 
         Args:
             lanes: Indices or a mask; None for all.
-
-        Returns:
-            One state for each of the lanes.
-
-        Raises:
-            StateNotSupported: An environment has no `get_state` and `set_state`, or a wrapper
-                around them that does not pickle (an `AttributeError`).
-            ResetNeeded: Before `reset`.
         """
         self._check_supported("get_state", "saves no states; use call('get_state')")
         self._begin("get_state")
@@ -1047,19 +996,11 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     def set_state(
         self, state: Sequence[LaneState], lanes: Sequence[int] | npt.NDArray[Any] | None = None
     ) -> None:
-        """Let environments go on from states, which may be those of other lanes or batches.
+        """Let environments go on from states; see `SyncVectorEnv.set_state`.
 
         Args:
             state: One state for each of the lanes.
             lanes: Indices or a mask; None for all.
-
-        Raises:
-            InvalidArgument: Not one state for each lane, or of environments of other wrappers (a
-                `ValueError`); nothing has changed.
-            ArgumentTypeError: What is no state (a `TypeError`); nothing has changed.
-            StateNotSupported: An environment that has no `set_state` (an `AttributeError`).
-            ResetNeeded: Some lanes of a batch that has not been reset.
-            EnvironmentFailed: The `set_state` of an environment raised.
         """
         self._check_supported("set_state", "saves no states; use call('set_state', ...)")
         self._begin("set_state")

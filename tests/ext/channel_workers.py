@@ -51,8 +51,8 @@ def work(
     """What a worker process does; `pause` is the longest that a step of a lane takes, in s."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     watch_parent(parent)
-    memory = Memory(block.map(), bounds)
-    block.close_fd()
+    memory = Memory(block.map(Memory.nbytes(bounds)), bounds)
+    block.close()
     channel, last, chance = memory.channel, 0, random.Random(os.getpid())
     while True:
         lane = channel.take(me)
@@ -84,7 +84,7 @@ class Crew:
         self.bounds = list(itertools.pairwise(ends))
         self.block = SharedBlock()
         self.block.allocate(Memory.nbytes(self.bounds))
-        self.memory = Memory(self.block.map(), self.bounds)
+        self.memory = Memory(self.block.map(Memory.nbytes(self.bounds)), self.bounds)
         self.channel = self.memory.channel
         self.context: Any = multiprocessing.get_context(method)
         self.arguments = (spin, pause)
@@ -101,7 +101,7 @@ class Crew:
                 process.kill()
                 process.join(PATIENCE)
                 process.close()
-        self.block.close_fd()
+        self.block.close()
 
     def start(self, worker: int) -> None:
         """Start a worker, in the place of an earlier one if there was one."""

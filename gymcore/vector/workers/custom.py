@@ -394,10 +394,6 @@ class CustomWorkers:
     def post(self, call: str, requests: Sequence[Any]) -> None:
         """Send a request to every worker; `wait` must follow.
 
-        Args:
-            call: What it is, for errors.
-            requests: One for each worker.
-
         Raises:
             WorkerDied: A worker has died.
         """
@@ -412,10 +408,6 @@ class CustomWorkers:
 
     def wait(self, method: str, timeout: float | None) -> list[Any]:
         """Return every worker's result of the last request; nothing is pending afterwards.
-
-        Args:
-            method: The method that waits, for the message of a time-out.
-            timeout: For how long, in seconds; None forever.
 
         Raises:
             EnvironmentFailed: Workers reported exceptions.
@@ -551,15 +543,7 @@ class CustomWorkers:
     # --- ending --------------------------------------------------------------------------------
 
     def close(self, timeout: float | None = None) -> list[Failure]:
-        """Ask the workers to close, and end every process. Never raises, never hangs.
-
-        Args:
-            timeout: How long the workers may take, in seconds; 0 ends the processes at once. None
-                is 10 s, half a second where a worker is slow or dead.
-
-        Returns:
-            What workers reported meanwhile.
-        """
+        """Ask the workers to close, and end every process; see `WorkerPool.close`."""
         if self._closed or os.getpid() != self.owner:  # a forked child owns none of the workers
             return []
         self._closed = True

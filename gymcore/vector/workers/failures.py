@@ -47,13 +47,7 @@ class Failure(NamedTuple):
 
 
 def describe_failure(lane: int, call: str, exception: BaseException) -> Failure:
-    """Return a failure that can be pickled, whatever the exception is.
-
-    Args:
-        lane: Index of the environment in the whole batch.
-        call: What it was doing.
-        exception: What it raised.
-    """
+    """Return a failure that can be pickled, whatever the exception is."""
     return Failure(
         lane,
         call,
@@ -66,11 +60,7 @@ def describe_failure(lane: int, call: str, exception: BaseException) -> Failure:
 
 
 def failures_raised(failures: Sequence[Failure]) -> EnvironmentFailed:
-    """Return the exception for failures that came from worker processes.
-
-    Args:
-        failures: At least one; the first one decides what else the exception is.
-    """
+    """Return the exception for failures that came from worker processes."""
     first = failures[0]
     kind = _loaded(first.pickled_class)
     original = _loaded(first.pickled)
@@ -134,15 +124,7 @@ def environment_failed(
 def worker_died(
     lanes: Sequence[int], call: str, exit_code: int | None, worker: int, traceback_text: str = ""
 ) -> WorkerDied:
-    """Return the exception for a worker process that ended.
-
-    Args:
-        lanes: Indices of the environments it had.
-        call: What was going on.
-        exit_code: As `multiprocessing.Process.exitcode`; None if unknown.
-        worker: Index of the worker.
-        traceback_text: What it could still tell.
-    """
+    """Return the exception for a worker process that ended."""
     return WorkerDied(
         f"worker {worker} with {shown_lanes(lanes)} died in {call}: {_exit_text(exit_code)}",
         lanes,
@@ -159,13 +141,7 @@ _WorkerTimeout.__name__ = _WorkerTimeout.__qualname__ = "WorkerTimeout"
 
 
 def worker_timeout(lanes: Sequence[int], call: str, seconds: float) -> WorkerTimeout:
-    """Return the exception for results that have not come in time.
-
-    Args:
-        lanes: Indices of the environments whose results are missing.
-        call: What was going on.
-        seconds: How long was waited.
-    """
+    """Return the exception for results that have not come in time."""
     return _WorkerTimeout(
         f"The call to `{call}` has timed out after {seconds} second(s). No result of "
         f"{shown_lanes(lanes)}. The vector environment can still be used; late results are "

@@ -74,11 +74,7 @@ class MessageStream:
     """
 
     def __init__(self, connection: Connection) -> None:
-        """Take over a connection, which is closed: this object has its own descriptor.
-
-        Args:
-            connection: One end of a duplex pipe.
-        """
+        """Take over a connection, which is closed: this object has its own descriptor."""
         # What came: pieces, and how many bytes of the first one are received already. Replaced as
         # a whole, so that a signal handler that raises finds it before or after, never between.
         self._incoming: tuple[list[bytes], int] = ([], 0)
@@ -106,11 +102,6 @@ class MessageStream:
     def send(self, message: Any, deadline: float, alive: Callable[[], bool]) -> None:
         """Send an object.
 
-        Args:
-            message: What pickles, by `cloudpickle` if need be; or a `Pickled`.
-            deadline: Until when to wait for room in the pipe.
-            alive: Whether the other process lives.
-
         Raises:
             ConnectionError: The other process has ended, or closed its end.
             TimeoutError: Time is over. The message stays in line: a later call sends the rest.
@@ -132,10 +123,6 @@ class MessageStream:
 
     def receive(self, deadline: float, alive: Callable[[], bool]) -> Any:
         """Return the next object.
-
-        Args:
-            deadline: Until when to wait for it.
-            alive: Whether the other process lives.
 
         Raises:
             ConnectionError: The other process has ended, or closed its end, and nothing is left of

@@ -18,7 +18,7 @@ from gymcore.vector.utils.misc import clear_mpi_env_vars
 from gymcore.vector.workers import worker
 from gymcore.vector.workers.failures import failures_raised, worker_died, worker_timeout
 from gymcore.vector.workers.messages import MessageStream, Pickled
-from gymcore.vector.workers.shared_memory import Bounds, Memory, Plan, SharedBlock
+from gymcore.vector.workers.shared_memory import Bounds, CrashLog, Memory, Plan, SharedBlock
 
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
@@ -94,18 +94,10 @@ class WorkerProcess:
         args: tuple[Any, ...],
         with_parent_end: bool = False,
     ) -> None:
-        """Start the process.
+        """Start a process that runs `main(setup, *args)`.
 
-        Args:
-            context: A `multiprocessing` context.
-            index: Number of the worker.
-            lanes: Its lanes.
-            name: Name of the process.
-            daemon: Whether it is a daemon.
-            others: Workers that run: a fork inherits their pipes, which it closes.
-            main: What it runs: `main(setup, *args)`.
-            args: Arguments for `main`.
-            with_parent_end: Whether the parent's end of the pipe is a last argument.
+        A fork inherits the pipes of `others`, workers that run, and closes them. With
+        `with_parent_end` the last argument is the parent's end of the pipe.
         """
         self.stream: MessageStream
         self.index = index
@@ -116,7 +108,7 @@ class WorkerProcess:
         self._ended = False
         forked = context.get_start_method() == "fork"
         ours, theirs = context.Pipe()
-        self._crash_log = worker.CrashLog()
+        self._crash_log = CrashLog()
         inherited = [other.stream.fileno() for other in others if other is not None]
         if with_parent_end:
             args = (*args, ours)
@@ -237,12 +229,7 @@ class WorkerProcess:
 
 
 def died(workers: Sequence[WorkerProcess], call: str) -> error.WorkerDied:
-    """Return the exception for workers that have ended.
-
-    Args:
-        workers: At least one.
-        call: The call during which they ended.
-    """
+    """Return the exception for workers that have ended."""
     texts = [text for text in (one.crash_text() for one in workers) if text]
     first = workers[0]
     return worker_died(lanes_of(workers), call, first.exit_code(), first.index, "\n".join(texts))
@@ -287,13 +274,6 @@ class WorkerPool:
     ) -> None:
         """Start the workers, and wait until each has made its environments.
 
-        Args:
-            env_fns: One function for each lane.
-            bounds: Lanes `[lo, hi)` of each worker.
-            context: A `multiprocessing` context.
-            daemon: Whether the processes are daemons.
-            start_timeout: How long the environments may take, in seconds; None for ever.
-
         Raises:
             EnvironmentFailed: A constructor raised.
             WorkerDied: A worker ended before its environments were made.
@@ -331,9 +311,9 @@ class WorkerPool:
 
     def _start(self, index: int) -> WorkerProcess:
         lo, hi = self.bounds[index]
-        functions = worker.EnvFunctions(self._env_fns[lo:hi])
+        functions: Any = self._env_fns[lo:hi]
         if self._context.get_start_method() != "fork":
-            _check_picklable(functions, lo)
+            functions = _pickled_functions(functions, lo)
         process = self._workers[index] = WorkerProcess(
             self._context,
             index,
@@ -370,27 +350,16 @@ class WorkerPool:
         return [specs[one.index] for one in workers]
 
     def open(self, plan: Plan) -> Memory:
-        """Allocate the shared memory and tell every worker what lies where.
-
-        Args:
-            plan: Where everything lies.
-
-        Returns:
-            The memory.
-        """
+        """Allocate the shared memory and tell every worker what lies where."""
         self._plan = plan
         self._block.allocate(plan.nbytes)
-        self.memory = Memory(plan, self._block.map())
+        self.memory = Memory(plan, self._block.map(plan.nbytes))
         for one in self._workers:
             one.send(plan, _FOREVER, "starting")
         return self.memory
 
     def restart(self, index: int) -> None:
-        """Start a new process in the place of one that died; its environments need a reset.
-
-        Args:
-            index: Of the worker.
-        """
+        """Start a new process in the place of one that died; its environments need a reset."""
         assert self.memory is not None and self._plan is not None
         self._workers[index].end()
         one = self._start(index)
@@ -408,15 +377,7 @@ class WorkerPool:
     # --- requests ------------------------------------------------------------------------------
 
     def post(self, opcode: int, workers: Sequence[int] | None = None) -> int:
-        """Send a request that needs no message.
-
-        Args:
-            opcode: What to do.
-            workers: Whom to ask; None for all.
-
-        Returns:
-            The number of the request, for `wait`.
-        """
+        """Send a request without a message to all workers, or some; return its number."""
         assert self.memory is not None
         return self.memory.channel.post(opcode, workers)
 
@@ -427,16 +388,9 @@ class WorkerPool:
         timeout: float,
         survive: bool = False,
     ) -> int:
-        """Send a request with a message to some workers.
+        """Send a request with arguments for each of some workers; return its number.
 
-        Args:
-            call: What to do.
-            args: Arguments for each worker that shall do it.
-            timeout: How long a worker may take to accept a message, in seconds.
-            survive: Leave it to `wait` to find that a worker has died.
-
-        Returns:
-            The number of the request.
+        With `survive`, it is left to `wait` to find that a worker has died.
         """
         assert self.memory is not None
         deadline = time.monotonic() + timeout
@@ -465,16 +419,6 @@ class WorkerPool:
         survive: bool = False,
     ) -> tuple[Replies, list[int]]:
         """Wait for the replies to a request.
-
-        Args:
-            request: Its number.
-            workers: Whom it was sent to.
-            call: What it was, for errors.
-            timeout: For how long, in seconds; None for ever.
-            survive: Wait for the others when a worker dies, instead of raising.
-
-        Returns:
-            The messages that came with replies, and the workers that died.
 
         Raises:
             WorkerDied: A worker died.
@@ -556,10 +500,6 @@ class WorkerPool:
     def lane_message(self, lane: int, key: str) -> Any:
         """Return what a worker sent with the result of one lane of a partial batch.
 
-        Args:
-            lane: Its index.
-            key: "failure" or "overflow".
-
         Raises:
             WorkerDied: It died before it had sent it.
         """
@@ -616,12 +556,8 @@ class WorkerPool:
     def close(self, timeout: float | None = None) -> list[Any]:
         """Close the environments and end every process. Never raises, never hangs.
 
-        Args:
-            timeout: How long the environments may take, in seconds; 0 ends the processes at once.
-                None is 10 s, half a second where a worker is slow already or another one has died.
-
-        Returns:
-            Failures of environments in their `close`.
+        Environments have `timeout` seconds for their `close`; 0 ends the processes at once, None is
+        10 s, half a second where a worker is slow or has died. Returns the failures of `close`.
         """
         if os.getpid() != self.owner:  # a forked child: the workers are not its own
             return []
@@ -637,7 +573,7 @@ class WorkerPool:
                 one.terminate()
             for one in workers:
                 one.end()
-            self._block.close_fd()
+            self._block.close()
             self.memory = None
         return failures
 
@@ -673,20 +609,20 @@ def overflow_of(replies: Replies) -> dict[int, bytes]:
     }
 
 
-def _check_picklable(functions: worker.EnvFunctions, first: int) -> None:
-    """Raise for a function that cannot be sent, rather than let the start of a process fail."""
+def _pickled_functions(functions: Sequence[Any], first: int) -> bytes:
+    """Return functions, even lambdas and closures, as one pickle that holds equal ones once."""
     import cloudpickle
 
     try:
-        cloudpickle.dumps(functions.functions)
+        return cloudpickle.dumps(tuple(functions))
     except Exception:
-        for index, function in enumerate(functions.functions, first):
+        for index, function in enumerate(functions, first):
             try:
                 cloudpickle.dumps(function)
             except Exception as problem:
                 raise error.ArgumentTypeError(
                     f"env_fns[{index}]: cannot be sent to a worker process: "
-                    f"{type(problem).__name__}: {problem}. Make what it needs inside it, or "
-                    'use context="fork".'
+                    f"{type(problem).__name__}: {problem}. Make what it needs inside it, or use "
+                    'context="fork".'
                 ) from problem
         raise

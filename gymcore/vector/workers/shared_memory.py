@@ -11,7 +11,6 @@ import contextlib
 import itertools
 import mmap
 import os
-import struct
 import sys
 import tempfile
 import uuid
@@ -34,6 +33,7 @@ from gymcore_ext.workers.channel import Channel
 
 __all__ = [
     "Bounds",
+    "CrashLog",
     "Memory",
     "Plan",
     "Results",
@@ -59,7 +59,7 @@ _STATISTICS = (("episode_returns", np.float64), ("episode_lengths", np.int64),
 _COLUMNS = (("rewards", np.float64), ("terminated", np.bool_), ("truncated", np.bool_),
             ("failed", np.bool_))  # fmt: skip
 
-_SIZE = struct.Struct("<Q")
+_MAX_CRASH_BYTES = 16384
 
 # Before Python 3.13 a mapping has a descriptor of its own, closed with the mapping.
 _NO_DESCRIPTOR: Any = {"trackfd": False} if sys.version_info >= (3, 13) else {}
@@ -72,110 +72,77 @@ class SharedBlock:
     gone with the last mapping. It reaches another process by fork, or as an argument of a
     `multiprocessing.Process` under every start method; it cannot be pickled otherwise.
 
+    Attributes:
+        fd: File descriptor of the memory; -1 when it is closed, and on Windows.
+
     Example:
         >>> block = SharedBlock()
         >>> block.allocate(4096)
-        >>> memory = block.map()
+        >>> memory = block.map(4096)
         >>> memory[0], len(memory)
         (0, 4096)
-        >>> block.close_fd()
+        >>> block.close()
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "gymcore") -> None:
         """Make a block of no size."""
-        self._fd = -1
-        # Windows has memory with a tag, which lives as long as a mapping of it. The size is told in
-        # a second one.
-        self._tag = ""
-        self._mappings: list[mmap.mmap] = []
-        if sys.platform == "win32":
-            self._tag = f"gymcore-{uuid.uuid4()}"
-            self._mappings.append(mmap.mmap(-1, _SIZE.size, tagname=self._tag + "-size"))
-        elif hasattr(os, "memfd_create"):
-            self._fd = os.memfd_create("gymcore", os.MFD_CLOEXEC)
-        else:
-            with tempfile.TemporaryFile(prefix="gymcore-") as file:
-                self._fd = os.dup(file.fileno())
+        self.fd = -1
+        # Windows has memory with a tag, which lives as long as a mapping of it.
+        self._tag = f"{name}-{uuid.uuid4()}" if sys.platform == "win32" else ""
+        if hasattr(os, "memfd_create"):
+            self.fd = os.memfd_create(name)
+        elif sys.platform != "win32":
+            with tempfile.TemporaryFile() as file:
+                self.fd = os.dup(file.fileno())
 
     def allocate(self, nbytes: int) -> None:
-        """Set the size, once, in the process that made the block; its bytes are zero.
+        """Set the size in the process that made the block; its bytes are zero."""
+        if self.fd >= 0:
+            os.ftruncate(self.fd, nbytes)
+            if not hasattr(os, "memfd_create") and hasattr(os, "posix_fallocate"):
+                # A write to a file on a full disk would be SIGBUS; now it is an exception here.
+                os.posix_fallocate(self.fd, 0, nbytes)
 
-        Args:
-            nbytes: Size in bytes, at least 1.
-
-        Raises:
-            ValueError: The size is not positive, or was set before, or the block is closed.
-            OSError: The system has no such memory.
-        """
-        if nbytes < 1:
-            raise ValueError(f"nbytes: expected at least 1, got {nbytes}")
-        if self._size() != 0:
-            raise ValueError(f"allocate: the size was set before, to {self._size()} bytes")
+    def map(self, nbytes: int) -> memoryview:
+        """Return the memory, writable. It lives as long as anything that refers to it."""
         if sys.platform == "win32":
-            self._mappings.append(mmap.mmap(-1, nbytes, tagname=self._tag))
-            _SIZE.pack_into(self._mappings[0], 0, nbytes)
-            return
-        os.ftruncate(self._fd, nbytes)
-        if not hasattr(os, "memfd_create") and hasattr(os, "posix_fallocate"):
-            # A write to a file on a full disk would be SIGBUS; now it is an exception here.
-            os.posix_fallocate(self._fd, 0, nbytes)
-
-    def map(self) -> memoryview:
-        """Return the memory, writable. It lives as long as anything that refers to it.
-
-        Raises:
-            ValueError: No size has been set, or the block is closed.
-        """
-        size = self._size()
-        if size == 0:
-            raise ValueError("map: the size of the block has not been set")
-        if sys.platform == "win32":
-            return memoryview(mmap.mmap(-1, size, tagname=self._tag))
-        return memoryview(mmap.mmap(self._fd, size, mmap.MAP_SHARED, **_NO_DESCRIPTOR))
-
-    def fileno(self) -> int:
-        """Return the file descriptor, -1 when it was closed or on a system without."""
-        return self._fd
-
-    def close_fd(self) -> None:
-        """Close the file descriptor; mappings stay. Any number of times."""
-        self._mappings = []
-        self._tag = ""
-        if self._fd >= 0:
-            fd, self._fd = self._fd, -1
-            os.close(fd)
-
-    def _size(self) -> int:
-        if self._fd < 0 and not self._tag:
+            return memoryview(mmap.mmap(-1, nbytes, tagname=self._tag))
+        if self.fd < 0:
             raise ValueError("the block is closed")
-        if sys.platform == "win32":
-            return int(_SIZE.unpack_from(self._mappings[0])[0])
-        return os.fstat(self._fd).st_size
+        return memoryview(mmap.mmap(self.fd, nbytes, mmap.MAP_SHARED, **_NO_DESCRIPTOR))
+
+    def close(self) -> None:
+        """Close the file descriptor; mappings stay. Any number of times."""
+        if self.fd >= 0:
+            fd, self.fd = self.fd, -1
+            os.close(fd)
 
     def __del__(self) -> None:
         """Close the file descriptor."""
         with contextlib.suppress(Exception):
-            self.close_fd()
+            self.close()
 
     def __getstate__(self) -> Any:
         """Return what opens the block in the process that is being started."""
         from multiprocessing import context, reduction
 
         context.assert_spawning(self)
-        if sys.platform == "win32":
-            return self._tag
-        if self._fd < 0:
-            raise ValueError("the block is closed")
-        return reduction.DupFd(self._fd)
+        return self._tag or reduction.DupFd(self.fd)
 
     def __setstate__(self, state: Any) -> None:
         """Open the block in the process that was started."""
-        self._fd, self._tag, self._mappings = -1, "", []
-        if sys.platform == "win32":
-            self._tag = state
-            self._mappings.append(mmap.mmap(-1, _SIZE.size, tagname=self._tag + "-size"))
-        else:
-            self._fd = state.detach()
+        self._tag = state if isinstance(state, str) else ""
+        self.fd = -1 if self._tag else state.detach()
+
+
+class CrashLog(SharedBlock):
+    """A file without a name in which a dying worker leaves its traceback, for its parent."""
+
+    def read(self) -> str:
+        """Return what was written."""
+        with contextlib.suppress(OSError):
+            return os.pread(self.fd, _MAX_CRASH_BYTES, 0).decode("utf-8", "replace").rstrip()
+        return ""
 
 
 def split_lanes(num_envs: int, num_workers: int) -> Bounds:
@@ -287,9 +254,6 @@ class Memory:
 def check_sharable(space: Space[Any]) -> None:
     """Raise for a space that `create_shared_memory` has no memory for.
 
-    Args:
-        space: Space of one observation.
-
     Raises:
         ArgumentTypeError: Its elements have no fixed size (a `TypeError`).
         InvalidArgument: It is a space that nobody has registered (a `ValueError`).
@@ -313,16 +277,6 @@ class _NoMemory:
 
 def checked_actions(layout: Layout, actions: Any, count: int, name: str = "actions") -> Any:
     """Return a batch of actions as arrays of the layout's dtypes and shapes.
-
-    Args:
-        layout: Layout of one action.
-        actions: The batch: arrays, or what makes arrays of the right shape; tuples and dicts of
-            these where the layout has them.
-        count: Number of actions.
-        name: What errors call it.
-
-    Returns:
-        An array `[count, *shape]`, or a tuple or dict of these; the caller's own where they fit.
 
     Raises:
         InvalidAction: Another structure, shape, or numbers that the dtype cannot hold.
@@ -382,14 +336,7 @@ def _checked_array(layout: Layout, actions: Any, count: int, name: str) -> npt.N
 def store_actions(
     layout: Layout, target: Any, actions: Any, lanes: npt.NDArray[Any] | slice
 ) -> None:
-    """Write checked actions to some rows.
-
-    Args:
-        layout: Layout of one action.
-        target: Arrays over the shared memory.
-        actions: What `checked_actions` returned.
-        lanes: Which rows.
-    """
+    """Write checked actions to some rows."""
     kind = layout[0]
     if kind == "array":
         target[lanes] = actions
@@ -416,17 +363,7 @@ class Results:
         copy: bool,
         keep: bool = False,
     ) -> None:
-        """Make room for the batches that are handed out.
-
-        Args:
-            memory: What the workers write to.
-            space: Space of one observation.
-            layout: Its layout.
-            num_envs: Lanes of the batch.
-            copy: Whether batches are the caller's to keep.
-            keep: Remember what was handed out last: a worker that dies may have written the next
-                observation of some lanes already.
-        """
+        """Make room for the batches that are handed out."""
         self._memory = memory
         self._space = space
         self._layout = layout
@@ -501,15 +438,7 @@ class Results:
         num_rows: int,
         add_info: AddInfo | None = None,
     ) -> dict[str, Any]:
-        """Return the merged infos of lanes, and keep their pickled observations.
-
-        Args:
-            lanes: The lanes.
-            blobs: What is not in shared memory, by lane.
-            rows: The place of each lane in the merged infos.
-            num_rows: BatchBuffer of the merged infos.
-            add_info: A `VectorEnv._add_info` of a subclass; None for `merge_info`.
-        """
+        """Return the merged infos of lanes, and keep their pickled observations."""
         infos: dict[str, Any] = {}
         slots = self._memory.slots
         add = add_info or self._merge_into(num_rows)

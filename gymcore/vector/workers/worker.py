@@ -12,10 +12,9 @@ import faulthandler
 import os
 import pickle
 import signal
-import tempfile
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +25,7 @@ from gymcore.utils.nested import map_leaves
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env
 from gymcore.vector.workers.failures import Failure, describe_failure
 from gymcore.vector.workers.messages import MessageStream
-from gymcore.vector.workers.shared_memory import Memory, Plan, SharedBlock
+from gymcore.vector.workers.shared_memory import CrashLog, Memory, Plan, SharedBlock
 from gymcore_ext.python_envs.batch_buffer import split_batch
 from gymcore_ext.python_envs.env_loop import EnvLoop
 from gymcore_ext.workers.channel import watch_parent
@@ -37,8 +36,6 @@ __all__ = [
     "MESSAGE",
     "MESSAGE_FOLLOWS",
     "STEP",
-    "CrashLog",
-    "EnvFunctions",
     "ProcessSetup",
     "WorkerSpec",
     "install_registered",
@@ -62,51 +59,7 @@ _FOREVER = float("inf")
 # seconds: the parent may have been interrupted before it sent the message.
 _MESSAGE_SECONDS = 0.05
 
-_MAX_CRASH_BYTES = 16384
-
-
 # --- starting ----------------------------------------------------------------------------------
-
-
-class CrashLog:
-    """A file without a name in which a dying worker leaves its traceback.
-
-    `faulthandler` writes to it at a fatal signal, and the parent reads it. It can be pickled only
-    as an argument of a `multiprocessing.Process` that is being started.
-
-    Attributes:
-        fd: File descriptor of the file.
-    """
-
-    def __init__(self) -> None:
-        """Open the file."""
-        if hasattr(os, "memfd_create"):
-            self.fd = os.memfd_create("gymcore-crash-log")
-        else:
-            with tempfile.TemporaryFile() as file:
-                self.fd = os.dup(file.fileno())
-
-    def read(self) -> str:
-        """Return what was written."""
-        with contextlib.suppress(OSError):
-            return os.pread(self.fd, _MAX_CRASH_BYTES, 0).decode("utf-8", "replace").rstrip()
-        return ""
-
-    def close(self) -> None:
-        """Close the file."""
-        if self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
-
-    def __getstate__(self) -> Any:
-        """Return what opens the file in the process that is being started."""
-        from multiprocessing import reduction
-
-        return reduction.DupFd(self.fd)
-
-    def __setstate__(self, state: Any) -> None:
-        """Open the file."""
-        self.fd = state.detach()
 
 
 @dataclass
@@ -135,7 +88,8 @@ def run_process(setup: ProcessSetup, main: Callable[..., None], *args: Any) -> N
         with contextlib.suppress(OSError):
             os.close(fd)
     watch_parent(setup.parent, _parent_pidfd(setup.parent))
-    faulthandler.enable(setup.crash_log.fd)
+    if setup.crash_log.fd >= 0:
+        faulthandler.enable(setup.crash_log.fd)
     main(setup, *args)
 
 
@@ -156,30 +110,6 @@ def _parent_pidfd(pid: int) -> int:
         return os.pidfd_open(pid)
     except OSError:
         return -1
-
-
-class EnvFunctions:
-    """The functions that make a worker's environments; pickles even lambdas and closures."""
-
-    def __init__(self, functions: Sequence[Callable[[], Env[Any, Any]]]) -> None:
-        """Keep the functions."""
-        self.functions = tuple(functions)
-
-    def __getstate__(self) -> bytes:
-        """Return all functions in one pickle, so that equal ones are written once."""
-        import cloudpickle
-
-        return cloudpickle.dumps(self.functions)
-
-    def __setstate__(self, state: bytes) -> None:
-        """Keep the pickle: it is opened where a failure can be reported."""
-        self._pickled = state
-
-    def load(self) -> tuple[Callable[[], Env[Any, Any]], ...]:
-        """Return the functions."""
-        if not hasattr(self, "functions"):
-            self.functions = pickle.loads(self._pickled)
-        return self.functions
 
 
 @dataclass
@@ -216,11 +146,7 @@ def pickled_registered() -> list[bytes]:
 
 
 def install_registered(pickled: list[bytes]) -> None:
-    """Register the ids in this process, except those that it has already.
-
-    Args:
-        pickled: What `pickled_registered` returned in the parent.
-    """
+    """Register the ids in this process, except those that it has already."""
     for data in pickled:
         try:
             spec = pickle.loads(data)
@@ -238,17 +164,9 @@ def _is_builtin(spec: Any) -> bool:
 
 
 def run_worker(
-    setup: ProcessSetup, index: int, first: int, functions: EnvFunctions, block: SharedBlock
+    setup: ProcessSetup, index: int, first: int, functions: Any, block: SharedBlock
 ) -> None:
-    """Run a worker from its start to its end.
-
-    Args:
-        setup: What every process is started with.
-        index: Number of the worker.
-        first: Its first lane.
-        functions: One function for each of its lanes.
-        block: The shared memory; its size comes with the plan.
-    """
+    """Run a worker from its start to its end."""
     stream = MessageStream(setup.connection)
     envs: list[Env[Any, Any]] = []
     try:
@@ -258,8 +176,8 @@ def run_worker(
             return
         _send(stream, (0, {"spec": _worker_spec(envs)}))
         plan: Plan = stream.receive(_FOREVER, _always)
-        memory = Memory(plan, block.map())
-        block.close_fd()
+        memory = Memory(plan, block.map(plan.nbytes))
+        block.close()
         Worker(index, plan, memory, stream, envs).run()
         envs = []
     except ConnectionError:
@@ -529,12 +447,13 @@ class _LaneError(Exception):
 
 
 def _make_envs(
-    setup: ProcessSetup, first: int, functions: EnvFunctions, envs: list[Env[Any, Any]]
+    setup: ProcessSetup, first: int, functions: Any, envs: list[Env[Any, Any]]
 ) -> Failure | None:
     """Make the environments one after another; `envs` has what was made, also after a failure."""
     try:
         install_registered(setup.registered)
-        for function in functions.load():
+        # Pickled for a process that is not a fork: opened where a failure can be reported.
+        for function in pickle.loads(functions) if isinstance(functions, bytes) else functions:
             envs.append(function())
             # What a constructor must return is seen here, not at the first step.
             _ = envs[-1].observation_space, envs[-1].action_space
