@@ -49,7 +49,6 @@ from gymcore.error import (
     NoAsyncCallError,
     SpaceMismatch,
 )
-from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from gymcore.vector.utils.misc import CloudpickleWrapper
 from gymcore.vector.utils.shared_memory import create_shared_memory, read_from_shared_memory
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array
@@ -101,14 +100,17 @@ class ErrorQueue:
     reach the others.
     """
 
-    def __init__(self, connection: Any, index: int) -> None:
-        """Write to a connection; `index` is that of the worker's environment."""
+    def __init__(self, connection: Any) -> None:
+        """Write to a connection."""
         self._connection = connection
-        self._index = index
 
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
         """Send `(index, exception class, exception, text of the traceback)` to the parent."""
-        self._connection.send(_as_failure(item, self._index))
+        index, _, exception, text = item
+        if not isinstance(exception, BaseException):
+            exception = RuntimeError(str(exception))
+        failure = describe_failure(index, "", exception)
+        self._connection.send(failure._replace(traceback=str(text).rstrip() or failure.traceback))
 
     put_nowait = put
 
@@ -118,25 +120,11 @@ class ErrorQueue:
     join_thread = cancel_join_thread = close
 
 
-def _as_failure(item: Any, index: int) -> Failure:
-    """Return a report in a form that always pickles."""
-    try:
-        lane, kind, value, text = item
-    except (TypeError, ValueError):
-        lane, kind, value, text = index, None, item, ""
-    lane = lane if isinstance(lane, int) else index
-    if isinstance(value, BaseException):
-        failure = describe_failure(lane, "", value)
-        return failure._replace(traceback=str(text).rstrip()) if text else failure
-    name = kind.__name__ if isinstance(kind, type) else "an exception"
-    return Failure(lane, "", name, str(value), str(text).rstrip(), None, None)
-
-
 def _run_loop(setup: ProcessSetup, index: int, loop: Any, env_fn: Any, *shared: Any) -> None:
     """Run the loop in its process."""
     memory, autoreset_mode, semaphore, parent_pipe = shared
     pipe = setup.connection
-    errors = ErrorQueue(pipe, index)
+    errors = ErrorQueue(pipe)
     try:
         install_registered(setup.registered)
         loop.fn(index, env_fn, pipe, parent_pipe, memory, errors, autoreset_mode, semaphore)
@@ -167,7 +155,7 @@ class _Caller:
         self.process = process
         self.answer: Any = _NOTHING
         self.failures: list[Failure] = []
-        self._dropped = 0  # answers to come that nobody waits for any more
+        self._dropped = 0  # answers to come that are not waited for any more
         self._receiving = False
 
     def send(self, request: Pickled) -> None:
@@ -181,8 +169,8 @@ class _Caller:
     def receive(self) -> bool:
         """Move what the pipe takes and gives without waiting; whether the answer is here."""
         stream = self.process.stream
-        # Still set from a call before: an exception (a key press, say) ended it, and nobody knows
-        # any more which answer is the next one.
+        # Still set from a call before: an exception (a key press, say) ended it, so that it
+        # is not known which answer is the next one.
         stream.ended = stream.ended or self._receiving
         self._receiving = True
         with contextlib.suppress(ConnectionError):
@@ -275,8 +263,6 @@ class CustomWorkers:
                     "Using `AsyncVector(..., shared_memory=True)` caused an error, you can disable "
                     "this feature with `shared_memory=False` however this is slower."
                 ) from problem
-        # Whether the memory is read once and for all.
-        self._fixed = _all_arrays(self._space)
         if self._memory is None:
             self.observations = create_empty_array(self._space, self._num_envs)
         else:
@@ -531,8 +517,7 @@ class CustomWorkers:
     def _batch(self, env_observations: list[Any]) -> Any:
         """Return the batch of observations."""
         if self._memory is not None:
-            if not self._fixed:
-                self.observations = self._read()
+            self.observations = self._read()
             return deepcopy(self.observations) if self._copy else self.observations
         out = self.observations
         if self._copy:
@@ -591,12 +576,3 @@ def _check_signature(worker: Callable[..., None]) -> None:
         ) from problem
     except ValueError:  # a callable that has no signature to look at
         return
-
-
-def _all_arrays(space: Space[Any]) -> bool:
-    """Whether a batch is made of arrays alone."""
-    if isinstance(space, Tuple):
-        return all(map(_all_arrays, space.spaces))
-    if isinstance(space, Dict):
-        return all(map(_all_arrays, space.spaces.values()))
-    return isinstance(space, (Box, Discrete, MultiDiscrete, MultiBinary))

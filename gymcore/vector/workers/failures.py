@@ -21,7 +21,7 @@ __all__ = [
     "worker_timeout",
 ]
 
-_MOST_SHOWN = 8
+_MAX_SHOWN = 8
 
 
 class Failure(NamedTuple):
@@ -162,8 +162,8 @@ def shown_lanes(lanes: Sequence[int]) -> str:
             first, last = ordered[start], ordered[i - 1]
             pieces.append(f"{first}" if first == last else f"{first}-{last}")
             start = i
-    if len(pieces) > _MOST_SHOWN:
-        pieces = [*pieces[:_MOST_SHOWN], "..."]
+    if len(pieces) > _MAX_SHOWN:
+        pieces = [*pieces[:_MAX_SHOWN], "..."]
     return f"environments {', '.join(pieces)}"
 
 

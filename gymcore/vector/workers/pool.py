@@ -257,7 +257,7 @@ class WorkerPool:
 
     Attributes:
         bounds: Lanes `[lo, hi)` of each worker.
-        specs: What each worker has told of its environments.
+        specs: What each worker has reported of its environments.
         memory: The shared memory, once `open` has been called.
         owner: Process id of the process that made the pool.
         dead: Workers that have died and were not started again.
@@ -395,7 +395,7 @@ class WorkerPool:
         assert self.memory is not None
         deadline = time.monotonic() + timeout
         request = self.memory.channel.next_request
-        # All is pickled before a worker waits for it: what does not pickle is asked of nobody.
+        # All is pickled before the first worker is asked: what does not pickle is sent to none.
         messages = {
             index: Pickled.of((request, call, arguments)) for index, arguments in args.items()
         }

@@ -225,7 +225,7 @@ class Memory:
     """
 
     def __init__(self, plan: Plan, buffer: Any) -> None:
-        """Lay views over a buffer of at least `plan.nbytes` bytes, which must be zero at first."""
+        """Lay views over a buffer of at least `plan.nbytes` bytes, which must be zeros."""
         offsets, n = plan.offsets, plan.num_envs
         self.channel = Channel(buffer, offsets["channel"], len(plan.bounds), n, plan.bounds)
         self.slots = InfoSlots(buffer, offsets["slots"], n, _SLOT_BYTES)
@@ -256,7 +256,7 @@ def check_sharable(space: Space[Any]) -> None:
 
     Raises:
         ArgumentTypeError: Its elements have no fixed size (a `TypeError`).
-        InvalidArgument: It is a space that nobody has registered (a `ValueError`).
+        InvalidArgument: It is a space without registered functions (a `ValueError`).
     """
     try:
         create_shared_memory(space, 1, _NoMemory)
@@ -373,10 +373,10 @@ class Results:
         self._view = None if copy or self._shared is None else self._shared.batch()
         self._rows = BatchBuffer(layout, num_envs, reuse=not copy)
         self._parts: dict[int, BatchBuffer] = {}
-        self._kept: BatchBuffer | None = None
+        self._last: BatchBuffer | None = None
         if keep and self._shared is not None:
-            self._kept = BatchBuffer(layout, num_envs, reuse=True)
-            self._kept.begin()
+            self._last = BatchBuffer(layout, num_envs, reuse=True)
+            self._last.begin()
 
     def store(self, lane: int, observation: Any) -> None:
         """Take an observation in the place of the one that a worker wrote."""
@@ -384,19 +384,19 @@ class Results:
             self._objects[lane] = observation
         else:
             self._shared.write(lane, observation)
-            if self._kept is not None:
-                self._kept.write(lane, observation)
+            if self._last is not None:
+                self._last.write(lane, observation)
 
     def observation(self, lane: int) -> Any:
         """Return the last observation of one lane, a copy."""
         if self._shared is None:
             return self._objects[lane]
-        return (self._kept or self._shared).read(lane)
+        return (self._last or self._shared).read(lane)
 
     def observations(self) -> Any:
         """Return the last observations of all lanes."""
-        if self._kept is not None and self._shared is not None:
-            self._kept.copy_from(self._shared, 0, self._num_envs)
+        if self._last is not None and self._shared is not None:
+            self._last.copy_from(self._shared, 0, self._num_envs)
         if self._view is not None:
             return self._view
         rows = self._rows
@@ -417,8 +417,8 @@ class Results:
         for row, lane in enumerate(lanes):
             if self._shared is not None:
                 rows.copy_row(row, self._shared, lane)
-                if self._kept is not None:
-                    self._kept.copy_row(lane, self._shared, lane)
+                if self._last is not None:
+                    self._last.copy_row(lane, self._shared, lane)
             else:
                 self._write(rows, row, lane)
         return rows.batch()

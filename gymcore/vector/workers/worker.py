@@ -354,7 +354,7 @@ class Worker:
         message: dict[str, Any] = {}
         memory.failed[lane] = False
         try:
-            if self._loop.needs_reset:  # a lane before this one failed: it is told of that one
+            if self._loop.needs_reset:  # a lane before this one failed, which is reported
                 raise _Skipped
             self._loop.step(self._actions(lane, 1), [lane - self._lo])
         except _Skipped:
