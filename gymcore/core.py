@@ -136,7 +136,7 @@ class Env(Generic[ObsType, ActType]):
             A tuple of the first observation (an element of `observation_space`) and the info dict.
 
         Raises:
-            Error: if `seed` is negative or no integer.
+            Error: if `seed` is negative or not an integer.
         """
         if seed is not None:
             self._np_random, self._np_random_seed = seeding.np_random(seed)

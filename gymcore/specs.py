@@ -28,7 +28,7 @@ def parse_env_id(env_id: str) -> tuple[str | None, str, int | None]:
 
     Raises:
         Error: if the id does not have that form.
-        ArgumentTypeError: if it is no string.
+        ArgumentTypeError: if it is not a string.
 
     Example:
         >>> parse_env_id("ALE/Pong-v5")
@@ -258,7 +258,7 @@ class EnvSpec:
                 a tuple before it was written.
 
         Raises:
-            InvalidArgument: if the text is no JSON object of a spec.
+            InvalidArgument: if the text is not a JSON object of a spec.
         """
         import json
 
@@ -330,7 +330,7 @@ registry: dict[str, EnvSpec] = {}
 
 
 class Alias(NamedTuple):
-    """An id of the past.
+    """A retired id.
 
     Attributes:
         new_id: The id to use instead.
@@ -342,7 +342,7 @@ class Alias(NamedTuple):
 
 
 aliases: dict[str, Alias] = {}
-"""Ids of the past, by id. An id that is registered too is found in `registry`."""
+"""Retired ids, by id. An id that is registered too is found in `registry`."""
 
 
 def load_env_creator(name: str) -> Callable[..., Any]:
@@ -355,8 +355,8 @@ def load_env_creator(name: str) -> Callable[..., Any]:
         The class or function.
 
     Raises:
-        ArgumentTypeError: if `name` is no string.
-        InvalidArgument: if it is no "module:attribute".
+        ArgumentTypeError: if `name` is not a string.
+        InvalidArgument: if it is not "module:attribute".
         ModuleNotFoundError: if there is no such module.
         AttributeError: if the module has no such attribute.
 
@@ -431,19 +431,7 @@ def check_name_exists(ns: str | None, name: str) -> None:
 
 
 def check_version_exists(ns: str | None, name: str, version: int | None) -> None:
-    """Raise if this version is not registered.
-
-    Args:
-        ns: The namespace, or None.
-        name: The name.
-        version: The version, or None for an environment without one.
-
-    Raises:
-        NamespaceNotFound: if nothing is in the namespace.
-        NameNotFound: if the namespace has no such name.
-        VersionNotFound: if the version is newer than the newest.
-        DeprecatedEnv: if it is older, or if the environment has no versions.
-    """
+    """Raise, with a suggestion, if this version (None: the one without) is not registered."""
     if get_env_id(ns, name, version) in registry:
         return
     check_name_exists(ns, name)
@@ -464,14 +452,7 @@ def check_version_exists(ns: str | None, name: str, version: int | None) -> None
 
 
 def follow_alias(env_id: str) -> EnvSpec | None:
-    """Return what an id of the past stands for now, with a deprecation warning.
-
-    Args:
-        env_id: An id that is not registered.
-
-    Returns:
-        The spec of the new id, or None if the id is none of the past (or the new id is not
-        registered).
+    """Return what a retired id stands for now, with a deprecation warning, or None.
 
     Raises:
         DeprecatedEnv: if the new environment behaves differently.
@@ -507,12 +488,12 @@ def spec(env_id: str) -> EnvSpec:
         >>> spec("CartPole-v1").max_episode_steps
         500
     """
-    found = registry.get(env_id) if isinstance(env_id, str) else None
-    if found is None and (found := follow_alias(env_id)) is None:
+    match = registry.get(env_id) if isinstance(env_id, str) else None
+    if match is None and (match := follow_alias(env_id)) is None:
         ns, name, version = parse_env_id(env_id)
         check_version_exists(ns, name, version)
         raise error.Error(f"No registered env with id: {env_id}")
-    return found
+    return match
 
 
 def _import_prefix(env_id: str) -> str:
@@ -557,10 +538,10 @@ def find_spec(env_id: str) -> EnvSpec:
         Error: one of the registry's errors, with a suggestion, if the id is not registered.
     """
     env_id = _import_prefix(env_id)
-    found = registry.get(env_id)
-    if found is not None or env_id not in aliases:
+    match = registry.get(env_id)
+    if match is not None or env_id not in aliases:
         _warn_of_newer(env_id)
-    if found is None:
+    if match is None:
         if (aliased := follow_alias(env_id)) is not None:
             return aliased
         ns, name, version = parse_env_id(env_id)
@@ -578,4 +559,4 @@ def find_spec(env_id: str) -> EnvSpec:
             "registers it? Use `gymcore.pprint_registry()` to see all of the registered "
             "environments."
         )
-    return found
+    return match

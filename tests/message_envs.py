@@ -153,6 +153,8 @@ def environments(gym: ModuleType) -> dict[str, Any]:
     class NotAnEnv:
         pass
 
+    OldGym = type("OldGym", (type("Env", (), {"__module__": "gym.core"}),), {})
+
     class Anything:
         pass
 

@@ -33,7 +33,7 @@ def own_kwargs(spec: EnvSpec) -> dict[str, Any]:
 
 
 def _check_metadata(testing_metadata: dict[str, Any]) -> None:
-    """Raise if the metadata of an environment class is no dict, warn if it lacks render modes."""
+    """Raise if the metadata of a class is not a dict, warn if it lacks render modes."""
     if not isinstance(testing_metadata, dict):
         raise error.InvalidMetadata(
             f"Expect the environment metadata to be dict, actual type: {type(testing_metadata)}"
@@ -54,16 +54,7 @@ def _check_metadata(testing_metadata: dict[str, Any]) -> None:
 def _choose_render_mode(
     metadata: dict[str, Any], kwargs: dict[str, Any]
 ) -> Callable[[Env[Any, Any]], Env[Any, Any]] | None:
-    """Set the render mode that the environment itself is made with.
-
-    Args:
-        metadata: The environment class's metadata.
-        kwargs: The environment's arguments; "render_mode" in them is changed if a wrapper must make
-            the mode that was asked for out of another one.
-
-    Returns:
-        The wrapper to put outermost, or None.
-    """
+    """Set the render mode that the environment itself is made with."""
     mode = kwargs.get("render_mode")
     modes = metadata.get("render_modes")
     if mode is None or not isinstance(modes, Iterable) or mode in modes:
@@ -117,24 +108,21 @@ def _create(
         raise explained.with_traceback(problem.__traceback__) from problem
     if not isinstance(env, Env):
         libraries = {cls.__module__.partition(".")[0] for cls in type(env).__mro__}
-        hint = ""
-        if foreign := sorted(libraries & {"gym", "gymnasium"}):
-            hint = (
-                f" It is an environment of `{foreign[0]}`: let its class derive from gymcore.Env."
+        incompatible = ""
+        for library in sorted(libraries & {"gym", "gymnasium"}):
+            incompatible = (
+                f"{library.title()} is incompatible with gymcore, please update the environment "
+                "class to `gymcore.Env`. "
             )
         raise error.ArgumentTypeError(
-            "The environment must inherit from the gymcore.Env class, "
-            f"actual class: {type(env)}.{hint}"
+            f"{incompatible}The environment must inherit from the gymcore.Env class, "
+            f"actual class: {type(env)}."
         )
     return env
 
 
 def _check_prior_wrappers(env: Env[Any, Any], spec: EnvSpec) -> int:
-    """Return how many recorded wrappers the creator itself put around the environment.
-
-    Raises:
-        InvalidArgument: if they are not the first of the spec's additional wrappers.
-    """
+    """Return how many recorded wrappers the creator itself put around the environment."""
     if not isinstance(env, Wrapper) or env.spec is None:
         return 0
     made = env.spec.additional_wrappers

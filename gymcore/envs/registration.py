@@ -172,7 +172,7 @@ def register(
 
 
 def register_alias(old_id: str, new_id: str, *, change: str | None = None) -> None:
-    """Let an id of the past stand for its successor.
+    """Let a retired id stand for its successor.
 
     An alias gives way to an environment that is registered under `old_id` itself. It does not
     appear in `registry`.

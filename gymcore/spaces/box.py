@@ -335,20 +335,9 @@ def _checked_shape(shape: Iterable[int] | None, low: Bound, high: Bound) -> tupl
 def _cast_bound(
     name: str, bound: Bound, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Make the array of a bound.
+    """Return the array of a bound, and where the space is bounded on this side.
 
-    Args:
-        name: "low" or "high".
-        bound: A number for all elements, or an array of the shape.
-        shape: The shape of the space.
-        dtype: The dtype of the space.
-
-    Returns:
-        A new array of that shape and dtype, and the bool array that tells where the space is
-        bounded on this side. An infinite bound becomes the last value of a signed integer dtype.
-
-    Raises:
-        InvalidArgument: If the bound has a wrong type, shape, dtype or value.
+    An infinite bound becomes the last value of a signed integer dtype.
     """
     if isinstance(bound, np.ndarray):
         return _cast_array(name, bound, shape, dtype)
@@ -404,16 +393,7 @@ def _any(condition: Any) -> bool:
 
 
 def _check_range(name: str, bound: Any, dtype: np.dtype[Any]) -> Any:
-    """Raise if a value is NaN, or infinite or too large for the dtype.
-
-    Args:
-        name: "low" or "high".
-        bound: A Python number or an array.
-        dtype: The dtype of the space.
-
-    Returns:
-        Where the space has no bound on this side: a bool or a bool array.
-    """
+    """Return where a bound is infinite; raise if it is NaN or too large for the dtype."""
     if _any(bound != bound):
         raise error.InvalidArgument(f"No {name} value can be equal to `np.nan`, {name}={bound}")
     infinite = bound == (-np.inf if name == "low" else np.inf)
@@ -457,16 +437,7 @@ def _uniform_is_one_expression() -> bool:
 
 
 def _uniform(rng: np.random.Generator, low: Array, high: Array) -> Doubles:
-    """Draw uniformly from [low, high): the values and the draws of `rng.uniform(low, high)`.
-
-    Args:
-        rng: The generator.
-        low: Finite lower bounds, any shape and real dtype.
-        high: Finite upper bounds of the same shape.
-
-    Returns:
-        A new float64 array of that shape. An interval longer than the largest double works too.
-    """
+    """Draw uniformly from [low, high): the values and the draws of `rng.uniform(low, high)`."""
     lower = low.astype(np.float64)
     upper = high.astype(np.float64)
     if low.dtype.kind == "f" and low.dtype.itemsize >= 8:
@@ -496,17 +467,6 @@ def _draw(
     Elements without bounds are normal, those bounded on one side exponential from that bound, the
     others uniform. Integers are drawn as real numbers up to one above the upper bound, and
     rounded down.
-
-    Args:
-        rng: The generator.
-        low: Lower bounds, in the dtype of the space.
-        high: Upper bounds, same shape and dtype.
-        bounded_below: Where `low` is a bound, bool, same shape.
-        bounded_above: Where `high` is a bound, bool, same shape.
-        dtype: The dtype of the space.
-
-    Returns:
-        A new array of the shape of `low` in that dtype.
     """
     top = high if dtype.kind == "f" else _one_above(high)
     # A search for a zero byte takes a fifth of the time of `.all()` on a small array.

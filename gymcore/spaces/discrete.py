@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.spaces.masks import (
+    check_array,
     is_binary,
     is_in_unit_interval,
     pick,
@@ -142,7 +143,7 @@ class Discrete(Space[IntegerT_co]):
 
     def _draw_allowed(self, mask: npt.NDArray[np.int8]) -> int:
         """Draw the offset from `start` of an element that the mask allows."""
-        self._check(mask, "mask", np.int8)
+        check_array(mask, "sample mask", np.int8, (int(self.n),))
         if not is_binary(mask):
             raise error.InvalidMask(
                 f"All values of the sample mask should be 0 or 1, actual values: {mask}"
@@ -152,7 +153,7 @@ class Discrete(Space[IntegerT_co]):
 
     def _draw_weighted(self, probability: npt.NDArray[np.float64]) -> int:
         """Draw the offset from `start` of an element, each with its own probability."""
-        self._check(probability, "probability", np.float64)
+        check_array(probability, "sample probability", np.float64, (int(self.n),))
         if not is_in_unit_interval(probability):
             raise error.InvalidMask(
                 "All values of the sample probability should be between 0 and 1, "
@@ -164,23 +165,6 @@ class Discrete(Space[IntegerT_co]):
                 f"actual sum: {probability.sum()}"
             )
         return int(self.np_random.choice(len(probability), p=probability))
-
-    def _check(self, mask: Any, name: str, dtype: type[np.generic]) -> None:
-        """Raise if a mask is not an array of this dtype with one entry an element."""
-        if not isinstance(mask, np.ndarray):
-            raise error.InvalidMask(
-                f"The expected type of the sample {name} is np.ndarray, actual type: {type(mask)}"
-            )
-        if mask.dtype != dtype:
-            raise error.InvalidMask(
-                f"The expected dtype of the sample {name} is np.{dtype.__name__}, "
-                f"actual dtype: {mask.dtype}"
-            )
-        if mask.shape != (self.n,):
-            raise error.InvalidMask(
-                f"The expected shape of the sample {name} is {(int(self.n),)}, "
-                f"actual shape: {mask.shape}"
-            )
 
     def contains(self, x: Any) -> bool:
         """Tell whether `x` is one of the integers.

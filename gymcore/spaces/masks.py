@@ -38,27 +38,28 @@ def sums_to_one(probability: npt.NDArray[np.float64]) -> bool:
 
 
 def pick(rng: np.random.Generator, values: npt.NDArray[Any]) -> Any:
-    """Draw one of `values`: the element and the draw of `rng.choice(values)`, at a quarter of it.
-
-    Args:
-        rng: The generator.
-        values: A non-empty 1-d array.
-
-    Returns:
-        A NumPy scalar.
-    """
+    """Draw one of `values` as `rng.choice(values)` does, in a quarter of the time."""
     return values[rng.integers(len(values))]
 
 
-def split_pair(mask: Any, name: str, space: str, parts: str) -> tuple[Any, Any]:
-    """Return the two parts of the mask of a space whose elements are drawn in two steps.
+def check_array(mask: Any, name: str, dtype: type[np.generic], shape: tuple[int, ...]) -> None:
+    """Raise if a mask or probability, called `name` in messages, has another type or shape."""
+    if not isinstance(mask, np.ndarray):
+        raise error.InvalidMask(
+            f"The expected type of the {name} is np.ndarray, actual type: {type(mask)}"
+        )
+    if mask.dtype != dtype:
+        raise error.InvalidMask(
+            f"The expected dtype of the {name} is np.{dtype.__name__}, actual dtype: {mask.dtype}"
+        )
+    if mask.shape != shape:
+        raise error.InvalidMask(
+            f"The expected shape of the {name} is {shape}, actual shape: {mask.shape}"
+        )
 
-    Args:
-        mask: What the caller gave.
-        name: "mask" or "probability".
-        space: The class of the space, for the message.
-        parts: What the two parts are, for the message.
-    """
+
+def split_pair(mask: Any, name: str, space: str, parts: str) -> tuple[Any, Any]:
+    """Return the two parts of the mask of a space whose elements are drawn in two steps."""
     expected = f"Expects the `{name}` of a {space} to be a tuple ({parts} {name})"
     if not isinstance(mask, (tuple, list)):
         raise error.FailedTypeCheck(f"{expected}, actual type: {type(mask)}")

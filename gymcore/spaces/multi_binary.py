@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.spaces.masks import is_binary, is_in_unit_interval, reject_both
+from gymcore.spaces.masks import check_array, is_binary, is_in_unit_interval, reject_both
 from gymcore.spaces.space import Space
 
 __all__ = ["MultiBinary"]
@@ -111,14 +111,14 @@ class MultiBinary(Space[npt.NDArray[np.int8]]):
         """
         if mask is not None:
             reject_both(mask, probability)
-            self._check(mask, "mask", np.int8)
+            check_array(mask, "mask", np.int8, self._shape)
             if not is_binary(mask, highest=2):
                 raise error.InvalidMask(
                     f"All values of a mask should be 0, 1 or 2, actual values: {mask}"
                 )
             return np.where(mask == 2, self._draw(), mask)
         if probability is not None:
-            self._check(probability, "probability", np.float64)
+            check_array(probability, "probability", np.float64, self._shape)
             if not is_in_unit_interval(probability):
                 raise error.InvalidMask(
                     "All values of the sample probability should be between 0 and 1, "
@@ -131,22 +131,6 @@ class MultiBinary(Space[npt.NDArray[np.int8]]):
     def _draw(self) -> npt.NDArray[np.int8]:
         """Draw an element with all entries fair coins."""
         return self.np_random.integers(low=0, high=2, size=self._shape, dtype=np.int8)
-
-    def _check(self, mask: Any, name: str, dtype: type[np.generic]) -> None:
-        """Raise if a mask is not an array of this dtype and of the shape of the space."""
-        if not isinstance(mask, np.ndarray):
-            raise error.InvalidMask(
-                f"The expected type of the {name} is np.ndarray, actual type: {type(mask)}"
-            )
-        if mask.dtype != dtype:
-            raise error.InvalidMask(
-                f"The expected dtype of the {name} is np.{dtype.__name__}, "
-                f"actual dtype: {mask.dtype}"
-            )
-        if mask.shape != self._shape:
-            raise error.InvalidMask(
-                f"The expected shape of the {name} is {self._shape}, actual shape: {mask.shape}"
-            )
 
     def contains(self, x: Any) -> bool:
         """Tell whether `x` is an array of the right shape with only zeros and ones.

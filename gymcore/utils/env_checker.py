@@ -121,7 +121,7 @@ def _reset_pair(env: Env[Any, Any], **kwargs: Any) -> tuple[Any, Any]:
 def _step_five(env: Env[Any, Any], action: Any) -> tuple[Any, ...]:
     result: Any = env.step(action)
     if not isinstance(result, tuple) or len(result) != 5:
-        length = len(result) if isinstance(result, tuple) else f"no tuple but {type(result)}"
+        length = len(result) if isinstance(result, tuple) else f"not a tuple but {type(result)}"
         raise error.FailedCheck(
             "Expects `env.step()` to return a tuple of five, the observation, reward, terminated, "
             f"truncated and info (not enough values to unpack), actual: {length}"
@@ -442,7 +442,7 @@ def check_env(
         skip_close_check: Do not make a second environment and close it twice.
 
     Raises:
-        ArgumentTypeError: if it is no `Env`, or one of its spaces is no `Space`.
+        ArgumentTypeError: if it is not an `Env`, or one of its spaces is not a `Space`.
         AttributeError: if it lacks a space.
         Error: if its `reset` takes no seed or no options.
         FailedCheck: (also an `AssertionError`) what the checks of this module say.

@@ -72,7 +72,7 @@ def check_space(
         check_box_space_fn: What to check for each `Box`.
 
     Raises:
-        ArgumentTypeError: if it is no `Space`.
+        ArgumentTypeError: if it is not a `Space`.
         FailedCheck: (also an `AssertionError`) if nothing can be sampled from it.
     """
     if not isinstance(space, spaces.Space):
@@ -272,7 +272,7 @@ def env_reset_passive_checker(env: Env[Any, Any], **kwargs: Any) -> tuple[Any, d
         What `reset` returned.
 
     Raises:
-        FailedCheck: (also an `AssertionError`) if the info is no dict.
+        FailedCheck: (also an `AssertionError`) if the info is not a dict.
     """
     _check_reset_signature(env.reset)
     result = env.reset(**kwargs)
@@ -330,8 +330,8 @@ def env_step_passive_checker(
         What `step` returned.
 
     Raises:
-        FailedCheck: (also an `AssertionError`) if that is no tuple, or the info is no dict.
-        Error: if it is no tuple of four or five.
+        FailedCheck: (also an `AssertionError`) if that is not a tuple, or the info is not a dict.
+        Error: if it is not a tuple of four or five.
     """
     result: tuple[Any, ...] = env.step(action)
     if not isinstance(result, tuple):

@@ -156,7 +156,7 @@ def display_arr(
         transpose: True for that order; False if the width comes first.
 
     Raises:
-        FailedTypeCheck: (also an `AssertionError`) if `arr` is no array of uint8.
+        FailedTypeCheck: (also an `AssertionError`) if `arr` is not an array of uint8.
     """
     if not isinstance(arr, np.ndarray) or arr.dtype != np.uint8:
         kind = arr.dtype if isinstance(arr, np.ndarray) else type(arr)
@@ -169,15 +169,7 @@ def display_arr(
 
 
 def _default_keys(env: Any) -> _Keys | None:
-    """Return the keys of a classic control environment: arrows, or A and D, push left and right.
-
-    Args:
-        env: The environment.
-
-    Returns:
-        From sorted key codes to actions, with `()` for what happens without a key where there is
-        such an action; None for any other environment.
-    """
+    """Return the keys of a classic control environment: arrows, or A and D, push left and right."""
     name = getattr(getattr(env, "spec", None), "name", None)
     if name not in _CONTROLS:
         return None
@@ -193,12 +185,7 @@ def _default_keys(env: Any) -> _Keys | None:
 
 
 def _noop_action(space: Any, noop: Any) -> Any:
-    """Return the action for no key: the caller's, or zeros where that is none for this space.
-
-    Args:
-        space: The action space.
-        noop: The caller's choice; 0 by default.
-    """
+    """Return the action for no key: the caller's, or zeros where that is none for this space."""
     if isinstance(noop, int) and noop == 0 and space.shape:
         zeros = np.zeros(space.shape, space.dtype)
         if zeros in space:
@@ -268,7 +255,7 @@ def play(
         wait_on_player: Let the game stand still while no key is down.
 
     Raises:
-        InvalidArgument: if the render mode returns no pictures, or a combination is empty, or its
+        InvalidArgument: if the render mode returns no images, or a combination is empty, or its
             action none of the action space.
         MissingKeysToAction: if there are no keys.
         DependencyNotInstalled: if pygame is missing.
