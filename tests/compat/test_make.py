@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gymcore
-from gymcore.compat import EnvCompatibility, gym26
+from gymcore.compat import EnvCompatibility, gym21, gym26
 from gymcore.compat.gym26.wrappers import AutoResetWrapper
 from gymcore.envs.registration import EnvSpec
 from tests.compat.old import OldEnv
@@ -107,3 +107,14 @@ def test_a_batch_of_old_environments() -> None:
     observations, *_, truncations, infos = envs.step([0, 0])
     assert truncations.all() and observations.tolist() == [[4, 0], [5, 0]]
     np.testing.assert_array_equal(infos["final_observation"][1], [5, 2])
+
+
+def test_the_namespaces_have_the_registry_and_the_environments() -> None:
+    for era in (gym26, gym21):
+        assert era.envs.registration.make is era.envs.make is era.make
+        assert era.envs.registration.register is era.envs.register is era.register
+        assert era.envs.classic_control.CartPoleEnv is gymcore.envs.classic_control.CartPoleEnv
+        for name in era.__all__:
+            assert getattr(era, name) is not None
+    assert gym21.envs.registry.env_specs is gym26.envs.registry is gymcore.registry
+    assert "CartPole-v1" in [spec.id for spec in gym21.envs.registry.all()]

@@ -2,5 +2,6 @@
 
 from gymcore.compat.gym21.envs import registration
 from gymcore.compat.gym21.envs.registration import make, register, registry, spec
+from gymcore.envs import classic_control, toy_text
 
-__all__ = ["make", "register", "registration", "registry", "spec"]
+__all__ = ["classic_control", "make", "register", "registration", "registry", "spec", "toy_text"]
