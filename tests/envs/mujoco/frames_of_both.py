@@ -2,7 +2,7 @@
 
 It is a program of its own because `mujoco.Renderer` takes its OpenGL when `mujoco` is imported.
 
-MUJOCO_GL=egl python frames_of_both.py frames.npz
+MUJOCO_GL=egl python frames_of_both.py frames.npz walker/-1/plain ...
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def simulations():
         yield env_id, env.unwrapped.model, env.unwrapped.data
 
 
-def main(path: str) -> None:
+def main(path: str, *views: str) -> None:
     """Write `{simulation}/{camera}/{options}/{what}/{whose}` and `{simulation}/range`."""
     frames = {}
     for name, model, data in simulations():
@@ -56,6 +56,8 @@ def main(path: str) -> None:
                 for flag in flags:
                     viewer.vopt.flags[flag] = True
                 key = f"{name}/{camera}/{kind}"
+                if key not in views:
+                    continue
                 for kinds, segmentation in ((("rgb", "depth"), False), (SEGMENTED, True)):
                     pair = viewer.render("rgbd_tuple", camera, segmentation)
                     frames |= {f"{key}/{each}/ours": pair[i] for i, each in enumerate(kinds)}
@@ -74,4 +76,4 @@ def main(path: str) -> None:
     np.savez(path, **frames)
 
 
-main(sys.argv[1])
+main(*sys.argv[1:])
