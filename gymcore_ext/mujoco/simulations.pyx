@@ -1,9 +1,8 @@
 """Simulations: lanes whose physics is MuJoCo's own, as a kernel for a `Batch`.
 
-A lane is an mjData (and an mjModel, its own or one that lanes share), registers, and a table of where the spaces of
-programs lie. A step of a lane is: what programs want to know from before, the controls, `mj_step` as often as a step
-has frames, `mj_rnePostConstraint`, then reward, ending and infos. A lane is stepped by one thread at a time; models are
-only read.
+A lane is an mjData, an mjModel (its own or a shared one), registers, and a table of the addresses of the spaces of
+programs. A step of a lane computes the controls, calls `mj_step` for every frame and `mj_rnePostConstraint`, and
+computes reward, termination and infos. One thread at a time steps a lane; models are only read.
 """
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
@@ -82,17 +81,13 @@ OPERAND = np.dtype([("space", np.int32), ("offset", np.int32), ("stride", np.int
 OPERATION = np.dtype([*((name, np.int32) for name in ("code", "count", "width", "follows_action")),
                       *((name, OPERAND) for name in ("out", "a", "b", "c"))])
 
-# The programs of a description, in the order in which a lane meets them.
+# The programs of a description compute, in this order: the initial state, infos of a reset, what a step needs from
+# before it and the controls, reward, termination and infos, and the observation.
 PHASES = ("start", "begun", "before", "after", "observe")
 cdef enum:
-    START = 0              # draws, and where the simulation begins
-    BEGUN = 1              # infos of a lane that begins an episode
-    BEFORE = 2             # what is remembered from before a step, and the controls
-    AFTER = 3              # reward, ending, infos
-    OBSERVE = 4
-    PHASE_COUNT = 5
+    START, BEGUN, BEFORE, AFTER, OBSERVE, PHASE_COUNT
 
-# Arrays of the data that come first among the spaces of arrays.
+# The first spaces of arrays, of the data.
 FIRST_ARRAYS = ("qpos", "qvel", "ctrl")
 cdef enum:
     QPOS = FIRST_ARRAY
@@ -145,7 +140,7 @@ cdef inline void load_parameters(const columns_t* columns, lane_t* lane, int cou
 
 
 cdef inline void note(lane_t* lane, int outcome, const char* text) noexcept nogil:
-    """Keep the worst of what happened to a lane for `hear_faults`."""
+    """Record the worst outcome of a lane for `hear_faults`."""
     if outcome > lane.outcome:
         lane.outcome = outcome
         strncpy(lane.text, text, FAULT_TEXT - 1)
@@ -278,22 +273,22 @@ cdef class Simulations:
     Args:
         functions: addresses of MuJoCo's functions, a dict of FUNCTIONS and one row of HANDLERS.
         models: an mjModel of MuJoCo's Python package for each lane; lanes may share one.
-        datas: an mjData for each lane. Whoever made them must not step them while a batch does.
-        arrays: pairs ("data" or "model", name): float64 arrays that programs use, FIRST_ARRAYS before all others.
+        datas: an mjData for each lane, which nobody else may step meanwhile.
+        arrays: pairs ("data" or "model", name) of float64 arrays that programs use, FIRST_ARRAYS first.
         programs: dict of PHASES to arrays of OPERATION.
         constants: float64.
-        registers: how many each lane has; the first are its parameters.
+        registers: number of registers of a lane; the first are its parameters.
         parameters: dict of names to defaults.
         observation_size: values of an observation.
         action_size: values of an action.
-        infos: tuples (name, np.float64 or np.int64, size, whether a lane that begins an episode has none).
-        info_register, reward_register, terminated_register: where programs leave them.
+        infos: tuples (name, np.float64 or np.int64, size, whether resets leave it out).
+        info_register, reward_register, terminated_register: registers of these results.
         frame_skip: simulation steps of a step.
         on_fault: called with lanes, texts and whether they failed, after a call in which a simulation failed, diverged
             or gave a warning. Raises for a failure, after which all lanes must be reset.
 
     Raises:
-        ValueError: a program that leaves its spaces.
+        ValueError: an operand of a program is outside its space.
     """
 
     cdef simulations_t sims
@@ -350,7 +345,7 @@ cdef class Simulations:
         PyMem_RawFree(self.defaults)
 
     cdef _make_lanes(self, Py_ssize_t n, object constants):
-        """Lanes with their registers, and where the spaces that stay are."""
+        """Allocate lanes with their registers, and set the addresses of their spaces."""
         cdef cnp.ndarray fixed = np.ascontiguousarray(constants, np.float64)
         cdef cnp.ndarray registers = np.zeros((n, self.registers))
         cdef Py_ssize_t i
@@ -367,7 +362,7 @@ cdef class Simulations:
             self._bind_lane(i)
 
     cdef _bind_lane(self, Py_ssize_t i):
-        """Where the arrays of a lane's model and data are."""
+        """Set the addresses of the arrays of a lane's model and data."""
         cdef cnp.ndarray array
         self.sims.lanes[i].model = <const void*> <size_t> self.models[i]._address
         self.sims.lanes[i].data = <void*> <size_t> self.datas[i]._address
@@ -398,7 +393,7 @@ cdef class Simulations:
         return getattr(self.datas[0] if owner == "data" else self.models[0], name).size
 
     def _check(self, str phase, operations, list sizes):
-        """Raise unless all operands lie in their spaces, and results where they may."""
+        """Raise unless all operands are in their spaces, and results where they are allowed."""
         for place, operation in enumerate(operations.tolist()):
             code, count, width, _, *operands = operation
             wrong = not 0 <= code < OPCODES or count < 0 or width < 0
@@ -480,9 +475,9 @@ cdef class Simulations:
             self.on_fault(lanes, texts, failed)
 
     def start_from(self, qpos=None, qvel=None):
-        """Let the next resets begin at positions [1 or num_lanes, nq] and velocities [1 or num_lanes, nv], float64.
+        """Set initial positions [1 or num_lanes, nq] and velocities [1 or num_lanes, nv], float64, of the next resets.
 
-        The arrays are kept. Draws are made as ever. None: where the program says.
+        The program still draws its random numbers. None leaves the initial state to the program.
         """
         for array, size in ((qpos, self.sims.qpos_size), (qvel, self.sims.qvel_size)):
             if array is not None and (
@@ -498,7 +493,7 @@ cdef class Simulations:
         self.sims.start_stride = 0 if given is None or len(given) == 1 else 1
 
     def set_model(self, Py_ssize_t lane, model):
-        """Let a lane be stepped with another model of the same sizes."""
+        """Give a lane another model of the same sizes."""
         if not 0 <= lane < self.sims.num_lanes:
             raise IndexError(f"lane {lane} is not in [0, {self.sims.num_lanes})")
         self.models[lane] = model
@@ -550,7 +545,7 @@ cdef int set_functions(mujoco_t* calls, dict functions) except -1:
 
 
 cdef void* double_loop(object function, void** data) except NULL:
-    """NumPy's loop over float64 of a function of one argument."""
+    """Return NumPy's float64 loop of a ufunc of one argument."""
     cdef ufunc_t* loops = <ufunc_t*> function
     cdef int k
     if not isinstance(function, np.ufunc):
