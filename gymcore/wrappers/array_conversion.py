@@ -112,8 +112,8 @@ def array_conversion(value: Any, xp: ModuleType, device: Any = None) -> Any:
         device: Where to put the arrays, as `xp` names it; None for its default.
 
     Raises:
-        ArgumentTypeError: (a `TypeError`) if it is none of these types.
-        InvalidArgument: (a `ValueError`) if `xp` has no arrays.
+        ArgumentTypeError: if it is none of these types.
+        InvalidArgument: if `xp` has no arrays.
 
     Example:
         >>> array_conversion({"speed": 1.5, "name": "left"}, np)
@@ -371,7 +371,7 @@ class ArrayConversion(ConvertsArrays, Wrapper[Any, Any, Any, Any], RecordConstru
             target_device: Where to put arrays for the caller, likewise.
 
         Raises:
-            InvalidArgument: (a `ValueError`) if a module has no arrays.
+            InvalidArgument: if a module has no arrays.
             DependencyNotInstalled: if there is no module of this name.
             ArgumentTypeError: if `env` is not an `Env`.
         """

@@ -172,7 +172,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
         Raises:
             ArgumentTypeError: if `env` is not an `Env`, or one of its spaces is not a `Space`.
             AttributeError: if it lacks a space.
-            FailedCheck: (also an `AssertionError`) if nothing can be sampled from a space.
+            FailedCheck: if nothing can be sampled from a space.
         """
         RecordConstructorArgs.__init__(self)
         Wrapper.__init__(self, env)
@@ -362,7 +362,7 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
         """Step the environment, and add the statistics to its info if the episode ended.
 
         Raises:
-            FailedCheck: (also an `AssertionError`) if the info has something under the key already.
+            FailedCheck: if the info has something under the key already.
         """
         observation, reward, terminated, truncated, info = self.env.step(action)
         self.episode_returns += reward  # type: ignore[operator]

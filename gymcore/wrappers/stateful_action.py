@@ -93,7 +93,7 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
 
         Raises:
             InvalidProbability: The probability is outside [0, 1).
-            InvalidArgument: The duration is neither, or less than 1 (a `ValueError`).
+            InvalidArgument: The duration is neither, or less than 1.
             InvalidBound: The fewest are more than the most.
         """
         durations = check_sticky(repeat_action_probability, repeat_action_duration)
@@ -167,8 +167,8 @@ class RepeatAction(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructo
             num_repeats: How often an action is taken, at least 1.
 
         Raises:
-            ArgumentTypeError: `num_repeats` is not an integer (a `TypeError`).
-            InvalidArgument: It is less than 1 (a `ValueError`).
+            ArgumentTypeError: `num_repeats` is not an integer.
+            InvalidArgument: It is less than 1.
         """
         count = check_repeats(num_repeats)
         RecordConstructorArgs.__init__(self, num_repeats=num_repeats)

@@ -115,8 +115,8 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
             delay: How many steps late observations are, at least 0.
 
         Raises:
-            ArgumentTypeError: `delay` is not an integer (a `TypeError`).
-            InvalidArgument: It is negative (a `ValueError`).
+            ArgumentTypeError: `delay` is not an integer.
+            InvalidArgument: It is negative.
         """
         count = check_delay(delay)
         RecordConstructorArgs.__init__(self, delay=delay)
@@ -184,7 +184,7 @@ class TimeAwareObservation(
             dict_time_key: The key of the time in dict observations.
 
         Raises:
-            InvalidArgument: There is no time limit, or the key is taken (a `ValueError`).
+            InvalidArgument: There is no time limit, or the key is taken.
         """
         RecordConstructorArgs.__init__(
             self, flatten=flatten, normalize_time=normalize_time, dict_time_key=dict_time_key
@@ -272,8 +272,8 @@ class FrameStackObservation(
                 observation; "zero", zeros; or an element of the observation space.
 
         Raises:
-            ArgumentTypeError: `stack_size` is not an integer (a `TypeError`).
-            InvalidArgument: It is not positive, or the padding is something else (a `ValueError`).
+            ArgumentTypeError: `stack_size` is not an integer.
+            InvalidArgument: It is not positive, or the padding is something else.
         """
         RecordConstructorArgs.__init__(self, stack_size=stack_size, padding_type=padding_type)
         Wrapper.__init__(self, env)
@@ -344,8 +344,8 @@ class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordC
             skip: How often an action is taken, at least 2.
 
         Raises:
-            ArgumentTypeError: `skip` is not an integer (a `TypeError`).
-            InvalidArgument: It is less than 2, or observations are no arrays (a `ValueError`).
+            ArgumentTypeError: `skip` is not an integer.
+            InvalidArgument: It is less than 2, or observations are no arrays.
         """
         RecordConstructorArgs.__init__(self, skip=skip)
         Wrapper.__init__(self, env)
@@ -409,8 +409,8 @@ class NormalizeObservation(
             epsilon: Added to the variance; more than 0.
 
         Raises:
-            InvalidArgument: The observation space has no shape (a `ValueError`).
-            InvalidBound: `epsilon` is not positive (a `ValueError`).
+            InvalidArgument: The observation space has no shape.
+            InvalidBound: `epsilon` is not positive.
         """
         RecordConstructorArgs.__init__(self, epsilon=epsilon)
         ObservationWrapper.__init__(self, env)
@@ -483,7 +483,7 @@ class TimeFormat:
             dict_key: Key of the time in dict observations.
 
         Raises:
-            InvalidArgument: The key is taken (a `ValueError`).
+            InvalidArgument: The key is taken.
         """
         self._single = space
         self._max_steps = max_steps

@@ -58,7 +58,7 @@ class NormalizeReward(
             epsilon: Added to the variance; more than 0.
 
         Raises:
-            InvalidBound: `gamma` is not in [0, 1], or `epsilon` not positive (a `ValueError`).
+            InvalidBound: `gamma` is not in [0, 1], or `epsilon` not positive.
         """
         RecordConstructorArgs.__init__(self, gamma=gamma, epsilon=epsilon)
         Wrapper.__init__(self, env)

@@ -138,8 +138,8 @@ class RescaleAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]
             max_action: Upper bounds, likewise.
 
         Raises:
-            ArgumentTypeError: if the action space is not a `Box`, or a bound is neither a
-                number nor an array.
+            ArgumentTypeError: if the action space is not a `Box`, or a bound is neither a number
+                nor an array.
             InvalidArgument: if the shape of a bound is wrong, a lower bound is above the upper one,
                 or bounds are infinite where those of `env` are not, or the other way round.
             InvalidBound: if a lower bound equals the upper one, of the new space or of that of

@@ -84,8 +84,7 @@ class TransformObservation(
             observation_space: The space after the change; None if it stays as it is.
 
         Raises:
-            ArgumentTypeError: if `func` cannot be called, or `observation_space` is not a `Space`
-                (a `TypeError`).
+            ArgumentTypeError: if `func` cannot be called, or `observation_space` is not a `Space`.
         """
         if not callable(func):
             raise error.ArgumentTypeError(
@@ -164,7 +163,7 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         Raises:
             FailedTypeCheck: if `filter_keys` is not a sequence, or has keys of another type.
             FailedCheck: if a key is not in the space, none are given, an index occurs twice, or the
-                space is of another kind (both are `ValueError`s).
+                space is of another kind.
         """
         if not isinstance(filter_keys, Sequence):
             raise error.FailedTypeCheck(
@@ -341,10 +340,8 @@ class ReshapeObservation(TransformObservation[WrapperObsType, ActType, ObsType])
                 views of the environment's.
 
         Raises:
-            FailedTypeCheck: if the space is not a `Box`, or `shape` is not a tuple of integers
-                (`TypeError`s).
-            FailedCheck: if `shape` has another number of elements, or negative sizes
-                (`ValueError`s).
+            FailedTypeCheck: if the space is not a `Box`, or `shape` is not a tuple of integers.
+            FailedCheck: if `shape` has another number of elements, or negative sizes.
         """
         space = checked_box("ReshapeObservation", env)
         _check_new_shape(shape, space.shape)
@@ -420,10 +417,10 @@ class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType])
             max_obs: Upper bounds, likewise.
 
         Raises:
-            FailedTypeCheck: if the space is not a `Box` (a `TypeError`).
-            ArgumentTypeError: if a bound is neither a number nor an array (a `TypeError`).
+            FailedTypeCheck: if the space is not a `Box`.
+            ArgumentTypeError: if a bound is neither a number nor an array.
             InvalidArgument: if a bound has the wrong shape, is infinite in other places than the
-                observation's, or a lower one lies above the upper one (`ValueError`s).
+                observation's, or a lower one lies above the upper one.
         """
         space = checked_box("RescaleObservation", env)
         box: Any
@@ -458,10 +455,9 @@ class DtypeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
             dtype: Anything that `numpy.dtype` takes; an integer dtype for `MultiDiscrete`.
 
         Raises:
-            FailedTypeCheck: if the space is of another kind (a `TypeError`).
-            ArgumentTypeError: if there is no such dtype (a `TypeError`).
-            InvalidArgument: if the space cannot have the dtype, or has bounds outside its range (a
-                `ValueError`).
+            FailedTypeCheck: if the space is of another kind.
+            ArgumentTypeError: if there is no such dtype.
+            InvalidArgument: if the space cannot have the dtype, or has bounds outside its range.
         """
         space, kind = _space_of_dtype(observed(env), dtype)
         func = functools.partial(_convert, kind)
@@ -536,8 +532,8 @@ class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType
             keep_dim: Return `[height, width, 1]` instead of `[height, width]`.
 
         Raises:
-            FailedTypeCheck: if the space is not a `Box` (a `TypeError`).
-            FailedCheck: if it has another shape, dtype or bounds (a `ValueError`).
+            FailedTypeCheck: if the space is not a `Box`.
+            FailedCheck: if it has another shape, dtype or bounds.
         """
         space = checked_box("GrayscaleObservation", env)
         if len(space.shape) != 3 or space.shape[2] != 3:
@@ -608,10 +604,9 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
             shape: The new height and width; channels stay.
 
         Raises:
-            FailedTypeCheck: if the space is not a `Box`, or `shape` is not a tuple of integers
-                (`TypeError`s).
+            FailedTypeCheck: if the space is not a `Box`, or `shape` is not a tuple of integers.
             FailedCheck: if `shape` is not two positive numbers, or the space has another shape,
-                dtype or bounds (`ValueError`s).
+                dtype or bounds.
             DependencyNotInstalled: if opencv is missing.
         """
         space = checked_box("ResizeObservation", env)
@@ -718,8 +713,8 @@ class AddRenderObservation(TransformObservation[WrapperObsType, ActType, ObsType
 
         Raises:
             FailedCheck: if the render mode is None or "human", or there is something under
-                `render_key` already (a `ValueError`).
-            FailedTypeCheck: if `render` returns something else (a `TypeError`).
+                `render_key` already.
+            FailedTypeCheck: if `render` returns something else.
         """
         space = observed(env)
         check_render_mode(env.render_mode)
@@ -838,9 +833,9 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
 
         Raises:
             FailedTypeCheck: if the space is not a `Box`, or `bins` neither an integer nor a
-                sequence of them (`TypeError`s).
+                sequence of them.
             FailedCheck: if the space is not bounded, `bins` has another length than observations,
-                one is not positive, or there are more than 2**63 combinations (`ValueError`s).
+                one is not positive, or there are more than 2**63 combinations.
         """
         space = observed(env)
         if not isinstance(space, Box):
@@ -905,7 +900,7 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
             observations.
 
         Raises:
-            FailedTypeCheck: if it is not an integer (a `TypeError`).
+            FailedTypeCheck: if it is not an integer.
             IndexError: if there is no such bin. Also an `InvalidArgument`.
         """
         lower, upper = self._edges(obs, ())

@@ -85,7 +85,7 @@ class RunningMeanStd:
             x: `[n, *shape]`, n elements; not changed. An empty batch adds nothing.
 
         Raises:
-            InvalidArgument: Not a batch of elements of that shape (a `ValueError`).
+            InvalidArgument: Not a batch of elements of that shape.
         """
         x = np.asarray(x)
         if x.ndim == 0 or x.dtype.kind not in "iufb":
@@ -132,9 +132,9 @@ class RunningMeanStd:
             start: What each of the others began with; None to count everything in them.
 
         Raises:
-            ArgumentTypeError: One of these is not a `RunningMeanStd` (a `TypeError`).
-            InvalidArgument: Their shapes differ, or one of the others has seen less than `start`
-                (a `ValueError`). Nothing has been added then.
+            ArgumentTypeError: One of these is not a `RunningMeanStd`.
+            InvalidArgument: Their shapes differ, or one of the others has seen less than `start`.
+                Nothing has been added then.
 
         Example:
             >>> import copy
@@ -202,9 +202,9 @@ class RunningMeanStd:
                 and copied.
 
         Raises:
-            ArgumentTypeError: Not a mapping (a `TypeError`).
+            ArgumentTypeError: Not a mapping.
             InvalidArgument: A key is missing, or of another shape than the statistics here, or not
-                a number (a `ValueError`). Nothing has changed then.
+                a number. Nothing has changed then.
 
         Example:
             >>> import json
@@ -338,7 +338,7 @@ def create_zero_array(space: Space[Any]) -> Any:
         and, if it has edges, one edge.
 
     Raises:
-        ArgumentTypeError: `space` is not a Space (a `TypeError`).
+        ArgumentTypeError: `space` is not a Space.
         CustomSpaceError: The type of the space has no registered function.
 
     Example:
@@ -433,10 +433,9 @@ def rescale_box(
         return new arrays. Slope and offset are rounded to the dtype of `box`.
 
     Raises:
-        ArgumentTypeError: `box` is not a `Box`, or a bound is neither a number nor an array (a
-            `TypeError`).
+        ArgumentTypeError: `box` is not a `Box`, or a bound is neither a number nor an array.
         InvalidArgument: Wrong shapes, a lower bound above the upper one, or infinite bounds in
-            other places than those of `box` (a `ValueError`).
+            other places than those of `box`.
 
     Example:
         >>> import numpy as np

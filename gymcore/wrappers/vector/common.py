@@ -122,8 +122,8 @@ class RecordEpisodeStatistics(
         """Step, and add the statistics of the episodes that have ended to the infos.
 
         Raises:
-            FailedTypeCheck: (also an `AssertionError`) if the infos are no dict.
-            FailedCheck: (also a `ValueError`) if they have something under the key already.
+            FailedTypeCheck: if the infos are no dict.
+            FailedCheck: if they have something under the key already.
         """
         result = self.env.step(actions)
         _, rewards, terminated, truncated, infos = result

@@ -81,7 +81,7 @@ def make_single(
         kwargs: Its arguments, but for the environment.
 
     Raises:
-        ArgumentTypeError: It is something else (a `TypeError`).
+        ArgumentTypeError: It is something else.
     """
     problem = f"Expected wrapper to be a class derived from {base.__name__}, got {wrapper!r}"
     if not callable(wrapper) or (isinstance(wrapper, type) and not issubclass(wrapper, base)):

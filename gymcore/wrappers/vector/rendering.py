@@ -620,10 +620,10 @@ class AddRenderObservation(
                 "AddRenderObservation expects env.render() to return a numpy array for each lane, "
                 f"got {[type(frame) for frame in frames]}"
             )
-        first = frames[0]
-        if any(one.shape != first.shape or one.dtype != first.dtype for one in frames):
+        kinds = {(frame.shape, str(frame.dtype)) for frame in frames}
+        if len(kinds) > 1:
             raise error.FailedCheck(
                 "AddRenderObservation expects frames of one shape and dtype from all lanes, got "
-                f"{[(one.shape, str(one.dtype)) for one in frames]}"
+                f"{sorted(kinds)}"
             )
         return np.stack(frames)

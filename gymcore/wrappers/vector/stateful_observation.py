@@ -20,7 +20,11 @@ from gymcore.error import EnvironmentFailed, InvalidArgument
 from gymcore.spaces import Box, Space
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import split_reset_mask
-from gymcore.vector.final_observations import final_batch, put_final_batch, replace_final_obs
+from gymcore.vector.final_observations import (
+    change_final_observations,
+    final_batch,
+    put_final_batch,
+)
 from gymcore.vector.layouts import Layout, layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.vector.vector_env import ArrayType, VectorEnv, VectorObservationWrapper, VectorWrapper
@@ -88,26 +92,16 @@ class LaneObservations(LaneWrapper):
         observations, rewards, terminations, truncations, infos = results
         begun, _ = self._episodes.step(terminations, truncations, lanes)
         if "final_obs" in infos:
-            self._change_final(infos, observations, lanes)
+            mask = infos["_final_obs"]
+            change_final_observations(
+                infos,
+                observations,
+                self.env,
+                lambda batch: self._last(batch, mask, lanes),
+                batch_space(self.single_observation_space, len(mask)),
+            )
         changed = self._next(observations, begun, lanes)
         return changed, rewards, terminations, truncations, infos
-
-    def _change_final(self, infos: dict[str, Any], observations: Any, lanes: Lanes | None) -> None:
-        last, mask = infos["final_obs"], infos["_final_obs"]
-        batch = self._with_rows(observations, last, mask) if last.dtype == object else last
-        changed = self._last(batch, mask, lanes)
-        if last.dtype != object and isinstance(changed, np.ndarray):
-            replace_final_obs(infos, changed)
-        else:
-            put_final_batch(infos, changed, batch_space(self.single_observation_space, len(mask)))
-
-    def _with_rows(self, observations: Any, last: npt.NDArray[np.object_], mask: Mask) -> Any:
-        """Return a batch with last observations in the rows of the mask."""
-        space = self.env.single_observation_space
-        rows = list(iterate(batch_space(space, len(mask)), observations))
-        for i in np.flatnonzero(mask).tolist():
-            rows[i] = last[i]
-        return concatenate(space, rows, create_empty_array(space, len(rows)))
 
 
 def lane_frames(
@@ -376,10 +370,7 @@ class TimeAwareObservation(LaneObservations, RecordConstructorArgs):
         return self._format.join_batch(observations, times)
 
     def _last(self, observations: Any, mask: Mask, lanes: Lanes | None) -> Any:
-        joined = self._format.join_batch(observations, self._later(lanes))
-        if isinstance(joined, np.ndarray):
-            joined[~mask] = 0
-        return joined
+        return self._format.join_batch(observations, self._later(lanes))
 
     def _later(self, lanes: Lanes | None) -> npt.NDArray[np.int32]:
         return (self.timesteps if lanes is None else self.timesteps[lanes]) + np.int32(1)

@@ -98,7 +98,7 @@ class TransformObservation(_EachRow[WrapperObsType, ActType, ObsType, ArrayType]
 
         Raises:
             ArgumentTypeError: if `env` is not a vector environment, `func` cannot be called, or a
-                space is not a `Space` (a `TypeError`).
+                space is not a `Space`.
         """
         if not callable(func):
             raise error.ArgumentTypeError(
@@ -164,7 +164,7 @@ class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, A
 
         Raises:
             ArgumentTypeError: if `env` is not a vector environment, or `wrapper` makes no
-                `TransformObservation` (a `TypeError`).
+                `TransformObservation`.
             InvalidArgument: for `AddRenderObservation`, which has a vector wrapper of its own.
         """
         if wrapper is transform_observation.AddRenderObservation:
@@ -373,7 +373,7 @@ class DiscretizeObservation(
             environment's observations.
 
         Raises:
-            FailedTypeCheck: if they are not integers (a `TypeError`).
+            FailedTypeCheck: if they are not integers.
             IndexError: if there is no such bin. Also an `InvalidArgument`.
         """
         return self.wrapper._edges(obs, (self.num_envs,))
