@@ -1,16 +1,16 @@
-"""Rays from one point onto ground of line segments and boxes: a lidar, in Box2D's single precision."""
+"""A lidar: rays from one point onto ground of line segments and boxes, in Box2D's single precision."""
 from libc.math cimport sqrtf
 
 cimport cython
 import numpy as np
 
-cdef float MARGIN = 0.125  # By how much more than the rays span is looked at, because of rounding.
+cdef float MARGIN = 0.125  # Added to the span of the rays because of rounding.
 
 
 cdef inline void normalize(float* x, float* y) noexcept nogil:
     cdef float length = sqrtf(x[0] * x[0] + y[0] * y[0])
     cdef float inverse
-    if length < 1.1920928955078125e-07:  # The epsilon of float32, as Box2D has it.
+    if length < 1.1920928955078125e-07:  # The epsilon of float32, as in Box2D.
         return
     inverse = <float> 1.0 / length
     x[0] *= inverse
@@ -19,11 +19,11 @@ cdef inline void normalize(float* x, float* y) noexcept nogil:
 
 @cython.final
 cdef class Rays:
-    """A fan of rays with fixed directions and lengths, over ground that stands still.
+    """A fan of rays with fixed directions and lengths, over fixed ground.
 
     The operations are those of Box2D 2.3's `b2EdgeShape::RayCast` and `b2PolygonShape::RayCast`, in their order, so
-    that fractions agree to the bit with `b2World.RayCast`. That calls Python for each fixture near a ray, some 60 us
-    for 10 rays; this is 1 us.
+    that fractions agree to the bit with `b2World.RayCast`. That calls Python for each fixture near a ray: 10 rays take
+    60 us there and 1 us here, where the rest of BipedalWalker's step takes about 60 us.
     """
 
     cdef float[:, ::1] corners
@@ -35,7 +35,7 @@ cdef class Rays:
     cdef double left, right
 
     def __cinit__(self, corners, boxes, ends):
-        """Keep the ground.
+        """Take the ground and the rays.
 
         Args:
             corners: float32 [n, 2], x ascending: the ground's outline.
@@ -50,13 +50,13 @@ cdef class Rays:
         self.normals = np.empty((self.corners.shape[0] - 1, 2), np.float32)
         self.planes = np.empty((self.boxes.shape[0], 4, 2), np.float32)
         self.spans = np.empty((self.boxes.shape[0], 2), np.float32)
-        if not self.lay():
+        if not self.prepare():
             raise ValueError("corners: expected x in ascending order")
 
     @cython.boundscheck(False)
     @cython.wraparound(False)
-    cdef bint lay(self) noexcept nogil:
-        # Compute what the rays need of ground and ends; false where x descends.
+    cdef bint prepare(self) noexcept nogil:
+        # Compute normals and spans; return false if x descends.
         cdef Py_ssize_t i, j, following
         cdef float x
         self.left = self.right = self.ends[0, 0]
@@ -85,11 +85,11 @@ cdef class Rays:
     @cython.boundscheck(False)
     @cython.wraparound(False)
     def cast(self, double x, double y):
-        """How far each ray from (x, y) gets before it hits something: a list of floats, 1.0 for all the way."""
+        """Return the fraction of each ray from (x, y) before its first hit, a list of floats; 1.0 for no hit."""
         cdef Py_ssize_t ray, i, first = 0, last = self.normals.shape[0]
         cdef float low = <float> (x + self.left) - MARGIN, high = <float> (x + self.right) + MARGIN
         cdef float x1 = <float> x, y1 = <float> y, dx, dy, best
-        cdef list found = []
+        cdef list fractions = []
         while first < last and self.corners[first + 1, 0] < low:
             first += 1
         while last > first and self.corners[last - 1, 0] > high:
@@ -99,17 +99,17 @@ cdef class Rays:
             dy = <float> (y + self.ends[ray, 1]) - y1
             best = 1.0
             for i in range(first, last):
-                best = self.meet_edge(i, x1, y1, dx, dy, best)
+                best = self.hit_edge(i, x1, y1, dx, dy, best)
             for i in range(self.boxes.shape[0]):
                 if self.spans[i, 0] <= high and self.spans[i, 1] >= low:
-                    best = self.meet_box(i, x1, y1, dx, dy, best)
-            found.append(best)
-        return found
+                    best = self.hit_box(i, x1, y1, dx, dy, best)
+            fractions.append(best)
+        return fractions
 
     @cython.boundscheck(False)
     @cython.wraparound(False)
     @cython.cdivision(True)
-    cdef inline float meet_edge(
+    cdef inline float hit_edge(
         self, Py_ssize_t i, float x1, float y1, float dx, float dy, float best
     ) noexcept nogil:
         cdef float vx = self.corners[i, 0], vy = self.corners[i, 1]
@@ -132,7 +132,7 @@ cdef class Rays:
     @cython.boundscheck(False)
     @cython.wraparound(False)
     @cython.cdivision(True)
-    cdef inline float meet_box(
+    cdef inline float hit_box(
         self, Py_ssize_t i, float x1, float y1, float dx, float dy, float best
     ) noexcept nogil:
         cdef float lower = 0, upper = best, numerator, denominator, nx, ny
