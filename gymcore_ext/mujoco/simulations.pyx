@@ -15,8 +15,8 @@ from gymcore_ext.engine.step cimport (
     FLOAT64, INT64, KERNEL_ABI, KERNEL_CAPSULE, columns_t, flag_t, info_field_t, kernel_t, rng_t,
 )
 from gymcore_ext.mujoco.program cimport (
-    ACTION, CONSTANTS, EVERY, FIRST_ARRAY, NORMAL, OPCODES, REGISTERS, REPEAT_UNLESS, OBSERVATION, SUM, UNIFORM, WEIGHTED_ROWS,
-    functions_t, normal_t, operation_t, run_program, ufunc_loop_t,
+    ACTION, CONSTANTS, EVERY, FIRST_ARRAY, NORMAL, OBSERVATION, OPCODES, REGISTERS, REPEAT_UNLESS, SUM, UNIFORM,
+    WEIGHTED_ROWS, functions_t, normal_t, operation_t, run_program, ufunc_loop_t,
 )
 
 import numpy as np
@@ -34,16 +34,9 @@ cdef extern from "mujoco/mujoco_calls.h":
         DIVERGED "GYMCORE_DIVERGED"
         FAILED "GYMCORE_FAILED"
 
-    ctypedef struct mujoco_t "gymcore_mujoco":
-        void* step
+    ctypedef struct mujoco_t "gymcore_mujoco":  # of pointers to FUNCTIONS and HANDLERS, in their order
         void* forward
         void* reset_data
-        void* rne_post_constraint
-        void* set_log_handler
-        void* get_error_fn
-        void* get_warning_fn
-        void* set_error_fn
-        void* set_warning_fn
 
     ctypedef struct trap_t "gymcore_trap":
         int outcome
@@ -124,12 +117,11 @@ ctypedef struct simulations_t:
 
 
 cdef inline bint run_phase(
-    const simulations_t* self, lane_t* lane, int phase, rng_t* rng=NULL, bitgen_t* bitgen=NULL,
-    bint float32_actions=False
+    const simulations_t* self, lane_t* lane, int phase, rng_t* rng=NULL, bitgen_t* bitgen=NULL, bint float32=False
 ) noexcept nogil:
     return run_program(
         self.programs[phase].operations, self.programs[phase].length, lane.bases, &self.functions, rng,
-        <normal_t> random_standard_normal, bitgen, float32_actions)
+        <normal_t> random_standard_normal, bitgen, float32)
 
 
 cdef inline void load_parameters(const columns_t* columns, lane_t* lane, int count, int64_t i) noexcept nogil:
@@ -479,13 +471,6 @@ cdef class Simulations:
 
         The program still draws its random numbers. None leaves the initial state to the program.
         """
-        for array, size in ((qpos, self.sims.qpos_size), (qvel, self.sims.qvel_size)):
-            if array is not None and (
-                    array.dtype != np.float64 or not array.flags.c_contiguous
-                    or array.shape not in ((1, size), (self.sims.num_lanes, size))):
-                raise ValueError(f"expected float64 [1 or {self.sims.num_lanes}, {size}], got {array.shape}")
-        if qpos is not None and qvel is not None and len(qpos) != len(qvel):
-            raise ValueError("expected as many positions as velocities")
         self.starts = (qpos, qvel)
         self.sims.qpos = NULL if qpos is None else <const double*> cnp.PyArray_DATA(qpos)
         self.sims.qvel = NULL if qvel is None else <const double*> cnp.PyArray_DATA(qvel)
@@ -494,8 +479,6 @@ cdef class Simulations:
 
     def set_model(self, Py_ssize_t lane, model):
         """Give a lane another model of the same sizes."""
-        if not 0 <= lane < self.sims.num_lanes:
-            raise IndexError(f"lane {lane} is not in [0, {self.sims.num_lanes})")
         self.models[lane] = model
         self._bind_lane(lane)
 
