@@ -23,7 +23,7 @@ import numpy as np
 from gymcore.spaces import Space, batching
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
 
-__all__ = ["Layout", "ObjectBatch", "action_layout", "has_objects", "layout_of"]
+__all__ = ["Layout", "ObjectBatch", "action_layout", "has_objects", "layout_of", "split_batch"]
 
 Layout: TypeAlias = tuple[Any, ...]
 
@@ -119,3 +119,27 @@ def _iterated(layout: Layout, batch_space: Any) -> bool:
         spaces = batch_space.spaces if function is batching._iterate_dict else {}
         parts = [spaces[key] for key in layout[1] if key in spaces]
     return len(parts) == len(layout[-1]) and all(map(_iterated, layout[-1], parts))
+
+
+def split_batch(layout: Layout, batch: Any, n: int) -> list[Any]:
+    """Return the `n` elements of a batch: an array, an iterable, or a tuple or dict of these.
+
+    Rows of arrays are views, numbers NumPy scalars.
+
+    Raises:
+        ValueError: Not n elements.
+        TypeError: What cannot be iterated over.
+    """
+    if layout[0] == "tuple":
+        columns = [split_batch(part, batch[k], n) for k, part in enumerate(layout[1])]
+        return list(zip(*columns, strict=True)) if columns else [()] * n
+    if layout[0] == "dict":
+        keys = layout[1]
+        columns = [split_batch(part, batch[key], n) for key, part in zip(*layout[1:], strict=True)]
+        if not columns:
+            return [{} for _ in range(n)]
+        return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+    elements = list(batch)
+    if len(elements) != n:
+        raise ValueError(f"expected {n} elements, got {len(elements)}")
+    return elements

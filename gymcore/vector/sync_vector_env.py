@@ -26,11 +26,11 @@ from gymcore.utils.arguments import lane_indices, seeds_per_env, split_reset_mas
 from gymcore.vector.engine_options import adopt_spaces, check_engine_options
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env
-from gymcore.vector.layouts import action_layout, layout_of
+from gymcore.vector.layouts import action_layout, layout_of, split_batch
 from gymcore.vector.send_recv import Lanes, SendQueue, StepResult
 from gymcore.vector.utils.space_utils import iterate
 from gymcore.vector.vector_env import VectorEnv
-from gymcore_ext.python_envs.batch_buffer import BatchBuffer, split_batch
+from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 from gymcore_ext.python_envs.env_loop import EnvLoop
 
 __all__ = ["SyncVectorEnv"]

@@ -1,16 +1,18 @@
 """BatchBuffer: batches that are written element by element."""
+cimport cython
 cimport numpy as cnp
 
 from gymcore_ext.arrays cimport MOST_AXES, ArrayRing
 
 
+@cython.final
 cdef class BatchBuffer:
     cdef readonly object layout
     cdef readonly Py_ssize_t n
     cdef readonly bint has_objects       # some leaf is no array
     cdef readonly bint reuse
     cdef int kind
-    cdef bint fixed                      # the memory is somebody else's
+    cdef bint fixed                      # the memory is another owner's
     cdef str path                        # of this part in the whole, for messages
     # An array.
     cdef ArrayRing ring
@@ -29,11 +31,10 @@ cdef class BatchBuffer:
     cdef list objects
     cdef object finish
 
-    cdef int start(self) except -1
+    cpdef int begin(self) except -1
     cdef int write_row(self, Py_ssize_t row, object value) except -1
     cdef int write_array(self, Py_ssize_t row, object value) except -1
     cdef int convert(self, Py_ssize_t row, object value) except -1
     cdef int copy_rows(self, Py_ssize_t row, BatchBuffer source, Py_ssize_t source_row, Py_ssize_t count) except -1
     cdef int check_row(self, Py_ssize_t row) except -1
-    cdef object finished(self)
-    cdef list objects_at(self, Py_ssize_t row, list found)
+    cpdef object batch(self)

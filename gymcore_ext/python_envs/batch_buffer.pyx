@@ -7,11 +7,9 @@ What an element is made of is said by a layout (gymcore/vector/layouts.py makes 
     ("dict", (key, ...), (layout, ...)) a dict of parts
     ("objects", finish)                 any objects; finish(list of them) makes the batch
 """
+cimport cython
 cimport numpy as cnp
-from cpython.dict cimport PyDict_CheckExact
 from cpython.long cimport PyLong_CheckExact
-from cpython.object cimport PyObject
-from cpython.tuple cimport PyTuple_CheckExact
 from libc.stdint cimport int64_t
 
 from gymcore_ext.arrays cimport MOST_AXES, ArrayRing
@@ -22,7 +20,6 @@ import numpy as np
 cnp.import_array()
 
 cdef extern from "Python.h":
-    PyObject* PyDict_GetItemWithError(object dictionary, object key) except? NULL
     long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
 
 cdef extern from "numpy/arrayobject.h":
@@ -54,6 +51,7 @@ cdef Py_ssize_t aligned(Py_ssize_t nbytes) noexcept:
     return (nbytes + ALIGNMENT - 1) & ~<Py_ssize_t> (ALIGNMENT - 1)
 
 
+@cython.final
 cdef class BatchBuffer:
     """`n` elements of one layout, which become a batch when all are written.
 
@@ -64,8 +62,12 @@ cdef class BatchBuffer:
         layout: what an element is made of.
         n: how many there are.
         reuse: whether every batch is the same arrays, instead of arrays that the caller may keep forever.
-        memory: a writable buffer to use instead of memory of its own; see `over`.
-        offset: where in it the batch begins.
+        memory: a writable buffer to use instead of memory of its own: `nbytes(layout, n)` of it. Every array begins at
+            a multiple of 64 bytes after the first one. Objects are kept in lists of this process.
+        offset: the byte of it where the batch begins.
+
+    Raises:
+        ValueError: the memory is too small or read-only.
     """
 
     def __cinit__(self, object layout, Py_ssize_t n, *, bint reuse=False, object memory=None, Py_ssize_t offset=0):
@@ -132,19 +134,8 @@ cdef class BatchBuffer:
             part._take_path(f"{path}[{self.keys[k] if self.kind == DICT else k!r}]")
 
     @staticmethod
-    def over(object layout, Py_ssize_t n, object memory, Py_ssize_t offset=0):
-        """A batch in a writable buffer, `nbytes(layout, n)` of it from byte `offset` on; it keeps the buffer alive.
-
-        Every array begins at a multiple of 64 bytes after the first one. Leaves of objects are lists of this process.
-
-        Raises:
-            ValueError: the buffer is too small or read-only.
-        """
-        return BatchBuffer(layout, n, memory=memory, offset=offset)
-
-    @staticmethod
     def nbytes(object layout, Py_ssize_t n):
-        """Bytes that `over` needs, a multiple of 64; objects need none."""
+        """Bytes of memory that a batch needs, a multiple of 64; objects need none."""
         if layout[0] == "array":
             return aligned(array_bytes(layout, n))
         if layout[0] == "objects":
@@ -153,11 +144,8 @@ cdef class BatchBuffer:
 
     # --- writing --------------------------------------------------------------------------------------------------
 
-    def begin(self):
+    cpdef int begin(self) except -1:
         """Begin a batch. With memory of its own the content of every row is undefined until it is written."""
-        self.start()
-
-    cdef int start(self) except -1:
         cdef BatchBuffer part
         if self.kind == ARRAY:
             if not self.fixed:
@@ -168,7 +156,7 @@ cdef class BatchBuffer:
                 self.objects = [None] * self.n
         else:
             for part in self.parts:
-                part.start()
+                part.begin()
         return 0
 
     cdef int check_row(self, Py_ssize_t row) except -1:
@@ -193,30 +181,16 @@ cdef class BatchBuffer:
 
     cdef int write_row(self, Py_ssize_t row, object value) except -1:
         cdef Py_ssize_t k
-        cdef PyObject* found
         if self.kind == ARRAY:
             return self.write_array(row, value)
         if self.kind == OBJECTS:
             if self.objects is None:
                 raise RuntimeError("write: expected begin() first")
             self.objects[row] = value
-        elif self.kind == DICT:
-            for k in range(len(self.parts)):
-                if PyDict_CheckExact(value):
-                    found = PyDict_GetItemWithError(value, self.keys[k])
-                    if found == NULL:
-                        raise KeyError(self.keys[k])
-                    part_value = <object> found
-                else:
-                    part_value = value[self.keys[k]]
-                (<BatchBuffer> self.parts[k]).write_row(row, part_value)
         else:
             for k in range(len(self.parts)):
-                if PyTuple_CheckExact(value) and k < len(<tuple> value):
-                    part_value = (<tuple> value)[k]
-                else:
-                    part_value = value[<object> k]
-                (<BatchBuffer> self.parts[k]).write_row(row, part_value)
+                key = self.keys[k] if self.kind == DICT else k
+                (<BatchBuffer> self.parts[k]).write_row(row, value[key])
         return 0
 
     cdef int write_array(self, Py_ssize_t row, object value) except -1:
@@ -266,17 +240,13 @@ cdef class BatchBuffer:
             raise TypeError(f"{self.path}: expected {self.dtype}, got {array.dtype}: {problem}") from None
         return 0
 
-    def copy_row(self, Py_ssize_t row, BatchBuffer source not None, Py_ssize_t source_row):
-        """Copy one row of other rows of the same layout."""
-        self.check_row(row)
-        source.check_row(source_row)
-        self.copy_rows(row, source, source_row, 1)
-
-    def copy_from(self, BatchBuffer source not None, Py_ssize_t first, Py_ssize_t count):
-        """Copy rows [first, first + count) of other rows of the same layout to the same places."""
-        if first < 0 or count < 0 or first > min(self.n, source.n) - count:
-            raise IndexError(f"rows [{first}, {first + count}) are not in [0, {min(self.n, source.n)})")
-        self.copy_rows(first, source, first, count)
+    def copy_from(self, Py_ssize_t row, BatchBuffer source not None, Py_ssize_t source_row, Py_ssize_t count=1):
+        """Copy rows [source_row, source_row + count) of a batch of the same layout to those from `row` on."""
+        if count < 0 or not 0 <= row <= self.n - count or not 0 <= source_row <= source.n - count:
+            raise IndexError(
+                f"{count} rows from {row}, and from {source_row} of the source, are not in [0, {self.n}) and "
+                f"[0, {source.n})")
+        self.copy_rows(row, source, source_row, count)
 
     cdef int copy_rows(self, Py_ssize_t row, BatchBuffer source, Py_ssize_t source_row, Py_ssize_t count) except -1:
         cdef Py_ssize_t k
@@ -300,15 +270,11 @@ cdef class BatchBuffer:
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    def batch(self):
-        """The batch: an array [n, ...], a tuple, or a new dict. With memory of its own it
-        needs `begin` again.
+    cpdef object batch(self):
+        """The batch: an array [n, ...], a tuple, or a new dict. With memory of its own it needs `begin` again.
 
-        Arrays of `over` are views of its memory, and those of `reuse` always the same.
+        Arrays in given memory are views of it, and those of `reuse` always the same.
         """
-        return self.finished()
-
-    cdef object finished(self):
         cdef BatchBuffer part
         cdef Py_ssize_t k
         if self.kind == ARRAY:
@@ -326,8 +292,8 @@ cdef class BatchBuffer:
                 self.objects = None
             return self.finish(objects)
         if self.kind == TUPLE:
-            return tuple([part.finished() for part in self.parts])
-        return {self.keys[k]: (<BatchBuffer> self.parts[k]).finished() for k in range(len(self.parts))}
+            return tuple([part.batch() for part in self.parts])
+        return {self.keys[k]: (<BatchBuffer> self.parts[k]).batch() for k in range(len(self.parts))}
 
     def read(self, Py_ssize_t row):
         """One element: a copy of arrays, a NumPy scalar where the shape is (), and objects themselves."""
@@ -352,57 +318,7 @@ cdef class BatchBuffer:
 
     def read_objects(self, Py_ssize_t row):
         """The objects of one row, leaf by leaf, in the order of the layout."""
-        self.check_row(row)
-        return self.objects_at(row, [])
-
-    cdef list objects_at(self, Py_ssize_t row, list found):
         cdef BatchBuffer part
         if self.kind == OBJECTS:
-            found.append(self.read(row))
-        elif self.parts is not None:
-            for part in self.parts:
-                if part.has_objects:
-                    part.objects_at(row, found)
-        return found
-
-
-def split_batch(object layout, object batch, Py_ssize_t n):
-    """Take a batch apart.
-
-    Args:
-        layout: what an element is made of.
-        batch: n elements together: an array [n, ...] or any iterable of them, a tuple or dict of these.
-        n: how many there are.
-
-    Returns:
-        A list of n elements. Rows of arrays are views, numbers NumPy scalars, and elements of other iterables are what
-        they are.
-
-    Raises:
-        ValueError: not n elements.
-        TypeError: what cannot be iterated over.
-    """
-    cdef list found, columns
-    # Indices are objects here, for those that are numbers are not checked against the length.
-    if layout[0] == "tuple":
-        columns = [split_batch(part, batch[<object> k], n) for k, part in enumerate(layout[1])]
-        return list(zip(*columns)) if columns else [()] * n
-    if layout[0] == "dict":
-        columns = [split_batch(part, batch[key], n) for key, part in zip(layout[1], layout[2])]
-        return [dict(zip(layout[1], row)) for row in zip(*columns)] if columns else [{} for _ in range(n)]
-    if cnp.PyArray_CheckExact(batch) and cnp.PyArray_NDIM(<cnp.ndarray> batch) == 1:
-        found = scalars(<cnp.ndarray> batch)
-    else:
-        found = list(batch)
-    if len(found) != n:
-        raise ValueError(f"expected {n} elements, got {len(found)}")
-    return found
-
-
-cdef list scalars(cnp.ndarray array):
-    """The elements of an array [n], as iterating over it gives them."""
-    cdef Py_ssize_t k, n = cnp.PyArray_DIM(array, 0), stride = cnp.PyArray_STRIDE(array, 0)
-    cdef char* data = <char*> cnp.PyArray_DATA(array)
-    if cnp.PyArray_TYPE(array) == cnp.NPY_OBJECT:
-        return list(array)
-    return [cnp.PyArray_ToScalar(data + k * stride, array) for k in range(n)]
+            return [self.read(row)]
+        return [leaf for part in self.parts or () for leaf in part.read_objects(row)]

@@ -50,7 +50,7 @@ cdef class Outputs:
         self.reward_array = self.terminated_array = self.truncated_array = None
         self.return_array = self.length_array = self.time_array = None
         self.reports.returns = NULL
-        self.rows.start()
+        self.rows.begin()
         self.reward_array = self.reward_ring.take(<void**> &self.rewards)
         self.terminated_array = self.terminated_ring.take(<void**> &self.terminated)
         self.truncated_array = self.truncated_ring.take(<void**> &self.truncated)
@@ -72,10 +72,13 @@ cdef class Outputs:
         """The five results of a step, which from now on are the caller's."""
         cdef tuple results
         if self.return_array is not None:
-            add_episodes(
-                infos, self.terminated_array | self.truncated_array, self.return_array, self.length_array,
-                self.time_array, errors)
-        results = (self.rows.finished(), self.reward_array, self.terminated_array, self.truncated_array, infos)
+            if "episode" in infos:
+                raise errors.InvalidArgument(
+                    "episode_statistics: the environments have an info named 'episode' themselves; the infos of this "
+                    f"step are {sorted(infos)}")
+            infos["episode"] = {"r": self.return_array, "l": self.length_array, "t": self.time_array}
+            infos["_episode"] = self.terminated_array | self.truncated_array
+        results = (self.rows.batch(), self.reward_array, self.terminated_array, self.truncated_array, infos)
         self.reward_array = self.terminated_array = self.truncated_array = None
         self.return_array = self.length_array = self.time_array = None
         return results
@@ -121,28 +124,6 @@ cdef Outputs bound_outputs(
         self.reports.times = <double*> array_pointer(
             self.time_array, "statistics[2]", cnp.NPY_FLOAT64, (n,), True, errors)
     return self
-
-
-cdef int add_episodes(
-    object infos, object ended, object returns, object lengths, object times, object errors
-) except -1:
-    """Report the episodes that ended in a step.
-
-    Args:
-        infos: the merged infos of the step; gets `episode` with `r`, `l` and `t`, and `_episode`.
-        ended: bool [n], which episodes ended.
-        returns: float64 [n], like the next two 0 where no episode has ended.
-        lengths: int64 [n].
-        times: float64 [n] (s).
-        errors: namespace of InvalidArgument, which is raised if the environments have an `episode` of their own.
-    """
-    if "episode" in infos:
-        raise errors.InvalidArgument(
-            "episode_statistics: the environments have an info named 'episode' themselves; the infos of this step are "
-            f"{sorted(infos)}")
-    infos["episode"] = {"r": returns, "l": lengths, "t": times}
-    infos["_episode"] = ended
-    return 0
 
 
 cdef object copied_value(object value):
@@ -378,7 +359,7 @@ cdef class EnvLoop:
             self.ready = True
             if self.slots is not None:
                 return None
-            return out.rows.finished(), self.infos
+            return out.rows.batch(), self.infos
         except BaseException as problem:
             self.fail(problem)
             raise

@@ -73,7 +73,7 @@ class Bound:
         self.rows, self.finals = (
             None
             if pickled
-            else BatchBuffer.over(layout, num_envs, bytearray(BatchBuffer.nbytes(layout, 6)))
+            else BatchBuffer(layout, num_envs, memory=bytearray(BatchBuffer.nbytes(layout, 6)))
             for _ in range(2)
         )
         self.rewards = np.full(n, -1.0)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import gymcore
-from gymcore.vector.layouts import layout_of
+from gymcore.vector.layouts import layout_of, split_batch
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore_ext.arrays import are_lanes
-from gymcore_ext.python_envs.batch_buffer import BatchBuffer, split_batch
+from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
 
 FLOATS = ("array", np.float32, (2,))
@@ -30,7 +30,7 @@ def written(rows, values):
 
 
 def over(layout, n):
-    return BatchBuffer.over(layout, n, bytearray(BatchBuffer.nbytes(layout, n)))
+    return BatchBuffer(layout, n, memory=bytearray(BatchBuffer.nbytes(layout, n)))
 
 
 # Against concatenate and iterate
@@ -48,8 +48,8 @@ def test_batches_are_those_of_concatenate(kind):
         assert_same(written(own, values), expected)
         assert_same(written(fixed, values), expected)
         own.begin()
-        own.copy_from(fixed, 0, 2)
-        own.copy_row(2, fixed, 2)
+        own.copy_from(0, fixed, 0, 2)
+        own.copy_from(2, fixed, 2)
         assert_same(own.batch(), expected)
 
 
@@ -184,7 +184,7 @@ def test_rows_must_be_begun_and_exist():
         with pytest.raises(RuntimeError, match=r"begin\(\)"):
             call(0)
     with pytest.raises(RuntimeError, match=r"begin\(\)"):
-        rows.copy_from(over(NESTED, 2), 0, 2)
+        rows.copy_from(0, over(NESTED, 2), 0, 2)
     rows.begin()
     with pytest.raises(TypeError):
         BatchBuffer.__new__(BatchBuffer)
@@ -192,14 +192,14 @@ def test_rows_must_be_begun_and_exist():
         with pytest.raises(IndexError, match="not in"):
             rows.write(row, {"a": [1, 1], "b": (1, 1)})
         with pytest.raises(IndexError, match="not in"):
-            rows.copy_row(row, rows, 0)
+            rows.copy_from(row, rows, 0)
         with pytest.raises(IndexError, match="not in"):
-            rows.copy_row(0, rows, row)
+            rows.copy_from(0, rows, row)
         with pytest.raises(IndexError, match="not in"):
             rows.read(row)
     for first, count in ((1, 2), (-1, 1), (0, 3), (0, -1)):
         with pytest.raises(IndexError, match="not in"):
-            rows.copy_from(rows, first, count)
+            rows.copy_from(first, rows, first, count)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_rows_of_another_layout_are_not_copied(other):
     rows, source = BatchBuffer(FLOATS, 1), over(other, 1)
     rows.begin()
     with pytest.raises(ValueError, match="expected rows of layout"):
-        rows.copy_from(source, 0, 1)
+        rows.copy_from(0, source, 0, 1)
 
 
 # Over buffers
@@ -225,7 +225,7 @@ def test_rows_of_another_layout_are_not_copied(other):
 def test_rows_over_a_buffer_see_each_others_writes():
     layout = ("tuple", (("array", np.uint8, (3,)), ("array", np.float64, ())))
     memory = mmap.mmap(-1, 64 + BatchBuffer.nbytes(layout, 5))
-    one, other = (BatchBuffer.over(layout, 5, memory, 64) for _ in range(2))
+    one, other = (BatchBuffer(layout, 5, memory=memory, offset=64) for _ in range(2))
     one.write(3, (np.array([1, 2, 3], np.uint8), 0.5))
     assert_same(other.read(3), (np.array([1, 2, 3], np.uint8), np.float64(0.5)))
     assert other.batch()[0][3].tolist() == [1, 2, 3]
@@ -250,11 +250,11 @@ def test_sizes_are_whole_cache_lines():
 
 def test_buffers_that_do_not_do():
     with pytest.raises(ValueError, match="writable"):
-        BatchBuffer.over(FLOATS, 2, bytes(64))
+        BatchBuffer(FLOATS, 2, memory=bytes(64))
     with pytest.raises(ValueError):
-        BatchBuffer.over(FLOATS, 2, bytearray(15))
+        BatchBuffer(FLOATS, 2, memory=bytearray(15))
     with pytest.raises(ValueError):
-        BatchBuffer.over(FLOATS, 2, bytearray(64), 60)
+        BatchBuffer(FLOATS, 2, memory=bytearray(64), offset=60)
 
 
 def test_objects_of_a_row():

@@ -145,7 +145,7 @@ def talkers(mode, rows, **kwargs):
 
 
 def over(layout):
-    return BatchBuffer.over(layout, 2, bytearray(BatchBuffer.nbytes(layout, 2)))
+    return BatchBuffer(layout, 2, memory=bytearray(BatchBuffer.nbytes(layout, 2)))
 
 
 def test_objects_go_into_the_slots():
@@ -175,11 +175,11 @@ def test_infos_in_shared_memory():
     arrays = np.zeros(2), np.zeros(2, bool), np.zeros(2, bool)
     loop = EnvLoop(
         envs,
-        over_four := BatchBuffer.over(LAYOUT, 4, bytearray(BatchBuffer.nbytes(LAYOUT, 4))),
+        over_four := BatchBuffer(LAYOUT, 4, memory=bytearray(BatchBuffer.nbytes(LAYOUT, 4))),
         mode=SAME_STEP,
         first=2,
         num_envs=4,
-        final_rows=BatchBuffer.over(LAYOUT, 4, bytearray(BatchBuffer.nbytes(LAYOUT, 4))),
+        final_rows=BatchBuffer(LAYOUT, 4, memory=bytearray(BatchBuffer.nbytes(LAYOUT, 4))),
         rewards=arrays[0],
         terminated=arrays[1],
         truncated=arrays[2],

@@ -238,7 +238,7 @@ class Memory:
         def rows(name: str, layout: Layout | None) -> BatchBuffer | None:
             if layout is None or name not in offsets:
                 return None
-            return BatchBuffer.over(layout, n, buffer, offsets[name])
+            return BatchBuffer(layout, n, memory=buffer, offset=offsets[name])
 
         self.rewards, self.terminated, self.truncated, self.failed = (
             column(name, dtype) for name, dtype in _COLUMNS
@@ -396,13 +396,13 @@ class Results:
     def observations(self) -> Any:
         """Return the last observations of all lanes."""
         if self._last is not None and self._shared is not None:
-            self._last.copy_from(self._shared, 0, self._num_envs)
+            self._last.copy_from(0, self._shared, 0, self._num_envs)
         if self._view is not None:
             return self._view
         rows = self._rows
         rows.begin()
         if self._shared is not None:
-            rows.copy_from(self._shared, 0, self._num_envs)
+            rows.copy_from(0, self._shared, 0, self._num_envs)
         else:
             for lane in range(self._num_envs):
                 self._write(rows, lane, lane)
@@ -416,9 +416,9 @@ class Results:
         rows.begin()
         for row, lane in enumerate(lanes):
             if self._shared is not None:
-                rows.copy_row(row, self._shared, lane)
+                rows.copy_from(row, self._shared, lane)
                 if self._last is not None:
-                    self._last.copy_row(lane, self._shared, lane)
+                    self._last.copy_from(lane, self._shared, lane)
             else:
                 self._write(rows, row, lane)
         return rows.batch()

@@ -23,10 +23,10 @@ from gymcore.core import Env
 from gymcore.specs import registry
 from gymcore.utils.nested import map_leaves
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env
+from gymcore.vector.layouts import split_batch
 from gymcore.vector.workers.failures import Failure, describe_failure
 from gymcore.vector.workers.messages import MessageStream
 from gymcore.vector.workers.shared_memory import CrashLog, Memory, Plan, SharedBlock
-from gymcore_ext.python_envs.batch_buffer import split_batch
 from gymcore_ext.python_envs.env_loop import EnvLoop
 from gymcore_ext.workers.channel import watch_parent
 
