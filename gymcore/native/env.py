@@ -145,7 +145,7 @@ class NativeEnv(Env[Any, ActType]):
             self._seed(seeding.checked_seed(seed))
         else:
             self._ensure_seeded()
-        observation, infos = self._batch.reset(bounds=bounds)
+        observation, infos = self._batch.reset(options=bounds)
         if self.render_mode == "human":
             self.render()
         return observation, infos
@@ -155,7 +155,7 @@ class NativeEnv(Env[Any, ActType]):
         """The kernel's reset bounds as the options give them; None for its defaults."""
         if not options:
             return None
-        defaults = cls.kernel_facts()["bounds"]
+        defaults = cls.kernel_facts()["reset_options"]
         bounds = {name: as_bound(options.get(name, value)) for name, value in defaults.items()}
         if "low" in bounds and not bounds["low"] <= bounds["high"]:
             raise error.InvalidArgument(

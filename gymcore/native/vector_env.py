@@ -159,7 +159,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         """How many threads step the batch, and how many others are woken (-1: all, always)."""
         if num_threads is not None:
             return num_threads, -1
-        nanoseconds = self.num_envs * self._facts["nanoseconds"]
+        nanoseconds = self.num_envs * self._facts["cost"]
         if nanoseconds < 2 * _SHARE:
             return 1, 0
         threads = min(usable_cpus(), nanoseconds // _SHARE)

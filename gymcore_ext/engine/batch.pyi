@@ -9,6 +9,14 @@ from gymcore_ext.engine.lane_memory import LaneMemory
 # An array float32 or float64 [..., size], or int64 [...], or a tuple of the latter.
 Observations = npt.NDArray[Any] | tuple[npt.NDArray[np.int64], ...]
 
+class Threads:
+    def __init__(self, count: int, helpers: int) -> None: ...
+
+class StepArrays:
+    def __init__(
+        self, n: int, facts: dict[str, Any], mode: int, reuse: bool, statistics: bool
+    ) -> None: ...
+
 class Batch(LaneMemory):
     def __init__(
         self,
@@ -76,7 +84,7 @@ class Batch(LaneMemory):
     def reset(
         self,
         mask: npt.NDArray[np.bool_] | None = None,
-        bounds: tuple[float, ...] | None = None,
+        options: tuple[float, ...] | None = None,
     ) -> tuple[Any, dict[str, Any]]: ...
     def observe(self) -> Any: ...
     def infos_of(self, lane: int, beginning: bool = False) -> dict[str, Any]: ...

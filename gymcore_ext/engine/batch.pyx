@@ -1,24 +1,26 @@
 """Batch: lane memory of one environment kernel, its output arrays, and stepping, resetting and rolling them out.
 
 Python validates what actions mean (spaces, options) and turns ended lanes into infos; here arrays are checked once, the
-GIL is released, and everything per lane happens in engine.pxd.
+GIL is released, and everything per lane happens in step.pxd.
 """
 cimport numpy as cnp
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memchr, memset
+from libc.string cimport memchr, memcpy, memset
 
-from gymcore_ext.engine.actions cimport checked_actions
-from gymcore_ext.arrays cimport array_pointer, check_no_overlap, lane_pointer, make_room
-from gymcore_ext.engine.step cimport (
-    INT64, MOST_PARTS, STREAM_BYTES, STREAM_WORDS, advance, begin_deferred, flag_t, job_t, kernel_t, outputs_t, pool_run, pool_t,
+from gymcore_ext.arrays cimport (
+    ArrayRing, array_pointer, check_no_overlap, has_shape, lane_pointer, make_room,
 )
-from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
-from gymcore_ext.engine.jobs cimport reset_job, reset_t, roll_job, rollout_t, step_job, subset_job, subset_t
-from gymcore_ext.engine.lane_infos cimport info_names, infos_of_lane
+from gymcore_ext.copying cimport copy_bytes
+from gymcore_ext.engine.step cimport (
+    FLOAT64, INT64, MAX_INFOS, MAX_PARTS, STREAM_BYTES, STREAM_WORDS, advance, begin_deferred, flag_t,
+    info_field_t, job_t, kernel_t, lanes_t, lifecycle_t, outputs_t,
+    pool_free, pool_new, pool_run, pool_t, reset_job, reset_t, roll_job, rollout_t, step_job, subset_job, subset_t,
+)
+from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE, report_t, round_half_even
 from gymcore_ext.engine.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, STEP_LANES, LaneMemory
-from gymcore_ext.engine.step_arrays cimport StepArrays, bind_parts, named_parts, take_extras, take_results
-from gymcore_ext.engine.threads cimport Threads
 
+import os
 import time
 
 import numpy as np
@@ -26,6 +28,488 @@ import numpy as np
 from gymcore_ext.engine.lane_memory import kernel_facts
 
 cnp.import_array()
+
+# --- threads ---------------------------------------------------------------------------------------------------------
+
+# Raised in the child of a fork, where the threads of every pool are gone.
+cdef int fork_generation = 0
+
+
+def _count_fork():
+    global fork_generation
+    fork_generation += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
+cdef class Threads:
+    """As many threads as `count`, the asking one among them.
+
+    They share every job; or with `helpers` only what is faster shared, and so many of them are woken for it.
+    """
+
+    cdef int count, helpers, generation
+    cdef bint chooses
+    cdef pool_t* pool               # NULL for one thread, and until `start`
+
+    def __cinit__(self, int count, int helpers):
+        self.count = count
+        self.chooses = helpers >= 0
+        self.helpers = helpers if self.chooses else count - 1
+
+    def __dealloc__(self):
+        self.stop()
+
+    cdef int start(self) except -1:
+        """Have a pool of this process, if there is more than one thread."""
+        if self.count == 1 or (self.pool != NULL and self.generation == fork_generation):
+            return 0
+        self.pool = pool_new(self.count, self.chooses)
+        self.generation = fork_generation
+        if self.pool == NULL:
+            raise RuntimeError(f"num_threads: the system gave no {self.count} threads")
+        return 0
+
+    cdef void stop(self) noexcept:
+        """End the threads. In the child of a fork they do not exist: their memory is left alone."""
+        if self.pool != NULL and self.generation == fork_generation:
+            pool_free(self.pool)
+        self.pool = NULL
+
+
+# --- the one check between a caller's actions and the kernels, which trust what they get ------------------------------
+
+cdef enum:
+    # Values from which on threads share the check, with the GIL free: one alone takes a tenth of the time that two need
+    # for a step of 65536 lanes of CartPole.
+    SHARED_VALUES = 16384
+    # Values that a thread looks at before it asks for more.
+    CHECK_LEAST = 4096
+    CHECK_MOST = 8192
+
+
+ctypedef struct check_t:
+    const lifecycle_t* loops
+    const void* values
+    int64_t discrete
+    int typenum
+
+
+cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
+    """0 if all values [lo, hi) are actions."""
+    cdef const check_t* check = <const check_t*> context
+    if check.discrete:
+        return check.loops.outside(<const int64_t*> check.values + lo, check.discrete, hi - lo)
+    if check.typenum == cnp.NPY_FLOAT64:
+        return check.loops.wide_nans(<const double*> check.values + lo, hi - lo)
+    return check.loops.nans(<const float*> check.values + lo, hi - lo)
+
+
+cdef int64_t count_bad(check_t* check, int64_t size, Threads threads) except -1:
+    """0 if all values are actions; the caller must own the threads, or give None."""
+    cdef int64_t bad, ended
+    cdef pool_t* pool = NULL
+    if size < SHARED_VALUES:
+        return check_job(check, 0, size)
+    if threads is not None:
+        threads.start()
+        pool = threads.pool
+    with nogil:
+        if pool != NULL:
+            # A check is no step: the one that follows is not to take the threads for awake because of it.
+            ended = pool.ended
+            bad = pool_run(pool, check_job, check, size, CHECK_LEAST, CHECK_MOST, threads.helpers)
+            pool.ended = ended
+        else:
+            bad = check_job(check, 0, size)
+    return bad
+
+
+cdef void widen(const float* source, double* target, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        target[i] = source[i]
+
+
+cdef cnp.ndarray checked_actions(
+    object actions, tuple shape, int64_t discrete, int typenum, cnp.ndarray scratch,
+    const lifecycle_t* loops, Threads threads, object errors
+):
+    """Actions as a C-contiguous array of the shape and type, every value checked.
+
+    The type is int64, and values below `discrete`; or, where that is 0, float32 or float64. Float32 actions that are to
+    be float64 go into `scratch`, if it has their shape: it is what is returned then.
+
+    An array that is one already is returned as it is. NumPy's own flags are read instead of the buffer protocol, which
+    takes 0.2 us on an array it has not seen before.
+    """
+    cdef cnp.ndarray array
+    cdef check_t check
+    if (
+        cnp.PyArray_CheckExact(actions)
+        and cnp.PyArray_TYPE(<cnp.ndarray> actions) == typenum
+        and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> actions)
+        and has_shape(<cnp.ndarray> actions, shape)
+    ):
+        array = actions
+    elif (
+        typenum == cnp.NPY_FLOAT64
+        and scratch is not None
+        and cnp.PyArray_CheckExact(actions)
+        and cnp.PyArray_TYPE(<cnp.ndarray> actions) == cnp.NPY_FLOAT32
+        and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> actions)
+        and has_shape(<cnp.ndarray> actions, shape)
+        and has_shape(scratch, shape)
+    ):
+        array = scratch
+        widen(<const float*> cnp.PyArray_DATA(<cnp.ndarray> actions), <double*> cnp.PyArray_DATA(scratch),
+              cnp.PyArray_SIZE(scratch))
+    else:
+        array = convert(actions, shape, discrete, typenum, errors)
+    check.loops = loops
+    check.values = cnp.PyArray_DATA(array)
+    check.discrete = discrete
+    check.typenum = typenum
+    if count_bad(&check, cnp.PyArray_SIZE(array), threads):
+        refuse(array, discrete, errors)
+    return array
+
+
+cdef object convert(object actions, tuple shape, int64_t discrete, int typenum, object errors):
+    """Actions of another type or layout as the array the kernel wants; the message says what came."""
+    wanted = cnp.PyArray_DescrFromType(typenum)
+    try:
+        array = np.asarray(actions)
+    except (TypeError, ValueError) as error:
+        raise errors.InvalidAction(
+            f"actions: expected {wanted} array of shape {shape}, got {type(actions).__name__}: {error}") from None
+    if array.shape != shape or array.dtype.kind not in ("iub" if discrete else "fiu"):
+        raise errors.InvalidAction(
+            f"actions: expected {wanted} array of shape {shape}, got {array.dtype} {array.shape}")
+    if array.dtype == np.uint64 and discrete:
+        array = np.minimum(array, np.uint64(2**63 - 1))  # what int64 cannot hold stays out of range
+    return np.ascontiguousarray(array, wanted)
+
+
+cdef object refuse(cnp.ndarray array, int discrete, object errors):
+    """Raise for the first action that is out of range or nan."""
+    bad = (array < 0) | (array >= discrete) if discrete else np.isnan(array)
+    where = tuple(int(k) for k in np.argwhere(bad)[0])
+    name = f"actions[{', '.join(map(str, where))}]"
+    if discrete:
+        raise errors.InvalidAction(f"{name} = {array[where]} is outside Discrete({discrete})")
+    raise errors.InvalidAction(f"{name} = nan: expected a number")
+
+
+# --- the arrays that a step returns ----------------------------------------------------------------------------------
+
+cdef tuple rings(list shapes, object dtype, bint reuse):
+    return tuple([ArrayRing(shape, dtype, reuse) for shape in shapes])
+
+
+cdef object take_all(tuple sources, void** parts):
+    """The next array of each ring, as a tuple."""
+    cdef Py_ssize_t k
+    return tuple([(<ArrayRing> sources[k]).take(&parts[k]) for k in range(len(sources))])
+
+
+cdef class StepArrays:
+    """Recycled arrays for the results of a step of `n` lanes.
+
+    Args:
+        n: number of rows.
+        facts: sizes and types of the kernel (`kernel_facts`).
+        mode: when lanes begin new episodes (`episodes.pxd`). In the batch of one behind `make` an observation of floats
+            has no axis of lanes, and infos are asked for one by one.
+        reuse: hand out the same arrays at every step, instead of arrays that the caller may keep.
+        statistics: whether there are returns, lengths and durations of episodes.
+    """
+
+    cdef ArrayRing rewards, terminated, truncated, ends, returns, lengths, times
+    cdef ArrayRing observation            # the array of an observation that is one array, or None
+    cdef tuple observations, finals       # rings of the arrays that observations consist of
+    cdef tuple info_rings, final_info_rings, mask_rings
+    cdef tuple info_names, mask_names
+    cdef tuple step_infos                 # of each of the infos whether a lane that begins an episode has none
+    cdef object begun                     # bool [n]: lanes that began an episode in this step; or None
+    cdef Py_ssize_t n
+    cdef report_t* reports                # of lanes that ended, undefined elsewhere; or NULL
+    # Of the step that is running, until `finish`: which lanes ended, and what they ended with.
+    cdef object ended, final_observations
+    cdef dict infos, final_infos          # None for a kernel without infos
+
+    def __cinit__(self, Py_ssize_t n, dict facts, int mode, bint reuse, bint statistics):
+        cdef bint finals = mode == SAME_STEP
+        cdef list shapes = [(n, facts["observation_size"])]
+        if facts["observation_dtype"] is np.int64:
+            shapes = [(n,)] * facts["observation_size"]
+        elif mode == SINGLE:
+            shapes = [(facts["observation_size"],)]
+        self.n = n
+        self.observations = rings(shapes, facts["observation_dtype"], reuse)
+        if len(shapes) == 1:
+            self.observation = self.observations[0]
+        self.rewards = ArrayRing((n,), np.float64, reuse)
+        self.terminated = ArrayRing((n,), np.bool_, reuse)
+        self.truncated = ArrayRing((n,), np.bool_, reuse)
+        if finals or statistics:
+            self.ends = ArrayRing((n,), np.bool_, reuse)
+        if finals:
+            self.finals = rings(shapes, facts["observation_dtype"], reuse)
+        if statistics:
+            self.returns, self.times = ArrayRing((n,), np.float64, reuse), ArrayRing((n,), np.float64, reuse)
+            self.lengths = ArrayRing((n,), np.int64, reuse)
+            self.reports = <report_t*> PyMem_RawMalloc(n * sizeof(report_t))
+            if self.reports == NULL:
+                raise MemoryError(f"episode_statistics: no memory for {n} lanes")
+        if facts["infos"] and mode != SINGLE:
+            self._prepare_infos(n, facts["infos"], finals, reuse)
+            self.step_infos = tuple([name in facts["step_infos"] for name in self.info_names])
+            if facts["step_infos"]:
+                self.begun = np.zeros(n, np.bool_)
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.reports)
+
+    def _prepare_infos(self, Py_ssize_t n, tuple fields, bint finals, bint reuse):
+        self.info_names = tuple([name for name, _, _ in fields])
+        self.mask_names = tuple([f"_{name}" for name in self.info_names])
+        made = [ArrayRing((n,) if size == 1 else (n, size), dtype, reuse) for _, dtype, size in fields]
+        self.info_rings = tuple(made)
+        self.mask_rings = rings([(n,)] * len(fields), np.bool_, reuse)
+        if finals:
+            self.final_info_rings = tuple([
+                ArrayRing((n,) if size == 1 else (n, size), dtype, reuse) for _, dtype, size in fields])
+
+    cdef object take_observations(self, void** parts):
+        """An array, or a tuple of arrays, for observations, and where each begins."""
+        if self.observation is not None:
+            return self.observation.take(&parts[0])
+        return take_all(self.observations, parts)
+
+    cdef int take_infos(self, void** parts, object mask, bint beginning) except -1:
+        """Arrays for the infos of the lanes of a mask (None for all): zeros where the mask is not set.
+
+        Lanes that begin an episode have not all of them.
+        """
+        cdef Py_ssize_t k
+        cdef void* flags
+        cdef ArrayRing ring
+        cdef object array
+        # Ours must be gone before a ring is asked, or its array would never be free.
+        self.infos = None
+        if self.info_rings is None:
+            return 0
+        infos = {}
+        for k in range(len(self.info_rings)):
+            ring = self.info_rings[k]
+            array = ring.take(&parts[k])
+            if beginning and self.step_infos[k]:
+                continue
+            infos[self.info_names[k]] = array
+            ring = self.mask_rings[k]
+            infos[self.mask_names[k]] = ring.take(&flags)
+            if mask is None:
+                memset(flags, 1, self.n)
+            else:
+                copy_bytes(flags, cnp.PyArray_DATA(<cnp.ndarray> mask), self.n)
+                memset(parts[k], 0, cnp.PyArray_NBYTES(<cnp.ndarray> array))
+        self.infos = infos
+        return 0
+
+    cdef int leave_out_infos(self) except -1:
+        """Take back what lanes that began an episode in this step do not have."""
+        cdef Py_ssize_t k
+        if self.begun is None or memchr(cnp.PyArray_DATA(<cnp.ndarray> self.begun), 1, self.n) == NULL:
+            return 0
+        others = ~self.begun
+        some = others.any()
+        for k in range(len(self.info_names)):
+            if self.step_infos[k] and some:
+                self.infos[self.mask_names[k]][...] = others
+            elif self.step_infos[k]:
+                del self.infos[self.info_names[k]], self.infos[self.mask_names[k]]
+        return 0
+
+    cdef int take_final_infos(self, void** parts) except -1:
+        """Arrays for the last infos of lanes that end in a step."""
+        cdef Py_ssize_t k
+        self.final_infos = {}
+        if self.final_info_rings is None:
+            return 0
+        arrays = take_all(self.final_info_rings, parts)
+        for k in range(len(arrays)):
+            self.final_infos[self.info_names[k]] = arrays[k]
+            self.final_infos[self.mask_names[k]] = self.ended
+        return 0
+
+    cdef int take_ends(self, outputs_t* out) except -1:
+        self.ended = self.final_infos = None
+        self.ended = self.ends.take(<void**> &out.ended)
+        if self.finals is not None:
+            self.final_observations = None
+            self.final_observations = take_all(self.finals, out.final_observations)
+            if self.observation is not None:
+                self.final_observations = self.final_observations[0]
+            self.take_final_infos(out.final_infos)
+        out.reports = self.reports
+        return 0
+
+    cdef dict finish(self, int64_t ended):
+        """The infos of a step in which that many episodes ended, as Gymnasium lays them out; the caller's from now on.
+        """
+        cdef dict infos = {}
+        if self.infos is not None:
+            self.leave_out_infos()
+            infos, self.infos = self.infos, None
+        if self.ends is None:
+            return infos
+        if ended and self.finals is not None:
+            last = self.final_observations
+            infos["final_obs"] = rows_of_numbers(last, self.ended) if isinstance(last, tuple) else last
+            infos["_final_obs"] = self.ended
+            infos["final_info"] = self.final_infos
+            infos["_final_info"] = self.ended
+        if ended and self.reports != NULL:
+            infos["episode"] = self.episodes()
+            infos["_episode"] = self.ended
+        self.ended = self.final_observations = self.final_infos = None
+        return infos
+
+    cdef dict episodes(self):
+        """Return, length and duration of the episodes that ended in the step, as arrays [n]; zeros elsewhere."""
+        cdef double* totals
+        cdef double* seconds
+        cdef int64_t* lengths
+        cdef const uint8_t* ended = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> self.ended)
+        cdef Py_ssize_t i, n = self.n
+        cdef report_t* report
+        cdef dict columns = {
+            "r": self.returns.take(<void**> &totals), "l": self.lengths.take(<void**> &lengths),
+            "t": self.times.take(<void**> &seconds)}
+        memset(totals, 0, n * sizeof(double))
+        memset(lengths, 0, n * sizeof(int64_t))
+        memset(seconds, 0, n * sizeof(double))
+        for i in range(n):
+            if ended[i]:
+                report = &self.reports[i]
+                totals[i] = report.total
+                lengths[i] = report.length
+                seconds[i] = round_half_even(report.seconds * 1e6) / 1e6
+        return columns
+
+
+cdef object rows_of_numbers(tuple columns, object mask):
+    """Observations that are tuples of numbers as an object array: a tuple for each lane of the mask, None elsewhere."""
+    rows = np.full(len(mask), None, object)
+    for lane in np.flatnonzero(mask).tolist():
+        rows[lane] = tuple([column[lane].item() for column in columns])
+    return rows
+
+
+cdef int take_extras(StepArrays arrays, outputs_t* out) except -1:
+    """Take what a step writes besides observations, rewards and flags."""
+    out.ended = NULL
+    out.final_observations[0] = NULL
+    out.infos[0] = NULL
+    out.final_infos[0] = NULL
+    out.begun = NULL
+    out.reports = NULL
+    if arrays.info_rings is not None:
+        arrays.take_infos(out.infos, None, False)
+        if arrays.begun is not None:
+            out.begun = <uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> arrays.begun)
+    return arrays.take_ends(out) if arrays.ends is not None else 0
+
+
+cdef tuple take_results(StepArrays arrays, outputs_t* out):
+    """Take all that a step writes; return the arrays of observations, rewards and flags."""
+    observations = arrays.take_observations(out.observations)
+    rewards = arrays.rewards.take(<void**> &out.rewards)
+    terminated = arrays.terminated.take(<void**> &out.terminated)
+    truncated = arrays.truncated.take(<void**> &out.truncated)
+    take_extras(arrays, out)
+    return observations, rewards, terminated, truncated
+
+
+cdef list named_parts(str name, object arrays):
+    """Pairs (name, array) of the array, or the arrays of the tuple, that a caller gave."""
+    if isinstance(arrays, tuple):
+        return [(f"{name}[{k}]", array) for k, array in enumerate(arrays)]
+    return [(name, arrays)]
+
+
+cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict facts, object errors):
+    """Where the arrays of observations [*lead, ...] that a caller gave begin; as pairs (name, array) too."""
+    cdef Py_ssize_t k
+    cdef int size = facts["observation_size"]
+    cdef bint integers = facts["observation_dtype"] is np.int64
+    cdef int typenum = np.dtype(facts["observation_dtype"]).num
+    cdef tuple shape = lead if integers else lead + (size,)
+    if integers and size > 1 and (not isinstance(arrays, tuple) or len(arrays) != size):
+        got = f"{len(arrays)} of them" if isinstance(arrays, tuple) else type(arrays).__name__
+        raise errors.ArgumentTypeError(f"{name}: expected a tuple of {size} int64 arrays of shape {shape}, got {got}")
+    if isinstance(arrays, tuple) and not (integers and size > 1):
+        raise errors.ArgumentTypeError(f"{name}: expected a NumPy array of shape {shape}, got tuple")
+    named = named_parts(name, arrays)
+    for k in range(len(named)):
+        parts[k] = array_pointer(named[k][1], named[k][0], typenum, shape, True, errors)
+    return named
+
+
+# --- infos of one lane as a dict: for the single environments, which have no use for columns -------------------------
+
+# Bytes that all infos of a lane may take.
+cdef enum:
+    INFO_BYTES = 4096
+
+# NumPy's types in the order of kernel.h.
+cdef int[4] INFO_TYPES = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_INT64, cnp.NPY_INT8]
+
+
+cdef tuple info_names(dict facts):
+    """Names of the infos of a kernel, which must not be too many."""
+    if sum([(size * np.dtype(dtype).itemsize + 7) & ~7 for _, dtype, size in facts["infos"]]) > INFO_BYTES:
+        raise ValueError(f"kernel: expected at most {INFO_BYTES} bytes of infos a lane")
+    return tuple([name for name, _, _ in facts["infos"]])
+
+
+cdef object info_value(const info_field_t* field, const char* data):
+    """One entry of the infos of a lane: a float, an int, or an array of its own."""
+    cdef cnp.npy_intp size = field.size
+    cdef cnp.ndarray array
+    if size == 1 and field.type == FLOAT64:
+        return (<const double*> data)[0]
+    if size == 1 and field.type == INT64:
+        return (<const int64_t*> data)[0]
+    array = cnp.PyArray_SimpleNew(1, &size, INFO_TYPES[field.type])
+    memcpy(cnp.PyArray_DATA(array), data, cnp.PyArray_NBYTES(array))
+    return array.item() if size == 1 else array
+
+
+cdef dict infos_of_lane(const lanes_t* lanes, tuple names, int64_t lane, bint beginning):
+    """All entries of a lane; those that it has if it has only begun an episode."""
+    cdef void* parts[MAX_INFOS]
+    cdef char place[INFO_BYTES]
+    cdef int64_t bytes = 0
+    cdef dict infos = {}
+    cdef int part, count = lanes.kernel.info_count
+    if count == 0:
+        return infos
+    for part in range(count):
+        parts[part] = place + bytes - lane * lanes.info_bytes[part]
+        bytes += (lanes.info_bytes[part] + 7) & ~<int64_t> 7
+    lanes.kernel.write_infos(&lanes.columns, parts, &lane, 0, 1)
+    for part in range(count):
+        if not beginning or not lanes.kernel.infos[part].only_steps:
+            infos[names[part]] = info_value(
+                &lanes.kernel.infos[part], <char*> parts[part] + lane * lanes.info_bytes[part])
+    return infos
+
+
+# --- stepping --------------------------------------------------------------------------------------------------------
 
 # Below this many lanes a step is shorter than giving the GIL away and taking it back.
 cdef enum:
@@ -90,7 +574,7 @@ cdef class Batch(LaneMemory):
         self.lanes.episodes.limit = <int32_t> min(limit, 0x7FFFFFFF) if limit else 0x7FFFFFFF
         self.lanes.episodes.mode = mode
         if mode == NEXT_STEP:
-            self.lanes.columns.dead = self.lanes.episodes.ended
+            self.lanes.columns.resetting = self.lanes.episodes.ended
         self.info_names = info_names(self.facts)
         self.reuse = reuse
         self.arrays = self._arrays(num_envs)
@@ -155,7 +639,7 @@ cdef class Batch(LaneMemory):
         cdef int helpers = self.threads.count - 1 if steps >= LONG_ROLLOUT else self.threads.helpers
         cdef int64_t grain = self.lanes.kernel.grain, count
         cdef int64_t share = (n + self.threads.count - 1) // self.threads.count
-        cdef int64_t least = grain or (min(share, LEAST_WORK // self.lanes.kernel.nanoseconds) + 64) & ~<int64_t> 63
+        cdef int64_t least = grain or (min(share, LEAST_WORK // self.lanes.kernel.cost) + 64) & ~<int64_t> 63
         if pool != NULL and n > least:
             with nogil:
                 count = pool_run(pool, job, context, n, least, grain or MOST_TAKEN, helpers)
@@ -385,7 +869,7 @@ cdef class Batch(LaneMemory):
         cdef outputs_t out
         cdef double reward
         cdef uint8_t terminated, truncated
-        cdef int64_t numbers[MOST_PARTS]
+        cdef int64_t numbers[MAX_PARTS]
         self._enter(STEP)
         try:
             memset(&out, 0, sizeof(out))
@@ -421,12 +905,12 @@ cdef class Batch(LaneMemory):
 
     # --- resetting ------------------------------------------------------------------------------------------------
 
-    def reset(self, mask=None, bounds=None):
+    def reset(self, mask=None, options=None):
         """Begin new episodes, in the lanes of a bool [num_envs] mask or in all.
 
         Args:
             mask: lanes to reset, or None for all.
-            bounds: values of the kernel's bounds in order (see `kernel_facts`), or None for its defaults.
+            options: values of the kernel's reset options in order (see `kernel_facts`), or None for its defaults.
 
         Returns:
             Observations of all lanes as `step` returns them (those of lanes left alone are what they were), and the
@@ -434,7 +918,7 @@ cdef class Batch(LaneMemory):
         """
         cdef const kernel_t* facts = self.lanes.kernel
         cdef double[MAX_NUMBERS + 1] limits
-        cdef int64_t numbers[MOST_PARTS]
+        cdef int64_t numbers[MAX_PARTS]
         cdef outputs_t out
         cdef cnp.ndarray chosen
         cdef reset_t job
@@ -442,8 +926,8 @@ cdef class Batch(LaneMemory):
         cdef int64_t count, k
         cdef bint single = self.lanes.episodes.mode == SINGLE
         cdef object infos
-        for k in range(facts.bound_count):
-            limits[k] = facts.bound_defaults[k] if bounds is None else bounds[k]
+        for k in range(facts.reset_option_count):
+            limits[k] = facts.reset_option_defaults[k] if options is None else options[k]
         self._enter(ANY_USE)
         try:
             if self.closed:
@@ -462,17 +946,17 @@ cdef class Batch(LaneMemory):
             self._prepare()
             pool = self.threads.pool
             job.lanes = &self.lanes
-            job.bounds = limits
+            job.options = limits
             job.indices = <const int64_t*> cnp.PyArray_DATA(chosen)
             with nogil:
                 if facts.grain and pool != NULL and count:
                     pool_run(pool, reset_job, &job, count, facts.grain, facts.grain, pool.workers)
                 else:
                     reset_job(&job, 0, count)
-                self.lanes.loops.observe(&self.lanes.columns, out.observations, 0, self.lanes.num_envs)
+                facts.observe(&self.lanes.columns, out.observations, NULL, 0, self.num_envs)
                 if out.infos[0] != NULL:
-                    facts.inform_lanes(
-                        &self.lanes.columns, out.infos, <const int64_t*> cnp.PyArray_DATA(chosen), count)
+                    facts.write_infos(
+                        &self.lanes.columns, out.infos, <const int64_t*> cnp.PyArray_DATA(chosen), 0, count)
             self.ready = True
             self._raise_faults()
             infos, self.arrays.infos = self.arrays.infos, None
@@ -484,14 +968,14 @@ cdef class Batch(LaneMemory):
 
     def observe(self):
         """Observations of all lanes as they are, as `step` returns them."""
-        cdef int64_t numbers[MOST_PARTS]
+        cdef int64_t numbers[MAX_PARTS]
         cdef outputs_t out
         cdef bint single = self.lanes.episodes.mode == SINGLE
         self._enter(STEP_LANES)
         try:
             memset(&out, 0, sizeof(out))
             array = self._take_row(&out, numbers) if single else self.arrays.take_observations(out.observations)
-            self.lanes.loops.observe(&self.lanes.columns, out.observations, 0, self.num_envs)
+            self.lanes.kernel.observe(&self.lanes.columns, out.observations, NULL, 0, self.num_envs)
         finally:
             self.busy = False
         return self._row(array, numbers) if single else array
@@ -519,7 +1003,7 @@ cdef class Batch(LaneMemory):
             checked = self._actions(actions, (steps,) + self.action_shape)
             with nogil:
                 for step in range(steps):
-                    self.lanes.loops.step_shared(
+                    self.lanes.step(
                         &self.lanes.columns, <const char*> cnp.PyArray_DATA(checked) + step * stride,
                         <void**> out.observations, out.rewards, <flag_t*> cnp.PyArray_DATA(ends), 0, n)
         finally:

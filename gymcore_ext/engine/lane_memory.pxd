@@ -1,10 +1,10 @@
 """LaneMemory: where the lanes of a batch live."""
 cimport numpy as cnp
 
-from gymcore_ext.engine.step cimport lanes_t
+from gymcore_ext.engine.step cimport lanes_t, step_loops_t
 
 
-# How many parameters, and how many reset bounds, a kernel may have.
+# How many parameters, and how many reset options, a kernel may have.
 cdef enum:
     MAX_NUMBERS = 64
 
@@ -17,6 +17,7 @@ cdef enum:
 
 cdef class LaneMemory:
     cdef lanes_t lanes
+    cdef const step_loops_t* loops
     cdef double** columns             # state columns, then parameter columns
     cdef void* memory
     cdef double* varied               # per-lane parameters, when there are any

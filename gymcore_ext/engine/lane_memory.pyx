@@ -1,22 +1,22 @@
 """LaneMemory: where the lanes of a batch live, and what may be looked at and changed from outside."""
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 from gymcore_ext.arrays cimport array_pointer, claim
 from gymcore_ext.engine.step cimport (
-    INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MOST_INFOS, MOST_PARTS, best_isa, kernel_t, lifecycles,
+    INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_INFOS, MAX_PARTS, best_isa, bind_bitgen, bitgen_t, kernel_t, lifecycles,
     rng_below, rng_double, rng_seed_range, rng_t,
 )
 
+import copy
 import os
+import threading
 import time
 
 import numpy as np
-
-from gymcore_ext.engine.lane_random import lane_generator
 
 cnp.import_array()
 
@@ -44,7 +44,8 @@ def kernel_facts(object capsule):
         "state_names": names(kernel.state_names),
         "parameters": dict(zip(names(kernel.parameter_names), [
             kernel.parameter_defaults[k] for k in range(kernel.parameter_count)])),
-        "bounds": dict(zip(names(kernel.bound_names), [kernel.bound_defaults[k] for k in range(kernel.bound_count)])),
+        "reset_options": dict(zip(names(kernel.reset_option_names), [
+            kernel.reset_option_defaults[k] for k in range(kernel.reset_option_count)])),
         "observation_dtype": TYPES[kernel.observation_type],
         "observation_size": kernel.observation_size,
         "discrete_actions": kernel.discrete_actions,
@@ -52,7 +53,7 @@ def kernel_facts(object capsule):
         "action_dtype": TYPES[kernel.action_type] if kernel.action_size else np.int64,
         "infos": tuple((kernel.infos[k].name.decode(), TYPES[kernel.infos[k].type], kernel.infos[k].size)
                        for k in range(kernel.info_count)),
-        "nanoseconds": kernel.nanoseconds,
+        "cost": kernel.cost,
         # Infos that a lane which begins an episode does not have.
         "step_infos": frozenset(kernel.infos[k].name.decode() for k in range(kernel.info_count)
                                 if kernel.infos[k].only_steps),
@@ -65,14 +66,14 @@ cdef const kernel_t* _kernel(object capsule) except NULL:
     cdef const kernel_t* kernel = <const kernel_t*> PyCapsule_GetPointer(capsule, KERNEL_CAPSULE)
     if kernel.abi != KERNEL_ABI:
         raise ValueError(f"kernel: built for engine ABI {kernel.abi}, this engine has {KERNEL_ABI}: build it again")
-    if kernel.parameter_count > MAX_NUMBERS or kernel.bound_count > MAX_NUMBERS:
-        raise ValueError(f"kernel: expected at most {MAX_NUMBERS} parameters and bounds")
-    if kernel.observation_type == INT64 and kernel.observation_size > MOST_PARTS:
-        raise ValueError(f"kernel: expected at most {MOST_PARTS} integers of an observation")
-    if kernel.grain < 1 and kernel.nanoseconds < 1:
-        raise ValueError(f"kernel: expected a step of at least 1 ns, got LANE_NANOSECONDS {kernel.nanoseconds}")
-    if kernel.info_count > MOST_INFOS:
-        raise ValueError(f"kernel: expected at most {MOST_INFOS} fields of the infos")
+    if kernel.parameter_count > MAX_NUMBERS or kernel.reset_option_count > MAX_NUMBERS:
+        raise ValueError(f"kernel: expected at most {MAX_NUMBERS} parameters and reset options")
+    if kernel.observation_type == INT64 and kernel.observation_size > MAX_PARTS:
+        raise ValueError(f"kernel: expected at most {MAX_PARTS} integers of an observation")
+    if kernel.grain < 1 and kernel.cost < 1:
+        raise ValueError(f"kernel: expected a step of at least 1 ns, got LANE_COST {kernel.cost}")
+    if kernel.info_count > MAX_INFOS:
+        raise ValueError(f"kernel: expected at most {MAX_INFOS} fields of the infos")
     return kernel
 
 
@@ -86,6 +87,92 @@ def choose_isa(name=None):
         here = ", ".join(ISA_NAMES[:best + 1])
         raise ValueError(f"GYMCORE_ISA: expected one of {here} on this machine, got {name!r}")
     return ISA_NAMES.index(name)
+
+
+def detached_pcg64(dict state, object seed_seq=None):
+    """A numpy.random.PCG64 of its own in the given state: what a copied or unpickled lane stream becomes."""
+    generator = np.random.PCG64(seed_seq)
+    generator.state = state
+    return generator
+
+
+cdef class LanePCG64:
+    """Bit generator of one lane, for `numpy.random.Generator`. A view: it keeps the lane's memory alive.
+
+    `state` reads and writes what numpy.random.PCG64.state does. Copies and pickles are numpy.random.PCG64 objects.
+    `seed_seq` is the numpy.random.SeedSequence from which the stream was seeded, None where nobody has said.
+    """
+
+    cdef object owner
+    cdef rng_t* rng
+    cdef bitgen_t bitgen
+    cdef readonly object capsule
+    cdef readonly object lock
+    cdef public object seed_seq
+
+    @staticmethod
+    cdef LanePCG64 view(object owner, rng_t* rng):
+        cdef LanePCG64 self = LanePCG64.__new__(LanePCG64)
+        self.owner = owner
+        self.rng = rng
+        bind_bitgen(&self.bitgen, rng)
+        self.capsule = PyCapsule_New(&self.bitgen, "BitGenerator", NULL)
+        self.lock = threading.Lock()
+        return self
+
+    @property
+    def state(self):
+        return {
+            "bit_generator": "PCG64",
+            "state": {
+                "state": (int(self.rng.state_high) << 64) | int(self.rng.state_low),
+                "inc": (int(self.rng.increment_high) << 64) | int(self.rng.increment_low),
+            },
+            "has_uint32": int(self.rng.has_uint32),
+            "uinteger": int(self.rng.uinteger),
+        }
+
+    @state.setter
+    def state(self, value):
+        if not isinstance(value, dict) or value.get("bit_generator") != "PCG64":
+            raise ValueError(f"state: expected the state of a PCG64 bit generator, got {value!r}")
+        try:
+            numbers = [int(value["state"][name]) for name in ("state", "inc")]
+            halves = [int(value[name]) for name in ("has_uint32", "uinteger")]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"state: expected the state of a PCG64 bit generator, got {value!r} ({error!r})") from None
+        if min(*numbers, *halves) < 0 or max(numbers) >> 128 or max(halves) >> 32:
+            raise ValueError(f"state: expected 128-bit numbers and a 32-bit half draw, got {value!r}")
+        cdef object mask = (1 << 64) - 1
+        self.rng.state_high = numbers[0] >> 64
+        self.rng.state_low = numbers[0] & mask
+        self.rng.increment_high = numbers[1] >> 64
+        self.rng.increment_low = numbers[1] & mask
+        self.rng.has_uint32 = 1 if halves[0] else 0
+        self.rng.uinteger = halves[1]
+
+    def random_raw(self, size=None, output=True):
+        """Raw 64-bit draws, as numpy.random.BitGenerator.random_raw gives them."""
+        drawn = np.random.Generator(self).integers(0, 2**64, size=size, dtype=np.uint64)
+        if not output:
+            return None
+        return int(drawn) if size is None else drawn
+
+    def spawn(self, int n_children):
+        """Independent bit generators, as numpy.random.PCG64.spawn gives them: further calls give others.
+
+        Raises:
+            TypeError: it is not known from which seed the stream came.
+        """
+        if self.seed_seq is None:
+            raise TypeError("spawn: the seed of this random stream is not known; seed it by reset(seed=...)")
+        return [np.random.PCG64(seed) for seed in self.seed_seq.spawn(n_children)]
+
+    def __reduce__(self):
+        return detached_pcg64, (self.state, self.seed_seq)
+
+    def __deepcopy__(self, memo):
+        return detached_pcg64(self.state, copy.deepcopy(self.seed_seq, memo))
 
 
 cdef class LaneMemory:
@@ -110,7 +197,8 @@ cdef class LaneMemory:
         self.num_envs = num_envs
         self.statistics = statistics
         self.lanes.kernel = facts
-        self.lanes.loops = &facts.loops[level]
+        self.loops = &facts.step[level]
+        self.lanes.step = self.loops.shared
         self.lanes.lifecycle = &lifecycles[level]
         self.lanes.num_envs = num_envs
         self.lanes.parts = facts.observation_size if facts.observation_type == INT64 else 1
@@ -288,7 +376,7 @@ cdef class LaneMemory:
         """numpy.random.Generator over the lane's own stream: a view."""
         if not 0 <= lane < self.num_envs:
             raise IndexError(f"lane {lane} is not in [0, {self.num_envs})")
-        return lane_generator(self, <size_t> (self.lanes.rngs + lane))
+        return np.random.Generator(LanePCG64.view(self, self.lanes.rngs + lane))
 
     def draw_repeats(self, cnp.ndarray lanes, double probability, int64_t fewest, uint32_t choices):
         """Let chance say in which lanes something is repeated, and how often, from their own streams.
@@ -351,5 +439,6 @@ cdef class LaneMemory:
             for k in range(facts.parameter_count):
                 self.columns[facts.state_count + k] = place + k * width
             self.lanes.columns.parameter_stride = 0 if shared else 1
+            self.lanes.step = self.loops.shared if shared else self.loops.varied
         finally:
             self.busy = False

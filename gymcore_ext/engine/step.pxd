@@ -2,8 +2,7 @@
 
 Order of a step: physics and observation of every lane, counting and time limit, then the lanes that need a reset, which
 are observed again. Lanes that ended in the step before (NEXT_STEP) go through the physics with the others and are
-overwritten by their reset: cheaper than leaving them out of the vector loop. Where a step does no more to them than
-observe them (`spares`), they are reset before it, and need not be observed again.
+overwritten by their reset: cheaper than leaving them out of the vector loop.
 """
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -16,8 +15,8 @@ cdef extern from "gymcore/kernel.h":
     int KERNEL_ABI "GYMCORE_KERNEL_ABI"
     int ISA_COUNT "GYMCORE_ISA_COUNT"
     enum:
-        MOST_PARTS "GYMCORE_MOST_PARTS"
-        MOST_INFOS "GYMCORE_MOST_INFOS"
+        MAX_PARTS "GYMCORE_MAX_PARTS"
+        MAX_INFOS "GYMCORE_MAX_INFOS"
         FLOAT32 "GYMCORE_FLOAT32"
         FLOAT64 "GYMCORE_FLOAT64"
         INT64 "GYMCORE_INT64"
@@ -33,7 +32,7 @@ cdef extern from "gymcore/kernel.h":
         int64_t parameter_stride
         rng_t* rngs
         const void* constants
-        const uint8_t* dead
+        const uint8_t* resetting
         int32_t float32_actions
 
     ctypedef struct info_field_t "gymcore_info_field":
@@ -42,37 +41,36 @@ cdef extern from "gymcore/kernel.h":
 
     ctypedef int16_t flag_t "gymcore_flag"
 
-    ctypedef void (*step_loop_t)(
-        const columns_t*, const void*, void* const*, double*, flag_t*, int64_t, int64_t) noexcept nogil
-    ctypedef void (*observe_loop_t)(const columns_t*, void* const*, int64_t, int64_t) noexcept nogil
-    ctypedef void (*observe_lanes_t)(const columns_t*, void* const*, const int64_t*, int64_t) noexcept nogil
-    ctypedef void (*reset_loop_t)(
-        const columns_t*, rng_t*, const double*, const int64_t*, int64_t) noexcept nogil
 
-    ctypedef struct loops_t "gymcore_loops":
-        step_loop_t step_shared, step_varied
-        observe_loop_t observe
-        reset_loop_t reset
+ctypedef void (*step_loop_t)(
+    const columns_t*, const void*, void* const*, double*, flag_t*, int64_t, int64_t) noexcept nogil
+
+cdef extern from "gymcore/kernel.h":
+    ctypedef void (*write_loop_t)(
+        const columns_t*, void* const*, const int64_t*, int64_t, int64_t) noexcept nogil
+    ctypedef void (*reset_loop_t)(const columns_t*, const double*, const int64_t*, int64_t) noexcept nogil
+
+    ctypedef struct step_loops_t "gymcore_step_loops":
+        step_loop_t shared, varied
 
     ctypedef struct kernel_t "gymcore_kernel":
         int32_t abi, isa_count
         const char* name
         const char* state_names
         const char* parameter_names
-        const char* bound_names
-        int32_t state_count, parameter_count, bound_count
+        const char* reset_option_names
+        int32_t state_count, parameter_count, reset_option_count
         int32_t observation_type, observation_size, discrete_actions, action_size, action_type
-        const double* parameter_defaults
-        const double* bound_defaults
-        observe_lanes_t observe_lanes
-        int32_t draws, spares, info_count
+        int32_t info_count
         const info_field_t* infos
-        observe_loop_t inform
-        observe_lanes_t inform_lanes
+        double* parameter_defaults
+        double* reset_option_defaults
+        reset_loop_t reset
+        write_loop_t observe, write_infos
         const char* constants_name
-        int32_t grain, nanoseconds
+        int32_t grain, cost
         int (*faulted)(const void* constants) noexcept nogil
-        loops_t* loops
+        step_loops_t* step
 
     void rng_seed_range "gymcore_rng_seed_range"(
         rng_t* rngs, int64_t lanes, uint32_t* words, int count) noexcept nogil
@@ -128,9 +126,6 @@ cdef extern from "engine/pool.h":
 # CartPole, where 128 to 512 are equal within noise.
 cdef enum:
     BLOCK = 256
-    # The same where lanes wait and are reset in lists (`spares`), whose ends are all mispredicted. Blackjack, 4096
-    # lanes: 6 % less than with 256, and 1024 is no faster.
-    LONG_BLOCK = 512
     # Lanes that a rollout takes through all its steps before the next ones.
     ROLL_BLOCK = 4096
     # Lanes from which on a batch is too large for the second-level cache.
@@ -143,7 +138,7 @@ cdef enum:
 
 ctypedef struct lanes_t:
     const kernel_t* kernel
-    const loops_t* loops
+    step_loop_t step           # physics of a step, for shared parameters or for parameters by lane
     const lifecycle_t* lifecycle
     columns_t columns
     rng_t* rngs
@@ -153,22 +148,22 @@ ctypedef struct lanes_t:
     # What observing lanes writes: how many arrays, and bytes of a row of each.
     int parts
     int64_t row_bytes
-    int64_t info_bytes[MOST_INFOS]
+    int64_t info_bytes[MAX_INFOS]
     int64_t action_bytes       # of a lane's action
     bint defers_resets         # SAME_STEP: leave ended lanes as they are, for `begin_deferred`
 
 
 ctypedef struct outputs_t:
     bint streamed              # write observations and rewards past the caches
-    void* observations[MOST_PARTS]
+    void* observations[MAX_PARTS]
     double* rewards
     uint8_t* terminated
     uint8_t* truncated
     uint8_t* ended             # which lanes ended in this step, before any reset; or NULL
     # SAME_STEP: last observations of ended lanes, zero elsewhere; or NULL
-    void* final_observations[MOST_PARTS]
-    void* infos[MOST_INFOS]        # an array for each field; or NULL
-    void* final_infos[MOST_INFOS]  # SAME_STEP: as final_observations
+    void* final_observations[MAX_PARTS]
+    void* infos[MAX_INFOS]        # an array for each field; or NULL
+    void* final_infos[MAX_INFOS]  # SAME_STEP: as final_observations
     uint8_t* begun             # which lanes began an episode in this step; or NULL
     report_t* reports          # of lanes that ended in this step, undefined elsewhere; or NULL
 
@@ -220,10 +215,10 @@ cdef inline void count_begun(const lanes_t* self, uint8_t* begun, const int64_t*
 
 
 cdef inline void reset_lanes(
-    const lanes_t* self, const double* bounds, const int64_t* lanes, int64_t count
+    const lanes_t* self, const double* options, const int64_t* lanes, int64_t count
 ) noexcept nogil:
     """Begin a new episode in each of the lanes."""
-    self.loops.reset(&self.columns, self.rngs, bounds, lanes, count)
+    self.kernel.reset(&self.columns, options, lanes, count)
     count_begun(self, NULL, lanes, count)
 
 
@@ -253,8 +248,8 @@ cdef inline void begin_lanes(
     const lanes_t* self, const outputs_t* out, const int64_t* lanes, int64_t count
 ) noexcept nogil:
     """Begin new episodes within a step, and observe them in place of what the step has observed."""
-    self.loops.reset(&self.columns, self.rngs, self.kernel.bound_defaults, lanes, count)
-    self.kernel.observe_lanes(&self.columns, <void**> out.observations, lanes, count)
+    self.kernel.reset(&self.columns, self.kernel.reset_option_defaults, lanes, count)
+    self.kernel.observe(&self.columns, <void**> out.observations, lanes, 0, count)
     count_begun(self, out.begun, lanes, count)
 
 
@@ -263,9 +258,9 @@ cdef inline void observe_ended(
 ) noexcept nogil:
     """Write last observations and infos of lanes that ended."""
     if out.final_observations[0] != NULL:
-        self.kernel.observe_lanes(&self.columns, <void**> out.final_observations, lanes, count)
+        self.kernel.observe(&self.columns, <void**> out.final_observations, lanes, 0, count)
     if out.final_infos[0] != NULL:
-        self.kernel.inform_lanes(&self.columns, <void**> out.final_infos, lanes, count)
+        self.kernel.write_infos(&self.columns, <void**> out.final_infos, lanes, 0, count)
 
 
 cdef inline void clear_ended(const lanes_t* self, const outputs_t* out, int64_t lo, int64_t hi) noexcept nogil:
@@ -282,41 +277,24 @@ cdef inline void clear_ended(const lanes_t* self, const outputs_t* out, int64_t 
 cdef inline int64_t advance_block(
     const lanes_t* self, const void* actions, const outputs_t* out, int64_t lo, int64_t hi
 ) noexcept nogil:
-    """Step lanes [lo, hi), at most LONG_BLOCK of them; return how many episodes ended."""
-    cdef int64_t lanes[LONG_BLOCK + LIST_MARGIN]
-    cdef flag_t ends[LONG_BLOCK]
-    cdef rng_t streams[LONG_BLOCK]
+    """Step lanes [lo, hi), at most BLOCK of them; return how many episodes ended."""
+    cdef int64_t lanes[BLOCK + LIST_MARGIN]
+    cdef flag_t ends[BLOCK]
     cdef int64_t pending = 0, count, k
     cdef const episodes_t* episodes = &self.episodes
     if out.begun != NULL:
         memset(out.begun + lo, 0, hi - lo)
     if episodes.mode == NEXT_STEP:
         pending = flagged(episodes.ended, lo, hi, lanes)
-        if self.kernel.spares:
-            self.loops.reset(&self.columns, self.rngs, self.kernel.bound_defaults, lanes, pending)
-        else:
-            prefetch_streams(self, lanes, pending)
-        # What these lanes draw in the physics never happened.
-        if self.kernel.draws:
-            for k in range(pending):
-                streams[k] = self.rngs[lanes[k]]
-    if self.columns.parameter_stride == 0:
-        self.loops.step_shared(&self.columns, actions, <void**> out.observations, out.rewards, ends - lo, lo, hi)
-    else:
-        self.loops.step_varied(&self.columns, actions, <void**> out.observations, out.rewards, ends - lo, lo, hi)
+        prefetch_streams(self, lanes, pending)
+    self.step(&self.columns, actions, <void**> out.observations, out.rewards, ends - lo, lo, hi)
     count = self.lifecycle.count_step(
         out.rewards, ends, out.terminated, out.truncated, episodes.ended, episodes.elapsed, episodes.returns,
         episodes.limit, lo, hi)
 
     if pending:
         count -= take_back(out.rewards, out.terminated, out.truncated, episodes.ended, lanes, pending)
-        if self.kernel.draws:
-            for k in range(pending):
-                self.rngs[lanes[k]] = streams[k]
-        if self.kernel.spares:
-            count_begun(self, out.begun, lanes, pending)
-        else:
-            begin_lanes(self, out, lanes, pending)
+        begin_lanes(self, out, lanes, pending)
 
     if out.ended != NULL:
         memcpy(out.ended + lo, episodes.ended + lo, hi - lo)
@@ -332,7 +310,7 @@ cdef inline int64_t advance_block(
             begin_lanes(self, out, lanes, count)
 
     if out.infos[0] != NULL:
-        self.kernel.inform(&self.columns, <void**> out.infos, lo, hi)
+        self.kernel.write_infos(&self.columns, <void**> out.infos, NULL, lo, hi)
     return count
 
 
@@ -349,7 +327,7 @@ cdef inline void begin_deferred(
             observe_ended(self, &here, &lane, 1)
             begin_lanes(self, &here, &lane, 1)
             if here.infos[0] != NULL:
-                self.kernel.inform_lanes(&self.columns, here.infos, &lane, 1)
+                self.kernel.write_infos(&self.columns, here.infos, &lane, 0, 1)
 
 
 cdef inline void prefetch_block(
@@ -399,7 +377,7 @@ cdef inline int64_t advance(
     const lanes_t* self, const void* actions, const outputs_t* out, int64_t lo, int64_t hi
 ) noexcept nogil:
     """Step lanes [lo, hi); return how many episodes ended."""
-    cdef int64_t count = 0, block = lo, size = LONG_BLOCK if self.kernel.spares else BLOCK
+    cdef int64_t count = 0, block = lo
     # At once: a memset of the 4 KiB that a block of CartPole has takes nearly twice as long a byte on Zen processors.
     clear_ended(self, out, lo, hi)
     if out.streamed:
@@ -407,10 +385,10 @@ cdef inline int64_t advance(
     while block < hi:
         # A large batch streams through main memory in a dozen short pieces a block, too short for the processor's own
         # prefetcher: at a million lanes of CartPole a third of the time was waiting.
-        if self.num_envs >= PREFETCH_LANES and block + size < hi:
-            prefetch_block(self, actions, out, block + size, min(block + 2 * size, hi))
-        count += advance_block(self, actions, out, block, min(block + size, hi))
-        block += size
+        if self.num_envs >= PREFETCH_LANES and block + BLOCK < hi:
+            prefetch_block(self, actions, out, block + BLOCK, min(block + 2 * BLOCK, hi))
+        count += advance_block(self, actions, out, block, min(block + BLOCK, hi))
+        block += BLOCK
     return count
 
 
@@ -434,3 +412,92 @@ cdef inline int64_t roll(
             here.truncated += width
         block += ROLL_BLOCK
     return count
+
+
+# --- what one thread does of a call -----------------------------------------------------------------------------------
+
+ctypedef struct rollout_t:
+    lanes_t* lanes
+    const void* actions
+    outputs_t* out
+    int64_t steps
+
+
+cdef inline int64_t step_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
+    cdef rollout_t* job = <rollout_t*> context
+    return advance(job.lanes, job.actions, job.out, lo, hi)
+
+
+cdef inline int64_t roll_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
+    cdef rollout_t* job = <rollout_t*> context
+    return roll(job.lanes, job.actions, job.out, job.steps, lo, hi)
+
+
+ctypedef struct subset_t:
+    lanes_t* lanes
+    const char* actions
+    int64_t action_bytes
+    outputs_t* out
+    const int64_t* indices
+
+
+cdef inline int64_t subset_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
+    """Step the lanes indices[lo:hi], each run of neighbours at once; results go to rows [lo, hi)."""
+    cdef subset_t* job = <subset_t*> context
+    cdef outputs_t here
+    cdef int64_t first, end, row = lo, count = 0
+    while row < hi:
+        first = job.indices[row]
+        end = row + 1
+        while end < hi and job.indices[end] == first + end - row:
+            end += 1
+        here = moved(job.lanes, job.out, row - first)
+        count += advance(
+            job.lanes, job.actions + (row - first) * job.action_bytes, &here, first, first + end - row)
+        row = end
+    return count
+
+
+ctypedef struct reset_t:
+    lanes_t* lanes
+    const double* options
+    const int64_t* indices
+
+
+cdef inline int64_t reset_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
+    """Begin new episodes in the lanes indices[lo:hi]."""
+    cdef reset_t* job = <reset_t*> context
+    reset_lanes(job.lanes, job.options, job.indices + lo, hi - lo)
+    return 0
+
+
+# --- the random stream of a lane as NumPy's C interface for bit generators, which its distributions draw from ---------
+
+cdef extern from "numpy/random/bitgen.h":
+    ctypedef struct bitgen_t:
+        void* state
+        uint64_t (*next_uint64)(void* state) noexcept nogil
+        uint32_t (*next_uint32)(void* state) noexcept nogil
+        double (*next_double)(void* state) noexcept nogil
+        uint64_t (*next_raw)(void* state) noexcept nogil
+
+
+cdef inline uint64_t next_uint64(void* state) noexcept nogil:
+    return rng_next64(<rng_t*> state)
+
+
+cdef inline uint32_t next_uint32(void* state) noexcept nogil:
+    return rng_next32(<rng_t*> state)
+
+
+cdef inline double next_double(void* state) noexcept nogil:
+    return rng_double(<rng_t*> state)
+
+
+cdef inline void bind_bitgen(bitgen_t* bitgen, rng_t* rng) noexcept nogil:
+    """Let the generator draw from this stream."""
+    bitgen.state = rng
+    bitgen.next_uint64 = next_uint64
+    bitgen.next_raw = next_uint64
+    bitgen.next_uint32 = next_uint32
+    bitgen.next_double = next_double

@@ -10,9 +10,8 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset, strncpy
 
-from gymcore_ext.engine.bitgen cimport bind_bitgen, bitgen_t
 from gymcore_ext.engine.step cimport (
-    FLOAT64, INT64, KERNEL_ABI, KERNEL_CAPSULE, columns_t, flag_t, info_field_t, kernel_t, rng_t,
+    FLOAT64, INT64, KERNEL_ABI, KERNEL_CAPSULE, bind_bitgen, bitgen_t, columns_t, flag_t, info_field_t, kernel_t, rng_t,
 )
 from gymcore_ext.mujoco.program cimport (
     ACTION, CONSTANTS, EVERY, FIRST_ARRAY, NORMAL, OBSERVATION, OPCODES, REGISTERS, REPEAT_UNLESS, SUM, UNIFORM,
@@ -152,7 +151,7 @@ cdef void step_lanes(
         rewards[i] = 0.0
         terminated[i] = 0
         # Lanes that are about to begin a new episode.
-        if columns.dead != NULL and columns.dead[i]:
+        if columns.resetting != NULL and columns.resetting[i]:
             continue
         lane = &self.lanes[i]
         load_parameters(columns, lane, self.parameter_count, i)
@@ -171,7 +170,7 @@ cdef void step_lanes(
 
 
 cdef void reset_lanes(
-    const columns_t* columns, rng_t* rngs, const double* bounds, const int64_t* lanes, int64_t count
+    const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
 ) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> columns.constants
     cdef bitgen_t bitgen
@@ -185,8 +184,8 @@ cdef void reset_lanes(
         lane = &self.lanes[i]
         load_parameters(columns, lane, self.parameter_count, i)
         outcome = mujoco_call(&trap, self.calls.reset_data, lane.model, lane.data)
-        bind_bitgen(&bitgen, &rngs[i])
-        if outcome == 0 and not run_phase(self, lane, START, &rngs[i], &bitgen):
+        bind_bitgen(&bitgen, &columns.rngs[i])
+        if outcome == 0 and not run_phase(self, lane, START, &columns.rngs[i], &bitgen):
             note(lane, FAILED, "no draw satisfied the condition of the start")
         if self.qpos != NULL:
             memcpy(lane.bases[QPOS], self.qpos + i * self.start_stride * self.qpos_size, 8 * self.qpos_size)
@@ -208,23 +207,17 @@ cdef inline void observe_lane(const columns_t* columns, simulations_t* self, int
     run_phase(self, lane, OBSERVE)
 
 
-cdef void observe_range(const columns_t* columns, void* const* parts, int64_t lo, int64_t hi) noexcept nogil:
+cdef void observe_lanes(
+    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
+) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> columns.constants
-    cdef int64_t i
-    for i in range(lo, hi):
+    cdef int64_t i, k
+    for k in range(lo, hi):
+        i = k if lanes == NULL else lanes[k]
         observe_lane(columns, self, i, <double*> parts[0] + i * self.row_size)
 
 
-cdef void observe_some(
-    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t count
-) noexcept nogil:
-    cdef simulations_t* self = <simulations_t*> columns.constants
-    cdef int64_t k
-    for k in range(count):
-        observe_lane(columns, self, lanes[k], <double*> parts[0] + lanes[k] * self.row_size)
-
-
-cdef inline void inform_lane(simulations_t* self, void* const* parts, int64_t i) noexcept nogil:
+cdef inline void write_lane_infos(simulations_t* self, void* const* parts, int64_t i) noexcept nogil:
     cdef const double* values = self.lanes[i].bases[REGISTERS] + self.infos
     cdef const info_field_t* field
     cdef int k, j
@@ -238,16 +231,12 @@ cdef inline void inform_lane(simulations_t* self, void* const* parts, int64_t i)
         values += field.size
 
 
-cdef void inform_range(const columns_t* columns, void* const* parts, int64_t lo, int64_t hi) noexcept nogil:
-    cdef int64_t i
-    for i in range(lo, hi):
-        inform_lane(<simulations_t*> columns.constants, parts, i)
-
-
-cdef void inform_some(const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t count) noexcept nogil:
+cdef void write_infos(
+    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
+) noexcept nogil:
     cdef int64_t k
-    for k in range(count):
-        inform_lane(<simulations_t*> columns.constants, parts, lanes[k])
+    for k in range(lo, hi):
+        write_lane_infos(<simulations_t*> columns.constants, parts, k if lanes == NULL else lanes[k])
 
 
 cdef int faulted(const void* constants) noexcept nogil:
@@ -426,26 +415,24 @@ cdef class Simulations:
         kernel.abi = KERNEL_ABI
         kernel.isa_count = 1
         kernel.name = "mujoco"
-        kernel.state_names = kernel.bound_names = ""
+        kernel.state_names = kernel.reset_option_names = ""
         kernel.parameter_names = self._text(" ".join(parameters))
         kernel.parameter_count = len(parameters)
         kernel.observation_type = FLOAT64
         kernel.observation_size = observation_size
         kernel.action_size = action_size
         kernel.action_type = FLOAT64
-        kernel.parameter_defaults = kernel.bound_defaults = self.defaults
-        kernel.observe_lanes = observe_some
+        kernel.parameter_defaults = kernel.reset_option_defaults = self.defaults
+        kernel.observe = observe_lanes
         kernel.info_count = len(infos)
         if infos:
             kernel.infos = self.fields
-            kernel.inform = inform_range
-            kernel.inform_lanes = inform_some
+            kernel.write_infos = write_infos
         kernel.constants_name = CAPSULE
         kernel.grain = 1
         kernel.faulted = faulted
-        kernel.loops[0].step_shared = kernel.loops[0].step_varied = step_lanes
-        kernel.loops[0].observe = observe_range
-        kernel.loops[0].reset = reset_lanes
+        kernel.step[0].shared = kernel.step[0].varied = step_lanes
+        kernel.reset = reset_lanes
 
     cdef const char* _text(self, str text):
         """The text for C, valid as long as this object lives."""

@@ -1,3 +1,4 @@
+# cython: preliminary_late_includes_cy28=True
 """Acrobot: a two-link pendulum, driven at the elbow only, must swing its tip above the bar.
 
 Equations: R. S. Sutton, "Generalization in Reinforcement Learning: Successful Examples Using Sparse Coarse Coding"
@@ -6,57 +7,53 @@ Equations: R. S. Sutton, "Generalization in Reinforcement Learning: Successful E
 State: theta1 (rad, 0 hangs down), theta2 (rad, relative to the first link), dtheta1, dtheta2 (rad/s).
 Observation: cos(theta1), sin(theta1), cos(theta2), sin(theta2), dtheta1, dtheta2. Actions: torque -1, 0, 1 (N m).
 """
-from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t
 
 from gymcore_ext.physics.lane cimport (
-    KERNEL_CAPSULE, PI, TWO_PI, clip, cos, floor, kernel_t, outcome_t, rng_t, select, sincos, uniform,
+    PI, TWO_PI, clip, cos, floor, kernel_t, make_kernel, outcome_t, rng_t, select, sincos, uniform,
 )
 
+
+ctypedef struct State "acrobot_state":
+    double theta1, theta2, dtheta1, dtheta2
+
+ctypedef struct Parameters "acrobot_parameters":
+    double LINK_LENGTH_1, LINK_MASS_1, LINK_MASS_2, LINK_COM_POS_1, LINK_COM_POS_2, LINK_MOI
+    double MAX_VEL_1, MAX_VEL_2, torque_low, torque_middle, torque_high, dt, nips
+
+ctypedef struct ResetOptions "acrobot_reset_options":
+    double low, high
 
 cdef extern from *:
     """
     #define LANE_NAME acrobot
-    #define LANE_STATE(F) F(theta1) F(theta2) F(dtheta1) F(dtheta2)
-    #define LANE_PARAMETERS(F) \
-        F(LINK_LENGTH_1, 1.0) F(LINK_MASS_1, 1.0) F(LINK_MASS_2, 1.0) F(LINK_COM_POS_1, 0.5) \
-        F(LINK_COM_POS_2, 0.5) F(LINK_MOI, 1.0) F(MAX_VEL_1, 4.0 * GYMCORE_PI) F(MAX_VEL_2, 9.0 * GYMCORE_PI) \
-        F(torque_low, -1.0) F(torque_middle, 0.0) F(torque_high, 1.0) F(dt, 0.2) F(nips, 0.0)
-    #define LANE_BOUNDS(F) F(low, -0.1) F(high, 0.1)
     #define LANE_OBSERVATION_SIZE 6
     #define LANE_DISCRETE_ACTIONS 3
-    #define LANE_NANOSECONDS 50
+    #define LANE_COST 50
     #include "gymcore/lanes.h"
     """
-    ctypedef struct acrobot_state:
-        double theta1, theta2, dtheta1, dtheta2
-    ctypedef struct acrobot_parameters:
-        double LINK_LENGTH_1, LINK_MASS_1, LINK_MASS_2, LINK_COM_POS_1, LINK_COM_POS_2, LINK_MOI
-        double MAX_VEL_1, MAX_VEL_2, torque_low, torque_middle, torque_high, dt, nips
-    ctypedef struct acrobot_bounds:
-        double low, high
-    const kernel_t acrobot_kernel
+    kernel_t acrobot_kernel
 
 
-cdef inline void acrobot_reset "acrobot_reset"(
-    acrobot_state* s, const acrobot_parameters* p, const acrobot_bounds* b, rng_t* rng
+cdef inline void reset "acrobot_reset"(
+    State* s, const Parameters* p, const ResetOptions* options, rng_t* rng
 ) noexcept nogil:
     # The reference environment starts from float32 values.
-    s.theta1 = <double> (<float> uniform(rng, b.low, b.high))
-    s.theta2 = <double> (<float> uniform(rng, b.low, b.high))
-    s.dtheta1 = <double> (<float> uniform(rng, b.low, b.high))
-    s.dtheta2 = <double> (<float> uniform(rng, b.low, b.high))
+    s.theta1 = <double> (<float> uniform(rng, options.low, options.high))
+    s.theta2 = <double> (<float> uniform(rng, options.low, options.high))
+    s.dtheta1 = <double> (<float> uniform(rng, options.low, options.high))
+    s.dtheta2 = <double> (<float> uniform(rng, options.low, options.high))
 
 
-cdef inline acrobot_state derivative(
-    acrobot_state s, const acrobot_parameters* p, double torque
+cdef inline State derivative(
+    State s, const Parameters* p, double torque
 ) noexcept nogil:
     """Time derivative of the state, term by term as the papers write it: near zero a sum rounds as its terms do."""
     cdef double g = 9.8
     cdef double l1 = p.LINK_LENGTH_1, m1 = p.LINK_MASS_1, m2 = p.LINK_MASS_2
     cdef double lc1 = p.LINK_COM_POS_1, lc2 = p.LINK_COM_POS_2, moi = p.LINK_MOI
     cdef double sin2, cos2, d1, d2, phi1, phi2, extra
-    cdef acrobot_state rate
+    cdef State rate
     sincos(s.theta2, &sin2, &cos2)
     d1 = m1 * (lc1 * lc1) + m2 * (l1 * l1 + lc2 * lc2 + 2.0 * l1 * lc2 * cos2) + moi + moi
     d2 = m2 * (lc2 * lc2 + l1 * lc2 * cos2) + moi
@@ -75,8 +72,8 @@ cdef inline acrobot_state derivative(
     return rate
 
 
-cdef inline acrobot_state moved(acrobot_state s, double time, acrobot_state rate) noexcept nogil:
-    cdef acrobot_state there
+cdef inline State moved(State s, double time, State rate) noexcept nogil:
+    cdef State there
     there.theta1 = s.theta1 + time * rate.theta1
     there.theta2 = s.theta2 + time * rate.theta2
     there.dtheta1 = s.dtheta1 + time * rate.dtheta1
@@ -91,15 +88,15 @@ cdef inline double wrapped(double angle) noexcept nogil:
     return angle - (select(above > 0.0, above, 0.0) + select(below < 0.0, below, 0.0)) * TWO_PI
 
 
-cdef inline void acrobot_step "acrobot_step"(
-    acrobot_state* s, const acrobot_parameters* p, int64_t action, outcome_t* out
+cdef inline void step "acrobot_step"(
+    State* s, const Parameters* p, int64_t action, outcome_t* out
 ) noexcept nogil:
     cdef double torque = select(action == 0, p.torque_low, select(action == 1, p.torque_middle, p.torque_high))
     cdef double half = p.dt / 2.0, sixth = p.dt / 6.0
-    cdef acrobot_state k1 = derivative(s[0], p, torque)
-    cdef acrobot_state k2 = derivative(moved(s[0], half, k1), p, torque)
-    cdef acrobot_state k3 = derivative(moved(s[0], half, k2), p, torque)
-    cdef acrobot_state k4 = derivative(moved(s[0], p.dt, k3), p, torque)
+    cdef State k1 = derivative(s[0], p, torque)
+    cdef State k2 = derivative(moved(s[0], half, k1), p, torque)
+    cdef State k3 = derivative(moved(s[0], half, k2), p, torque)
+    cdef State k4 = derivative(moved(s[0], p.dt, k3), p, torque)
     cdef bint above
     s.theta1 = wrapped(s.theta1 + sixth * (k1.theta1 + 2.0 * k2.theta1 + 2.0 * k3.theta1 + k4.theta1))
     s.theta2 = wrapped(s.theta2 + sixth * (k1.theta2 + 2.0 * k2.theta2 + 2.0 * k3.theta2 + k4.theta2))
@@ -112,7 +109,7 @@ cdef inline void acrobot_step "acrobot_step"(
     out.reward = select(above, 0.0, -1.0)
 
 
-cdef inline void acrobot_observe "acrobot_observe"(const acrobot_state* s, float* observation) noexcept nogil:
+cdef inline void observe "acrobot_observe"(const State* s, float* observation) noexcept nogil:
     cdef double sin1, cos1, sin2, cos2
     sincos(s.theta1, &sin1, &cos1)
     sincos(s.theta2, &sin2, &cos2)
@@ -124,4 +121,10 @@ cdef inline void acrobot_observe "acrobot_observe"(const acrobot_state* s, float
     observation[5] = <float> s.dtheta2
 
 
-kernel = PyCapsule_New(<void*> &acrobot_kernel, KERNEL_CAPSULE, NULL)
+cdef State state
+kernel = make_kernel(
+    &acrobot_kernel, state,
+    Parameters(1.0, 1.0, 1.0, 0.5, 0.5, 1.0,
+               4.0 * PI, 9.0 * PI, -1.0, 0.0, 1.0, 0.2, 0.0),
+    ResetOptions(-0.1, 0.1),
+)

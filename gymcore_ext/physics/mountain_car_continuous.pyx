@@ -1,3 +1,4 @@
+# cython: preliminary_late_includes_cy28=True
 """MountainCarContinuous: the mountain car with a force between -1 and 1 and a cost for using it.
 
 Equations: A. W. Moore, "Efficient Memory-Based Learning for Robot Control" (1990). Reference environment:
@@ -6,30 +7,27 @@ in float32 unless the force was clipped; the rounding here follows it. All float
 rounded once, which gives the same bits as float32 arithmetic.
 State: position, velocity (per step). Observation: the state. Action: force, float32 [1].
 """
-from cpython.pycapsule cimport PyCapsule_New
 
-from gymcore_ext.physics.lane cimport KERNEL_CAPSULE, clip, cos, kernel_t, outcome_t, rng_t, select, uniform
+from gymcore_ext.physics.lane cimport clip, cos, kernel_t, make_kernel, outcome_t, rng_t, select, uniform
 
+
+ctypedef struct State "mountain_car_continuous_state":
+    double position, velocity
+
+ctypedef struct Parameters "mountain_car_continuous_parameters":
+    double min_action, max_action, min_position, max_position, max_speed, goal_position, goal_velocity, power
+
+ctypedef struct ResetOptions "mountain_car_continuous_reset_options":
+    double low, high
 
 cdef extern from *:
     """
     #define LANE_NAME mountain_car_continuous
-    #define LANE_STATE(F) F(position) F(velocity)
-    #define LANE_PARAMETERS(F) \
-        F(min_action, -1.0) F(max_action, 1.0) F(min_position, -1.2) F(max_position, 0.6) F(max_speed, 0.07) \
-        F(goal_position, 0.45) F(goal_velocity, 0.0) F(power, 0.0015)
-    #define LANE_BOUNDS(F) F(low, -0.6) F(high, -0.4)
     #define LANE_OBSERVATION_SIZE 2
     #define LANE_CONTINUOUS_ACTIONS 1
     #include "gymcore/lanes.h"
     """
-    ctypedef struct mountain_car_continuous_state:
-        double position, velocity
-    ctypedef struct mountain_car_continuous_parameters:
-        double min_action, max_action, min_position, max_position, max_speed, goal_position, goal_velocity, power
-    ctypedef struct mountain_car_continuous_bounds:
-        double low, high
-    const kernel_t mountain_car_continuous_kernel
+    kernel_t mountain_car_continuous_kernel
 
 
 cdef inline double single(double x) noexcept nogil:
@@ -37,19 +35,19 @@ cdef inline double single(double x) noexcept nogil:
     return <double> (<float> x)
 
 
-cdef inline void mountain_car_continuous_reset "mountain_car_continuous_reset"(
-    mountain_car_continuous_state* s,
-    const mountain_car_continuous_parameters* p,
-    const mountain_car_continuous_bounds* b,
+cdef inline void reset "mountain_car_continuous_reset"(
+    State* s,
+    const Parameters* p,
+    const ResetOptions* options,
     rng_t* rng,
 ) noexcept nogil:
-    s.position = uniform(rng, b.low, b.high)
+    s.position = uniform(rng, options.low, options.high)
     s.velocity = 0.0
 
 
-cdef inline void mountain_car_continuous_step "mountain_car_continuous_step"(
-    mountain_car_continuous_state* s,
-    const mountain_car_continuous_parameters* p,
+cdef inline void step "mountain_car_continuous_step"(
+    State* s,
+    const Parameters* p,
     const float* action,
     outcome_t* out,
 ) noexcept nogil:
@@ -85,11 +83,16 @@ cdef inline void mountain_car_continuous_step "mountain_car_continuous_step"(
     out.reward = select(reached, 100.0, 0.0) - applied * applied * 0.1
 
 
-cdef inline void mountain_car_continuous_observe "mountain_car_continuous_observe"(
-    const mountain_car_continuous_state* s, float* observation
+cdef inline void observe "mountain_car_continuous_observe"(
+    const State* s, float* observation
 ) noexcept nogil:
     observation[0] = <float> s.position
     observation[1] = <float> s.velocity
 
 
-kernel = PyCapsule_New(<void*> &mountain_car_continuous_kernel, KERNEL_CAPSULE, NULL)
+cdef State state
+kernel = make_kernel(
+    &mountain_car_continuous_kernel, state,
+    Parameters(-1.0, 1.0, -1.2, 0.6, 0.07, 0.45, 0.0, 0.0015),
+    ResetOptions(-0.6, -0.4),
+)

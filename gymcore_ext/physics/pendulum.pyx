@@ -1,3 +1,4 @@
+# cython: preliminary_late_includes_cy28=True
 """Pendulum: swing a rod up and hold it there, with a torque too small to lift it at once.
 
 Equations: a uniform rod of mass m and length l turning about its end (moment of inertia m l^2 / 3), semi-implicit
@@ -5,42 +6,41 @@ Euler. Reference environment: Pendulum-v1, which keeps the torque and its cost i
 State: theta (rad, 0 is upright, not wrapped), theta_dot (rad/s). Observation: cos(theta), sin(theta), theta_dot.
 Action: torque (N m), float32 [1].
 """
-from cpython.pycapsule cimport PyCapsule_New
 
 from gymcore_ext.physics.lane cimport (
-    KERNEL_CAPSULE, PI, clip, kernel_t, mod_two_pi, outcome_t, rng_t, sin, sincos, uniform,
+    PI, clip, kernel_t, make_kernel, mod_two_pi, outcome_t, rng_t, sin, sincos, uniform,
 )
 
+
+ctypedef struct State "pendulum_state":
+    double theta, theta_dot
+
+ctypedef struct Parameters "pendulum_parameters":
+    double max_speed, max_torque, dt, g, m, l
+
+ctypedef struct ResetOptions "pendulum_reset_options":
+    double x_init, y_init
 
 cdef extern from *:
     """
     #define LANE_NAME pendulum
-    #define LANE_STATE(F) F(theta) F(theta_dot)
-    #define LANE_PARAMETERS(F) F(max_speed, 8.0) F(max_torque, 2.0) F(dt, 0.05) F(g, 10.0) F(m, 1.0) F(l, 1.0)
-    #define LANE_BOUNDS(F) F(x_init, GYMCORE_PI) F(y_init, 1.0)
     #define LANE_OBSERVATION_SIZE 3
     #define LANE_CONTINUOUS_ACTIONS 1
-    #define LANE_NANOSECONDS 8
+    #define LANE_COST 8
     #include "gymcore/lanes.h"
     """
-    ctypedef struct pendulum_state:
-        double theta, theta_dot
-    ctypedef struct pendulum_parameters:
-        double max_speed, max_torque, dt, g, m, l
-    ctypedef struct pendulum_bounds:
-        double x_init, y_init
-    const kernel_t pendulum_kernel
+    kernel_t pendulum_kernel
 
 
-cdef inline void pendulum_reset "pendulum_reset"(
-    pendulum_state* s, const pendulum_parameters* p, const pendulum_bounds* b, rng_t* rng
+cdef inline void reset "pendulum_reset"(
+    State* s, const Parameters* p, const ResetOptions* options, rng_t* rng
 ) noexcept nogil:
-    s.theta = uniform(rng, -b.x_init, b.x_init)
-    s.theta_dot = uniform(rng, -b.y_init, b.y_init)
+    s.theta = uniform(rng, -options.x_init, options.x_init)
+    s.theta_dot = uniform(rng, -options.y_init, options.y_init)
 
 
-cdef inline void pendulum_step "pendulum_step"(
-    pendulum_state* s, const pendulum_parameters* p, const float* action, outcome_t* out
+cdef inline void step "pendulum_step"(
+    State* s, const Parameters* p, const float* action, outcome_t* out
 ) noexcept nogil:
     cdef float torque = <float> clip(<double> action[0], p.max_torque * -1.0, p.max_torque)
     cdef float torque_cost = <float> 0.001 * (torque * torque)
@@ -56,7 +56,7 @@ cdef inline void pendulum_step "pendulum_step"(
     s.theta_dot = theta_dot
 
 
-cdef inline void pendulum_observe "pendulum_observe"(const pendulum_state* s, float* observation) noexcept nogil:
+cdef inline void observe "pendulum_observe"(const State* s, float* observation) noexcept nogil:
     cdef double sine, cosine
     sincos(s.theta, &sine, &cosine)
     observation[0] = <float> cosine
@@ -64,4 +64,9 @@ cdef inline void pendulum_observe "pendulum_observe"(const pendulum_state* s, fl
     observation[2] = <float> s.theta_dot
 
 
-kernel = PyCapsule_New(<void*> &pendulum_kernel, KERNEL_CAPSULE, NULL)
+cdef State state
+kernel = make_kernel(
+    &pendulum_kernel, state,
+    Parameters(8.0, 2.0, 0.05, 10.0, 1.0, 1.0),
+    ResetOptions(PI, 1.0),
+)

@@ -42,7 +42,7 @@ def record(
     if parameters is not None:
         batch.set_parameters(np.ascontiguousarray(parameters))
     batch.seed(seed, 0, num_envs)
-    first = batch.reset()
+    first, _ = batch.reset()
     shape = (steps, num_envs)
     # Integers of an observation are arrays of their own, here the parts of one.
     if dtype is np.int64:
@@ -65,13 +65,19 @@ def record(
         if method == "step":
             step = batch.step(actions[t])
             observations[:, t], rewards[t], terminated[t], truncated[t] = step[:4]
+            reported = step[4]
         else:
             row = as_given(observations[:, t])
-            batch.step_into(actions[t], row, rewards[t], terminated[t], truncated[t])
-        if mode == SAME_STEP:
-            finals[:, t] = batch.arrays.final_observations
-        for key, array in (batch.arrays.infos or {}).items():
-            infos.setdefault(key, []).append(array.copy())
+            reported = batch.step_into(actions[t], row, rewards[t], terminated[t], truncated[t])
+        if "final_obs" in reported:
+            last, ended = reported["final_obs"], reported["_final_obs"]
+            if dtype is np.int64:
+                finals[:, t, ended] = np.array(last[ended].tolist(), dtype).reshape(-1, size).T
+            else:
+                finals[0, t, ended] = last[ended]
+        for key, array in reported.items():
+            if "final" not in key and "episode" not in key:
+                infos.setdefault(key, []).append(array.copy())
     ended, elapsed, returns = batch.view_lifecycle()
     memory = [batch.view_state().T, batch.view_random(), ended, elapsed, returns]
     names = ("state", "random", "ended", "elapsed", "returns")

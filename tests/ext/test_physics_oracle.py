@@ -191,7 +191,7 @@ def test_defaults(name: str) -> None:
     found = facts(name)
     assert found["parameters"] == vars(oracle)
     assert found["discrete_actions"] == oracle.actions
-    assert tuple(found["bounds"].values()) == oracle.start
+    assert tuple(found["reset_options"].values()) == oracle.start
 
 
 @pytest.mark.parametrize(("name", "region"), REGIONS)
@@ -225,7 +225,7 @@ def test_resets_draw_in_the_order_of_the_oracle(
     oracle = ORACLES[name]()
     generators = [np.random.default_rng(7 + lane) for lane in range(50)]
     for _ in range(3):
-        batch.reset(bounds=bounds)
+        batch.reset(options=bounds)
         expected = [oracle.reset(random, *(bounds or oracle.start)) for random in generators]
         assert batch.view_state().T.tolist() == expected
 

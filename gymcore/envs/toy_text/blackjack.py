@@ -84,17 +84,14 @@ class BlackjackEnv(NativeDiscreteEnv):
         return super().reset(seed=seed, options=options)
 
     def _columns(self, name: str) -> dict[str, int]:
-        """The lane's state by the names of its columns, and the dealer's open card."""
+        """The lane's state by the names of its columns."""
         state = self.state
         if state is None:
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute {name!r} before reset()"
             )
         names = self.kernel_facts()["state_names"]
-        columns = dict(zip(names, state.astype(np.int64).tolist(), strict=True))
-        # The dealer's open card: the lowest bits of the table (gymcore_ext/physics/blackjack.pyx).
-        table = columns["table"]
-        return {**columns, "suit": table & 3, "face": table >> 2 & 3, "top": table >> 4 & 15}
+        return dict(zip(names, state.astype(np.int64).tolist(), strict=True))
 
     @property
     def player(self) -> list[int]:
@@ -109,13 +106,13 @@ class BlackjackEnv(NativeDiscreteEnv):
     @property
     def dealer_top_card_suit(self) -> str:
         """Suit of the dealer's open card: C, D, H or S."""
-        return SUITS[self._columns("dealer_top_card_suit")["suit"]]
+        return SUITS[self._columns("dealer_top_card_suit")["suit"] % 4]
 
     @property
     def dealer_top_card_value_str(self) -> str:
         """What is printed on the dealer's open card: A, 2 to 9, J, Q or K."""
         columns = self._columns("dealer_top_card_value_str")
-        card = columns["top"]
+        card = columns["open_card"]
         return "A" if card == 1 else FACES[columns["face"] % 3] if card == 10 else str(card)
 
     @staticmethod
@@ -162,7 +159,7 @@ class BlackjackEnv(NativeDiscreteEnv):
 
 
 def unpacked(cards: int) -> list[int]:
-    """Cards of four bits each, from the highest bits on."""
+    """The digits of a hexadecimal number, a card each."""
     return [int(digit, 16) for digit in f"{max(0, cards):x}"]
 
 

@@ -13,7 +13,7 @@ from gymcore import error, spaces
 from gymcore.error import ArgumentTypeError, InvalidArgument, InvalidProbability
 from gymcore.native.env import NativeDiscreteEnv
 from gymcore.native.vector_env import NativeVectorEnv
-from gymcore_ext.physics.tables import pack
+from gymcore_ext.physics.tabular import pack
 
 
 class TabularEnv(NativeDiscreteEnv):

@@ -1,8 +1,8 @@
-/* The contract between the physics of one environment and the engine: one constant struct of sizes, names and loops.
+/* The contract between the physics of one environment and the engine: one struct of sizes, names and loops.
  *
- * An environment is compiled by defining a few LANE_* macros and including lanes.h, which fills in this struct; its
- * module hands the struct out as a PyCapsule named GYMCORE_KERNEL_CAPSULE. The engine never knows which environment it
- * runs, and the physics never knows about batches, threads, time limits or autoreset.
+ * lanes.h makes one from the physics of a lane; a module hands it out as a PyCapsule named GYMCORE_KERNEL_CAPSULE
+ * (`make_kernel` in gymcore_ext/physics/lane.pxd). The engine does not know which environment it runs, and the physics
+ * does not know about batches, threads, time limits or autoreset.
  *
  * Loops work on lanes [lo, hi) of arrays whose base pointers stand for lane 0. They may not fail, allocate, lock or
  * call into Python.
@@ -14,11 +14,11 @@
 #include "rng.h"
 
 #define GYMCORE_KERNEL_CAPSULE "gymcore_ext.kernel"
-#define GYMCORE_KERNEL_ABI 6
+#define GYMCORE_KERNEL_ABI 7
 
 /* Arrays that observations, or infos, may consist of. */
-#define GYMCORE_MOST_PARTS 8
-#define GYMCORE_MOST_INFOS 32
+#define GYMCORE_MAX_PARTS 8
+#define GYMCORE_MAX_INFOS 32
 
 /* Structure-of-arrays memory of a batch: state[k][lane], and parameters[k][lane * parameter_stride], where the stride is
  * 0 when all lanes share one value of every parameter and 1 when each has its own. */
@@ -26,17 +26,14 @@ typedef struct {
     double *const *state;
     double *const *parameters;
     int64_t parameter_stride;
-    gymcore_rng *rngs;     /* a stream a lane */
-    const void *constants; /* a table that all lanes share; NULL for a kernel without */
-    const uint8_t *dead;   /* lanes whose step is thrown away; NULL for none */
-    int32_t float32_actions; /* whether the float64 actions of this step came as float32 */
+    gymcore_rng *rngs;        /* a stream a lane */
+    const void *constants;    /* a table that all lanes share; NULL for a kernel without */
+    const uint8_t *resetting; /* lanes that begin a new episode instead: a step must not draw for them; NULL for none */
+    int32_t float32_actions;  /* whether the float64 actions of this step came as float32 */
 } gymcore_columns;
 
 /* Types of what a kernel writes. */
 enum { GYMCORE_FLOAT32, GYMCORE_FLOAT64, GYMCORE_INT64, GYMCORE_INT8 };
-typedef double gymcore_float64;
-typedef int64_t gymcore_int64;
-typedef int8_t gymcore_int8;
 
 /* One entry of the infos: an array [lanes], or [lanes, size] if size is more than 1. */
 typedef struct {
@@ -51,60 +48,57 @@ typedef struct {
     int terminated;
 } gymcore_outcome;
 
-/* Whether a lane terminated, 1 or 0, inside the engine. The smallest type of a loop decides how many lanes the compiler takes at
- * a time: with two bytes 32, four vectors of every variable, enough to hide the latency of one behind the others. With
- * one byte it is 64 lanes and the loop spills, with eight it is 8 and it waits. CartPole, 4096 lanes, a whole step:
- * 4.44 ns with int16, 4.68 with int32, 4.74 with uint8, 5.11 with float64. */
+/* For kernels without parameters, or without reset options: a struct without float64 fields. */
+typedef struct { char unused; } gymcore_none;
+
+/* Whether a lane terminated, 1 or 0, inside the engine. The smallest type of a loop decides how many lanes the compiler
+ * takes at a time: with two bytes 32, four vectors of every variable, enough to hide the latency of one behind the
+ * others. CartPole, 4096 lanes: 4.44 ns with int16, 4.68 with int32, 4.74 with uint8, 5.11 with float64. */
 typedef int16_t gymcore_flag;
 
-/* Actions are int64 [lanes] (discrete), or float32 or float64 [lanes, action_size] (continuous). Every lane is observed
- * as well: a loop of its own had to load what the step has just stored, and could not hide behind the step's latency
- * (CartPole, 4096 lanes, a whole step: 5.0 ns instead of 5.3). */
+/* Step and observe every lane. Actions are int64 [lanes] (discrete), or float32 or float64 [lanes, action_size]
+ * (continuous). Observations are one array float32 or float64 [lanes, observation_size], or observation_size arrays int64
+ * [lanes]: `parts` points to the first row of each. */
 typedef void gymcore_step_loop(const gymcore_columns *columns, const void *actions, void *const *parts,
                                double *rewards, gymcore_flag *terminated, int64_t lo, int64_t hi);
-/* Observations are one array float32 or float64 [lanes, observation_size], or observation_size arrays int64 [lanes]:
- * `parts` points to the first row of each. Infos are an array for each field. */
-typedef void gymcore_observe_loop(const gymcore_columns *columns, void *const *parts, int64_t lo, int64_t hi);
-typedef void gymcore_observe_lanes(const gymcore_columns *columns, void *const *parts, const int64_t *lanes,
-                                   int64_t count);
-typedef void gymcore_reset_loop(const gymcore_columns *columns, gymcore_rng *rngs, const double *bounds,
-                                const int64_t *lanes, int64_t count);
+/* Write observations, or infos (an array for each field), of lanes[lo] to lanes[hi - 1]; of lanes lo to hi - 1 if `lanes`
+ * is NULL. */
+typedef void gymcore_write_loop(const gymcore_columns *columns, void *const *parts, const int64_t *lanes, int64_t lo,
+                                int64_t hi);
+typedef void gymcore_reset_loop(const gymcore_columns *columns, const double *reset_options, const int64_t *lanes,
+                                int64_t count);
 
+/* The step for one instruction set. */
 typedef struct {
-    gymcore_step_loop *step_shared; /* parameters shared by all lanes */
-    gymcore_step_loop *step_varied; /* parameters per lane */
-    gymcore_observe_loop *observe;
-    gymcore_reset_loop *reset;
-} gymcore_loops;
+    gymcore_step_loop *shared; /* parameters shared by all lanes */
+    gymcore_step_loop *varied; /* parameters by lane */
+} gymcore_step_loops;
 
 typedef struct {
     int32_t abi;
     int32_t isa_count;
     const char *name;
     /* Names are one text, separated by blanks, in column order. */
-    const char *state_names, *parameter_names, *bound_names;
-    int32_t state_count, parameter_count, bound_count;
+    const char *state_names, *parameter_names, *reset_option_names;
+    int32_t state_count, parameter_count, reset_option_count;
     int32_t observation_type; /* GYMCORE_FLOAT32, GYMCORE_FLOAT64 or GYMCORE_INT64 */
     int32_t observation_size;
     int32_t discrete_actions; /* how many discrete actions, 0 for continuous ones, -1 if the constants decide */
     int32_t action_size;      /* values of one continuous action, or 0 */
     int32_t action_type;      /* of continuous actions: GYMCORE_FLOAT32 or GYMCORE_FLOAT64 */
-    const double *parameter_defaults;
-    const double *bound_defaults;
-    gymcore_observe_lanes *observe_lanes; /* rows of a few lanes, anywhere in the batch */
-    int32_t draws;                        /* whether a step draws random numbers, also in dead lanes */
-    int32_t spares;                       /* whether a step only observes lanes that are dead */
     int32_t info_count;
     const gymcore_info_field *infos;
-    gymcore_observe_loop *inform; /* NULL without infos, as the next one */
-    gymcore_observe_lanes *inform_lanes;
-    const char *constants_name; /* of the capsule that `constants` come from, or NULL */
+    double *parameter_defaults, *reset_option_defaults;
+    gymcore_reset_loop *reset;
+    gymcore_write_loop *observe;
+    gymcore_write_loop *write_infos; /* NULL without infos */
+    const char *constants_name;      /* of the capsule that `constants` come from, or NULL */
     /* For physics that takes microseconds: how many lanes a thread takes at a time. 0: as many as keep a vector loop busy. */
     int32_t grain;
-    int32_t nanoseconds; /* about what a lane's step takes: how many threads a batch is worth */
+    int32_t cost; /* about how many nanoseconds a lane's step takes: how many threads a batch is worth */
     /* Whether something happened to lanes that Python must hear of, as a simulation that failed; NULL: nothing can. */
     int (*faulted)(const void *constants);
-    gymcore_loops loops[GYMCORE_ISA_COUNT]; /* baseline first, then x86-64-v3, x86-64-v4 */
+    gymcore_step_loops step[GYMCORE_ISA_COUNT]; /* baseline first, then x86-64-v3, x86-64-v4 */
 } gymcore_kernel;
 
 #endif

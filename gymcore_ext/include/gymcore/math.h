@@ -63,16 +63,6 @@ GYMCORE_INLINE double gymcore_negated(int64_t condition, double x)
 #define GYMCORE_WHOLE_BITS (((uint64_t)1 << 52) - 1)
 GYMCORE_INLINE uint64_t gymcore_to_whole(double x) { return gymcore_bits(x + GYMCORE_WHOLE) & GYMCORE_WHOLE_BITS; }
 
-/* The other way round, for an integer 0 <= x < 2^52. */
-GYMCORE_INLINE double gymcore_from_whole(uint64_t x)
-{
-    return gymcore_from_bits(x | ((uint64_t)0x433 << 52)) - GYMCORE_WHOLE;
-}
-
-/* 1 where a < b, else 0; the difference must fit. Of integers as wide as float64, so that a loop over both needs not change
- * widths in between. */
-GYMCORE_INLINE int64_t gymcore_less(int64_t a, int64_t b) { return (int64_t)((uint64_t)(a - b) >> 63); }
-
 /* Nearest integer, ties to even, for |x| < 2^51. */
 GYMCORE_INLINE double gymcore_round(double x) { return (x + GYMCORE_ROUND_SHIFT) - GYMCORE_ROUND_SHIFT; }
 
@@ -83,42 +73,10 @@ GYMCORE_INLINE double gymcore_floor(double x)
     return nearest - gymcore_select(nearest > x, 1.0, 0.0);
 }
 
-/* cos(y) - 1 + y^2 / 2, divided by z = y^2. */
-GYMCORE_INLINE double gymcore_cosine_rest(double z)
-{
-    return z * (GYMCORE_COSINE_0 +
-                z * (GYMCORE_COSINE_1 +
-                     z * (GYMCORE_COSINE_2 +
-                          z * (GYMCORE_COSINE_3 + z * (GYMCORE_COSINE_4 + z * GYMCORE_COSINE_5)))));
-}
-
-/* sin(x) and cos(x) of x = n * pi/2 + (y + tail), |y| <= pi/4; bits 0 and 1 of `quadrant` are those of n. */
-GYMCORE_INLINE void gymcore_sincos_reduced(double y, double tail, uint64_t quadrant, double *sine, double *cosine)
-{
-    double z = y * y;
-    double cube = z * y;
-    double s = GYMCORE_SINE_1 +
-               z * (GYMCORE_SINE_2 + z * (GYMCORE_SINE_3 + z * (GYMCORE_SINE_4 + z * GYMCORE_SINE_5)));
-    double sine_y = y - ((z * (0.5 * tail - cube * s) - tail) - cube * GYMCORE_SINE_0);
-
-    double c = gymcore_cosine_rest(z);
-    double half = 0.5 * z;
-    double head = 1.0 - half;
-    double cosine_y = head + (((1.0 - head) - half) + (z * c - y * tail));
-
-    /* Odd quadrants swap the two, bit 1 of n and of n + 1 are the signs. Bit masks, not branches. */
-    uint64_t swap = (uint64_t)0 - (quadrant & 1);
-    uint64_t sine_bits = gymcore_bits(sine_y);
-    uint64_t cosine_bits = gymcore_bits(cosine_y);
-    uint64_t difference = (sine_bits ^ cosine_bits) & swap;
-    *sine = gymcore_from_bits((sine_bits ^ difference) ^ ((quadrant & 2) << 62));
-    *cosine = gymcore_from_bits((cosine_bits ^ difference) ^ (((quadrant + 1) & 2) << 62));
-}
-
 /* sin(x) and cos(x) together: they share the reduction, which is half of the work. */
 GYMCORE_INLINE void gymcore_sincos(double x, double *sine, double *cosine)
 {
-    /* The tail keeps what y cannot hold (Cody and Waite 1980). */
+    /* x = n * pi/2 + (y + tail), |y| <= pi/4; the tail keeps what y cannot hold (Cody and Waite 1980). */
     double shifted = x * GYMCORE_TWO_OVER_PI + GYMCORE_ROUND_SHIFT;
     double n = shifted - GYMCORE_ROUND_SHIFT;
     double first = x - n * GYMCORE_HALF_PI_1;
@@ -127,35 +85,28 @@ GYMCORE_INLINE void gymcore_sincos(double x, double *sine, double *cosine)
     double rest = n * GYMCORE_HALF_PI_3 - ((first - second) - second_product);
     double y = second - rest;
     double tail = (second - y) - rest;
-    gymcore_sincos_reduced(y, tail, gymcore_bits(shifted), sine, cosine);
-}
 
-/* The same bits where |x| <= GYMCORE_SMALL_ANGLE: there quadrant and tail are 0. The polynomial has the other sign, which
- * saves the subtraction from a tail of 0 and keeps the sign of a sine of 0. */
-#define GYMCORE_SMALL_ANGLE 0.75
-GYMCORE_INLINE void gymcore_sincos_small(double x, double *sine, double *cosine)
-{
-    double z = x * x;
-    double cube = z * x;
-    double s = -GYMCORE_SINE_1 -
+    double z = y * y;
+    double cube = z * y;
+    double s = GYMCORE_SINE_1 +
                z * (GYMCORE_SINE_2 + z * (GYMCORE_SINE_3 + z * (GYMCORE_SINE_4 + z * GYMCORE_SINE_5)));
-    double c = gymcore_cosine_rest(z);
+    double sine_y = y - ((z * (0.5 * tail - cube * s) - tail) - cube * GYMCORE_SINE_0);
+    double c = z * (GYMCORE_COSINE_0 +
+                    z * (GYMCORE_COSINE_1 +
+                         z * (GYMCORE_COSINE_2 +
+                              z * (GYMCORE_COSINE_3 + z * (GYMCORE_COSINE_4 + z * GYMCORE_COSINE_5)))));
     double half = 0.5 * z;
     double head = 1.0 - half;
-    *sine = x - (z * (cube * s) - cube * GYMCORE_SINE_0);
-    *cosine = head + (((1.0 - head) - half) + z * c);
-}
+    double cosine_y = head + (((1.0 - head) - half) + (z * c - y * tail));
 
-GYMCORE_INLINE void gymcore_sincos_within(int small, double x, double *sine, double *cosine)
-{
-    if (small) gymcore_sincos_small(x, sine, cosine);
-    else gymcore_sincos(x, sine, cosine);
-}
-
-/* Negative if |x| > GYMCORE_SMALL_ANGLE or x is nan; such numbers can be joined by `|`. */
-GYMCORE_INLINE int64_t gymcore_small_angle_margin(double x)
-{
-    return (int64_t)(gymcore_bits(GYMCORE_SMALL_ANGLE) - (gymcore_bits(x) & ~((uint64_t)1 << 63)));
+    /* Odd quadrants swap the two, bit 1 of n and of n + 1 are the signs. Bit masks, not branches. */
+    uint64_t quadrant = gymcore_bits(shifted);
+    uint64_t swap = (uint64_t)0 - (quadrant & 1);
+    uint64_t sine_bits = gymcore_bits(sine_y);
+    uint64_t cosine_bits = gymcore_bits(cosine_y);
+    uint64_t difference = (sine_bits ^ cosine_bits) & swap;
+    *sine = gymcore_from_bits((sine_bits ^ difference) ^ ((quadrant & 2) << 62));
+    *cosine = gymcore_from_bits((cosine_bits ^ difference) ^ (((quadrant + 1) & 2) << 62));
 }
 
 GYMCORE_INLINE double gymcore_sin(double x)

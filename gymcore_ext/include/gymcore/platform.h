@@ -1,7 +1,7 @@
 /* What differs between compilers and processors: instruction sets, inlining, thread-local storage.
  *
- * Every batch loop is compiled once per instruction set below and one of them is chosen when the package is loaded
- * (isa.h). The sets are named rather than left to `target_clones`, so that a program can choose one
+ * Every batch loop is compiled once per instruction set below and one of them is chosen when a batch is made
+ * (`choose_isa` in engine/batch.pyx). The sets are named rather than left to `target_clones`, so that a program can choose one
  * (GYMCORE_ISA=baseline|x86-64-v3|x86-64-v4), tests can compare their bytes in one process, and it works without
  * ifunc (musl, clang). No loop may contain a fused multiply-add or a reassociated sum: the build passes
  * -ffp-contract=off and never -ffast-math, so all of them compute the same bits.
@@ -39,13 +39,16 @@
 #define GYMCORE_INDEPENDENT_LANES
 #endif
 
-/* For short loops that do not become vector code. */
+/* For short loops that do not become vector code, and for loops of a constant count below 64. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define GYMCORE_UNROLLED _Pragma("GCC unroll 4")
+#define GYMCORE_UNROLLED_FULLY _Pragma("GCC unroll 64")
 #elif defined(__clang__)
 #define GYMCORE_UNROLLED _Pragma("clang loop unroll_count(4)")
+#define GYMCORE_UNROLLED_FULLY _Pragma("clang loop unroll(full)")
 #else
 #define GYMCORE_UNROLLED
+#define GYMCORE_UNROLLED_FULLY
 #endif
 
 #if defined(_MSC_VER)
@@ -63,17 +66,13 @@
 #define GYMCORE_FLATTEN
 #endif
 
-/* APART is a function for what nearly never happens: out of the way of the loop that calls it. OUTLINED is a loop with all
- * registers to itself: inlined among other loops it finds them taken, and keeps its pointers in memory. */
+/* A function for what nearly never happens: out of the way of the loop that calls it. */
 #if defined(__GNUC__) || defined(__clang__)
-#define GYMCORE_APART __attribute__((noinline, cold))
-#define GYMCORE_OUTLINED __attribute__((noinline, unused))
+#define GYMCORE_COLD __attribute__((noinline, cold))
 #elif defined(_MSC_VER)
-#define GYMCORE_APART __declspec(noinline)
-#define GYMCORE_OUTLINED __declspec(noinline)
+#define GYMCORE_COLD __declspec(noinline)
 #else
-#define GYMCORE_APART
-#define GYMCORE_OUTLINED
+#define GYMCORE_COLD
 #endif
 
 static inline void gymcore_prefetch(const void *address)

@@ -70,53 +70,10 @@ GYMCORE_INLINE uint32_t gymcore_rng_next32(gymcore_rng *rng)
     return (uint32_t)draw;
 }
 
-/* A word as the two draws of 32 bits that it is, the first one first. */
-GYMCORE_INLINE void gymcore_split(uint64_t word, uint32_t *halves)
-{
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = word >> 32 | word << 32;
-#endif
-    memcpy(halves, &word, sizeof word); /* one store: the compiler would make a vector of four halves */
-}
-
-/* The same without a branch: whether a half is left over is as good as random where lanes differ. */
-GYMCORE_INLINE uint32_t gymcore_rng_next32_level(gymcore_rng *rng)
-{
-    gymcore_rng next = *rng;
-    uint64_t draw = gymcore_rng_next64(&next);
-    uint64_t kept = 0 - (uint64_t)rng->has_uint32;
-    uint32_t low = (uint32_t)draw, high = (uint32_t)(draw >> 32), held = (uint32_t)kept;
-    uint32_t value = (rng->uinteger & held) | (low & ~held);
-    rng->state_high = (rng->state_high & kept) | (next.state_high & ~kept);
-    rng->state_low = (rng->state_low & kept) | (next.state_low & ~kept);
-    rng->uinteger = (rng->uinteger & held) | (high & ~held);
-    rng->has_uint32 ^= 1;
-    return value;
-}
-
 /* Uniform on [0, 1), 53 bits: Generator.random(). */
-#define GYMCORE_DRAWS 9007199254740992.0 /* 2^53, how many there are */
 GYMCORE_INLINE double gymcore_rng_double(gymcore_rng *rng)
 {
-    return (double)(gymcore_rng_next64(rng) >> 11) * (1.0 / GYMCORE_DRAWS);
-}
-
-/* Uniform on 0 to 2^53 - 1 of each of some streams: gymcore_rng_double times 2^53, without what it takes to convert it. */
-#define GYMCORE_DRAW_BLOCK 256 /* lanes that a kernel draws for at a time */
-static GYMCORE_OUTLINED void gymcore_rng_draws(gymcore_rng *GYMCORE_RESTRICT rngs, int64_t *GYMCORE_RESTRICT draws,
-                                               int64_t count)
-{
-    GYMCORE_UNROLLED
-    for (int64_t i = 0; i < count; i++)
-        draws[i] = (int64_t)(gymcore_rng_next64(rngs + i) >> 11);
-}
-
-/* The same where nobody looks at the draws. */
-static GYMCORE_OUTLINED void gymcore_rng_advance_all(gymcore_rng *rngs, int64_t count)
-{
-    GYMCORE_UNROLLED
-    for (int64_t i = 0; i < count; i++)
-        gymcore_rng_advance(rngs + i);
+    return (double)(int64_t)(gymcore_rng_next64(rng) >> 11) * (1.0 / 9007199254740992.0);
 }
 
 /* Uniform on [low, high): Generator.uniform(low, high). */
@@ -126,20 +83,11 @@ GYMCORE_INLINE double gymcore_rng_uniform(gymcore_rng *rng, double low, double h
 }
 
 /* Draw again until a draw is not refused; `product` is that of the first one. */
-static GYMCORE_APART uint32_t gymcore_rng_refuse(gymcore_rng *rng, uint32_t choices, uint64_t product)
+static GYMCORE_COLD uint32_t gymcore_rng_draw_again(gymcore_rng *rng, uint32_t choices, uint64_t product)
 {
     uint32_t threshold = (0u - choices) % choices;
     while ((uint32_t)product < threshold)
         product = (uint64_t)gymcore_rng_next32(rng) * choices;
-    return (uint32_t)(product >> 32);
-}
-
-/* Which of the choices, more than one, the next 32 bits of a stream mean, or what it gives after them. */
-GYMCORE_INLINE uint32_t gymcore_rng_choose(gymcore_rng *rng, uint32_t choices, uint32_t half)
-{
-    uint64_t product = (uint64_t)half * choices;
-    if ((uint32_t)product < choices)
-        return gymcore_rng_refuse(rng, choices, product);
     return (uint32_t)(product >> 32);
 }
 
@@ -149,76 +97,10 @@ GYMCORE_INLINE uint32_t gymcore_rng_below(gymcore_rng *rng, uint32_t choices)
 {
     if (choices <= 1)
         return 0;
-    return gymcore_rng_choose(rng, choices, gymcore_rng_next32_level(rng));
-}
-
-/* The next 32 bits of each of some streams, at most GYMCORE_ROUND_BLOCK: those with a half left over give it, and only the
- * others are advanced. */
-#define GYMCORE_ROUND_BLOCK 512
-GYMCORE_INLINE void gymcore_rng_halves(gymcore_rng *GYMCORE_RESTRICT rngs, const int64_t *GYMCORE_RESTRICT lanes,
-                                       uint32_t *GYMCORE_RESTRICT halves, int64_t count)
-{
-    int64_t fresh[GYMCORE_ROUND_BLOCK], fresh_count = 0;
-    GYMCORE_UNROLLED
-    for (int64_t k = 0; k < count; k++) {
-        gymcore_rng *rng = rngs + lanes[k];
-        uint32_t none = rng->has_uint32 == 0; /* a caller may have written any number there */
-        halves[k] = rng->uinteger;
-        rng->has_uint32 = none;
-        fresh[fresh_count] = k;
-        fresh_count += none;
-    }
-    GYMCORE_UNROLLED
-    for (int64_t f = 0; f < fresh_count; f++) {
-        gymcore_rng *rng = rngs + lanes[fresh[f]];
-        uint64_t draw = gymcore_rng_next64(rng);
-        rng->uinteger = (uint32_t)(draw >> 32);
-        halves[fresh[f]] = (uint32_t)draw;
-    }
-}
-
-/* What a stream gives next: the half that may be left over and those of three words. A draw from them needs no branch on
- * whether there is one left over, nor on how many it takes. */
-#define GYMCORE_AHEAD_BLOCK 64 /* streams to look ahead in at a time: 64 bytes each */
-typedef struct {
-    uint32_t held, halves[7];   /* whether the first half is there */
-    uint64_t after[2][2];       /* the state after two words, and after three: high and low, as in the stream */
-} gymcore_ahead;
-
-/* Look ahead in some streams, which stay where they are. */
-GYMCORE_INLINE void gymcore_rng_look(const gymcore_rng *GYMCORE_RESTRICT rngs, const int64_t *GYMCORE_RESTRICT lanes,
-                                     gymcore_ahead *GYMCORE_RESTRICT aheads, int64_t count)
-{
-    for (int64_t k = 0; k < count; k++) {
-        gymcore_rng rng = rngs[lanes[k]];
-        gymcore_ahead *ahead = aheads + k;
-        ahead->held = rng.has_uint32 != 0;
-        ahead->halves[0] = rng.uinteger;
-        gymcore_split(gymcore_rng_next64(&rng), ahead->halves + 1);
-        gymcore_split(gymcore_rng_next64(&rng), ahead->halves + 3);
-        ahead->after[0][0] = rng.state_high;
-        ahead->after[0][1] = rng.state_low;
-        gymcore_split(gymcore_rng_next64(&rng), ahead->halves + 5);
-        ahead->after[1][0] = rng.state_high;
-        ahead->after[1][1] = rng.state_low;
-    }
-}
-
-/* The halves that are there: six, or seven if one was left over. */
-GYMCORE_INLINE const uint32_t *gymcore_next_halves(const gymcore_ahead *ahead)
-{
-    return ahead->halves + 1 - ahead->held;
-}
-
-/* Move the stream on by five or six of these halves. */
-GYMCORE_INLINE void gymcore_rng_take(gymcore_rng *rng, const gymcore_ahead *ahead, int64_t count)
-{
-    int64_t end = count - (int64_t)ahead->held; /* 4: two words and no half, 5: half of the third word, 6: all of it */
-    int64_t third = end > 4;
-    rng->state_high = ahead->after[third][0];
-    rng->state_low = ahead->after[third][1];
-    rng->has_uint32 = end & 1;
-    rng->uinteger = ahead->halves[4 + 2 * third];
+    uint64_t product = (uint64_t)gymcore_rng_next32(rng) * choices;
+    if ((uint32_t)product < choices)
+        return gymcore_rng_draw_again(rng, choices, product);
+    return (uint32_t)(product >> 32);
 }
 
 GYMCORE_INLINE uint32_t gymcore_hash_word(uint32_t value, uint32_t *constant, uint32_t multiplier)

@@ -104,8 +104,8 @@ def test_parameters_of_lanes() -> None:
     tables = gymcore.make_vec("Blackjack-v1", 2, sab=False, natural=[False, True])
     tables.reset(seed=1)
     row = tables.get_attr("state")[0].copy()
-    row[:2] = 0xA1, 0x99  # an ace and a ten against 18
-    row[2] = 9 << 4 | 18 << 10 | 0b11 << 18 | 11 << 20
+    row[:3] = 11, 1, 0xA1  # the player's sum, whether there is an ace, cards: an ace and a ten
+    row[3:6] = 18, 0, 0x99
     tables.set_attr("state", [row, row])
     assert tables.step([0, 0])[1].tolist() == [1.0, 1.5]
 

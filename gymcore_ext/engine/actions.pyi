@@ -1,1 +1,0 @@
-# Everything here is for other Cython modules: see actions.pxd.

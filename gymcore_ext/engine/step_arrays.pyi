@@ -1,6 +1,0 @@
-from typing import Any
-
-class StepArrays:
-    def __init__(
-        self, n: int, facts: dict[str, Any], mode: int, reuse: bool, statistics: bool
-    ) -> None: ...
