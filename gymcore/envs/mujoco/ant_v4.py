@@ -37,7 +37,7 @@ class AntEnv(HealthV4, ant_v5.AntEnv):
     )
 
     def describe(self, simulation: Simulation) -> Description:
-        """Velocity and health minus effort, and contacts if asked for."""
+        """Velocity and health minus effort, and contacts if they are used."""
         s = simulation
         skipped = 2 * self._exclude_current_positions_from_observation
         position = s.body_position("torso")[:2]

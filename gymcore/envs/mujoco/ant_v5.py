@@ -1,4 +1,4 @@
-"""Ant-v5: a body on four legs that is to run forward."""
+"""Ant-v5: a body on four legs runs forward."""
 
 from __future__ import annotations
 

@@ -441,10 +441,10 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         renderer.data = None
         return state
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         """Make simulation and batch again, and restore the lane."""
-        self.data = kept["mujoco_renderer"].data = mujoco_module().MjData(kept["model"])
-        super().__setstate__(kept)
+        self.data = state["mujoco_renderer"].data = mujoco_module().MjData(state["model"])
+        super().__setstate__(state)
 
     def _own_batch(self) -> Batch:
         """Return the batch of one over this environment's own model and data."""

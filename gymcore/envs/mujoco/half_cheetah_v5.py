@@ -1,4 +1,4 @@
-"""HalfCheetah-v5: a planar cheetah that is to run forward."""
+"""HalfCheetah-v5: a planar cheetah runs forward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hopper-v5: one leg that is to hop forward."""
+"""Hopper-v5: one leg hops forward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Humanoid-v5: a body on two legs that is to run forward."""
+"""Humanoid-v5: a body on two legs runs forward."""
 
 from __future__ import annotations
 

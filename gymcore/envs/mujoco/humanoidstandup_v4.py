@@ -36,11 +36,11 @@ class HumanoidStandupEnv(humanoidstandup_v5.HumanoidStandupEnv):
     def describe(self, simulation: Simulation) -> Description:
         """As HumanoidStandup-v5, with the whole observation and fewer infos."""
         described = super().describe(simulation)
-        kept = ("reward_linup", "reward_quadctrl", "reward_impact")
+        names = ("reward_linup", "reward_quadctrl", "reward_impact")
         return replace(
             described,
             observation=self.observed_v4(simulation),
-            infos={name: described.infos[name] for name in kept},
+            infos={name: described.infos[name] for name in names},
             reset_infos={},
         )
 

@@ -1,4 +1,4 @@
-"""HumanoidStandup-v5: a body on the ground that is to get up."""
+"""HumanoidStandup-v5: a body on the ground gets up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""InvertedDoublePendulum-v5: two poles on a cart that are to be kept upright."""
+"""InvertedDoublePendulum-v5: keep two poles on a cart upright."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""InvertedPendulum-v5: a pole on a cart that is to be kept upright."""
+"""InvertedPendulum-v5: keep a pole on a cart upright."""
 
 from __future__ import annotations
 

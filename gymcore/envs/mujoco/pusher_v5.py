@@ -1,4 +1,4 @@
-"""Pusher-v5: an arm that is to push a cylinder to its goal."""
+"""Pusher-v5: an arm pushes a cylinder to its goal."""
 
 from __future__ import annotations
 

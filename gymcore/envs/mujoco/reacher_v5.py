@@ -1,4 +1,4 @@
-"""Reacher-v5: a planar arm that is to reach a target."""
+"""Reacher-v5: a planar arm reaches a target."""
 
 from __future__ import annotations
 

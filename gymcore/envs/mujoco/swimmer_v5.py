@@ -1,4 +1,4 @@
-"""Swimmer-v5: three links in a viscous fluid that are to swim forward."""
+"""Swimmer-v5: three links in a viscous fluid swim forward."""
 
 from __future__ import annotations
 

@@ -169,16 +169,16 @@ class MujocoVectorEnv(NativeVectorEnv):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state of `NativeVectorEnv`, and the models of lanes if they differ."""
-        kept = super().__getstate__()
+        state = super().__getstate__()
         models = self._simulations.models
-        kept["_lane_models"] = None if models[0] is self._model.model else list(models)
-        return kept
+        state["_lane_models"] = None if models[0] is self._model.model else list(models)
+        return state
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         """Make the batch again, and restore lanes and models."""
-        kept = dict(kept)
-        self._lane_models = kept.pop("_lane_models")
-        super().__setstate__(kept)
+        state = dict(state)
+        self._lane_models = state.pop("_lane_models")
+        super().__setstate__(state)
         del self._lane_models
 
     def _make_batch(self) -> None:

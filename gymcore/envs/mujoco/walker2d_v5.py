@@ -1,4 +1,4 @@
-"""Walker2d-v5: two legs in a plane that are to walk forward."""
+"""Walker2d-v5: two legs in a plane walk forward."""
 
 from __future__ import annotations
 
