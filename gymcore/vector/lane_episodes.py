@@ -61,11 +61,9 @@ class LaneEpisodes:
         >>> episodes.reset({"reset_mask": np.array([True, False])})
         array([ True, False])
         >>> no, first = np.array([False, False]), np.array([True, False])
-        >>> begun, ended = episodes.step(first, no)  # lane 0 ends
-        >>> begun, ended
+        >>> episodes.step(first, no)  # lane 0 ends
         (array([False, False]), array([ True, False]))
-        >>> begun, ended = episodes.step(no, no)  # and begins its next episode
-        >>> begun, ended
+        >>> episodes.step(no, no)  # and begins its next episode
         (array([ True, False]), array([False, False]))
     """
 
@@ -79,14 +77,9 @@ class LaneEpisodes:
         self.ended: Mask = self._none
 
     def reset(self, options: dict[str, Any] | None) -> Mask:
-        """Note a reset.
+        """Note a reset with these options; return the lanes that have begun an episode.
 
-        Args:
-            options: The options of the reset, not changed.
-
-        Returns:
-            `[num_envs] bool`, the lanes that have begun an episode: those in
-            `options["reset_mask"]`, or all of them. A new array.
+        They are a new array `[num_envs] bool`: `options["reset_mask"]`, or all.
         """
         _, mask = split_reset_mask(options, self._num_envs)
         begun = np.ones(self._num_envs, np.bool_) if mask is None else mask.copy()

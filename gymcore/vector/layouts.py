@@ -29,13 +29,7 @@ Layout: TypeAlias = tuple[Any, ...]
 
 
 class ObjectBatch:
-    """Makes batches of elements that no array of a fixed shape can hold.
-
-    Example:
-        >>> from gymcore.spaces import Text
-        >>> ObjectBatch(Text(5))(["to", "and", "fro"])
-        ('to', 'and', 'fro')
-    """
+    """Makes batches of elements that no array of a fixed shape can hold, such as texts."""
 
     def __init__(self, space: Space[Any], copy: bool = True) -> None:
         """Take the space of an element, and whether batches are deep copies, for the caller."""
@@ -54,11 +48,7 @@ class ObjectBatch:
 
 
 def layout_of(space: Space[Any], *, copy: bool = True) -> Layout:
-    """Return the layout of a space's elements.
-
-    Args:
-        space: The space of one element.
-        copy: Whether batches of objects are the caller's to keep; see `ObjectBatch`.
+    """Return the layout of a space's elements; `copy` is for `ObjectBatch`.
 
     Example:
         >>> from gymcore.spaces import Dict, Discrete, MultiBinary
@@ -80,13 +70,7 @@ def layout_of(space: Space[Any], *, copy: bool = True) -> Layout:
 
 
 def has_objects(layout: Layout) -> bool:
-    """Whether some part of a layout is no array.
-
-    Example:
-        >>> from gymcore.spaces import Discrete, Text, Tuple
-        >>> has_objects(layout_of(Tuple((Discrete(3), Text(2)))))
-        True
-    """
+    """Whether some part of a layout is not an array."""
     if layout[0] in ("array", "objects"):
         return bool(layout[0] == "objects")
     return any(map(has_objects, layout[-1]))

@@ -168,12 +168,9 @@ cdef class EnvLoop:
         rows: room for observations, with memory of its own, or over memory of another owner: `num_envs` rows, of
             which those from `first` on are written. With `slots` it may be None: observations then go into the slots.
         mode: 0 next-step autoreset, 1 same-step, 2 none.
-        first: number of the first environment in the whole batch.
-        num_envs: lanes of the whole batch; None for as many as `envs` are.
+        first, num_envs: number of the first environment in the whole batch, and lanes of that (None: of `envs`).
         final_rows: with `slots` and same-step autoreset, room for the last observations of episodes.
-        rewards: with `slots`, float64 [len(envs)] to write to.
-        terminated: with `slots`, bool [len(envs)] to write to.
-        truncated: with `slots`, bool [len(envs)] to write to.
+        rewards, terminated, truncated: with `slots`, float64 and bool [len(envs)] to write to.
         statistics: None; True to report ended episodes in the infos; or, with `slots`, the three arrays [len(envs)] to
             write to (returns float64, lengths int64, seconds float64), zero where no episode has ended.
         slots: takes infos: `put(lane, info, final_info, extra)`, once for each lane that was reset or stepped. `extra`
@@ -317,19 +314,10 @@ cdef class EnvLoop:
     # --- resetting ------------------------------------------------------------------------------------------------
 
     def reset(self, list lanes=None, list seeds=None, options=None):
-        """Begin new episodes.
+        """Begin new episodes in these lanes (None: in all), with a seed or None for each.
 
-        Args:
-            lanes: which; None for all.
-            seeds: a seed or None for each of them; None for no seeds.
-            options: for `reset` of the environments.
-
-        Returns:
-            Without slots: the observations of all lanes (the last ones of lanes left alone) and the merged infos.
-
-        Raises:
-            ResetNeeded: lanes are left out while all need a reset.
-            ConcurrentUseError: another call is running.
+        Returns without slots the observations of all lanes (the last ones of lanes left alone) and the merged infos.
+        Raises ResetNeeded if lanes are left out while all need a reset.
         """
         cdef Outputs out = self.outputs
         cdef Py_ssize_t k, lane, count = self.count if lanes is None else len(lanes)
@@ -385,12 +373,9 @@ cdef class EnvLoop:
         return <tuple> result
 
     def mark_ended(self, list lanes=None):
-        """Let lanes be ones whose episode has ended, as the caller reports it instead of the environments.
+        """Note that the episodes of these lanes (None: of all) have ended, as the caller reports.
 
         With same-step autoreset this does nothing: the lanes are in new episodes already.
-
-        Args:
-            lanes: which; None for all.
         """
         cdef Py_ssize_t lane
         self.check_lanes(lanes)
@@ -405,11 +390,7 @@ cdef class EnvLoop:
     # --- stepping -------------------------------------------------------------------------------------------------
 
     def step(self, list actions not None, list lanes=None):
-        """Step lanes.
-
-        Args:
-            actions: one for each of the lanes.
-            lanes: which, each at most once; None for all.
+        """Step lanes (None: all; each at most once) with one action for each.
 
         Returns:
             Without slots: observations, rewards float64, terminated bool, truncated bool and infos, a row for each of
@@ -417,7 +398,6 @@ cdef class EnvLoop:
 
         Raises:
             ResetNeeded: before `reset`, after an exception, or an ended lane in mode 2; nothing was stepped.
-            ConcurrentUseError: another call is running.
         """
         cdef Outputs out
         cdef Py_ssize_t k, lane, ended = 0, count = self.count if lanes is None else len(lanes)
