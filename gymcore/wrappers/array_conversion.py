@@ -82,8 +82,8 @@ def _library(xp: ModuleType | str) -> _Library:
 
 @cache
 def _is_torch_type(cls: Hashable) -> bool:
-    layers = getattr(cls, "__mro__", ())
-    return any(one.__module__ == "torch" and one.__name__ == "Tensor" for one in layers)
+    bases = getattr(cls, "__mro__", ())
+    return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in bases)
 
 
 def _is_array(value: Any) -> bool:

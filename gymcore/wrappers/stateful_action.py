@@ -127,9 +127,9 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
             and not self.is_sticky_actions
             and self.np_random.uniform() < self.repeat_action_probability
         ):
-            fewest, most = self.repeat_action_duration_range
+            minimum, maximum = self.repeat_action_duration_range
             self.is_sticky_actions = True
-            self.num_repeats = self.np_random.integers(fewest, most + 1)
+            self.num_repeats = self.np_random.integers(minimum, maximum + 1)
             self.repeats_taken = 0
         if self.is_sticky_actions:
             assert self.last_action is not None

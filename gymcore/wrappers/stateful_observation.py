@@ -285,14 +285,14 @@ class FrameStackObservation(
         self.obs_queue: deque[Any] = deque(
             [self.padding_value] * self.stack_size, maxlen=self.stack_size
         )
-        self._room = create_empty_array(single, self.stack_size)
+        self._buffer = create_empty_array(single, self.stack_size)
 
     def step(
         self, action: ActType
     ) -> tuple[WrapperObsType, SupportsFloat, bool, bool, dict[str, Any]]:
         """Step the environment, and return the last observations."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        self.obs_queue.append(_apart(observation))
+        self.obs_queue.append(_copied(observation))
         return self._stack(), reward, terminated, truncated, info
 
     def reset(
@@ -300,7 +300,7 @@ class FrameStackObservation(
     ) -> tuple[WrapperObsType, dict[str, Any]]:
         """Reset the environment, and begin a new stack."""
         observation, info = self.env.reset(seed=seed, options=options)
-        observation = _apart(observation)
+        observation = _copied(observation)
         if self.padding_type == "reset":
             self.padding_value = observation
         for _ in range(self.stack_size - 1):
@@ -309,12 +309,12 @@ class FrameStackObservation(
         return self._stack(), info
 
     def _stack(self) -> WrapperObsType:
-        self._room = concatenate(self.env.observation_space, self.obs_queue, self._room)
-        stack: WrapperObsType = _apart(self._room)
+        self._buffer = concatenate(self.env.observation_space, self.obs_queue, self._buffer)
+        stack: WrapperObsType = _copied(self._buffer)
         return stack
 
 
-def _apart(value: Any) -> Any:
+def _copied(value: Any) -> Any:
     """Return a copy."""
     if type(value) is np.ndarray and value.dtype != object:
         return value.copy()

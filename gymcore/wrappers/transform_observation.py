@@ -172,19 +172,19 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         space = observed(env)
         pick: Callable[[Any], Any]
         if isinstance(space, Dict):
-            kept, pick = _filter_dict(space, filter_keys)
+            filtered, pick = _filter_dict(space, filter_keys)
         elif isinstance(space, Tuple):
-            kept, pick = _filter_tuple(space, filter_keys)
+            filtered, pick = _filter_tuple(space, filter_keys)
         else:
             raise error.FailedCheck(
                 "FilterObservation wrapper is only usable with `Dict` and `Tuple` observations, "
                 f"actual type: {type(space)}"
             )
         RecordConstructorArgs.__init__(self, filter_keys=filter_keys)
-        TransformObservation.__init__(self, env, pick, kept)
+        TransformObservation.__init__(self, env, pick, filtered)
         pick_batch = pick
-        if isinstance(kept, Dict):  # batches have the order of their space
-            pick_batch = functools.partial(_pick_keys, tuple(kept.spaces))
+        if isinstance(filtered, Dict):  # batches have the order of their space
+            pick_batch = functools.partial(_pick_keys, tuple(filtered.spaces))
         self._batch = pick, pick_batch
         self.filter_keys = filter_keys
 
@@ -213,8 +213,8 @@ def _filter_dict(
         )
     if not keys:
         raise error.FailedCheck("The observation space is empty due to filtering all of the keys.")
-    kept = Dict({key: space.spaces[key] for key in keys})
-    return kept, functools.partial(_pick_keys, tuple(dict.fromkeys(keys)))
+    filtered = Dict({key: space.spaces[key] for key in keys})
+    return filtered, functools.partial(_pick_keys, tuple(dict.fromkeys(keys)))
 
 
 def _filter_tuple(

@@ -162,8 +162,8 @@ class RunningMeanStd:
                 if added == 0:
                     continue
                 new_mean = mean + (mean - common[0]) * (common[2] / added)
-                apart = np.square(new_mean - common[0]) * (common[2] * added / count)
-                squares = var * count - common[1] * common[2] - apart
+                between = np.square(new_mean - common[0]) * (common[2] * added / count)
+                squares = var * count - common[1] * common[2] - between
                 mean, var, count = new_mean, np.maximum(squares / added, 0), added
             merged = update_mean_var_count_from_moments(*merged, mean, var, count)
         dtype = np.asarray(self.mean).dtype

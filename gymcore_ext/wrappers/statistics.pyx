@@ -203,7 +203,7 @@ cdef void run(
     cdef real* mean = <real*> new_mean
     cdef real* var = <real*> new_var
     cdef real* deviation = <real*> deviations
-    cdef real batch_mean, batch_var, apart
+    cdef real batch_mean, batch_var, difference
     if update:
         for j in range(size):
             batch_mean = batch_var = 0
@@ -211,8 +211,8 @@ cdef void run(
                 batch_mean += x[i * size + j]
             batch_mean /= <real> n
             for i in range(n):
-                apart = x[i * size + j] - batch_mean
-                batch_var += apart * apart
+                difference = x[i * size + j] - batch_mean
+                batch_var += difference * difference
             mean[j], var[j] = (<const real*> old_mean)[j], (<const real*> old_var)[j]
             join_moments[real](mean + j, var + j, count, batch_mean, batch_var / <real> n, n)
     for j in range(size):

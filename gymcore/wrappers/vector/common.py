@@ -284,12 +284,12 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         infos = self._with_final(observations, infos, cut, lanes, reset_infos)
         if frames is not None:
             rows = np.flatnonzero(cut).tolist()
-            there = infos["final_info"]
+            final_info = infos["final_info"]
             taken = {row: frames[row if lanes is None else lanes[row]] for row in rows}
-            if "final_frame" in there:
+            if "final_frame" in final_info:
                 taken |= {
-                    row: there["final_frame"][row]
-                    for row in np.flatnonzero(there["_final_frame"]).tolist()
+                    row: final_info["final_frame"][row]
+                    for row in np.flatnonzero(final_info["_final_frame"]).tolist()
                 }
             add_final_frames(infos, taken)
         if lanes is not None:
@@ -325,8 +325,8 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
 
     def _last(self, observations: Any, infos: dict[str, Any], rows: Lanes, count: int) -> Any:
         """Return last observations of these rows, in the form that the infos have or would have."""
-        there = infos.get("final_obs")
-        dense = self._dense if there is None else there.dtype != object
+        final_obs = infos.get("final_obs")
+        dense = self._dense if final_obs is None else final_obs.dtype != object
         if dense and isinstance(observations, np.ndarray):
             return observations
         last = np.full(count, None, object)

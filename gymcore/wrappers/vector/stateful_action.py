@@ -362,12 +362,12 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
 
     def _draw(self, lanes: npt.NDArray[np.int64]) -> None:
         """Let chance decide in which lanes the last action begins to stick."""
-        fewest, most = self.repeat_action_duration_range
+        minimum, maximum = self.repeat_action_duration_range
         for lane in lanes.tolist():
             stream = self._streams[lane]
             if stream.random() < self.repeat_action_probability:  # what `uniform` draws, and faster
                 self.is_sticky_actions[lane] = True
-                self.num_repeats[lane] = stream.integers(fewest, most + 1)
+                self.num_repeats[lane] = stream.integers(minimum, maximum + 1)
                 self.repeats_taken[lane] = 0
 
     def _remember(

@@ -409,10 +409,10 @@ def _limits_of_lanes(env: VectorEnv[Any, Any, Any]) -> set[Any]:
         return set()
     for name in ("_max_episode_steps", "spec"):
         try:
-            found = engine.get_attr(name)
+            values = engine.get_attr(name)
         except (EnvironmentFailed, AttributeError):
             continue
-        limits = {getattr(one, "max_episode_steps", one) for one in found} - {None, -1}
+        limits = {getattr(value, "max_episode_steps", value) for value in values} - {None, -1}
         if limits:
             return limits
     return set()
