@@ -1,4 +1,4 @@
-"""MuJoCo: the base class of environments on it, and rendering. The package mujoco is imported lazily."""
+"""MuJoCo: the base class of its environments, and rendering; mujoco itself is imported lazily."""
 
 from gymcore.envs.mujoco.mujoco_env import MujocoEnv
 from gymcore.envs.mujoco.mujoco_rendering import MujocoRenderer
