@@ -1,6 +1,6 @@
 """Episodes of lanes: when one begins, what it adds up to, what is reported of it.
 
-The compiled physics (engine.pxd) and the environments written in Python (row_loop.pyx) count with the same code. Which
+The compiled physics (step.pxd) and the environments written in Python (env_loop.pyx) count with the same code. Which
 lanes are reset when is decided by the mode, the same way in both:
 
     NEXT_STEP   a lane whose `ended` is set begins a new one instead of being stepped: reward 0, no flags, not counted

@@ -6,7 +6,7 @@
  * than a small batch's step, so workers spin for a moment before they sleep, and are woken only for work that is worth
  * it, or when calls follow each other so closely that they will stay awake. Where others want the processors, sharing is
  * slower than not, so a pool may choose, by the clock. A pool does not live through fork(): its owner drops it in the
- * child (batch.pyx).
+ * child (`Threads` in batch.pyx).
  */
 #ifndef GYMCORE_POOL_H
 #define GYMCORE_POOL_H

@@ -1,7 +1,7 @@
 /* What differs between compilers and processors: instruction sets, inlining, thread-local storage.
  *
  * Every batch loop is compiled once per instruction set below and one of them is chosen when a batch is made
- * (`choose_isa` in engine/batch.pyx). The sets are named rather than left to `target_clones`, so that a program can choose one
+ * (`choose_isa` in engine/lane_memory.pyx). The sets are named rather than left to `target_clones`, so that a program can choose one
  * (GYMCORE_ISA=baseline|x86-64-v3|x86-64-v4), tests can compare their bytes in one process, and it works without
  * ifunc (musl, clang). No loop may contain a fused multiply-add or a reassociated sum: the build passes
  * -ffp-contract=off and never -ffast-math, so all of them compute the same bits.
