@@ -393,10 +393,15 @@ cdef uint64_t take_word(cursor_t* cursor) noexcept:
     return (<uint64_t*> claim(cursor, 8))[0]
 
 
+cdef object take_key(cursor_t* cursor):
+    cdef uint64_t length = take_word(cursor)
+    return PyUnicode_DecodeUTF8(claim(cursor, length), <Py_ssize_t> length, NULL)
+
+
 cdef object take_value(cursor_t* cursor):
     """Read a value that `put_value` wrote."""
     cdef uint64_t word = take_word(cursor)
-    cdef uint64_t payload, length
+    cdef uint64_t payload
     cdef int axis, typenum
     cdef cnp.npy_intp[64] shape
     cdef cnp.ndarray array
@@ -410,8 +415,7 @@ cdef object take_value(cursor_t* cursor):
     if word & 0xFF == DICT:
         result = {}
         for _ in range(word >> 8):
-            length = take_word(cursor)
-            key = PyUnicode_DecodeUTF8(claim(cursor, length), <Py_ssize_t> length, NULL)
+            key = take_key(cursor)
             result[key] = take_value(cursor)
         return result
     typenum = word >> 8 & 0xFF
@@ -541,7 +545,20 @@ cdef class InfoSlots:
         return take_value(&cursor), final_info, None
 
 
-def pickled(dict parts):
+def merge_slot(object vector_infos, InfoSlots slots, Py_ssize_t lane, Py_ssize_t row, Py_ssize_t num_rows):
+    """Merge the info in a lane's slot into a row, as `merge_info` does; False where only `get` reads all there is."""
+    cdef cursor_t cursor
+    if slots.word_of(lane) != FILLED:
+        return False
+    cursor.at = slots.slots + lane * slots.slot_bytes
+    cursor.end = cursor.at + slots.slot_bytes
+    for _ in range(take_word(&cursor) >> 8):
+        key = take_key(&cursor)
+        merge_value(vector_infos, key, take_value(&cursor), row, num_rows)
+    return True
+
+
+cdef bytes pickled(dict parts):
     """Return a pickle of named values, by cloudpickle if pickle cannot; an error names the keys of what neither can."""
     try:
         return pickle.dumps(parts, 5)

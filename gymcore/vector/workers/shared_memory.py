@@ -28,7 +28,7 @@ from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.shared_memory import create_shared_memory
 from gymcore.vector.workers.failures import environment_failed
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
-from gymcore_ext.python_envs.infos import InfoSlots
+from gymcore_ext.python_envs.infos import InfoSlots, merge_slot
 from gymcore_ext.workers.channel import Channel
 
 __all__ = [
@@ -444,7 +444,9 @@ class Results:
         add = add_info or self._merge_into(num_rows)
         filled = set(slots.filled())
         for lane, row in zip(lanes, rows, strict=True) if filled else ():
-            if lane not in filled:
+            if lane not in filled or (
+                add_info is None and merge_slot(infos, slots, lane, row, num_rows)
+            ):
                 continue
             info, final_info, extra = slots.get(lane, blobs.get(lane))
             if extra is not None:
