@@ -34,7 +34,7 @@ class NativeEnv(Env[Any, ActType]):
     """Base of the compiled environments. A subclass declares; `gymcore_ext` computes.
 
     A subclass sets `kernel_module`, its spaces and `metadata`, declares physics parameters as
-    `Parameter` attributes, and describes its picture with `picture_size`, `draw` and `scene`.
+    `Parameter` attributes, and describes how it is drawn with `picture_size`, `draw` and `scene`.
 
     Observations are new arrays that the caller may keep. `np_random` is a view of the lane's own
     random stream. One thread at a time may use an environment.
@@ -279,7 +279,7 @@ class NativeEnv(Env[Any, ActType]):
         return None if self._renderer is None else self._renderer.clock
 
     def _note_action(self, action: npt.NDArray[np.float32]) -> None:
-        """Remember what the picture shows of an action."""
+        """Remember an action that is drawn."""
 
     def scene(self) -> dict[str, Any]:
         """Keyword arguments of `draw` besides the state."""

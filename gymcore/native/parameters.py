@@ -34,7 +34,7 @@ def as_positive(value: Any) -> tuple[float, ...]:
 
 
 def one_of(*choices: str) -> Callable[[Any], tuple[float, ...]]:
-    """A function that turns one of the choices into its index."""
+    """Return a function that encodes a choice as its index."""
 
     def encode(value: Any) -> tuple[float, ...]:
         if value not in choices:
@@ -66,7 +66,7 @@ class Parameter:
 
         Args:
             *columns: names of kernel parameters.
-            encode: value to one float64 a column; raises for what is no value.
+            encode: value to one float64 for each column; raises for anything else.
             decode: the columns back to a value.
         """
         self.columns = columns

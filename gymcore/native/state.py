@@ -19,8 +19,8 @@ NEVER_RESET = -1
 def lane_dtype(facts: dict[str, Any], width: int | None = None) -> np.dtype[Any]:
     """Structured dtype of one saved lane.
 
-    Fields: `state` float64 (the columns of the physics, or `width` numbers where physics keeps its
-    state elsewhere), `random` uint64 [5] (PCG64 state and increment, high words first, and the
+    Fields: `state` float64 (the columns of the physics, or `width` numbers of physics with a state
+    outside the batch), `random` uint64 [5] (PCG64 state and increment, high words first, and the
     buffered half draw), `elapsed` int32 (-1 before the first reset), `episode_return` float64,
     `ended` bool, `parameters` float64.
     """
@@ -69,8 +69,8 @@ def write_states(batch: Any, states: npt.NDArray[np.float64], indices: Any) -> N
         batch.release()
 
 
-def _elsewhere(batch: Any) -> Any:
-    """What keeps states in memory of its own (with `width`, `save`, `load`), or None."""
+def _external_memory(batch: Any) -> Any:
+    """The object that stores states outside the batch (by `width`, `save`, `load`), or None."""
     return batch.constants if hasattr(batch.constants, "load") else None
 
 
@@ -80,14 +80,14 @@ def save_lanes(batch: Any, facts: dict[str, Any], indices: Any) -> npt.NDArray[A
     if parameters.shape[1] > 1:
         parameters = parameters[:, indices]
     ended, elapsed, returns = batch.view_lifecycle()
-    elsewhere = _elsewhere(batch)
-    saved = np.empty(len(indices), lane_dtype(facts, elsewhere and elsewhere.width))
+    external = _external_memory(batch)
+    saved = np.empty(len(indices), lane_dtype(facts, external and external.width))
     batch.claim()
     try:
-        if elsewhere is None:
+        if external is None:
             saved["state"] = batch.view_state()[:, indices].T
         else:
-            saved["state"] = elsewhere.save(indices)
+            saved["state"] = external.save(indices)
         saved["random"] = batch.view_random()[indices]
         saved["parameters"] = parameters.T
         saved["episode_return"] = returns[indices]
@@ -106,8 +106,8 @@ def load_lanes(batch: Any, facts: dict[str, Any], saved: Any, indices: Any) -> N
             never reset beside lanes that were.
         ArgumentTypeError: not an array.
     """
-    elsewhere = _elsewhere(batch)
-    wanted = lane_dtype(facts, elsewhere and elsewhere.width)
+    external = _external_memory(batch)
+    wanted = lane_dtype(facts, external and external.width)
     if not isinstance(saved, np.ndarray):
         raise ArgumentTypeError(f"state: expected the array of get_state(), got {type(saved)}")
     if saved.dtype != wanted or saved.shape != (len(indices),):
@@ -132,10 +132,10 @@ def load_lanes(batch: Any, facts: dict[str, Any], saved: Any, indices: Any) -> N
     batch.claim()
     try:
         ended, elapsed, returns = batch.view_lifecycle()
-        if elsewhere is None:
+        if external is None:
             batch.view_state()[:, indices] = saved["state"].T
         else:
-            elsewhere.load(indices, saved["state"])
+            external.load(indices, saved["state"])
         batch.view_random()[indices] = saved["random"]
         returns[indices] = saved["episode_return"]
         elapsed[indices] = np.where(fresh, 0, saved["elapsed"])
@@ -147,12 +147,12 @@ def load_lanes(batch: Any, facts: dict[str, Any], saved: Any, indices: Any) -> N
         batch.release()
 
 
-# The seed of a stream that came from elsewhere: a saved state, or a generator that was put in.
+# The seed of a stream that came from external: a saved state, or a generator that was put in.
 UNKNOWN = -1
 
 
 class LaneSeeds:
-    """The seeds of a batch's lanes; streams that nobody seeded get the system's entropy."""
+    """The seeds of a batch's lanes; unseeded streams get the system's entropy."""
 
     def __init__(self, batch: Any) -> None:
         """Take the batch, whose streams are not seeded yet."""
@@ -182,7 +182,7 @@ class LaneSeeds:
         self.known = known
 
     def forget(self, lanes: npt.NDArray[Any]) -> None:
-        """Note that these lanes' streams came from elsewhere."""
+        """Note that these lanes' streams came from external."""
         unseeded = [UNKNOWN] * self._batch.num_envs
         known = unseeded if self.known is None else list(self.as_tuple())
         for lane in lanes.tolist():

@@ -35,8 +35,8 @@ Observations = Any  # an array, or a tuple of arrays: a batch of the observation
 # What lane memory can be asked for, and what its step counters hold.
 _MAX_LANES, _MAX_STEPS = 2**40, 2**31 - 1
 
-# Nanoseconds of work that a thread should have at least: one that is awake, and one that has to be
-# woken first. Two cores of a virtual machine, CartPole: two threads share 20 us of work in 12 us if
+# Minimum work of a thread, in nanoseconds: of one that is awake, and of one that must be woken
+# first. Two cores of a virtual machine, CartPole: two threads share 20 us of work in 12 us if
 # calls follow each other closely; if not, they are as fast as one at 80 us, and 1.2x at 160 us.
 _SHARE = 10_000
 _SHARE_TO_WAKE = 80_000
@@ -105,7 +105,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         Args:
             num_envs: number of lanes.
             max_episode_steps: steps after which an episode is truncated; None or -1 for none.
-            render_mode: None, "rgb_array" (`render` returns a frame a lane) or "human" (one window
+            render_mode: None, "rgb_array" (`render` returns a frame each) or "human" (one window
                 with all lanes).
             autoreset_mode: when an ended lane begins a new episode.
             num_threads: threads that share a step. None is one, and as many as the process may
@@ -116,10 +116,10 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             num_workers: for `AsyncVectorEnv`, without effect here: programs change engines.
             batch_size: how many results `recv` returns; None for all.
             on_worker_death: for `AsyncVectorEnv`.
-            **parameters: physics parameters of the environment, each one value or one a lane.
+            **parameters: physics parameters of the environment, each a value or one for each lane.
 
         Raises:
-            InvalidArgument: a value out of range, or not one a lane.
+            InvalidArgument: a value out of range, or not one for each lane.
             ArgumentTypeError: an argument that neither the engine nor the physics has.
         """
         self.num_envs = positive("num_envs", num_envs, _MAX_LANES)
@@ -143,7 +143,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         self._last_actions: npt.NDArray[Any] | None = None
         self._keeps_frames = False
         self._window: Any = None
-        # What lanes share: spaces, and what follows from arguments that are no parameters.
+        # What lanes share: spaces, and what follows from arguments that are not parameters.
         shared = parameters.keys() & set(self.env_class.arguments)
         self._model = self.env_class(**{name: parameters.pop(name) for name in shared})
         self.metadata = {**self._model.metadata, "autoreset_mode": self.autoreset_mode}
@@ -201,7 +201,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         """Begin new episodes.
 
         Args:
-            seed: an int s seeds lane i with s + i; a sequence gives one seed, or None, a lane; None
+            seed: an int s seeds lane i with s + i; a sequence gives each lane a seed or None; None
                 lets the random streams go on (the first time: the system's entropy).
             options: `reset_mask` bool [num_envs] selects the lanes to reset; bounds of the initial
                 state as the environment names them. The dict is not changed.
@@ -358,7 +358,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
 
         Raises:
             InvalidArgument: an array of the wrong dtype, shape or layout, or autoreset disabled.
-            InvalidAction: any action of the T batches is no action; nothing was stepped.
+            InvalidAction: an invalid action in any of the T batches; nothing was stepped.
         """
         self._queue.check_empty("step")
         try:
@@ -490,10 +490,10 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
 
         Args:
             name: the attribute.
-            values: a list, tuple or array with one value a lane, or one value for all.
+            values: a list, tuple or array with one value for each lane, or one for all.
 
         Raises:
-            InvalidArgument: not one value a lane, or a value out of range; nothing has changed.
+            InvalidArgument: not one value for each lane, or one out of range; nothing has changed.
             ArgumentTypeError: a value of the wrong type; nothing has changed.
             AttributeError: lanes have no such attribute, or it is not theirs to set.
         """
@@ -642,7 +642,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         """A frame [height, width, 3] uint8 of every lane, or a str, or the window for "human"."""
         if self.render_mode is None:
             logger.warn(
-                f"render: {self} was made without a render mode, so there is nothing to show; give "
+                f"render: {self} was made without a render mode, so nothing can be shown; give "
                 'make_vec a render_mode, e.g. render_mode="rgb_array"'
             )
             return None
