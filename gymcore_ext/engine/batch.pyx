@@ -655,7 +655,7 @@ cdef class Batch(LaneMemory):
         if self.lanes.kernel.faulted == NULL or not self.lanes.kernel.faulted(self.lanes.columns.constants):
             return 0
         try:
-            self.constants.hear_faults()
+            self.constants.raise_faults()
         except BaseException:
             self.ready = False
             raise

@@ -131,7 +131,7 @@ cdef inline void load_parameters(const columns_t* columns, lane_t* lane, int cou
 
 
 cdef inline void note(lane_t* lane, int outcome, const char* text) noexcept nogil:
-    """Record the worst outcome of a lane for `hear_faults`."""
+    """Record the worst outcome of a lane for `raise_faults`."""
     if outcome > lane.outcome:
         lane.outcome = outcome
         strncpy(lane.text, text, FAULT_TEXT - 1)
@@ -440,8 +440,8 @@ cdef class Simulations:
         self.references.append(encoded)
         return encoded
 
-    def hear_faults(self):
-        """Give what happened to lanes since the last time to `on_fault`."""
+    def raise_faults(self):
+        """Pass the faults of lanes since the last call to `on_fault`."""
         cdef int64_t i
         lanes, texts, failed = [], [], False
         for i in range(self.sims.num_lanes):
