@@ -14,9 +14,8 @@ from gymcore import error, logger
 from gymcore.native.parameters import write_parameter
 from gymcore.native.state import LaneSeeds, as_states, load_lanes, save_lanes, write_states
 from gymcore.spaces.batching import batch_space
-from gymcore.utils import seeding
+from gymcore.utils import cpus, seeding
 from gymcore.utils.arguments import lane_indices, positive, seeds_per_env, split_reset_mask
-from gymcore.utils.cpus import usable_cpus
 from gymcore.vector.engine_options import check_engine_options
 from gymcore.vector.final_observations import frame_columns
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
@@ -162,7 +161,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         nanoseconds = self.num_envs * self._facts["cost"]
         if nanoseconds < 2 * _SHARE:
             return 1, 0
-        threads = min(usable_cpus(), nanoseconds // _SHARE)
+        threads = min(cpus.usable_cpus(), nanoseconds // _SHARE)
         return threads, max(min(threads, nanoseconds // _SHARE_TO_WAKE) - 1, 0)
 
     def _make_batch(self) -> None:
