@@ -18,7 +18,7 @@ from gymcore_ext.engine.step cimport (
     pool_free, pool_new, pool_run, pool_t, reset_job, reset_t, roll_job, rollout_t, step_job, subset_job, subset_t,
 )
 from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE, report_t, round_half_even
-from gymcore_ext.engine.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, STEP_LANES, LaneMemory
+from gymcore_ext.engine.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, LaneMemory
 
 import os
 import time
@@ -736,7 +736,7 @@ cdef class Batch(LaneMemory):
         cdef StepArrays arrays
         cdef dict infos
         cdef int64_t count, n
-        self._enter(STEP_LANES)
+        self._enter(STEP)
         try:
             n = self._check_lanes(lanes)
             checked = self._actions(actions, (n,) + self.action_shape[1:])
@@ -971,7 +971,7 @@ cdef class Batch(LaneMemory):
         cdef int64_t numbers[MAX_PARTS]
         cdef outputs_t out
         cdef bint single = self.lanes.episodes.mode == SINGLE
-        self._enter(STEP_LANES)
+        self._enter(STEP)
         try:
             memset(&out, 0, sizeof(out))
             array = self._take_row(&out, numbers) if single else self.arrays.take_observations(out.observations)

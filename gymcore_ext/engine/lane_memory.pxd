@@ -11,8 +11,7 @@ cdef enum:
 # What a batch is claimed for.
 cdef enum:
     ANY_USE = 0
-    STEP = 1             # of all lanes: they must have been reset, and none may be held
-    STEP_LANES = 2       # of some: they must have been reset
+    STEP = 1             # of lanes that must have been reset
 
 
 cdef class LaneMemory:
@@ -23,7 +22,6 @@ cdef class LaneMemory:
     cdef double* varied               # per-lane parameters, when there are any
     cdef double[MAX_NUMBERS] shared           # parameters that all lanes share
     cdef bint busy, ready, closed, statistics
-    cdef Py_ssize_t held              # lanes that wait to be stepped on their own
     cdef object errors, capsule
     cdef readonly object constants    # what lanes share, as it was given
     cdef readonly Py_ssize_t num_envs

@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 from gymcore_ext.arrays cimport array_pointer, claim
 from gymcore_ext.engine.step cimport (
     INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_INFOS, MAX_PARTS, best_isa, bind_bitgen, bitgen_t, kernel_t, lifecycles,
-    rng_below, rng_double, rng_seed_range, rng_t,
+    rng_seed_range, rng_t,
 )
 
 import copy
@@ -285,9 +285,6 @@ cdef class LaneMemory:
                 raise self.errors.ClosedEnvironmentError("the environment was closed; make a new one")
             if not self.ready:
                 raise self.errors.ResetNeeded("step: expected reset() before the first step()")
-            if self.held and use == STEP:
-                raise self.errors.AlreadyPendingCallError(
-                    f"Calling `step` while {self.held} environments are being stepped; call `recv` first.", "step")
         return claim(&self.busy, "this batch is being stepped", self.errors)
 
     # --- random streams --------------------------------------------------------------------------------------------
@@ -324,10 +321,6 @@ cdef class LaneMemory:
             started[slice(None) if lanes is None else lanes] = time.perf_counter()
         self.ready = True
 
-    def hold(self, Py_ssize_t count):
-        """Refuse to step all lanes while `count` of them wait for `step_lanes`; 0 for none."""
-        self.held = count
-
     def forget(self):
         """Want a reset before the next step, as a new batch does."""
         self.ready = False
@@ -336,11 +329,6 @@ cdef class LaneMemory:
     def is_ready(self):
         """Whether the lanes have a state: reset was called, or mark_ready."""
         return self.ready
-
-    @property
-    def is_closed(self):
-        """Whether the batch was closed."""
-        return self.closed
 
     # --- what Python may look at ----------------------------------------------------------------------------------
 
@@ -377,37 +365,6 @@ cdef class LaneMemory:
         if not 0 <= lane < self.num_envs:
             raise IndexError(f"lane {lane} is not in [0, {self.num_envs})")
         return np.random.Generator(LanePCG64.view(self, self.lanes.rngs + lane))
-
-    def draw_repeats(self, cnp.ndarray lanes, double probability, int64_t fewest, uint32_t choices):
-        """Let chance say in which lanes something is repeated, and how often, from their own streams.
-
-        In each lane what `stream.random() < probability`, and if so `stream.integers(fewest, fewest + choices)` draw.
-
-        Args:
-            lanes: int64 [n], which ones.
-            probability: of repeating.
-            fewest: fewest times, at least 1.
-            choices: how many numbers of times there are.
-
-        Returns:
-            int64 [n], how often; 0 where nothing is repeated.
-        """
-        cdef Py_ssize_t k, n = len(lanes)
-        cdef const int64_t* chosen = <const int64_t*> array_pointer(
-            lanes, "lanes", cnp.NPY_INT64, (n,), False, self.errors)
-        for k in range(n):
-            if not 0 <= chosen[k] < <int64_t> self.num_envs:
-                raise IndexError(f"lane {chosen[k]} is not in [0, {self.num_envs})")
-        cdef cnp.ndarray counts = np.zeros(n, np.int64)
-        cdef int64_t* out = <int64_t*> cnp.PyArray_DATA(counts)
-        cdef rng_t* rng
-        self._enter(ANY_USE)
-        for k in range(n):
-            rng = self.lanes.rngs + chosen[k]
-            if rng_double(rng) < probability:
-                out[k] = fewest + rng_below(rng, choices)
-        self.busy = False
-        return counts
 
     def get_parameters(self):
         """float64 [parameter_count, 1] when all lanes share them, else [parameter_count, num_envs]; a copy."""

@@ -96,7 +96,8 @@ def ask(compiler: str, source: Path) -> str:
     """Compile and return what the compiler says of vectors, function by function."""
     dump = source.with_suffix(".vect")
     subprocess.run(
-        [compiler, *flags(), *SHORTCUTS, f"-I{PACKAGE}", f"-I{INCLUDE}", f"-I{sysconfig.get_path('include')}",
+        [compiler, *flags(), *SHORTCUTS, f"-I{PACKAGE}", f"-I{INCLUDE}",
+         f"-I{sysconfig.get_path('include')}",
          f"-fdump-tree-vect-optimized={dump}", "-S", "-o", os.devnull, source],
         check=True,
         capture_output=True,
