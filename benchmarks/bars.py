@@ -1,4 +1,4 @@
-"""The bars that gymcore is held to: what is measured, how it becomes a number, what it must reach.
+"""The performance bars of gymcore: what is measured, how it becomes a ratio, and the target.
 
 A bar looks measurements up by name (`key/id/num_envs/threads`). Ratios are taken round by round,
 then the median: both sides of a round ran within a second of each other.
@@ -24,7 +24,7 @@ class Measured:
     Attributes:
         rounds: Name -> seconds a step, one entry a round.
         values: Name -> a number measured in another way (bytes, seconds).
-        missing: Name -> why there is nothing.
+        missing: Name -> why it was not measured.
     """
 
     def __init__(self) -> None:
@@ -37,11 +37,11 @@ class Measured:
         return statistics.median(self.rounds[name])
 
     def best(self) -> Measured:
-        """Return the same with the fastest round of each alone: what a quiet machine would give."""
-        found = Measured()
-        found.rounds = {name: [min(each)] for name, each in self.rounds.items()}
-        found.values, found.missing = self.values, self.missing
-        return found
+        """Return the same with the fastest round of each only, as on an idle machine."""
+        fastest = Measured()
+        fastest.rounds = {name: [min(each)] for name, each in self.rounds.items()}
+        fastest.values, fastest.missing = self.values, self.missing
+        return fastest
 
     def faster(self, name: str, than: Iterable[str]) -> float:
         """Return how many times the rate of `name` is that of the fastest of the others.
@@ -54,7 +54,7 @@ class Measured:
             raise KeyError(next(iter(than)))
         best = (min(each) for each in zip(*others, strict=True))
         return statistics.median(
-            other / own for own, other in zip(self.rounds[name], best, strict=True)
+            other / mine for mine, other in zip(self.rounds[name], best, strict=True)
         )
 
 
@@ -86,20 +86,20 @@ def pools(num_envs: int, threads: int, env_id: str = CARTPOLE) -> list[str]:
     return [name("envpool", num_envs, env_id, each) for each in dict.fromkeys((1, threads))]
 
 
-def ratio(measure: str, own: str, others: list[str], least: float) -> Bar:
-    """Return a bar that asks `own` to be so many times as fast as the fastest of the others."""
+def ratio(measure: str, key: str, others: list[str], minimum: float) -> Bar:
+    """Return a bar on the speed of `key` over that of the fastest of the others."""
     return Bar(
         measure,
-        f">= {least:g}x",
-        lambda measured: measured.faster(own, others),
+        f">= {minimum:g}x",
+        lambda measured: measured.faster(key, others),
         times,
-        lambda number: number >= least,
+        lambda number: number >= minimum,
     )
 
 
 def at_most(
     measure: str,
-    most: float,
+    maximum: float,
     unit: str,
     scale: float,
     value: Callable[[Measured], float],
@@ -107,15 +107,15 @@ def at_most(
     """Return a bar on an absolute number; `scale` turns it into the unit of the table."""
     return Bar(
         measure,
-        f"<= {most:g} {unit}".rstrip(),
+        f"<= {maximum:g} {unit}".rstrip(),
         lambda measured: value(measured) * scale,
         lambda number: f"{number:.3g} {unit}".rstrip(),
-        lambda number: number <= most,
+        lambda number: number <= maximum,
     )
 
 
 def after_minimum(measured: Measured) -> float:
-    """Return by how much the cost a step rises again behind its minimum, as a ratio."""
+    """Return how much the cost of a step rises again after its minimum, as a ratio."""
     costs = [measured.step(name("gymcore", each)) for each in CURVE]
     lowest = costs.index(min(costs))
     return max(costs[lowest:]) / costs[lowest]
@@ -131,10 +131,10 @@ def before_minimum(measured: Measured) -> float:
 
 
 def bars(threads: int) -> list[Bar]:
-    """Return all bars, for a machine with so many usable threads."""
+    """Return all bars, for a machine with this many usable threads."""
     step_64, step_4096 = name("gymcore", 64), name("gymcore", 4096)
     all_on = name("gymcore-statistics", 4096)
-    found = [
+    table = [
         ratio("CartPole n=64 / EnvPool sync", step_64, pools(64, threads), 60),
         ratio("CartPole n=64 / CartPoleVectorEnv", step_64, [name("gymnasium-vector", 64)], 20),
         ratio("CartPole n=64 / SyncVectorEnv", step_64, [name("gymnasium-sync", 64)], 200),
@@ -153,21 +153,21 @@ def bars(threads: int) -> list[Bar]:
             0.55,
         ),
     ]
-    for env_id, least in (
+    for env_id, minimum in (
         ("Pendulum-v1", 50),
         ("MountainCar-v0", 50),
         ("MountainCarContinuous-v0", 50),
         ("Acrobot-v1", 30),
     ):
-        own = name("gymcore-default", 1024, env_id)
-        found.append(
-            ratio(f"{env_id} n=1024 / EnvPool sync", own, pools(1024, threads, env_id), least)
+        default = name("gymcore-default", 1024, env_id)
+        table.append(
+            ratio(f"{env_id} n=1024 / EnvPool sync", default, pools(1024, threads, env_id), minimum)
         )
-    own, other = name("gymcore-make", 1), name("gymnasium-make", 1)
+    single, other = name("gymcore-make", 1), name("gymnasium-make", 1)
     seeding = name("gymcore-seeding", MILLION)
     large = name("gymcore", 65536)
-    found += [
-        ratio("make(CartPole-v1).step / Gymnasium", own, [other], 4),
+    table += [
+        ratio("make(CartPole-v1).step / Gymnasium", single, [other], 4),
         Bar(
             "cost a step from n=64: rise before its minimum",
             "<= 1.1x",
@@ -175,7 +175,7 @@ def bars(threads: int) -> list[Bar]:
             times,
             lambda number: number <= 1.1,
         ),
-        Bar("cost a step to n=1,000,000: rise behind it", "<= 2x", after_minimum, times,
+        Bar("cost a step to n=1,000,000: rise after it", "<= 2x", after_minimum, times,
             lambda number: number <= 2.0),
         at_most("memory a lane beside observations", 160, "bytes", 1, lambda m: m.values["memory"]),
         at_most("seeding 1,000,000 lanes", 1, "s", MILLION, lambda m: m.step(seeding)),
@@ -183,7 +183,7 @@ def bars(threads: int) -> list[Bar]:
         at_most("optional packages imported", 0, "", 1, lambda m: m.values["optional"]),
         ratio("two threads / one, n=65536", name("gymcore", 65536, threads=2), [large], 1.7),
     ]  # fmt: skip
-    return found
+    return table
 
 
 class Group(NamedTuple):
@@ -199,7 +199,7 @@ class Group(NamedTuple):
 
 
 def groups(threads: int) -> list[Group]:
-    """Return what has to be measured, for a machine with so many usable threads."""
+    """Return the measurements needed, for a machine with this many usable threads."""
 
     def group(title: str, env_id: str, num_envs: int, *keys: str, pool: bool = True) -> Group:
         members = [(key, env_id, num_envs, 1) for key in keys]
@@ -211,16 +211,16 @@ def groups(threads: int) -> list[Group]:
     native = (
         "gymcore", "gymcore-statistics", "gymcore-same-step", "gymcore-rollout", "raw-physics",
     )  # fmt: skip
-    found = [
+    result = [
         group("cartpole-64", CARTPOLE, 64, *native, "gymnasium-vector", "gymnasium-sync", "sb3",
               *puffer),
         group("cartpole-4096", CARTPOLE, 4096, *native, "gymnasium-vector", *puffer),
     ]  # fmt: skip
     for env_id in ("Pendulum-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Acrobot-v1"):
-        found.append(group(env_id, env_id, 1024, "gymcore-default", "gymcore"))
-    found.append(group("make", CARTPOLE, 1, "gymcore-make", "gymnasium-make", pool=False))
+        result.append(group(env_id, env_id, 1024, "gymcore-default", "gymcore"))
+    result.append(group("make", CARTPOLE, 1, "gymcore-make", "gymnasium-make", pool=False))
     curve = [("gymcore", CARTPOLE, n, 1) for n in CURVE]
     curve.insert(CURVE.index(65536) + 1, ("gymcore", CARTPOLE, 65536, 2))
-    found.append(Group("curve", tuple(curve)))
-    found.append(group("seeding", CARTPOLE, MILLION, "gymcore-seeding", pool=False))
-    return found
+    result.append(Group("curve", tuple(curve)))
+    result.append(group("seeding", CARTPOLE, MILLION, "gymcore-seeding", pool=False))
+    return result

@@ -37,7 +37,7 @@ def open_engine() -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def bench(benchmark: Any, note_rate: Callable[[int], None]) -> Callable[..., None]:
-    """Return what times so many calls of `step` with fresh actions."""
+    """Return a function that times this many calls of `step` with fresh actions."""
 
     def time(group: str, envs: Any, calls: int) -> None:
         ring = itertools.cycle(random_batches(envs.single_action_space, (envs.num_envs,), RING))

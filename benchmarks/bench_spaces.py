@@ -48,8 +48,10 @@ SPACES: dict[str, tuple[Any, int]] = {
 
 def modules(library: str) -> tuple[Any, Any]:
     """Return a library's spaces and its functions for vector environments."""
-    found = [importlib.import_module(f"{library}.{name}") for name in ("spaces", "vector.utils")]
-    return found[0], found[1]
+    spaces, utils = (
+        importlib.import_module(f"{library}.{name}") for name in ("spaces", "vector.utils")
+    )
+    return spaces, utils
 
 
 def read(space: Any) -> None:

@@ -11,42 +11,42 @@ IDS: tuple[tuple[str, float, float | None], ...] = (
     ("CarRacing-v3", 1.5, None),
 )
 LANES = 64
-# EnvPool's Box2D environments are C++ throughout, and not equal to Gymnasium's to the bit: how far
-# they are is shown, and must not become a multiple.
-LEAST_OF_ENVPOOL = 0.4
+# EnvPool's Box2D environments are C++ throughout, and not equal to Gymnasium's to the bit: this bar
+# only limits the distance.
+MINIMUM_OF_ENVPOOL = 0.4
 
 
 def box2d_bars(threads: int) -> list[Bar]:
-    """Return the bars, for a machine with so many usable threads."""
-    found = []
+    """Return the bars, for a machine with this many usable threads."""
+    bars = []
     for env_id, single, batch in IDS:
-        one, other = name("gymcore-make", 1, env_id), name("gymnasium-make", 1, env_id)
-        found.append(ratio(f"make({env_id}).step / Gymnasium", one, [other], single))
+        single_env, other = name("gymcore-make", 1, env_id), name("gymnasium-make", 1, env_id)
+        bars.append(ratio(f"make({env_id}).step / Gymnasium", single_env, [other], single))
         if batch is None:
             continue
-        own = name("gymcore", LANES, env_id)
+        ours = name("gymcore", LANES, env_id)
         others = [name("gymnasium-sync", LANES, env_id)]
-        found += [
-            ratio(f"{env_id} n={LANES} / SyncVectorEnv", own, others, batch),
+        bars += [
+            ratio(f"{env_id} n={LANES} / SyncVectorEnv", ours, others, batch),
             ratio(
                 f"{env_id} n={LANES} / EnvPool sync",
-                own,
+                ours,
                 pools(LANES, threads, env_id),
-                LEAST_OF_ENVPOOL,
+                MINIMUM_OF_ENVPOOL,
             ),
         ]
-    return found
+    return bars
 
 
 def box2d_groups(threads: int) -> list[Group]:
-    """Return what has to be measured for them."""
-    found = []
+    """Return the measurements needed for them."""
+    groups = []
     for env_id, _, batch in IDS:
         members = [("gymcore-make", env_id, 1, 1), ("gymnasium-make", env_id, 1, 1)]
-        found.append(Group(f"{env_id}-make", tuple(members)))
+        groups.append(Group(f"{env_id}-make", tuple(members)))
         if batch is None:
             continue
         members = [("gymcore", env_id, LANES, 1), ("gymnasium-sync", env_id, LANES, 1)]
         members += [("envpool", env_id, LANES, each) for each in dict.fromkeys((1, threads))]
-        found.append(Group(env_id, tuple(members)))
-    return found
+        groups.append(Group(env_id, tuple(members)))
+    return groups

@@ -5,7 +5,7 @@
     python benchmarks/builds.py ../before
     python benchmarks/builds.py ../before --only CartPole Blackjack --repeats 15
 
-Each checkout's own `worker.py` runs in a process of its own with that checkout first on its path,
+Each checkout's `worker.py` runs in its own process with that checkout first on its path,
 and waits while the other one is timed. A ratio is the time of this checkout over the other's, round
 by round, then the median: below 1 is faster. A measurement that one of them lacks is left out.
 """

@@ -1,4 +1,4 @@
-"""The picture of a run: rates of the contenders, and the cost of a step over the batch's size."""
+"""The chart of a run: rates of the contenders, and the cost of a step over the batch size."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def plot(measured: Measured, path: Path) -> None:
     """Draw the rates that were measured, and the curve.
 
     Args:
-        measured: The measurements; what is missing leaves its place empty.
+        measured: The measurements; missing ones leave a gap.
         path: A PNG file to write.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -41,20 +41,20 @@ def plot(measured: Measured, path: Path) -> None:
 
 def _rates(panel: Any, measured: Measured, env_id: str, lanes: int) -> None:
     """Draw a bar for each contender, the slowest at the bottom."""
-    found = [
+    rates = [
         (key if threads == "1" else f"{key}, {threads} threads", 1 / measured.step(name))
         for name in measured.rounds
         for key, measured_id, num_envs, threads in [name.split("/")]
         if measured_id == env_id and num_envs == str(lanes) and not key.endswith("-construction")
     ]
-    if not found:
+    if not rates:
         return
-    found.sort(key=lambda pair: pair[1])
-    colours = ["tab:blue" if key.startswith("gymcore") else "0.7" for key, _ in found]
-    drawn = panel.barh([key for key, _ in found], [each for _, each in found], color=colours)
-    panel.bar_label(drawn, [rate(each) for _, each in found], padding=2, fontsize=7)
+    rates.sort(key=lambda pair: pair[1])
+    colours = ["tab:blue" if key.startswith("gymcore") else "0.7" for key, _ in rates]
+    drawn_bars = panel.barh([key for key, _ in rates], [each for _, each in rates], color=colours)
+    panel.bar_label(drawn_bars, [rate(each) for _, each in rates], padding=2, fontsize=7)
     panel.set_xscale("log")
-    panel.set_xlim(found[0][1] / 2, found[-1][1] * 20)
+    panel.set_xlim(rates[0][1] / 2, rates[-1][1] * 20)
 
 
 def _curve(panel: Any, measured: Measured) -> None:

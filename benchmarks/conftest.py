@@ -35,7 +35,7 @@ def open_batch() -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def note_rate(benchmark: Any) -> Callable[[int], None]:
-    """Return what writes steps a second beside a timing of so many steps."""
+    """Return a function that adds steps a second to a timing of this many steps."""
 
     def note(steps: int) -> None:
         # There is no timing when benchmarks are disabled.

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-#: Different action batches that a contender gets in turn.
+#: Number of action batches that a contender cycles through.
 RING = 64
 #: Steps of one `rollout` call.
 ROLLOUT_STEPS = 128
@@ -65,7 +65,7 @@ class Session:
 
         Args:
             seconds: Aim for the duration [s]; the first time takes up to twice as long, because
-                the number of calls has to be found.
+                the number of calls must be estimated.
 
         Returns:
             Seconds a call.
@@ -246,7 +246,7 @@ def _elsewhere() -> Iterator[None]:
 
 
 def _pufferlib(report_interval: int) -> Callable[[str, int, int], Session]:
-    """Return a builder of PufferLib's native CartPole that collects its log every so many steps."""
+    """Return a builder of PufferLib's native CartPole that reads its log at regular intervals."""
 
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:
         with _elsewhere():

@@ -1,7 +1,7 @@
-"""The bars of the engines for Python environments: how `bars.py` has it, for `engine_measures.py`.
+"""The bars of the engines for Python environments, measured by `engine_measures.py`.
 
-Environments are those of `python_envs.py`. A name ends in one thread, as everywhere; how many
-worker processes an asynchronous engine has is its own affair, and part of what is compared.
+Environments are those of `python_envs.py`. A name ends in one thread, as everywhere; the
+number of worker processes is chosen by each asynchronous engine, as part of the comparison.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bars import Bar, Group, Measured, at_most, name, ratio
 
 from gymcore.cli.common import times
 
-#: Where contenders live that are not in gymcore's process.
+#: Contenders that run outside gymcore's process.
 LIBRARIES = {
     "gymnasium-bare-loop": "gymnasium",
     "gymnasium-SyncVectorEnv": "gymnasium",
@@ -52,30 +52,30 @@ def overheads(measured: Measured, library: str) -> list[float]:
     """
     engine = measured.rounds[python(f"{library}-SyncVectorEnv", "Nothing")]
     loop = measured.rounds[python(f"{library}-bare-loop", "Nothing")]
-    return [max(one - other, 1e-10) for one, other in zip(engine, loop, strict=True)]
+    return [max(total - bare, 1e-10) for total, bare in zip(engine, loop, strict=True)]
 
 
 def overhead_ratio(measured: Measured) -> float:
-    """Return how many times gymcore's overhead Gymnasium's is."""
-    own, other = overheads(measured, "gymcore"), overheads(measured, "gymnasium")
-    return statistics.median(theirs / ours for ours, theirs in zip(own, other, strict=True))
+    """Return Gymnasium's overhead over gymcore's."""
+    pairs = zip(overheads(measured, "gymcore"), overheads(measured, "gymnasium"), strict=True)
+    return statistics.median(theirs / ours for ours, theirs in pairs)
 
 
 def round_trip(measured: Measured) -> float:
     """Return an empty step of one worker over two processes' bare ping-pong, as a ratio."""
-    own = measured.rounds[python("gymcore-round-trip", "Nothing", 1)]
+    engine = measured.rounds[python("gymcore-round-trip", "Nothing", 1)]
     raw = measured.rounds[python("raw-ping-pong", "Nothing", 1)]
-    return statistics.median(one / other for one, other in zip(own, raw, strict=True))
+    return statistics.median(a / b for a, b in zip(engine, raw, strict=True))
 
 
 def engine_bars(cores: int) -> list[Bar]:
-    """Return all bars of the engines, for a machine with so many usable processors."""
+    """Return all bars of the engines, for a machine with this many usable processors."""
 
     def against(
-        measure: str, key: str, other: str, least: float, env_id: str, num_envs: int = LANES
+        measure: str, key: str, other: str, minimum: float, env_id: str, num_envs: int = LANES
     ) -> Bar:
-        own, others = python(key, env_id, num_envs), [python(other, env_id, num_envs)]
-        return ratio(measure, own, others, least)
+        ours, others = python(key, env_id, num_envs), [python(other, env_id, num_envs)]
+        return ratio(measure, ours, others, minimum)
 
     plain, image, space = "PlainCartPole", ("Image", IMAGE_LANES), ("Dict", SPACE_LANES)
     return [
@@ -104,7 +104,7 @@ def engine_bars(cores: int) -> list[Bar]:
         at_most("empty step, one worker / futex ping-pong in C", 1.5, "x", 1, round_trip),
         against("batch_space of a Dict n=4096 / Gymnasium",
                 "gymcore-batch_space-unread", "gymnasium-batch_space-unread", 10, *space),
-        # Bounds that are made when somebody looks at them cost something too.
+        # Bounds are computed lazily, so reading them is measured as well.
         against("batch_space of a Dict n=4096, bounds read / Gymnasium",
                 "gymcore-batch_space", "gymnasium-batch_space", 10, *space),
         against("AsyncVectorEnv(...) n=64 / Gymnasium",
@@ -113,7 +113,7 @@ def engine_bars(cores: int) -> list[Bar]:
 
 
 def engine_groups() -> list[Group]:
-    """Return what has to be measured."""
+    """Return the measurements needed."""
 
     def group(title: str, env_id: str, num_envs: int, *keys: str) -> Group:
         return Group(title, tuple((key, env_id, num_envs, 1) for key in keys))

@@ -142,7 +142,7 @@ def _construction(library: str) -> Callable[[str, int, int], Session]:
 def _batch_space(library: str, read: bool) -> Callable[[str, int, int], Session]:
     """Return a builder of sessions that batch a Dict of Boxes; each call gets another space.
 
-    With `read` the bounds of the result are looked at: who makes them only then has it timed too.
+    With `read` the bounds of the result are read, so that lazy ones are timed too.
     """
 
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:

@@ -1,4 +1,4 @@
-"""What is timed of an engine besides `step`: parts of a batch, round trips, construction.
+"""Timed operations of an engine besides `step`: parts of a batch, round trips, construction.
 
 Loaded by `engine_measures.py`, after `contenders`.
 """
@@ -46,7 +46,7 @@ class PartialSession(Session):
         return result
 
     def _time(self, calls: int) -> float:
-        """Send all lanes; receive and send on; receive what is left."""
+        """Send all lanes; receive and send again; receive the rest."""
         start = time.perf_counter()
         self._envs.send(next(self._whole), self._lanes)
         super()._time(calls - self._under_way)
@@ -56,7 +56,7 @@ class PartialSession(Session):
 
 
 class RoundTripSession(Session):
-    """Steps one lane in one worker, with parent and worker each on a CPU of its own."""
+    """Steps one lane in one worker, with parent and worker each on its own CPU."""
 
     def __init__(self, envs: Any, cpus: tuple[int, int], worker: int) -> None:
         """Take a reset engine, the CPUs, and the worker's process id."""

@@ -1,4 +1,4 @@
-"""What the bars need beside the contenders: limits, single environments, memory.
+"""Measurements other than the contenders: limits, single environments, memory.
 
 Loaded by `worker.py` only, after `contenders`.
 """
@@ -49,7 +49,7 @@ def _same_step(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 
 def _raw_physics(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """Physics and observations alone: no resets, limits or statistics; nothing can be faster."""
+    """Physics and observations only: no resets, limits or statistics; nothing can be faster."""
     import gymcore
 
     envs: Any = gymcore.make_vec(env_id, num_envs=num_envs)
@@ -65,7 +65,7 @@ def _raw_physics(env_id: str, num_envs: int, num_threads: int) -> Session:
     start = batch.view_state().copy()
 
     def call(block: Any) -> None:
-        # Without resets the state would leave the range of the physics: begin anew every time.
+        # Without resets the state would leave the range of the physics: restart every time.
         batch.view_state()[:] = start
         batch.run_physics(block, *out)
 
@@ -138,7 +138,7 @@ def resident_bytes() -> int:
 
 
 def bytes_per_lane(env_id: str, num_envs: int) -> float:
-    """Return the memory that one more lane takes beside its observations [bytes].
+    """Return the memory of one more lane, excluding its observations [bytes].
 
     What the process grows by from before `make_vec` until a batch has been reset and stepped, less
     the observation arrays in play (the one that is held while the next one is filled makes two).
@@ -178,7 +178,7 @@ def import_seconds(repeats: int) -> dict[str, Any]:
     )
     times, optional = [], ""
     with tempfile.TemporaryDirectory() as bytecode:
-        # An installed package has bytecode; a checkout may be told to do without.
+        # An installed package has bytecode; a checkout may be configured not to write any.
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         for turn in range(1 + repeats):

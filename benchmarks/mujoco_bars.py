@@ -7,7 +7,7 @@ from mujoco_ids import CHEAP, CLOCK_RUNNING, CLOCK_STOPPED, IDS, WALKING
 
 from gymcore.cli.common import times
 
-#: The processes of both, which `peers.py` tells apart by their libraries.
+#: The processes of both, which `peers.py` distinguishes by library.
 LIBRARIES = {key: f"gymcore ({key})" for key in (CLOCK_RUNNING, CLOCK_STOPPED)}
 #: Lanes for which memory is measured.
 MEMORY_LANES = 64
@@ -21,10 +21,10 @@ def against_raw_name(env_id: str) -> str:
 
 
 def mujoco_bars(threads: int) -> list[Bar]:
-    """Return the bars, for a machine with so many usable threads."""
-    found = []
+    """Return the bars, for a machine with this many usable threads."""
+    bars = []
     for env_id in IDS:
-        found.append(
+        bars.append(
             Bar(
                 f"{env_id} n=64 / raw C loop, {threads} threads",
                 ">= 0.93x",
@@ -34,23 +34,23 @@ def mujoco_bars(threads: int) -> list[Bar]:
             )
         )
     for env_id in (*WALKING, *CHEAP):
-        own = name("gymcore", 64, env_id, threads)
+        ours = name("gymcore", 64, env_id, threads)
         pool = [name("envpool", 64, env_id, threads)]
-        least = 1.08 if env_id in WALKING else 1.15
-        found.append(ratio(f"{env_id} n=64 / EnvPool sync, {threads} threads", own, pool, least))
+        minimum = 1.08 if env_id in WALKING else 1.15
+        bars.append(ratio(f"{env_id} n=64 / EnvPool sync, {threads} threads", ours, pool, minimum))
     for env_id in WALKING:
-        own = name("gymcore", 64, env_id, threads)
-        least = 2.6 if env_id == "HalfCheetah-v5" else 2.4
+        ours = name("gymcore", 64, env_id, threads)
+        minimum = 2.6 if env_id == "HalfCheetah-v5" else 2.4
         others = [name("gymnasium-sync", 64, env_id)]
-        found.append(ratio(f"{env_id} n=64 / SyncVectorEnv", own, others, least))
+        bars.append(ratio(f"{env_id} n=64 / SyncVectorEnv", ours, others, minimum))
     for env_id in IDS:
         stopped, running = (
             name(key, 64, env_id, threads) for key in (CLOCK_STOPPED, CLOCK_RUNNING)
         )
         measure = f"{env_id} n=64 / the same with MuJoCo's profiler, {threads} threads"
-        found.append(ratio(measure, stopped, [running], 0.97))
+        bars.append(ratio(measure, stopped, [running], 0.97))
     single, other = (name(key, 1, "HalfCheetah-v5") for key in ("gymcore-make", "gymnasium-make"))
-    found += [
+    bars += [
         ratio("make(HalfCheetah-v5).step / Gymnasium", single, [other], 1.25),
         at_most(
             "make(HalfCheetah-v5).step over the raw loop",
@@ -61,26 +61,26 @@ def mujoco_bars(threads: int) -> list[Bar]:
         ),
         at_most("memory of a Humanoid-v5 lane", 1.5, "MB", 1e-6, lambda m: m.values[MEMORY]),
     ]
-    return found
+    return bars
 
 
 def mujoco_groups(threads: int) -> list[Group]:
-    """Return what has to be measured for them."""
-    found = []
+    """Return the measurements needed for them."""
+    groups = []
     for env_id in IDS:
         if env_id not in (*WALKING, *CHEAP):
             continue
         members = [("gymcore", env_id, 64, threads), ("envpool", env_id, 64, threads)]
         if env_id in WALKING:
             members.append(("gymnasium-sync", env_id, 64, 1))
-        found.append(Group(f"mujoco-{env_id}", tuple(members)))
+        groups.append(Group(f"mujoco-{env_id}", tuple(members)))
     single = [(key, "HalfCheetah-v5", 1, 1) for key in ("gymcore-make", "gymnasium-make")]
-    found.append(Group("mujoco-make", tuple(single)))
+    groups.append(Group("mujoco-make", tuple(single)))
     clocks = [
         (key, env_id, 64, threads) for env_id in IDS for key in (CLOCK_RUNNING, CLOCK_STOPPED)
     ]
-    found.append(Group("mujoco-timers", tuple(clocks)))
-    return found
+    groups.append(Group("mujoco-timers", tuple(clocks)))
+    return groups
 
 
 __all__ = [

@@ -15,5 +15,5 @@ IDS = (
 #: Those whose steps take microseconds.
 SHORT = (*CHEAP, "InvertedDoublePendulum-v5")
 
-#: Batches with MuJoCo's profiler and without, each in a process of its own.
+#: Batches with MuJoCo's profiler and without, each in its own process.
 CLOCK_RUNNING, CLOCK_STOPPED = "mujoco-clock-running", "mujoco-clock-stopped"

@@ -1,4 +1,4 @@
-"""What the MuJoCo bars need: batches that never end an episode beside the raw loop in C.
+"""Measurements for the MuJoCo bars: batches that never end an episode, and the raw loop in C.
 
 Loaded by `worker.py` only, after `contenders`.
 """
@@ -22,7 +22,7 @@ from measures import resident_bytes
 from mujoco_ids import CLOCK_RUNNING, CLOCK_STOPPED, SHORT
 
 SOURCE = Path(__file__).with_name("raw_mujoco.c")
-#: Steps of the raw loop in one call, and different blocks of so many.
+#: Steps of the raw loop in one call, and the number of different blocks.
 STEPS, BLOCKS = 16, 16
 
 
@@ -71,7 +71,7 @@ def _raw_loop() -> Any:
 
 
 class RawLoop:
-    """Physics alone, from the same start, by as many threads."""
+    """Physics only, from the same start, with as many threads."""
 
     def __init__(self, env_id: str, num_envs: int, num_threads: int) -> None:
         """Take the start from a batch."""
@@ -93,8 +93,8 @@ class RawLoop:
             pointer(functions["mj_step"]),
             pointer(functions["mj_rnePostConstraint"]),
             pointer(model._address),
-            (pointer * num_envs)(*[one._address for one in self.datas]),
-            (pointer * num_envs)(*[one.ctrl.ctypes.data for one in self.datas]),
+            (pointer * num_envs)(*[data._address for data in self.datas]),
+            (pointer * num_envs)(*[data.ctrl.ctypes.data for data in self.datas]),
         )
         sizes = (num_envs, model.nu, envs._model.frame_skip, STEPS, num_threads)
         self._sizes = tuple(map(ctypes.c_long, sizes))
@@ -183,7 +183,7 @@ class SameSteps(Session):
 def _with_clock(asked: str) -> Any:
     """Return what builds batches with MuJoCo's profiler, "1", or without it, "".
 
-    The clock belongs to the process and is looked at once, so each wants a process of its own.
+    The clock is global and read once, so each needs its own process.
     """
 
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:

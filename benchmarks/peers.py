@@ -5,10 +5,10 @@
     python benchmarks/peers.py --python pufferlib=/path/to/other/venv/bin/python
     python benchmarks/peers.py --groups cartpole-64 make --repeats 9
 
-Each library runs in a process of its own and waits while another one is timed. A library whose
-requirements do not go with the others (PufferLib 3 wants numpy below 2) may live in another
-interpreter; nothing but numpy has to be importable beside it there. What is missing is named in the
-table and fails no run. Exit code: 0, or 1 with `--strict` if a measured bar is not met.
+Each library runs in its own process and waits while another one is timed. A library whose
+requirements conflict with the others (PufferLib 3 needs numpy below 2) may use another interpreter,
+which also needs numpy. Missing libraries are listed in the table and fail no run. Exit code: 0, or
+1 with `--strict` if a measured bar is not met.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ LIBRARY |= MUJOCO_LIBRARIES
 
 
 def all_groups(threads: int) -> list[Group]:
-    """Return everything that can be measured, for a machine with so many usable threads."""
+    """Return everything that can be measured, for a machine with this many usable threads."""
     return [
         *groups(threads),
         *toy_groups(threads),
@@ -165,13 +165,13 @@ class Run:
         self._value("memory", answer)
         answer = fresh.ask(call="import_seconds", arguments=[2 * self._repeats + 1])
         fresh.close()
-        found = answer.pop("value", None)
+        value = answer.pop("value", None)
         for name in ("import", "optional"):
-            if found is None:
+            if value is None:
                 self.measured.missing[name] = answer["failed"]
-        if found is not None:
-            self.measured.values["import"] = found["seconds"]
-            self.measured.values["optional"] = float(len(found["optional"].split()))
+        if value is not None:
+            self.measured.values["import"] = value["seconds"]
+            self.measured.values["optional"] = float(len(value["optional"].split()))
 
     def mujoco_memory(self) -> None:
         """Measure the memory of a simulation, in a fresh process."""
@@ -310,7 +310,7 @@ def main(argv: list[str] | None = None) -> int:
     print(f"{machine['cpu']}, {threads} threads; Python {machine['python']}", end="; ")
     print(*(f"{k} {v}" for k, v in sorted(run.versions.items())), sep=", ")
     if load is not None:
-        print(f"the machine was busy with other things (load {load:.1f}): trust the ratios only")
+        print(f"other processes were running (load {load:.1f}): only the ratios are reliable")
     print()
     head = ["rates, medians", "rate", "a step or call", "best", "spread"]
     print(table(rates(run.measured), head))

@@ -2,8 +2,8 @@
 
     python benchmarks/ping_pong.py [--rounds 5000] [--repeats 15] [--json FILE]
 
-One parent and one worker that does nothing. `raw_ping_pong.c` is compiled on the spot. Both are
-measured in turns, so that a busy machine slows both; figures are ratios of medians. Bar: with
+One parent and one idle worker. `raw_ping_pong.c` is compiled at the start. Both are
+interleaved, so that a busy machine slows both; figures are ratios of medians. Bar: with
 sleeping on both sides, `Channel` takes at most 1.5 times what the futexes take.
 """
 
@@ -50,16 +50,16 @@ def raw_round_trip(program: str, rounds: int, spins: int, cpus: tuple[int, int])
 
 
 def _answer(block: SharedBlock, spins: int, cpu: int, parent: int) -> None:
-    """What the worker does."""
+    """Run the worker."""
     watch_parent(parent)
     _pin(cpu)
     channel = Channel(block.map(Channel.nbytes(1, 1)), 0, 1, 1, [(0, 1)])
     request = 0
     while True:
-        found = channel.next(0, request, _FOREVER, spins)
-        if found is None:
+        message = channel.next(0, request, _FOREVER, spins)
+        if message is None:
             continue
-        request, opcode = found
+        request, opcode = message
         channel.reply(0, request)
         if opcode == STOP:
             return
@@ -109,12 +109,12 @@ class Worker:
 
 
 def placements() -> dict[str, tuple[int, int]]:
-    """Return where the two processes can run: apart, on one CPU, or as the system likes."""
+    """Return where the two processes can run: on two CPUs, one CPU, or unpinned."""
     cpus = sorted(os.sched_getaffinity(0))
-    found = {"one CPU": (cpus[0], cpus[0]), "anywhere": (-1, -1)}
+    cpus_of = {"one CPU": (cpus[0], cpus[0]), "anywhere": (-1, -1)}
     if len(cpus) > 1:
-        found = {"two CPUs": (cpus[0], cpus[1]), **found}
-    return found
+        cpus_of = {"two CPUs": (cpus[0], cpus[1]), **cpus_of}
+    return cpus_of
 
 
 def measure(rounds: int, repeats: int) -> list[dict[str, Any]]:
@@ -125,7 +125,7 @@ def measure(rounds: int, repeats: int) -> list[dict[str, Any]]:
         for name, cpus in placements().items():
             for way, spins in (("blocking", 0), ("spinning", SPINS)):
                 if way == "spinning" and name != "two CPUs":
-                    continue  # spinning on the other one's CPU only keeps it from working
+                    continue  # spinning on a shared CPU only blocks the other process
                 worker = Worker(spins, cpus)
                 contenders: list[Callable[[], float]] = [
                     partial(raw_round_trip, program, rounds, spins, cpus),
@@ -133,7 +133,7 @@ def measure(rounds: int, repeats: int) -> list[dict[str, Any]]:
                 ]
                 try:
                     times = list(
-                        zip(*([one() for one in contenders] for _ in range(repeats)), strict=True)
+                        zip(*([run() for run in contenders] for _ in range(repeats)), strict=True)
                     )
                 finally:
                     worker.close()
@@ -171,8 +171,8 @@ def main() -> int:
     ratio = blocking[0]["ratio"]
     print(f"bar: blocking on {blocking[0]['processes']}, at most {BAR}: {ratio:.2f}")
     if options.json:
-        facts = {"machine": platform.platform(), "python": sys.version, "cpus": os.cpu_count()}
-        options.json.write_text(json.dumps({**facts, "rows": rows}, indent=1))
+        info = {"machine": platform.platform(), "python": sys.version, "cpus": os.cpu_count()}
+        options.json.write_text(json.dumps({**info, "rows": rows}, indent=1))
     return int(ratio > BAR)
 
 

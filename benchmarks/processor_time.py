@@ -1,4 +1,4 @@
-"""Processor time of a lane's step of Python environments: what is left of it on a busy machine.
+"""Processor time of a lane's step of Python environments: meaningful on a busy machine too.
 
 Gymnasium's `SyncVectorEnv`, our "sync", and our "async" with a worker for each processor, of which
 this process and the slowest worker count. Random actions; resets are included.
@@ -28,7 +28,7 @@ def cpu_time() -> tuple[int, float]:
 
 
 def with_clock(env: Any) -> Any:
-    """Give an environment a method that tells the processor time of its process."""
+    """Give an environment a method that returns the processor time of its process."""
     env.unwrapped.cpu_time = cpu_time
     return env
 
@@ -64,16 +64,16 @@ def measure(env_id: str, lanes: int, rounds: int, seconds: float) -> dict[str, f
     Args:
         env_id: The environment.
         lanes: Number of environments.
-        rounds: Each contender is measured so many times, by turns.
+        rounds: Number of interleaved measurements of each contender.
         seconds: Processor time of one measurement.
     """
-    found: dict[str, list[float]] = {}
+    samples: dict[str, list[float]] = {}
     made = contenders(env_id, lanes)
     for envs, _ in made.values():
         envs.action_space.seed(1)
         envs.reset(seed=1)
     batches = [envs.action_space.sample() for _ in range(RING)]
-    for envs, _ in made.values():  # episodes of different lanes drift apart
+    for envs, _ in made.values():  # so that lanes are at different points of their episodes
         for actions in batches:
             envs.step(actions)
     for _ in range(rounds):
@@ -85,10 +85,10 @@ def measure(env_id: str, lanes: int, rounds: int, seconds: float) -> dict[str, f
                 steps += 1
             main, *others = [b - a for a, b in zip(before, clock(), strict=True)]
             used = main + max(others, default=0.0)
-            found.setdefault(name, []).append(used / steps / lanes)
+            samples.setdefault(name, []).append(used / steps / lanes)
     for envs, _ in made.values():
         envs.close()
-    return {name: statistics.median(times) for name, times in found.items()}
+    return {name: statistics.median(times) for name, times in samples.items()}
 
 
 def main() -> None:

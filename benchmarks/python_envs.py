@@ -1,6 +1,6 @@
-"""Python environments to run engines over: one step code, made an `Env` of whichever library.
+"""Python environments to run engines over: one step function under the `Env` of any library.
 
-Every engine insists on instances of its own library's `Env`. So the classes here are bare, and
+Every engine requires instances of its own library's `Env`. So the classes here have no base, and
 `factories` derives them from the wanted `Env`: what runs under gymcore, Gymnasium and
 Stable-Baselines3 (which takes Gymnasium's) is the same code.
 
@@ -27,14 +27,14 @@ else:
 
 #: CPU time of a step of "Busy" [s].
 BUSY_SECONDS = 200e-6
-#: In "Uneven" each eighth lane takes so many times as long.
+#: In "Uneven" every eighth lane is slower by this factor.
 SLOW_EVERY, SLOWER = 8, 20
 #: Height, width and channels of "Image".
 IMAGE_SHAPE = (84, 84, 4)
 
 
 class Nothing(_Base):
-    """Returns the same four numbers for ever: what is left to time is the engine."""
+    """Returns the same four numbers forever, so only the engine is timed."""
 
     def __init__(self, spaces: Any) -> None:
         """Take the library's `spaces` module."""
@@ -126,7 +126,7 @@ class Busy(Nothing):
 
 
 class Image(Nothing):
-    """Returns pictures drawn beforehand, in turn: what is left to time is their way to the user."""
+    """Returns precomputed frames in turn, so only their transport is timed."""
 
     FRAMES = 8
 
@@ -140,7 +140,7 @@ class Image(Nothing):
         self._steps = 0
 
     def step(self, action: Any) -> Any:
-        """Return the next picture."""
+        """Return the next frame."""
         self._steps += 1
         return self._frames[self._steps % self.FRAMES], 0.0, False, False, {}
 

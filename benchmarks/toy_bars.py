@@ -14,27 +14,27 @@ IDS = (
 
 
 def toy_bars(threads: int) -> list[Bar]:
-    """Return the bars, for a machine with so many usable threads."""
-    found = []
-    for env_id, pool_id, other_id, most in IDS:
-        own, large = name("gymcore", 64, env_id), name("gymcore-default", 4096, env_id)
+    """Return the bars, for a machine with this many usable threads."""
+    bars = []
+    for env_id, pool_id, other_id, maximum in IDS:
+        ours, large = name("gymcore", 64, env_id), name("gymcore-default", 4096, env_id)
         others = [name("gymnasium-sync", 64, other_id)]
-        found += [
-            ratio(f"{env_id} n=64 / EnvPool sync", own, pools(64, threads, pool_id), 40),
-            ratio(f"{env_id} n=64 / SyncVectorEnv", own, others, 150),
+        bars += [
+            ratio(f"{env_id} n=64 / EnvPool sync", ours, pools(64, threads, pool_id), 40),
+            ratio(f"{env_id} n=64 / SyncVectorEnv", ours, others, 150),
             at_most(
-                f"{env_id} n=4096, a step", most, "ns", 1e9, lambda m, large=large: m.step(large)
+                f"{env_id} n=4096, a step", maximum, "ns", 1e9, lambda m, large=large: m.step(large)
             ),
         ]
-    return found
+    return bars
 
 
 def toy_groups(threads: int) -> list[Group]:
-    """Return what has to be measured for them."""
-    found = []
+    """Return the measurements needed for them."""
+    groups = []
     for env_id, pool_id, other_id, _ in IDS:
         members = [("gymcore", env_id, 64, 1), ("gymnasium-sync", other_id, 64, 1)]
         members += [("envpool", pool_id, 64, each) for each in dict.fromkeys((1, threads))]
         members += [(key, env_id, 4096, 1) for key in ("gymcore-default", "gymcore")]
-        found.append(Group(env_id, tuple(members)))
-    return found
+        groups.append(Group(env_id, tuple(members)))
+    return groups

@@ -1,4 +1,4 @@
-"""The bars of the wrappers: how `bars.py` has it, for `wrapper_measures.py`.
+"""The bars of the wrappers, measured by `wrapper_measures.py`; see `bars.py`.
 
 A wrapper is measured as what it adds: the time of the wrapped environment less that of the same one
 without it, round by round.
@@ -12,7 +12,7 @@ from bars import CARTPOLE, Bar, Group, Measured, at_most, name
 
 from gymcore.cli.common import times
 
-#: Where contenders live that are not in gymcore's process.
+#: Contenders that run outside gymcore's process.
 LIBRARIES = {
     "gymnasium-plain": "gymnasium",
     "gymnasium-statistics-wrappers": "gymnasium",
@@ -42,7 +42,7 @@ def added(measured: Measured, key: str, plain: str, env_id: str, num_envs: int) 
     with_them = measured.rounds[name(key, num_envs, env_id)]
     without = measured.rounds[name(plain, num_envs, env_id)]
     pairs = zip(with_them, without, strict=True)
-    return [max((one - other) * num_envs, 1e-10) for one, other in pairs]
+    return [max((slow - fast) * num_envs, 1e-10) for slow, fast in pairs]
 
 
 def statistics_added(measured: Measured, library: str) -> list[float]:
@@ -64,18 +64,18 @@ def step_added(measured: Measured) -> float:
     )
 
 
-def over(own: list[float], other: list[float]) -> float:
-    """Return how many times `own` the `other` is."""
-    return statistics.median(theirs / ours for ours, theirs in zip(own, other, strict=True))
+def over(ours: list[float], theirs: list[float]) -> float:
+    """Return the median of `theirs / ours`."""
+    return statistics.median(b / a for a, b in zip(ours, theirs, strict=True))
 
 
 def statistics_ratio(measured: Measured) -> float:
-    """Return how many times gymcore's addition Gymnasium's is."""
+    """Return what Gymnasium adds over what gymcore adds."""
     return over(statistics_added(measured, "gymcore"), statistics_added(measured, "gymnasium"))
 
 
 def frames_ratio(measured: Measured) -> float:
-    """Return how many times gymcore's addition that of Gymnasium's single wrapper is."""
+    """Return what Gymnasium's single wrapper adds over what gymcore's adds."""
     return over(frames_added(measured, "gymcore"), frames_added(measured, "gymnasium"))
 
 
@@ -88,25 +88,26 @@ def memcpy_ratio(measured: Measured) -> float:
 def wrapper_bars() -> list[Bar]:
     """Return all bars of the wrappers."""
 
-    def least(measure: str, number: float, value: object) -> Bar:
+    def at_least(measure: str, minimum: float, value: object) -> Bar:
         assert callable(value)
-        return Bar(measure, f">= {number:g}x", value, times, lambda found: found >= number)
+        return Bar(measure, f">= {minimum:g}x", value, times, lambda number: number >= minimum)
 
     return [
         at_most("NormalizeObservation + NormalizeReward + RecordEpisodeStatistics, CartPole n=64, "
                 "added a call", 6, "us", 1e6,
                 lambda measured: statistics.median(statistics_added(measured, "gymcore"))),
-        least("the same, Gymnasium's addition / gymcore's", 10, statistics_ratio),
-        least("FrameStack 4 of (84, 84) uint8 n=64 / one memcpy of its output", 0.6, memcpy_ratio),
-        least("the same, addition of Gymnasium's single wrapper under sync / gymcore's", 8,
-              frames_ratio),
+        at_least("the same, Gymnasium's addition / gymcore's", 10, statistics_ratio),
+        at_least("FrameStack 4 of (84, 84) uint8 n=64 / one memcpy of its output", 0.6,
+                 memcpy_ratio),
+        at_least("the same, addition of Gymnasium's single wrapper under sync / gymcore's", 8,
+                 frames_ratio),
         at_most("TimeLimit + OrderEnforcing + PassiveEnvChecker, added a step", 0.4, "us", 1e6,
                 step_added),
     ]  # fmt: skip
 
 
 def wrapper_groups() -> list[Group]:
-    """Return what has to be measured."""
+    """Return the measurements needed."""
 
     def group(title: str, env_id: str, num_envs: int, *keys: str) -> Group:
         return Group(title, tuple((key, env_id, num_envs, 1) for key in keys))

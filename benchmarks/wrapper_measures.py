@@ -1,4 +1,4 @@
-"""Wrapped environments that the bars compare, each beside the same one without the wrappers.
+"""Wrapped environments that the bars compare, each with the same one without the wrappers.
 
 Loaded by `worker.py` only, after `contenders` and `python_envs`.
 """
@@ -14,8 +14,8 @@ import numpy as np
 from contenders import RING, Contender, Session, random_batches
 from python_envs import factories
 
-# Arrays that frames come in, by turns: as many as an engine has that recycles what nobody holds.
-# RING of them, 29 MB, would come from main memory, as no engine's do, nor the bytes of memcpy.
+# Number of frame arrays used in turn, as by an engine that recycles unreferenced arrays.
+# RING of them, 29 MB, would come from main memory, unlike those of engines and of memcpy.
 RECYCLED = 3
 #: Frames that are stacked, and how many.
 FRAME, STACK = (84, 84), 4
@@ -46,7 +46,7 @@ def _cartpoles(library: str, wrapped: bool) -> Build:
 
 
 def _frame_batches(num_envs: int) -> Any:
-    """Return a vector environment of gymcore that hands out the same few frames in turn."""
+    """Return a vector environment of gymcore that returns the same few frames in turn."""
     gym = importlib.import_module("gymcore")
 
     class Frames(gym.vector.VectorEnv):  # type: ignore[name-defined]

@@ -2,7 +2,7 @@
 
     python examples/domain_randomisation.py
 
-Every lane has physics parameters of its own; the batch is still one call into the engine.
+Every lane has its own physics parameters; a batch step is still one call into the engine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ def main() -> None:
     envs = gym.make_vec("CartPole-v1", num_envs=N, vector_kwargs=options)
     envs.set_attr("length", lengths)
     print(
-        "pole lengths of the first lanes:", *(f"{one:.2f}" for one in envs.get_attr("length")[:4])
+        "pole lengths of the first lanes:",
+        *(f"{length:.2f}" for length in envs.get_attr("length")[:4]),
     )
 
     observations, _ = envs.reset(seed=1)

@@ -2,8 +2,8 @@
 
     python examples/mujoco_swing_up.py [--num-envs 64] [--steps 500] [--picture swing_up.png]
 
-What is written here is a model and a description of it: what is observed, what is rewarded, where
-an episode begins. Batches, threads, autoreset, infos, saved states and pictures follow from that,
+This file has a model and its description: observation, reward and the start of an
+episode. Batches, threads, autoreset, infos, saved states and rendering follow from that,
 compiled, with the same bits in a single environment and in a batch.
 """
 
@@ -97,12 +97,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--num-envs", type=int, default=64)
     parser.add_argument("--steps", type=int, default=500)
-    parser.add_argument("--picture", help="write a picture of the first lanes to this file")
+    parser.add_argument("--picture", help="write an image of the first lanes to this file")
     arguments = parser.parse_args()
 
     render_mode = "rgb_array" if arguments.picture else None
     envs = gym.make_vec("SwingUp-v0", num_envs=arguments.num_envs, render_mode=render_mode)
-    # Every lane with a pole of its own: from half the mass to twice.
+    # Every lane has its own pole: from half the mass to twice.
     mass = np.repeat(envs.get_attr("body_mass")[0][None], arguments.num_envs, axis=0)
     mass[:, -1] *= np.geomspace(0.5, 2.0, arguments.num_envs)
     envs.set_attr("body_mass", mass)

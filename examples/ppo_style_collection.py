@@ -33,11 +33,11 @@ def probability(observations: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def advantages(rewards, values, next_values, terminated, truncated) -> np.ndarray:
     """Generalised advantage estimates [T, N] (Schulman et al. 2016, eq. 16)."""
     deltas = rewards + GAMMA * next_values * ~terminated - values
-    found, running = np.empty_like(deltas), np.zeros(N)
+    advantages, running = np.empty_like(deltas), np.zeros(N)
     for t in reversed(range(T)):
         running = deltas[t] + GAMMA * LAMBDA * running * ~(terminated[t] | truncated[t])
-        found[t] = running
-    return found
+        advantages[t] = running
+    return advantages
 
 
 def main() -> None:

@@ -40,15 +40,15 @@ def main() -> None:
     restored.set_state(loaded)
     print("continues bit for bit:", np.array_equal(play(restored, actions[50:]), expected))
 
-    # What if? One lane, copied to a thousand, each with a constant torque of its own.
+    # What if? One lane, copied to a thousand, each with its own constant torque.
     branches = gym.make_vec("Pendulum-v1", num_envs=1000)
     branches.set_state(np.repeat(saved[3:4], 1000))
     torques = np.linspace(-2, 2, 1000, dtype=np.float32).reshape(1000, 1)
     rewards = sum(branches.step(torques)[1] for _ in range(20))
     print(f"best constant torque of the next 20 steps: {torques[rewards.argmax(), 0]:+.2f} N m")
 
-    for one in (envs, restored, branches):
-        one.close()
+    for batch in (envs, restored, branches):
+        batch.close()
 
 
 if __name__ == "__main__":

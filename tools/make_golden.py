@@ -63,7 +63,7 @@ def hashes(env_id: str, autoreset_mode: str, varied: bool) -> dict[str, Any]:
     rollout = envs.rollout(actions_of(envs, 1), final_observations=autoreset_mode == "SameStep")
     state = envs.get_state()
     envs.close()
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "goals_or_failures": int(rollout.terminated.sum()),
         "time_limits": int(rollout.truncated.sum()),
         "initial_observations": digest(first),
@@ -77,20 +77,20 @@ def hashes(env_id: str, autoreset_mode: str, varied: bool) -> dict[str, Any]:
         "last_state_of_lane_0": [number.hex() for number in state["state"][0].tolist()],
     }
     if autoreset_mode == "SameStep":
-        found["final_observations"] = digest(rollout.final_observations)
-    return found
+        result["final_observations"] = digest(rollout.final_observations)
+    return result
 
 
 def golden() -> dict[str, dict[str, Any]]:
     """Everything the file holds."""
-    found = {}
+    result = {}
     for env_id in VARIED:
         for mode in ("NextStep", "SameStep"):
-            found[f"{env_id}, {mode}"] = hashes(env_id, mode, varied=False)
-        found[f"{env_id}, SameStep, {VARIED[env_id][0]} varied"] = hashes(
+            result[f"{env_id}, {mode}"] = hashes(env_id, mode, varied=False)
+        result[f"{env_id}, SameStep, {VARIED[env_id][0]} varied"] = hashes(
             env_id, "SameStep", varied=True
         )
-    return found
+    return result
 
 
 if __name__ == "__main__":

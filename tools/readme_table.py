@@ -14,7 +14,7 @@ from typing import Any
 
 README = Path(__file__).parents[1] / "README.md"
 BEGIN, END = "<!-- measured ratios: begin -->", "<!-- measured ratios: end -->"
-# What the measures of benchmarks/bars.py say, in words; the others are no ratios against a peer.
+# What the measures of benchmarks/bars.py say, in words; the others are not ratios against a peer.
 WORDS = {
     "CartPole n=64 / EnvPool sync": "CartPole-v1, 64 lanes: EnvPool, sync",
     "CartPole n=64 / CartPoleVectorEnv": "CartPole-v1, 64 lanes: Gymnasium's CartPoleVectorEnv",
@@ -72,12 +72,12 @@ FAMILIES = (
 
 
 def in_words(measure: str) -> str | None:
-    """What a measure says, or None if it is no ratio against a peer."""
+    """What a measure says, or None if it is not a ratio against a peer."""
     if measure in WORDS or measure in ENGINE_WORDS:
         return (WORDS | ENGINE_WORDS)[measure]
     for pattern, words in FAMILIES:
-        if found := re.fullmatch(pattern, measure):
-            return words.format(found[1])
+        if match := re.fullmatch(pattern, measure):
+            return words.format(match[1])
     return None
 
 

@@ -43,17 +43,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
-
-    Args:
-        argv: The arguments after the program's name; None takes `sys.argv`.
+    """Run the command line on `argv`, or on `sys.argv`, and return its exit code.
 
     Returns:
         0 on success, 2 when the request cannot be fulfilled (unknown id, missing package, bad
         policy; one line on stderr says which), 1 for any other failure, 130 after Ctrl-C.
-
-    Raises:
-        SystemExit: By argparse, for `--help` (code 0) and for invalid arguments (code 2).
 
     Example:
         >>> from gymcore.cli import main

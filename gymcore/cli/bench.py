@@ -1,6 +1,6 @@
-"""`gymcore bench`: steps a second on this machine, beside Gymnasium's where it is installed.
+"""`gymcore bench`: steps a second on this machine, compared with Gymnasium where it is installed.
 
-`benchmarks/peers.py` in the repository compares with more libraries, in processes of their own.
+`benchmarks/peers.py` in the repository compares more libraries, each in its own process.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def run(arguments: argparse.Namespace) -> int:
     for env_id in ids:
         for num_envs in arguments.num_envs:
             rates = measure(modules, env_id, num_envs, arguments.repeats, arguments.seconds)
-            own = rates["gymcore make_vec"]
+            ours = rates["gymcore make_vec"]
             rows = [
-                [label, rate(each), duration(num_envs / each), times(own / each)]
+                [label, rate(each), duration(num_envs / each), times(ours / each)]
                 for label, each in sorted(rates.items(), key=lambda pair: -pair[1])
             ]
             title = f"{env_id}, {num_envs} lanes"
@@ -85,15 +85,7 @@ def measure(
 ) -> dict[str, float]:
     """Return the median steps a second of `make_vec` of each library, in interleaved rounds.
 
-    Args:
-        modules: "gymcore", "gymnasium".
-        env_id: Environment id; a library that lacks it is left out.
-        num_envs: Number of lanes.
-        repeats: Number of rounds.
-        seconds: Length of a measurement.
-
-    Raises:
-        CliError: gymcore cannot run the environment.
+    A library that lacks the environment is left out; if gymcore lacks it, that is a `CliError`.
     """
     opened: dict[str, Any] = {}
     try:

@@ -80,14 +80,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--num-threads",
         type=count,
         metavar="K",
-        help="threads of the compiled engine [its own choice]",
+        help="threads of the compiled engine [automatic]",
     )
     parser.add_argument(
         "--autoreset-mode",
         choices=tuple(_MODES),
         help="when ended lanes are reset: in the same step, in the next one (Gymnasium's default), "
-        "or by this command (disabled) [same-step; the default of environments with a vector "
-        "environment of their own]",
+        "or by this command (disabled) [same-step, or the environment's default if it brings its "
+        "own vector environment]",
     )
     parser.add_argument(
         "--max-episode-steps", type=count, metavar="LIMIT", help="time limit of an episode"
@@ -95,11 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Collect, print the summary; return 0, or 130 if Ctrl-C ended the run early.
-
-    Raises:
-        CliError: The request cannot be fulfilled.
-    """
+    """Collect, print the summary; return 0, or 130 if Ctrl-C ended the run early."""
     started = time.perf_counter()
     if arguments.overwrite and arguments.out is None and arguments.plot is None:
         raise CliError("--overwrite needs --out FILE.npz or --plot FILE.png")
@@ -218,7 +214,7 @@ def _store(
 ) -> None:
     """Write the file; an interrupted run never replaces another file."""
     if collector.interrupted and (arguments.out.exists() or collector.steps_done == 0):
-        print(f"stored      nothing: interrupted, {arguments.out} is as it was")
+        print(f"stored      nothing: interrupted, {arguments.out} is unchanged")
         return
     next_step = collector.mode.value == _MODES["next-step"]
     arrays = recording.arrays(next_step=next_step, metadata=metadata)
@@ -319,15 +315,10 @@ class Collector:
         recording: Recording | None = None,
         history: RunHistory | None = None,
     ) -> None:
-        """Prepare a run.
+        """Prepare `steps` steps of every lane of a vector environment that is not yet reset.
 
-        Args:
-            envs: The vector environment, not yet reset.
-            actions: The source of the actions.
-            steps: T, the steps that every lane takes.
-            seed: Lane i is reset with `seed + i`.
-            recording: Stores the steps; None for no storage.
-            history: Records returns and throughput for a plot; None for no plot.
+        Lane i is reset with `seed + i`. `recording` stores the steps; `history` records returns and
+        throughput for a plot.
         """
         from gymcore.vector import AutoresetMode
 
@@ -364,11 +355,7 @@ class Collector:
     def run(self, bar: Any) -> None:
         """Reset the batch, then take all steps, or as many as fit before Ctrl-C.
 
-        Args:
-            bar: A progress bar, whose `update` gets the number of environment steps.
-
-        Raises:
-            CliError: A policy fails.
+        `bar.update` gets the number of environment steps; a policy that fails is a `CliError`.
         """
         observations, _ = self._envs.reset(seed=self._seed)
         if self._recording is not None:

@@ -26,9 +26,6 @@ class CliError(Exception):
 def count(text: str) -> int:
     """Parse a positive integer: `64`, `1_000_000` or `1e6`.
 
-    Raises:
-        argparse.ArgumentTypeError: `text` is not an integer, or less than 1.
-
     Example:
         >>> count("1e6") == count("1_000_000") == 1000000
         True
@@ -55,11 +52,7 @@ def seed(text: str) -> int:
 
 
 def positive(text: str) -> float:
-    """Parse a finite number above 0.
-
-    Raises:
-        argparse.ArgumentTypeError: `text` is something else.
-    """
+    """Parse a finite number above 0."""
     try:
         number = float(text)
     except ValueError:
@@ -123,14 +116,14 @@ def byte_count(number: float) -> str:
 
 
 def _three_figures(number: float) -> str:
-    """Return 1.23, 12.3 or 123, without trailing zeros behind the point."""
+    """Return 1.23, 12.3 or 123, without trailing zeros after the decimal point."""
     decimals = 0 if number >= 99.95 else 1 if number >= 9.995 else 2
     text = f"{number:.{decimals}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def table(rows: list[list[str]], header: list[str]) -> str:
-    """Return rows as aligned columns: the first column to the left, the others to the right.
+    """Return rows as aligned columns: the first left-aligned, the others right-aligned.
 
     Example:
         >>> print(table([["a", "1"], ["bcd", "22"]], ["name", "n"]))
@@ -154,36 +147,22 @@ def table(rows: list[list[str]], header: list[str]) -> str:
 
 
 def check_target(option: str, path: Any, *, overwrite: bool) -> None:
-    """Refuse a file that cannot be written, before any work is done.
-
-    Args:
-        option: Name of the option, for the message.
-        path: Where the file will go.
-        overwrite: Whether an existing file may be replaced.
-
-    Raises:
-        CliError: `path` exists and may not be replaced, or its directory is missing or read-only.
-    """
+    """Raise a `CliError` naming `option` if `path` cannot be written, before any work is done."""
     if path.is_dir():
         raise CliError(f"{option}: {path} is a directory")
     if path.exists() and not overwrite:
         raise CliError(f"{option}: {path} exists already; --overwrite replaces it")
     folder = path.parent
     if not folder.is_dir():
-        raise CliError(f"{option}: there is no directory {folder}")
+        raise CliError(f"{option}: directory {folder} does not exist")
     if not os.access(folder, os.W_OK):
         raise CliError(f"{option}: the directory {folder} is not writable")
 
 
 def make_rgb(env_id: str, num_envs: int | None = None) -> Any:
-    """Return an environment with render mode "rgb_array".
+    """Return an environment with render mode "rgb_array"; a `CliError` if there is none.
 
-    Args:
-        env_id: The id.
-        num_envs: Number of lanes; None makes a single environment.
-
-    Raises:
-        CliError: It cannot be made, or does not have this render mode.
+    `num_envs` makes a vector environment.
     """
     import gymcore
     from gymcore.error import Error
@@ -207,7 +186,7 @@ def make_rgb(env_id: str, num_envs: int | None = None) -> Any:
 
 
 class Interruption:
-    """Turns the first Ctrl-C inside a `with` block into a flag, so that loops end between steps.
+    """Turn the first Ctrl-C inside a `with` block into a flag, so that loops end between steps.
 
     The second Ctrl-C raises `KeyboardInterrupt` at once. Outside the main thread, where Python
     delivers no signals, the flag stays False.
@@ -269,17 +248,7 @@ class RandomActions:
     """
 
     def __init__(self, single_action_space: Any, num_envs: int, seed: int) -> None:
-        """Choose how to draw.
-
-        Args:
-            single_action_space: The action space of one lane: Discrete, MultiDiscrete, MultiBinary
-                or Box.
-            num_envs: Number of lanes.
-            seed: Seed of the actions' stream.
-
-        Raises:
-            CliError: The space is of another kind.
-        """
+        """Prepare for an action space of one lane; raise a `CliError` if it is unsupported."""
         from gymcore import spaces
 
         space = single_action_space
@@ -303,7 +272,7 @@ class RandomActions:
         elif not isinstance(space, spaces.MultiBinary):
             raise CliError(
                 "random actions need a Discrete, MultiDiscrete, MultiBinary or Box action space, "
-                f"this one is {space}; write a policy and pass --policy module:function"
+                f"this one is {space}; pass --policy module:function"
             )
 
     def block(self, steps: int) -> npt.NDArray[Any]:
@@ -315,22 +284,15 @@ class RandomActions:
         if self._dtype.kind != "f":
             return self._generator.integers(self._low, self._high, shape).astype(self._dtype)
         block = self._generator.random(shape) * (self._high - self._low) + self._low
-        # Rounding may exceed the upper bound.
+        # Rounding can exceed the upper bound.
         return np.minimum(block.astype(self._dtype), self._high)
 
 
 def load_policy(name: str) -> Callable[[Any], Any]:
-    """Import the user's policy.
+    """Import the user's policy: `module:function`, or another callable, as `module:agent.act`.
 
-    Args:
-        name: `module:function`; the module may be in the current directory, the function may be
-            any callable and may belong to another object (`module:agent.act`).
-
-    Returns:
-        The callable; it takes the batch of observations [num_envs, ...] and returns actions.
-
-    Raises:
-        CliError: The name has another form, or does not lead to a callable.
+    The module may be in the current directory. The policy is called with the batch of observations
+    [num_envs, ...] and returns actions. A name that leads to no callable is a `CliError`.
     """
     module_name, _, path = name.partition(":")
     if not module_name or not path:
@@ -376,11 +338,7 @@ class PolicyActions:
     def __call__(self, observations: Any) -> Any:
         """Return the policy's actions, as an array where the action space has a shape.
 
-        Args:
-            observations: The batch, as the vector environment returned it.
-
-        Raises:
-            CliError: The policy raises, or returns another shape or kind of number.
+        Raises a `CliError` if the policy raises, or returns another shape or kind of number.
         """
         try:
             actions = self._policy(observations)

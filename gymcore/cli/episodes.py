@@ -32,11 +32,9 @@ class EpisodeStatistics:
     def __init__(self, num_envs: int, *, resets_take_a_step: bool, sample_seed: int = 0) -> None:
         """Start before the first step.
 
-        Args:
-            num_envs: Number of lanes N.
-            resets_take_a_step: True for next-step autoreset, where the step after an episode's
-                end only resets (reward 0) and belongs to no episode.
-            sample_seed: Seed of the sample behind the medians of more than `SAMPLE_SIZE` episodes.
+        With `resets_take_a_step` (next-step autoreset), the step after an episode's end only resets
+        (reward 0) and belongs to no episode. `sample_seed` seeds the sample behind the medians of
+        more than `SAMPLE_SIZE` episodes.
         """
         self.episodes = 0
         self.terminated = 0
@@ -60,13 +58,7 @@ class EpisodeStatistics:
         terminated: npt.NDArray[np.bool_],
         truncated: npt.NDArray[np.bool_],
     ) -> None:
-        """Add the next block of steps; the arrays are not kept.
-
-        Args:
-            rewards: [T, N] floats or integers.
-            terminated: [T, N] bool.
-            truncated: [T, N] bool.
-        """
+        """Add a block of steps, arrays [T, N]; they are not stored."""
         steps, lanes = rewards.shape
         self.last_returns = np.empty(0)
         if steps == 0:
@@ -78,7 +70,7 @@ class EpisodeStatistics:
             self.reset_steps += int(np.count_nonzero(done[:-1]))
         by_lane = np.ascontiguousarray(rewards.T, dtype=np.float64).reshape(-1)
         ended = np.ascontiguousarray(done.T).reshape(-1)
-        # Segments start where a lane's row starts and behind each end of an episode.
+        # A segment starts at the start of a lane's row and after each end of an episode.
         starting = np.empty(steps * lanes, dtype=np.bool_)
         starting[1:] = ended[:-1]
         starting[::steps] = True
@@ -162,12 +154,7 @@ class RunHistory:
     """
 
     def __init__(self, total_steps: int, seed: int = 0) -> None:
-        """Start before the first step.
-
-        Args:
-            total_steps: Environment steps of the whole run, all lanes together.
-            seed: Of the samples.
-        """
+        """Start before the first of `total_steps` environment steps, all lanes together."""
         self.total_steps = total_steps
         self.steps_done = 0
         self.episodes = 0
@@ -185,12 +172,7 @@ class RunHistory:
         self._clock = time.perf_counter()
 
     def add(self, steps: int, returns: npt.NDArray[np.float64]) -> None:
-        """Add a block.
-
-        Args:
-            steps: Environment steps in it, all lanes together.
-            returns: Of the episodes that ended in it.
-        """
+        """Add a block of environment steps and the returns of the episodes that ended in it."""
         now = time.perf_counter()
         self.steps_done += steps
         k = min(BINS - 1, max(0, (self.steps_done * BINS - 1) // self.total_steps))
@@ -242,11 +224,7 @@ def _sample(
 
 
 def check_plot(path: Path, *, overwrite: bool) -> None:
-    """Refuse a plot that cannot be written, before the run.
-
-    Raises:
-        CliError: matplotlib is missing, or `path` cannot be written.
-    """
+    """Raise a `CliError` if matplotlib is missing or `path` cannot be written."""
     if path.suffix.lower() not in SUFFIXES:
         raise CliError(f"--plot {path}: expected a name that ends in one of {', '.join(SUFFIXES)}")
     check_target("--plot", path, overwrite=overwrite)
@@ -257,16 +235,7 @@ def check_plot(path: Path, *, overwrite: bool) -> None:
 
 
 def plot_run(history: RunHistory, path: Path, title: str) -> None:
-    """Plot the run into a file.
-
-    Args:
-        history: The run.
-        path: The file; its suffix decides the format.
-        title: Title of the figure.
-
-    Raises:
-        CliError: If the file cannot be written.
-    """
+    """Plot the run into a file, whose suffix determines the format."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter

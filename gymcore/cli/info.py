@@ -15,7 +15,7 @@ from typing import Any
 from gymcore.cli.common import byte_count
 from gymcore.utils.cpus import _cgroup_folders, _read_words, thread_limits
 
-HELP = "print versions, the processor, compiler and CPU features, for a bug report"
+HELP = "print versions, processor, compiler and CPU features for a bug report"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,9 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
         lines[str(name).replace("_", " ")] = _text(value)
     if not info["build"]:
         lines["compiled modules"] = "none found"
-    here = {name: version for name, version in info["packages"].items() if version is not None}
-    lines["optional packages"] = ", ".join(f"{k} {v}" for k, v in here.items()) or "none"
-    missing = [name for name in info["packages"] if name not in here]
+    installed = {name: version for name, version in info["packages"].items() if version is not None}
+    lines["optional packages"] = ", ".join(f"{k} {v}" for k, v in installed.items()) or "none"
+    missing = [name for name in info["packages"] if name not in installed]
     lines["not installed"] = ", ".join(missing) or "none"
     width = max(map(len, lines))
     for name, value in lines.items():
@@ -88,7 +88,7 @@ OPTIONAL_PACKAGES = {
 
 
 def cpu_model() -> str:
-    """Return the processor's name as the operating system gives it, "unknown" if it does not."""
+    """Return the processor's name as the operating system reports it, or "unknown"."""
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith(("model name", "Model\t", "Hardware")):
@@ -125,10 +125,10 @@ def available_memory() -> int | None:
     if not limits and hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
         limits.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for folder in _cgroup_folders():
-        most = _read_words(folder / "memory.max")
-        now = _read_words(folder / "memory.current")
-        if most and now and most[0] != "max":
-            limits.append(max(0, int(most[0]) - int(now[0])))
+        limit = _read_words(folder / "memory.max")
+        used = _read_words(folder / "memory.current")
+        if limit and used and limit[0] != "max":
+            limits.append(max(0, int(limit[0]) - int(used[0])))
     return min(limits, default=None)
 
 
@@ -136,9 +136,9 @@ def package_versions() -> dict[str, str | None]:
     """Return the version of every optional package, None where it is missing; imports nothing."""
     versions: dict[str, str | None] = {}
     distributions = metadata.packages_distributions()
-    for module, usual in OPTIONAL_PACKAGES.items():
-        # Several distributions carry the same module (opencv-python and its headless twin).
-        names = [*distributions.get(module, []), usual]
+    for module, default in OPTIONAL_PACKAGES.items():
+        # Several distributions contain the same module (opencv-python and its headless variant).
+        names = [*distributions.get(module, []), default]
         versions[module] = next((v for v in map(_version, names) if v is not None), None)
     return versions
 
@@ -154,7 +154,7 @@ def _version(distribution: str) -> str | None:
 def compiled_info() -> dict[str, Any]:
     """Return compiler, flags, Cython version and CPU features of the compiled modules.
 
-    Empty if nothing is compiled. If `GYMCORE_ISA` names what this machine lacks, `isa` says so.
+    Empty if nothing is compiled. `isa` holds the error if `GYMCORE_ISA` is not supported here.
     """
     try:
         from gymcore_ext.build_info import build_info
@@ -167,12 +167,7 @@ def compiled_info() -> dict[str, Any]:
 
 
 def system_info() -> dict[str, Any]:
-    """Return everything that a bug report or a benchmark file should contain; JSON-ready.
-
-    Returns:
-        Versions of gymcore, Python and numpy, platform, processor, `build` (compiled modules),
-        `threads`, `memory_available` [bytes] and `packages`.
-    """
+    """Return everything that a bug report or a benchmark file should contain; JSON-ready."""
     import numpy as np
 
     import gymcore

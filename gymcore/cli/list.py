@@ -1,4 +1,4 @@
-"""`gymcore list`: the registered environments by family, and what a family still needs."""
+"""`gymcore list`: the registered environments by family, and what a family still requires."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Family(NamedTuple):
     renders: tuple[str, ...] = ()
 
 
-# By folder below `gymcore.envs`. What other packages require is unknown here.
+# By folder below `gymcore.envs`. Requirements of other packages are unknown.
 FAMILIES = {
     "classic_control": Family("classic-control", renders=("pygame",)),
     "toy_text": Family("toy-text", renders=("pygame",)),

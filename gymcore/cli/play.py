@@ -23,11 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play until the window is closed; return 0.
-
-    Raises:
-        CliError: The environment has no keys or no render mode, or there is no screen.
-    """
+    """Play until the window is closed; return 0."""
     from gymcore.error import Error
     from gymcore.utils.play import PlayPlot, play
 

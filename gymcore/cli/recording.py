@@ -57,10 +57,9 @@ class Recording:
     """
 
     def __init__(self, envs: Any, steps: int) -> None:
-        """Allocate the arrays for so many steps of a vector environment.
+        """Allocate the arrays for this many steps of a vector environment.
 
-        Raises:
-            CliError: A space has no arrays, or the arrays do not fit into the free memory.
+        Raises a `CliError` if a space has no arrays, or if they do not fit into the free memory.
         """
         observation_spaces = _array_leaves(envs, "observation")
         action_spaces = _array_leaves(envs, "action")
@@ -107,10 +106,8 @@ class Recording:
     ) -> None:
         """Store the last observations of K episodes that ended.
 
-        Args:
-            rows: [K] int64, the step that ended each, or one step for all.
-            lanes: [K] int64, the lanes; together with the steps in rising order.
-            values: [K, ...] observations in this order, or their leaves by name.
+        `rows` [K] are the steps that ended them, or one step for all; `values` [K, ...] are ordered
+        by step, then lane.
         """
         lo, hi = self._ends, self._ends + len(lanes)
         if hi > len(self._final_indices):
@@ -123,15 +120,10 @@ class Recording:
         self._ends = hi
 
     def arrays(self, *, next_step: bool, metadata: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
-        """Return the file's contents for the rows filled so far.
+        """Return the file's contents for the rows filled so far: key -> array, often a view.
 
-        Args:
-            next_step: Whether a step behind an end only resets; then the final observations are
-                those that the ending step returned and need not have been added.
-            metadata: JSON-ready values for the key `metadata`.
-
-        Returns:
-            Key -> array; most are views of this recording.
+        With `next_step`, where the step after an episode's end only resets, the final observations
+        are those that the ending steps returned, and `add_finals` is not needed.
         """
         rows = self.rows
         done = self.terminated[:rows] | self.truncated[:rows]
@@ -159,15 +151,9 @@ class Recording:
 
 
 def observations_at(value: Any, lanes: npt.NDArray[np.int64]) -> Any:
-    """Return the observations of some lanes out of a batch, leaf by leaf.
+    """Return the observations of lanes [K] out of a batch, leaf by leaf: arrays [K, ...].
 
-    Args:
-        value: A batch [num_envs, ...], a dictionary or tuple of such, or an object array that
-            holds one observation a lane (as `info["final_obs"]` may).
-        lanes: [K] indices.
-
-    Returns:
-        An array [K, ...], or a nest of dictionaries of such whose leaves have the same names.
+    The batch may be an object array that holds one observation a lane, as `info["final_obs"]` may.
     """
     if isinstance(value, np.ndarray) and value.dtype == object:
         return stack_nested([value[lane] for lane in lanes])
@@ -204,11 +190,7 @@ def predicted_bytes(
 ) -> int:
     """Return how many bytes a recording takes, with final observations for a tenth of the steps.
 
-    Args:
-        observations: Leaf name -> batched shape and dtype.
-        actions: The same of the actions.
-        steps: T.
-        num_envs: N.
+    Spaces are given as leaf name -> batched shape and dtype.
 
     Example:
         >>> boxes = {"": ((64, 4), np.dtype(np.float32))}
@@ -220,9 +202,9 @@ def predicted_bytes(
     def row(spaces: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]) -> int:
         return sum(int(np.prod(shape)) * dtype.itemsize for shape, dtype in spaces.values())
 
-    one = row(observations) + row(actions) + 11 * num_envs
+    step = row(observations) + row(actions) + 11 * num_envs
     finals = _FINAL_SHARE * (row(observations) + 16 * num_envs)
-    return int(steps * (one + finals))
+    return int(steps * (step + finals))
 
 
 def _too_large(size: int, steps: int, free: int | None = None) -> str:
@@ -245,18 +227,10 @@ def check_disk(path: Path, size: int) -> None:
 
 
 def save(path: Path, arrays: dict[str, npt.NDArray[Any]], *, overwrite: bool) -> int:
-    """Write the file in one piece: readers see the whole new file, or what was there before.
+    """Write the file atomically and return its size [bytes].
 
-    Args:
-        path: The file to write.
-        arrays: Key -> array.
-        overwrite: Whether a file that is there by now may be replaced.
-
-    Returns:
-        The size of the file [bytes].
-
-    Raises:
-        CliError: The file exists by now, or cannot be written.
+    Readers see the whole new file, or what was there before. A file that exists by now, unless
+    `overwrite`, or cannot be written is a `CliError`.
     """
     temporary = ""
     try:
@@ -284,7 +258,7 @@ def save(path: Path, arrays: dict[str, npt.NDArray[Any]], *, overwrite: bool) ->
 
 
 def _link(temporary: str, path: Path) -> None:
-    """Give the file its name if no file has it."""
+    """Rename the temporary file to `path` unless that exists."""
     try:
         os.link(temporary, path)
     except FileExistsError:

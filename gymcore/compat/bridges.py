@@ -20,9 +20,9 @@ def is_vector_env(env: Any) -> bool:
 def to_done_api(env: Any) -> Any:
     """Return an environment, or a vector environment, with the interface of Gym 0.21.
 
-    `reset()` returns an observation, `step(action)` observation, reward, done and info. There are
+    `reset()` returns an observation, `step(action)` observation, reward, done and info. It has
     `seed(seed)`, which the next reset uses, and `render(mode="human")`. At the end of an episode
-    `info["TimeLimit.truncated"]` says whether it was only cut off. A vector environment returns a
+    `info["TimeLimit.truncated"]` says whether it was truncated. A vector environment returns a
     list of infos, and restarts ended environments in the same step, their last observation in
     `info["terminal_observation"]`.
 
@@ -63,13 +63,12 @@ def from_done_api(env: Any, render_mode: str | None = None) -> Any:
     """Return an environment, or a vector environment, of today, given one of Gym 0.21.
 
     Args:
-        env: The old environment; what says that it is a vector environment, or has `num_envs`, is
-            taken as a batch.
-        render_mode: What `render` asks it for.
+        env: The old environment; one with `is_vector_env` or `num_envs` is a vector environment.
+        render_mode: The mode that `render` uses.
 
     Returns:
-        An `Env`, or a `VectorEnv` with `SAME_STEP` autoreset. What `to_done_api` made gives back
-        what is inside it.
+        An `Env`, or a `VectorEnv` with `SAME_STEP` autoreset. A result of `to_done_api` is
+        unwrapped.
 
     Raises:
         ArgumentTypeError: if it cannot be stepped and reset.

@@ -29,7 +29,7 @@ def _new_seed() -> int:
 
 
 class SeedNextReset(Wrapper):
-    """Seed the environment in the next reset that brings no seed itself."""
+    """Seed the environment in the next reset that is called without a seed."""
 
     def __init__(self, env: Env[Any, Any], seed: int) -> None:
         """Wrap `env`, with a seed for its next reset."""
@@ -39,7 +39,7 @@ class SeedNextReset(Wrapper):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Reset the environment, with the waiting seed unless there is another one."""
+        """Reset the environment, with the waiting seed unless `seed` is given."""
         seed = self._seed if seed is None else seed
         self._seed = None
         return self.env.reset(seed=seed, options=options)
@@ -64,8 +64,7 @@ class DoneEnv(Wrapper):
     def seed(self, seed: int | None = None) -> list[int]:
         """Seed the next reset, None with a new seed; return a list of the seed.
 
-        Raises:
-            Error: if `seed` is negative or not an integer.
+        A seed that is negative or not an integer is an `Error`.
         """
         self.waiting_seed = _new_seed() if seed is None else seeding.checked_seed(seed)
         return [self.waiting_seed]
@@ -79,10 +78,8 @@ class DoneEnv(Wrapper):
     ) -> Any:
         """Begin an episode and return its first observation.
 
-        Args:
-            seed: (Gym 0.22) None for the one given to `seed`, if there is a new one.
-            return_info: (Gym 0.22) Return a tuple of the observation and the info.
-            options: For the environment.
+        Without a `seed`, one given to `seed()` since the last reset is used. With `return_info`
+        (Gym 0.22), return a tuple of the observation and the info.
         """
         seed = self.waiting_seed if seed is None else seed
         self.waiting_seed = None
@@ -94,17 +91,10 @@ class DoneEnv(Wrapper):
         return convert_to_done_step_api(self.env.step(action))
 
     def render(self, mode: str = "human", **kwargs: Any) -> Any:
-        """Render the environment in any of its modes.
+        """Render the environment in any of its modes; others are an `UnsupportedMode` error.
 
-        The environment may have been made with another mode, or none: for the time of the call its
-        `render_mode` is changed.
-
-        Args:
-            mode: One of `metadata["render_modes"]`.
-            **kwargs: For the environment's `render`.
-
-        Raises:
-            UnsupportedMode: if the environment does not have the mode.
+        The environment may have been made with another mode, or none: its `render_mode` is changed
+        for the duration of the call.
         """
         if mode == self.env.render_mode:
             return self.env.render(**kwargs)
@@ -147,8 +137,7 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
     def seed(self, seed: int | Sequence[int | None] | None = None) -> list[Any]:
         """Seed the next reset; return a list of a list with the seed, for each environment.
 
-        Args:
-            seed: `s` for `s + i` in environment `i`, a sequence of seeds, or None for new ones.
+        `s` means `s + i` in environment `i`, None new seeds.
         """
         if seed is None or isinstance(seed, (int, np.integer)):
             first = _new_seed() if seed is None else seeding.checked_seed(seed)
@@ -171,10 +160,7 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
     ) -> Any:
         """Begin new episodes and return the batch of their first observations.
 
-        Args:
-            seed: (Gym 0.22) None for what was given to `seed`, if that is new.
-            return_info: (Gym 0.22) Return a tuple of the observations and the list of infos.
-            options: For the environments.
+        Arguments are those of `DoneEnv.reset`; `return_info` adds the list of infos.
         """
         seed = self.waiting_seed if seed is None else seed
         self.waiting_seed = None
@@ -184,14 +170,10 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
     def step(  # type: ignore[override]
         self, actions: Any
     ) -> tuple[Any, Array, npt.NDArray[np.bool_], list[dict[str, Any]]]:
-        """Step the environments.
+        """Step the environments; return observations, rewards, dones and a list of infos.
 
-        Returns:
-            observations: The batch of observations.
-            rewards: `[num_envs] float64`.
-            dones: `[num_envs] bool`, terminated or truncated.
-            infos: A list of one dict for each environment. Where an episode has ended it is the
-                last info, with `terminal_observation` and `TimeLimit.truncated`.
+        Rewards are `[num_envs] float64`, dones `[num_envs] bool`. Where an episode has ended, the
+        info is its last, with `terminal_observation` and `TimeLimit.truncated`.
         """
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         dones = terminations | truncations
@@ -224,13 +206,13 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         return [split_info(current, lane) if current else {} for lane in range(self.num_envs)]
 
     def step_async(self, actions: Any) -> None:
-        """Keep the actions for `step_wait`; twice is an `AlreadyPendingCallError`."""
+        """Store the actions for `step_wait`; a second call is an `AlreadyPendingCallError`."""
         if self._actions is not None:
             raise error.AlreadyPendingCallError("step_async was called twice", "step")
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, Array, npt.NDArray[np.bool_], list[dict[str, Any]]]:
-        """Step with the actions of `step_async`; without is a `NoAsyncCallError`."""
+        """Step with the actions of `step_async`; without it, raise a `NoAsyncCallError`."""
         if self._actions is None:
             raise error.NoAsyncCallError("step_wait was called without step_async", "step")
         actions, self._actions = self._actions, None
@@ -239,8 +221,7 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
     def render(self, mode: str | None = None) -> Any:
         """Return a tuple of frames, or None, in the mode that the environments were made with.
 
-        Args:
-            mode: That mode, or None; another is an `UnsupportedMode` error.
+        Another `mode` is an `UnsupportedMode` error.
         """
         if mode is not None and mode != self.env.render_mode:
             raise error.UnsupportedMode(

@@ -1,7 +1,7 @@
 """Environments and spaces of the package `gym`, under the ids by which Gymnasium's users know them.
 
 `gymcore.make("GymV26Environment-v0", env_id="Name-v0")` makes one that is registered with `gym`;
-with `env=...` it takes one that is there already. `GymV21Environment-v0` is for `gym` 0.21 and
+with `env=...` it takes an existing one. `GymV21Environment-v0` is for `gym` 0.21 and
 older, whose `step` returns four values.
 """
 
@@ -15,12 +15,12 @@ from gymcore.compat.old_envs import EnvCompatibility, ForeignEnv
 
 __all__ = ["GymV21Environment", "GymV26Environment", "convert_space"]
 
-# Modes that `make` passes on; which of them there are is known when the environment is.
+# Modes that `make` passes on; the environment's own are known once it is made.
 _MODES = ("human", "rgb_array", "ansi")
 
 
 def _old_env(env_id: str | None, make_kwargs: dict[str, Any] | None, env: Any) -> Any:
-    """The environment that was given, or the one that `gym` makes."""
+    """Return the environment that was given, or the one that `gym` makes."""
     if env is not None:
         if env_id is not None or make_kwargs is not None:
             raise error.InvalidArgument(
@@ -35,7 +35,7 @@ def _old_env(env_id: str | None, make_kwargs: dict[str, Any] | None, env: Any) -
             "`pip install gym==0.26.2`, or give an environment as `env`"
         ) from missing
     if env_id is None:
-        raise error.ArgumentTypeError("env_id: expected an id that `gym` knows, or env, got None")
+        raise error.ArgumentTypeError("env_id: expected an id of `gym`, or env, got None")
     return gym.make(env_id, **(make_kwargs or {}))
 
 
@@ -90,25 +90,25 @@ class GymV26Environment(ForeignEnv):
         if env is None and render_mode is not None:
             make_kwargs = {**(make_kwargs or {}), "render_mode": render_mode}
         env = _old_env(env_id, make_kwargs, env)
-        own_mode = getattr(env, "render_mode", None)
-        if render_mode not in (None, own_mode):
+        env_mode = getattr(env, "render_mode", None)
+        if render_mode not in (None, env_mode):
             raise error.InvalidArgument(
-                f"render_mode: expected that of env, {own_mode!r}, got {render_mode!r}"
+                f"render_mode: expected that of env, {env_mode!r}, got {render_mode!r}"
             )
-        super().__init__(env, own_mode)
+        super().__init__(env, env_mode)
         self.observation_space = convert_space(self.env.observation_space)
         self.action_space = convert_space(self.env.action_space)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode; `Env.reset` says how."""
+        """Begin an episode; see `Env.reset`."""
         if seed is not None:
             self._np_random_seed = seed
         return self.env.reset(seed=seed, options=options)
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Step the environment; `Env.step` says how."""
+        """Step the environment; see `Env.step`."""
         return self.env.step(action)
 
     def render(self) -> Any:
@@ -124,7 +124,7 @@ def convert_space(space: Any) -> spaces.Space[Any]:
             that of a class it derives from) and attributes; one of `gymcore` is returned as it is.
 
     Raises:
-        ArgumentTypeError: if it is none that `gymcore.spaces` has.
+        ArgumentTypeError: if `gymcore.spaces` has no such space.
 
     Example:
         >>> class Discrete:
@@ -138,7 +138,7 @@ def convert_space(space: Any) -> spaces.Space[Any]:
         if convert := _CONVERSIONS.get(cls.__name__):
             return convert(space)
     raise error.ArgumentTypeError(
-        f"space: expected one of {sorted(_CONVERSIONS)}, of whatever package, got {space!r} "
+        f"space: expected one of {sorted(_CONVERSIONS)}, of any package, got {space!r} "
         f"({type(space)})"
     )
 

@@ -1,4 +1,4 @@
-"""Environments and vector environments of Gym 0.21, as those of today."""
+"""Environments and vector environments of Gym 0.21, adapted to today's interface."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def modern_metadata(metadata: dict[str, Any] | None) -> dict[str, Any]:
 
 
 class ForeignEnv(Env[Any, Any]):
-    """An environment of another package inside one of gymcore's; how it is stepped is left open.
+    """Base of adapters for environments of other packages; subclasses define how to step them.
 
     Other attributes are the inner environment's.
 
@@ -53,10 +53,8 @@ class ForeignEnv(Env[Any, Any]):
     def __init__(self, old_env: Any, render_mode: str | None = None) -> None:
         """Take an environment.
 
-        Args:
-            old_env: The environment.
-            render_mode: What `render` returns. With "human", an environment of Gym 0.21 is also
-                shown at every reset and step, as environments of today are.
+        With the render mode "human", an environment of Gym 0.21 is also shown at every reset and
+        step, as environments of today are.
         """
         env = self.env = old_env
         self.metadata = modern_metadata(getattr(env, "metadata", None))
@@ -77,7 +75,7 @@ class ForeignEnv(Env[Any, Any]):
 
     @property
     def np_random(self) -> np.random.Generator:
-        """The inner environment's random generator, of whatever kind it is."""
+        """The inner environment's random generator, of any type."""
         generator: np.random.Generator = self.env.np_random
         return generator
 
@@ -103,7 +101,7 @@ class ForeignEnv(Env[Any, Any]):
 class EnvCompatibility(ForeignEnv):
     """An environment of Gym 0.21 as one of today: `make(..., apply_api_compatibility=True)`.
 
-    The old environment need not derive from anything. It has `reset() -> observation`,
+    The old environment needs no base class. It has `reset() -> observation`,
     `step(action) -> (observation, reward, done, info)`, and perhaps `seed(seed)`,
     `render(mode=...)` and `close()`. `info["TimeLimit.truncated"]` becomes `truncated`.
 
@@ -130,9 +128,7 @@ class EnvCompatibility(ForeignEnv):
     ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; return the observation, and an empty info.
 
-        Args:
-            seed: Given to the old environment's `seed` first, if there is one.
-            options: Not used.
+        `seed` goes to the old environment's `seed` method, if there is one; `options` are not used.
         """
         if seed is not None:
             if hasattr(self.env, "seed"):
@@ -151,7 +147,7 @@ class EnvCompatibility(ForeignEnv):
         return convert_to_terminated_truncated_step_api(result)
 
     def render(self) -> Any:
-        """Render the environment in the mode that was chosen; without one, warn."""
+        """Render the environment in its `render_mode`; warn if that is None."""
         if self.render_mode is None:
             logger.warn(
                 "You are calling render method without specifying any render mode: give "
@@ -182,14 +178,14 @@ class OldEnvCreator:
         return modern_metadata(self._load().metadata)
 
     def __call__(self, render_mode: str | None = None, **kwargs: Any) -> EnvCompatibility:
-        """Make the environment with `kwargs`; `render_mode` is what `render` asks it for."""
+        """Make the environment with `kwargs`; `render` uses `render_mode`."""
         return EnvCompatibility(self._load()(**kwargs), render_mode)
 
 
 class VectorEnvCompatibility(VectorEnv[Any, Any, npt.NDArray[Any]]):
     """A vector environment of Gym 0.21 as one of today, with `SAME_STEP` autoreset.
 
-    The old one need not derive from anything. It has `num_envs`, `reset() -> observations` and
+    The old one needs no base class. It has `num_envs`, `reset() -> observations` and
     `step(actions) -> (observations, rewards, dones, infos)`, where `infos` is a list of dicts and
     an ended environment has restarted. `TimeLimit.truncated` in a dict becomes `truncations`, and
     `terminal_observation` becomes `final_obs`. Its spaces are those of a batch if it has
@@ -201,15 +197,7 @@ class VectorEnvCompatibility(VectorEnv[Any, Any, npt.NDArray[Any]]):
     """
 
     def __init__(self, old_envs: Any, render_mode: str | None = None) -> None:
-        """Take an old vector environment.
-
-        Args:
-            old_envs: The vector environment.
-            render_mode: What `render` asks it for.
-
-        Raises:
-            ArgumentTypeError: if it has no `num_envs`.
-        """
+        """Take an old vector environment; one without `num_envs` is an `ArgumentTypeError`."""
         if not isinstance(getattr(old_envs, "num_envs", None), (int, np.integer)):
             raise error.ArgumentTypeError(
                 f"old_envs: expected a vector environment with `num_envs`, got {type(old_envs)}"
@@ -243,9 +231,8 @@ class VectorEnvCompatibility(VectorEnv[Any, Any, npt.NDArray[Any]]):
     ) -> tuple[Any, dict[str, Any]]:
         """Begin new episodes; return the batch of observations, and empty infos.
 
-        Args:
-            seed: Given to the old vector environment's `seed` first.
-            options: Not used; a `reset_mask` that leaves a lane out is an `InvalidArgument`.
+        `seed` goes to the old vector environment's `seed` method. Of `options` only `reset_mask` is
+        used; one that leaves a lane out is an `InvalidArgument`.
         """
         _, mask = split_reset_mask(options, self.num_envs)
         if mask is not None and not mask.all():
@@ -289,7 +276,7 @@ class VectorEnvCompatibility(VectorEnv[Any, Any, npt.NDArray[Any]]):
         return observations, np.asarray(rewards, np.float64), terminations, truncations, infos
 
     def render(self) -> Any:
-        """Render the environments in the mode that was chosen."""
+        """Render the environments in `render_mode`."""
         return None if self.render_mode is None else self.env.render(mode=self.render_mode)
 
     def close_extras(self, **kwargs: Any) -> None:

@@ -39,11 +39,7 @@ ParamsType = TypeVar("ParamsType", bound="FunctionalParams")
 
 
 def load_jax() -> ModuleType:
-    """Return the module jax, which is imported by the first call.
-
-    Raises:
-        DependencyNotInstalled: if it is not installed.
-    """
+    """Import jax and return it; if it is not installed, raise `DependencyNotInstalled`."""
     try:
         return importlib.import_module("jax")
     except ImportError as problem:
@@ -220,9 +216,8 @@ class FunctionalJaxVectorEnv(VectorEnv[Any, Any, Any], _JaxEnv):
         """Choose the rows of one of two batches."""
         jnp = self._jax.numpy
 
-        def choose(one: Any, other: Any) -> Any:
-            shape = (self.num_envs,) + (1,) * (one.ndim - 1)
-            return jnp.where(mask.reshape(shape), one, other)
+        def choose(a: Any, b: Any) -> Any:
+            return jnp.where(mask.reshape((self.num_envs,) + (1,) * (a.ndim - 1)), a, b)
 
         return self._jax.tree_util.tree_map(choose, yes, no)
 
@@ -314,7 +309,7 @@ class FunctionalJaxVectorEnv(VectorEnv[Any, Any, Any], _JaxEnv):
         _JaxEnv.close(self)
 
 
-# --- what the environments of this library over JAX functions share ------------------------------
+# --- shared by this library's environments over JAX functions -------------------------------------
 
 
 class RegisteredJaxEnv(FunctionalJaxEnv, EzPickle):
@@ -326,12 +321,7 @@ class RegisteredJaxEnv(FunctionalJaxEnv, EzPickle):
     functional: ClassVar[type[Functions]]
 
     def __init__(self, render_mode: str | None = None, **kwargs: Any) -> None:
-        """Make the environment.
-
-        Args:
-            render_mode: None or "rgb_array".
-            **kwargs: Arguments of `functional`.
-        """
+        """Make the environment; `kwargs` are arguments of `functional`."""
         EzPickle.__init__(self, render_mode=render_mode, **kwargs)
         super().__init__(self.functional(**kwargs), metadata=self.metadata, render_mode=render_mode)
 
@@ -351,14 +341,7 @@ class RegisteredJaxVectorEnv(FunctionalJaxVectorEnv, EzPickle):
         max_episode_steps: int = 200,
         **kwargs: Any,
     ) -> None:
-        """Make the vector environment.
-
-        Args:
-            num_envs: Number of lanes.
-            render_mode: None or "rgb_array".
-            max_episode_steps: Steps after which an episode is truncated; 0 for no limit.
-            **kwargs: Arguments of `functional`.
-        """
+        """Make the vector environment; `kwargs` are arguments of `functional`."""
         EzPickle.__init__(self, num_envs, render_mode, max_episode_steps, **kwargs)
         super().__init__(
             self.functional(**kwargs),
@@ -373,20 +356,16 @@ class FunctionalParams:
     """A base for parameters; see `functional_params`."""
 
     def replace(self, **updates: Any) -> Self:
-        """Return a copy with other values of some fields.
-
-        Args:
-            **updates: Values by the names of fields.
-        """
+        """Return a copy with other values of some fields."""
         return dataclasses.replace(self, **updates)  # type: ignore[type-var]
 
 
 @dataclass_transform(frozen_default=True)
 def functional_params(cls: type[ParamsType]) -> type[ParamsType]:
-    """Make a class a frozen dataclass, of which every field is a leaf for JAX's transformations.
+    """Make a class a frozen dataclass whose fields are leaves for JAX's transformations.
 
-    So parameters may be arguments of what `jax.jit`, `jax.vmap` and `jax.grad` return, where a
-    field may be an array with a row a lane. The class itself serves as the default parameters.
+    Parameters can then be passed to functions made by `jax.jit`, `jax.vmap` and `jax.grad`, and a
+    field may be an array with a row for each lane. The class itself holds the default parameters.
 
     Args:
         cls: A subclass of `FunctionalParams` with a default for every field.
@@ -394,18 +373,14 @@ def functional_params(cls: type[ParamsType]) -> type[ParamsType]:
     Raises:
         DependencyNotInstalled: if JAX is missing.
     """
-    made = dataclasses.dataclass(frozen=True)(cls)
-    names = [field.name for field in dataclasses.fields(made)]  # type: ignore[arg-type]
-    load_jax().tree_util.register_dataclass(made, data_fields=names, meta_fields=[])
-    return made
+    params = dataclasses.dataclass(frozen=True)(cls)
+    names = [field.name for field in dataclasses.fields(params)]  # type: ignore[arg-type]
+    load_jax().tree_util.register_dataclass(params, data_fields=names, meta_fields=[])
+    return params
 
 
 def new_surface(width: int, height: int) -> pygame.Surface:
-    """Return a surface to draw on; no display is opened.
-
-    Raises:
-        DependencyNotInstalled: if pygame is missing.
-    """
+    """Return a surface to draw on; no display is opened."""
     surface: pygame.Surface = load_pygame().Surface((width, height), depth=24)
     return surface
 

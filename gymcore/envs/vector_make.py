@@ -58,7 +58,7 @@ def make(
         >>> observations.shape
         (3, 4)
     """
-    # Resolved here: worker processes need not know the registration.
+    # Resolved here because worker processes may not have the registration.
     spec = id if isinstance(id, EnvSpec) else find_spec(id)
     has_engine = spec.vector_entry_point is not None and not spec.additional_wrappers
     if asynchronous is None and wrappers is None and has_engine:
@@ -89,18 +89,9 @@ def single_env_fns(
     disable_env_checker: bool | None,
     kwargs: dict[str, Any],
 ) -> list[Callable[[], Any]]:
-    """Return functions that make the single environments, of which only the first is checked.
+    """Return functions that make single environments by `make_env`; only the first is checked.
 
-    Args:
-        make_env: Makes one environment from its spec, like `gymcore.make`.
-        spec: The spec.
-        num_envs: Number of functions.
-        wrappers: As for `make`.
-        disable_env_checker: As for `make`.
-        kwargs: For `make_env`.
-
-    Raises:
-        ArgumentTypeError: `wrappers` is neither a function nor functions (a `TypeError`).
+    Other arguments are as for `make`.
     """
     if wrappers is None:
         wrappers = ()

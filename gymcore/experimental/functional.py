@@ -1,4 +1,4 @@
-"""`FuncEnv`: an environment as functions of a state, which it does not keep."""
+"""`FuncEnv`: an environment as pure functions of a state."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _TRANSFORMED = (
 class FuncEnv(
     Generic[StateType, ObsType, ActType, RewardType, TerminalType, RenderStateType, Params]
 ):
-    """A base for environments that are functions: they get the state and return a new one.
+    """A base for environments written as pure functions of the state.
 
-    What a function needs it gets as an argument: it keeps nothing and changes nothing. That makes
-    it easy to batch, to compile, to differentiate and to search with.
+    Functions take all they need as arguments and change nothing. This makes them easy to batch, to
+    compile, to differentiate and to use in search.
     `gymcore.experimental.functional_env` makes an `Env` or a `VectorEnv` of one that uses NumPy,
     and `gymcore.envs.functional_jax_env` of one that uses JAX.
 

@@ -106,17 +106,13 @@ class FunctionalEnv(Env[Any, Any]):
         render_mode: str | None = None,
         spec: EnvSpec | None = None,
     ) -> None:
-        """Take the functions.
+        """Take the functions, which are not changed.
 
         Args:
-            func_env: The functions, with `observation_space` and `action_space`; not changed.
+            func_env: The functions, with `observation_space` and `action_space`.
             metadata: The environment's metadata.
-            render_mode: None or "rgb_array".
+            render_mode: None or "rgb_array"; others are an `UnsupportedMode` error.
             spec: How the environment was made, if it was registered.
-
-        Raises:
-            ArgumentTypeError: `func_env` is not a `FuncEnv`.
-            UnsupportedMode: if the render mode is another one.
         """
         check_functions(func_env)
         self.func_env = func_env
@@ -185,7 +181,7 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
     If the functions are batched, they are called once a step, for all lanes that take one: states,
     actions, observations, infos and results are arrays (or dicts, tuples and lists of arrays) whose
     first axis are the lanes, and `rng` is a tuple of the lanes' generators. A function that draws
-    no random numbers is often batched as it stands. Otherwise they are called for lane after lane.
+    no random numbers often needs no change. Otherwise they are called for each lane in turn.
 
     Attributes:
         func_env: The functions.
@@ -199,7 +195,7 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
         ...     observation_space = spaces.Box(-9, 9, (), np.float64)
         ...     action_space = spaces.Discrete(2)
         ...     def initial(self, rng, params=None):
-        ...         return np.array([float(one.integers(-1, 2)) for one in rng])
+        ...         return np.array([float(r.integers(-1, 2)) for r in rng])
         ...     def transition(self, state, action, rng, params=None):
         ...         return state + 2.0 * action - 1
         ...     def observation(self, state, rng, params=None):
@@ -267,8 +263,8 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
 
         is_batched = getattr(func_env, "batched", False) if batched is None else batched
         self._functions: Any = (BatchedFunctions if is_batched else SingleFunctions)(func_env)
-        made = [seeding.np_random() for _ in range(num_envs)]
-        self._rngs, self._seeds = [one[0] for one in made], [one[1] for one in made]
+        pairs = [seeding.np_random() for _ in range(num_envs)]
+        self._rngs, self._seeds = [rng for rng, _ in pairs], [seed for _, seed in pairs]
         self._frames = _Frames(func_env, render_mode)
         self._all = np.arange(num_envs)
         self.state: Any = None
@@ -391,7 +387,7 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
     def _begin_ended(
         self, last: Lanes, ended: npt.NDArray[np.bool_], row_infos: Any, infos: dict[str, Any]
     ) -> None:
-        """Begin new episodes in the step that ended the old ones; keep what was last."""
+        """Begin new episodes in the step that ended the old ones; store the last observations."""
         functions, num_envs = self._functions, self.num_envs
         take = functions.take
         others = np.flatnonzero(~ended)
@@ -465,18 +461,18 @@ class SingleFunctions:
 
     def observation(self, states: list[Any], rngs: Generators) -> list[Any]:
         """Return copies of the observations."""
-        return [deepcopy(one) for one in map(self._env.observation, states, rngs)]
+        return [deepcopy(each) for each in map(self._env.observation, states, rngs)]
 
     def reward(
         self, states: list[Any], actions: list[Any], next_states: list[Any], rngs: Generators
     ) -> npt.NDArray[np.float64]:
         """Return `[lanes] float64`."""
         rewards = map(self._env.reward, states, actions, next_states, rngs)
-        return np.array([float(one) for one in rewards], np.float64)
+        return np.array([float(reward) for reward in rewards], np.float64)
 
     def terminal(self, states: list[Any], rngs: Generators) -> npt.NDArray[np.bool_]:
         """Return `[lanes] bool`."""
-        return np.array([bool(one) for one in map(self._env.terminal, states, rngs)], np.bool_)
+        return np.array(list(map(bool, map(self._env.terminal, states, rngs))), np.bool_)
 
     def state_info(self, states: list[Any]) -> list[dict[str, Any]]:
         """Return the infos of first states."""

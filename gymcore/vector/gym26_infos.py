@@ -33,12 +33,7 @@ class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
 
     @classmethod
     def from_merged(cls, merged: dict[str, Any], mask: npt.NDArray[np.bool_]) -> FinalInfos:
-        """Return the infos of the environments in `mask`.
-
-        Args:
-            merged: The merged dict of infos, not copied.
-            mask: `[num_envs] bool`, the environments whose episode has ended.
-        """
+        """Return the infos of the environments in `mask` [num_envs]; `merged` is not copied."""
         rows = np.empty(len(mask), dtype=object)
         for i in mask.nonzero()[0].tolist():
             rows[i] = split_info(merged, i) if merged else {}
@@ -47,7 +42,7 @@ class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
         return infos
 
     def __array_finalize__(self, source: Any) -> None:
-        """Give the merged dict to views and copies."""
+        """Pass the merged dict on to views and copies."""
         self.merged = getattr(source, "merged", {})
 
     def __getitem__(self, key: Any) -> Any:
@@ -66,9 +61,7 @@ class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
 def add_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
     """Return the infos of a same-step step with `final_observation` and Gym 0.26's `final_info`.
 
-    Args:
-        infos: What an engine returned, not changed. Without `final_obs`, or with the names, it is
-            returned as it is.
+    The argument is not changed. Without `final_obs`, or with these names, it is returned itself.
 
     Example:
         >>> import numpy as np
@@ -93,18 +86,11 @@ def add_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
 
 
 def remove_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
-    """Return infos without what `add_gym26_names` added; the same dict if it added nothing.
-
-    Args:
-        infos: Of a reset or step, not changed.
-    """
+    """Return infos without what `add_gym26_names` added; the same dict if it added nothing."""
     if "final_observation" not in infos:
         return infos
-    plain = {
-        key: value
-        for key, value in infos.items()
-        if key not in ("final_observation", "_final_observation")
-    }
+    added = ("final_observation", "_final_observation")
+    plain = {key: value for key, value in infos.items() if key not in added}
     plain["final_info"] = getattr(plain["final_info"], "merged", plain["final_info"])
     return plain
 
@@ -116,7 +102,7 @@ class Gym26VectorEnv(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
     gives it) and as `final_observation` (an object array, None where no episode has ended), its
     last info as `final_info` (a `FinalInfos`), and a mask for each.
 
-    Attributes that are not its own are those of the wrapped environment, as with Gym's wrappers.
+    Other attributes are forwarded to the wrapped environment, as by Gym's wrappers.
     """
 
     def step(
@@ -135,7 +121,7 @@ class Gym26VectorEnv(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
 
     @property
     def steps_some_lanes(self) -> bool:  # type: ignore[override]
-        """Whether the engine does."""
+        """Whether the engine supports `step_lanes`."""
         return self.env.steps_some_lanes
 
     if not TYPE_CHECKING:

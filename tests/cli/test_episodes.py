@@ -176,7 +176,7 @@ def test_the_run_is_the_same_with_a_picture(run, tmp_path: Path) -> None:
 def test_friendly_errors(run, tmp_path: Path, monkeypatch) -> None:
     for plot, message in (
         ("a.txt", "ends in one of .png"),
-        (str(tmp_path / "no" / "a.png"), "there is no directory"),
+        (str(tmp_path / "no" / "a.png"), "does not exist"),
     ):
         ran = run("collect", "CartPole-v1", "--plot", plot)
         assert ran.code == 2 and message in ran.err

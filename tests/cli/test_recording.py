@@ -245,7 +245,7 @@ def test_without_hard_links_the_file_is_renamed_if_the_name_is_free(tmp_path, mo
 def test_targets_that_cannot_be_written_are_refused_beforehand(tmp_path, monkeypatch) -> None:
     with pytest.raises(CliError, match="is a directory"):
         check_target("--out", tmp_path, overwrite=True)
-    with pytest.raises(CliError, match="there is no directory"):
+    with pytest.raises(CliError, match="does not exist"):
         check_target("--out", tmp_path / "missing" / "data.npz", overwrite=False)
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(recording.shutil, "disk_usage", lambda path: usage._replace(free=2**20))

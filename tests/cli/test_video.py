@@ -40,7 +40,7 @@ def test_lanes_and_an_episode(run, tmp_path: Path) -> None:
     [
         (("Nope-v1", "--out", "a.mp4"), "Nope"),
         (("CartPole-v1", "--out", "a.avi"), r".mp4 or .gif, got 'a.avi'"),
-        (("CartPole-v1", "--out", "no/a.mp4"), "there is no directory"),
+        (("CartPole-v1", "--out", "no/a.mp4"), "does not exist"),
         (("CartPole-v1", "--out", "a.mp4", "--policy", "nope:f"), "cannot import 'nope'"),
     ],
 )

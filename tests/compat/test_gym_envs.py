@@ -156,7 +156,7 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch, env_id: str) -> No
 
 def test_wrong_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gym", SimpleNamespace(make=None))
-    with pytest.raises(error.ArgumentTypeError, match="env_id: expected an id that `gym` knows"):
+    with pytest.raises(error.ArgumentTypeError, match="env_id: expected an id of `gym`"):
         gymcore.make("GymV26Environment-v0")
     with pytest.raises(
         error.InvalidArgument, match=r"env_id: expected either env_id .* or env, got"

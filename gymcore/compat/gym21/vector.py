@@ -61,12 +61,7 @@ def make(
 ) -> VectorEnv:
     """Make a vector environment with the interface of Gym 0.21.
 
-    Args:
-        id: The environment's id.
-        num_envs: Number of environments.
-        asynchronous: Step them in worker processes.
-        wrappers: A function, or several, applied to each single environment.
-        **kwargs: For the environments.
+    The arguments are those of `gymcore.vector.make`.
     """
     env_fns = single_env_fns(make_single, find_spec(id), num_envs, wrappers, True, kwargs)
     return (AsyncVectorEnv if asynchronous else SyncVectorEnv)(env_fns)

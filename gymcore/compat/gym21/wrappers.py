@@ -41,7 +41,7 @@ class _OldForm(type):
         inner = from_done_api(env)
         name = cls.__name__
         if name in _RENDERING and not is_vector_env(inner) and inner.render_mode is None:
-            # In Gym 0.21 any environment could be asked for images.
+            # In Gym 0.21 any environment could return images.
             inner.unwrapped.render_mode = "rgb_array"
         return to_done_api(getattr(gym26.wrappers, name)(inner, *args, **kwargs))
 

@@ -14,12 +14,7 @@ __all__ = ["ActionWrapper", "Env", "ObservationWrapper", "RewardWrapper", "Wrapp
 def inner_attribute(env: Any, name: str) -> Any:
     """Return an attribute of the outermost layer, from `env` inwards, that has it.
 
-    Args:
-        env: An environment or a vector environment, wrapped or not.
-        name: The attribute. Names that begin with an underscore are not forwarded.
-
-    Raises:
-        AttributeError: if no layer has it, or if the name is private.
+    A private name, or one that no layer has, is an `AttributeError`.
     """
     if name.startswith("_"):
         raise AttributeError(f"accessing private attribute '{name}' is prohibited")
@@ -48,14 +43,7 @@ class Wrapper(core.Wrapper[Any, Any, Any, Any]):
     """
 
     def __init__(self, env: Any) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: An environment or a vector environment.
-
-        Raises:
-            ArgumentTypeError: if it is neither.
-        """
+        """Wrap an environment or a vector environment; else raise an `ArgumentTypeError`."""
         if not isinstance(env, VectorEnv):
             super().__init__(env)
             return
@@ -73,11 +61,7 @@ class Wrapper(core.Wrapper[Any, Any, Any, Any]):
     if not TYPE_CHECKING:  # a type checker that saw this would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
-            """Return an attribute of an inner layer.
-
-            Raises:
-                AttributeError: if none has it, or if the name is private.
-            """
+            """Return an attribute of an inner layer."""
             env = self.__dict__.get("env")
             # Half made, or a property that failed: the base class says so.
             if env is None or (hasattr(type(self), name) and not name.startswith("_")):

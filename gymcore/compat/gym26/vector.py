@@ -18,11 +18,7 @@ EnvFn = Callable[[], Any]
 
 
 def check_spaces(envs: Any, observation_space: Any, action_space: Any) -> Any:
-    """Return `envs`, or close them and raise if single environments have other spaces.
-
-    Raises:
-        SpaceMismatch: if a space that is given is another one.
-    """
+    """Return `envs`; close them and raise `SpaceMismatch` if a given single space differs."""
     for name, space in (("observation_space", observation_space), ("action_space", action_space)):
         single = getattr(envs, f"single_{name}")
         if space is not None and space != single:
@@ -80,13 +76,9 @@ class SyncVectorEnv(VectorEnvWrapper):
         action_space: Any = None,
         copy: bool = True,
     ) -> None:
-        """Make the environments.
+        """Make the environments; `gymcore.vector.SyncVectorEnv` describes the arguments.
 
-        Args:
-            env_fns: Functions that make an environment each.
-            observation_space: Of one environment, checked if given.
-            action_space: Likewise.
-            copy: Return new observations at every step.
+        The spaces are those of one environment, checked if given.
         """
         envs = vector.SyncVectorEnv(env_fns, copy=copy, autoreset_mode=AutoresetMode.SAME_STEP)
         super().__init__(check_spaces(envs, observation_space, action_space))
@@ -103,15 +95,9 @@ class AsyncVectorEnv(VectorEnvWrapper):
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        """Start the worker processes.
+        """Start the workers; arguments are those of `gymcore.vector.AsyncVectorEnv`.
 
-        Args:
-            env_fns: Functions that make an environment each.
-            observation_space: Of one environment, checked if given.
-            action_space: Likewise.
-            *args: `shared_memory`, `copy`, `context`, `daemon` and `worker`, as for
-                `gymcore.vector.AsyncVectorEnv`.
-            **kwargs: Likewise.
+        The spaces are those of one environment, checked if given.
         """
         kwargs["autoreset_mode"] = AutoresetMode.SAME_STEP
         envs = vector.AsyncVectorEnv(env_fns, *args, **kwargs)

@@ -86,7 +86,7 @@ GROUND_BODY = Box2D.b2BodyDef()
 
 GRASS, STUMP, STAIRS, PIT = range(4)
 
-# The x of each point of the ground, and where each ray of the lidar ends, seen from the hull: from
+# The x of each point of the ground, and the end of each lidar ray relative to the hull, from
 # straight down to the front. Metres.
 GROUND_X = [i * TERRAIN_STEP for i in range(TERRAIN_LENGTH)]
 RAY_ENDS = [
@@ -112,15 +112,15 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
     """A hull on two legs with hips and knees, over ground that it senses with a lidar.
 
     - Observation float32 [24]: angle and angular velocity of the hull, its velocity; for each leg
-      angle and speed of hip and knee and whether the foot touches the ground; and how far each of
-      10 rays from straight down to the front gets, 1 for all of its 5.3 m.
+      angle and speed of hip and knee and whether the foot touches the ground; and the free
+      fraction of each of 10 rays of 5.3 m, from straight down to the front.
     - Actions float32 [4] in [-1, 1]: hip and knee of one leg, then of the other. The sign is the
       direction of the motor, the size its torque.
     - Reward: 4.3 a metre forward, minus changes of the hull's angle, minus 0.028 for each motor's
       torque; -100 for a fall. A fall or the end of the ground terminates.
 
     Terrain, pushes, observations, rewards and flags are Gymnasium's for the same seeds and actions,
-    to the bit. As in Gymnasium the world is kept from one episode to the next, so the order in
+    to the bit. As in Gymnasium the world persists from one episode to the next, so the order in
     which Box2D finds contacts depends on earlier episodes. Set `fresh_worlds` for episodes
     that depend on their seed alone, and for states that continue to the bit in later ones too.
 
@@ -200,9 +200,7 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
     ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
         """Begin an episode: new ground, and a small push.
 
-        Args:
-            seed: Seeds `np_random`.
-            options: Not used.
+        `seed` seeds `np_random`; `options` are not used.
         """
         super().reset(seed=seed)
         random = self.np_random
@@ -222,7 +220,7 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
         """Put ground and walker into the world, and remove those of the last episode."""
         heights, boxes, push = start
         world = self.world
-        # The order of destruction and creation decides the order of Box2D's contacts.
+        # Box2D orders contacts by the destruction and creation of bodies.
         world.contactListener = None
         if self.hull is not None:
             for body in (*self.terrain, self.hull, *self.legs):
@@ -240,8 +238,8 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
             [counter_clockwise(box) for box in boxes],
             RAY_ENDS,
         )
-        # The first two are views of the body's memory, so they are always up to date, and reading
-        # them takes a tenth of the time of `hull.position`. They live as long as the body.
+        # The first two are views of the body's memory: always current, ten times as fast to read as
+        # `hull.position`, and valid until the body is destroyed.
         self._live = (self.hull.position, self.hull.linearVelocity, world.Step)
 
     # --- a step --------------------------------------------------------------------------------
@@ -308,7 +306,7 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
             move = tuple(map(float, numbers.tolist()))
         except (TypeError, ValueError):
             move = ()
-        # NaN would stay in all bodies from then on.
+        # NaN would spread to all bodies and never leave them.
         if len(move) != 4 or math.isnan(sum(map(abs, move))):
             raise error.InvalidAction(
                 f"action: {action!r} ({type(action)}) invalid, expected four numbers, none of "
@@ -374,11 +372,7 @@ class BipedalWalkerHardcore:
     """Gymnasium's name for `make("BipedalWalkerHardcore-v3")`; it cannot be instantiated."""
 
     def __init__(self) -> None:
-        """Raise an error that says how to make the environment.
-
-        Raises:
-            Error: always.
-        """
+        """Raise an `Error` that says how to make the environment."""
         raise error.Error(
             "Error initializing BipedalWalkerHardcore Environment.\n"
             "Currently, we do not support initializing this mode of environment by calling the "
@@ -399,12 +393,7 @@ class Terrain(NamedTuple):
 
 
 def draw_terrain(random: np.random.Generator, hardcore: bool) -> Terrain:
-    """Draw the ground from a generator, in the order of Gymnasium.
-
-    Args:
-        random: The environment's generator.
-        hardcore: Whether there are stumps, stairs and pits.
-    """
+    """Draw the ground from a generator, in Gymnasium's order; `hardcore` adds obstacles."""
     draw = random.random
 
     def integer(low: int, high: int) -> int:
@@ -602,14 +591,7 @@ class BipedalWalkerHeuristics:
         self.a = np.zeros(4)
 
     def step_heuristic(self, s: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
-        """Choose the action for an observation.
-
-        Args:
-            s: The observation [24].
-
-        Returns:
-            The action [4], within [-1, 1].
-        """
+        """Return the action [4], within [-1, 1], for an observation [24]."""
         seen: list[float] = np.asarray(s).tolist()
         moving, supporting = self.moving_leg, self.supporting_leg
         swing, carry = 4 + 5 * moving, 4 + 5 * supporting

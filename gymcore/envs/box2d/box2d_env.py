@@ -2,7 +2,7 @@
 
 Box2D cannot restore the impulses from which its solver starts the next step. But an episode is a
 pure function of its start and of what was done to its bodies in each step, so a saved state is just
-that: the start and the moves. Restoring it replays the moves, and continues to the bit.
+that: the start and the moves. Restoring it replays the moves and reproduces the state exactly.
 """
 
 from __future__ import annotations
@@ -27,11 +27,7 @@ STATE_VERSION = 1
 
 
 def load_box2d() -> ModuleType:
-    """Import Box2D (pybox2d) and return it.
-
-    Raises:
-        DependencyNotInstalled: Box2D is not installed.
-    """
+    """Import Box2D (pybox2d) and return it; if missing, raise `DependencyNotInstalled`."""
     loaded = sys.modules.get("Box2D")
     if loaded is not None:
         return loaded
@@ -59,16 +55,11 @@ create_fixture: Callable[[Any, Any], Any] = getattr(
 
 
 def edges(points: Iterable[Point], **definition: Any) -> Iterator[Any]:
-    """Yield a fixture definition for each edge of a polyline: one object, changed each time.
-
-    Args:
-        points: The polyline.
-        **definition: Arguments of `b2FixtureDef`.
-    """
+    """Yield a `b2FixtureDef` with `definition` for each edge of a polyline: one object, reused."""
     edge = Box2D.b2EdgeShape()
     fixture = Box2D.b2FixtureDef(shape=edge, **definition)
-    # The setters themselves take half as long as assignments, and a quarter as long as a list of
-    # vertices: that saves more than half of BipedalWalker's reset.
+    # Calling the setters halves the time of assignments, and quarters that of a list of vertices:
+    # this saves more than half of BipedalWalker's reset.
     begin, end = Box2D.b2EdgeShape.vertex1.fset, Box2D.b2EdgeShape.vertex2.fset
     for left, right in itertools.pairwise(points):
         begin(edge, left)
@@ -149,7 +140,7 @@ class Box2DEnv(Env[npt.NDArray[Any], ActType]):
     # --- state ---------------------------------------------------------------------------------
 
     def get_state(self) -> dict[str, Any]:
-        """Return all that decides how the episode continues, random generator included.
+        """Return everything that determines how the episode continues, random generator included.
 
         The state is the episode's start and its moves, so it grows by some 100 bytes a step.
         Changes that a program made to the bodies directly are not part of it.
@@ -174,7 +165,7 @@ class Box2DEnv(Env[npt.NDArray[Any], ActType]):
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue, bit for bit, from what `get_state` returned, here or in another environment.
 
-        This takes as long as Box2D took for the steps that led to the state.
+        This repeats the Box2D steps that led to the state, and takes as much time.
 
         Args:
             state: What `get_state` returned; it is not changed.
@@ -287,5 +278,5 @@ class Box2DEnv(Env[npt.NDArray[Any], ActType]):
 
 
 def draw_of(surface: Any, env: Box2DEnv[Any]) -> None:
-    """Draw `env`. A renderer gets this function, so that it does not keep the environment alive."""
+    """Draw `env`. As a plain function, it does not keep the environment alive."""
     env._draw(surface)

@@ -1,7 +1,7 @@
 """The car of CarRacing: a hull, four wheels on joints, and the friction of the tyres.
 
 The model is a top-down one: each wheel rotates at its own speed, a tyre pulls the wheel
-toward rolling without slip, and where that would take more force than the ground gives, it skids.
+toward rolling without slip, and it skids where that takes more force than friction allows.
 Constants and order of the arithmetic are those of Gymnasium's CarRacing-v3, with which the car
 agrees to the bit.
 """
@@ -49,7 +49,7 @@ WHEEL_WHITE = (77, 77, 77)
 MUD_COLOR = (102, 102, 0)
 
 _GRASS_FRICTION = 0.6
-_GAS_STEP = 0.1  # the pedal goes down by so much in a step at most
+_GAS_STEP = 0.1  # maximum travel of the pedal in a step
 _STEER_SPEED = 3.0  # radians a second
 _BRAKE_FORCE = 15
 _FULL_BRAKE = 0.9
@@ -84,7 +84,7 @@ class Car:
 
     Attributes:
         hull: The body (`b2Body`).
-        wheels: The four wheels, bodies with attributes of their own: `gas`, `brake`, `steer` (what
+        wheels: The four wheels, bodies with the attributes `gas`, `brake`, `steer` (what
             the driver does), `omega` (radians a second), `phase` (radians), `joint`, `tiles` (the
             pieces of road below it).
         fuel_spent: Joules since it was last set to 0.
@@ -102,14 +102,7 @@ class Car:
     leaves_marks: bool = True
 
     def __init__(self, world: Any, init_angle: float, init_x: float, init_y: float) -> None:
-        """Put a car into the world.
-
-        Args:
-            world: The `b2World`.
-            init_angle: Direction in radians, 0 along the y axis.
-            init_x: Place of its middle, in metres.
-            init_y: The same.
-        """
+        """Put a car into the world at (x, y) metres; angles are radians, 0 along the y axis."""
         self.world = world
         self.hull: Any = world.CreateDynamicBody(
             position=(init_x, init_y),
@@ -174,7 +167,7 @@ class Car:
         return wheel
 
     def gas(self, gas: float) -> None:
-        """Press the gas pedal, 0 to 1; it goes down by a tenth in a step at most."""
+        """Press the gas pedal, 0 to 1; it travels at most a tenth in a step."""
         gas = min(max(gas, 0.0), 1.0)
         for wheel in self.wheels[2:4]:
             change = gas - wheel.gas
@@ -191,11 +184,7 @@ class Car:
         self.wheels[1].steer = s
 
     def step(self, dt: float) -> None:
-        """Turn the wheels and let the tyres pull at the car; the world's own step comes after.
-
-        Args:
-            dt: Seconds.
-        """
+        """Turn the wheels and apply the tyres' forces for `dt` seconds; then step the world."""
         push = dt * ENGINE_POWER
         for wheel in self.wheels:
             joint = wheel.joint
@@ -274,10 +263,10 @@ class Car:
         """Draw the car on a surface whose y axis points up.
 
         Args:
-            surface: What to draw on.
+            surface: The surface to draw on.
             zoom: Pixels a metre.
             translation: Pixels from the surface's corner to the world's origin.
-            angle: By how much the world is turned around its origin, in radians.
+            angle: Rotation of the world around its origin, in radians.
             draw_particles: Whether the marks of skidding wheels are drawn, below the car.
         """
         self.draw_in(surface, View(zoom, translation, angle), draw_particles)
@@ -315,7 +304,7 @@ class Car:
                 polygon(surface, WHEEL_WHITE, pixels[begin : begin + 4])
 
     def destroy(self) -> None:
-        """Take the car out of the world."""
+        """Remove the car from the world."""
         self.world.DestroyBody(self.hull)
         self.hull = None
         for wheel in self.wheels:
@@ -332,8 +321,7 @@ class View:
     Attributes:
         zoom: Pixels a metre.
         translation: Pixels from the image's corner to the world's origin.
-        cosine: Of the angle by which the world is rotated.
-        sine: Of the same angle.
+        cosine, sine: Of the angle by which the world is rotated.
     """
 
     def __init__(self, zoom: float, translation: Point, angle: float) -> None:
@@ -381,12 +369,9 @@ class CarShape:
 def in_world(
     points: NDArray[np.float32], owners: NDArray[np.int64], poses: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Points [n, 2] of bodies in the world, float32 [n, 2], in Box2D's own arithmetic.
+    """Transform points [n, 2] of bodies to the world, float32 [n, 2], in Box2D's arithmetic.
 
-    Args:
-        points: In the axes of their bodies.
-        owners: The body of each point.
-        poses: Cosine, sine, x and y of each body [bodies, 4].
+    `owners` are the body of each point, `poses` [bodies, 4] their cosine, sine, x and y.
     """
     cosine, sine, place_x, place_y = poses[owners].T
     x, y = points[:, 0], points[:, 1]

@@ -74,7 +74,7 @@ class CarRacing(Box2DEnv[Any]):
 
     Attributes:
         car, road, world: Box2D's bodies and world; car and road are None before the first reset.
-        track: Points of the middle line: alpha, beta, x, y.
+        track: Points of the center line: alpha, beta, x, y.
         road_poly: Corners and color of everything that is drawn on the ground.
         tile_visited_count: How many pieces have been touched.
         reward: Score of the episode.
@@ -104,7 +104,7 @@ class CarRacing(Box2DEnv[Any]):
         "state", "_colors", "_scenery",
     )  # fmt: skip
 
-    # For programs that read these attributes of Gymnasium's; there are no such windows.
+    # Attributes of Gymnasium's environment; these windows do not exist here.
     invisible_state_window = None
     invisible_video_window = None
     start_alpha = START_ALPHA
@@ -176,7 +176,7 @@ class CarRacing(Box2DEnv[Any]):
     # --- colors --------------------------------------------------------------------------------
 
     def _init_colors(self) -> None:
-        """Set the initial colors: the usual ones, or random ones."""
+        """Set the initial colors: the default ones, or random ones."""
         if self.domain_randomize:
             self._reinit_colors(True)
             return
@@ -185,11 +185,7 @@ class CarRacing(Box2DEnv[Any]):
         self.grass_color = np.array([102, 230, 102])
 
     def _reinit_colors(self, randomize: bool) -> None:
-        """Draw new colors if `randomize`.
-
-        Raises:
-            FailedCheck: The environment was made without `domain_randomize`.
-        """
+        """Draw new colors if `randomize`; without `domain_randomize`, raise a `FailedCheck`."""
         if not self.domain_randomize:
             raise error.FailedCheck("domain_randomize must be True to use this function.")
         if not randomize:
@@ -439,7 +435,7 @@ class FrictionDetector(Box2D.b2ContactListener):
     """
 
     def __init__(self, env: CarRacing, lap_complete_percent: float) -> None:
-        """Keep the environment."""
+        """Watch the contacts of an environment."""
         super().__init__()
         self.env = env
         self.lap_complete_percent = lap_complete_percent
@@ -496,13 +492,12 @@ Draws = tuple[tuple[float, float], ...]
 
 
 class TrackPoint(NamedTuple):
-    """A point of the track's middle line.
+    """A point of the track's center line.
 
     Attributes:
         alpha: Its direction from the origin, in radians.
         beta: Angle of the car there, 0 along the y axis.
-        x: Metres.
-        y: Metres.
+        x, y: Position, metres.
     """
 
     alpha: float

@@ -52,7 +52,7 @@ _DASH_ROWS = 5
 _ABS: tuple[Color, ...] = ((0, 0, 255), (0, 0, 255), (51, 0, 255), (51, 0, 255))
 _STEERING: Color = (0, 255, 0)
 _TURNING: Color = (255, 0, 0)
-_LEAST = 1e-4
+_MIN_BAR = 1e-4
 _FONT_SIZE = 42
 _SCORE_AT = 60, WINDOW_H - WINDOW_H // 16
 _GROUND = (
@@ -157,13 +157,9 @@ class Scenery:
     def __init__(
         self, polygons: Sequence[Sequence[Point]], colors: list[Color], bg: Color, grass: Color
     ) -> None:
-        """Keep the polygons of the road.
+        """Take the polygons of the road: four corners each, in metres, in drawing order.
 
-        Args:
-            polygons: Four corners each, in metres, in the order in which they are drawn.
-            colors: Of each polygon. Changes to the list are visible.
-            bg: Color of the field.
-            grass: Color of its squares.
+        Later changes to the list `colors` are visible. `bg` is the field, `grass` its squares.
         """
         squares = [
             [(x + GRASS_DIM, y), (x, y), (x, y + GRASS_DIM), (x + GRASS_DIM, y + GRASS_DIM)]
@@ -177,14 +173,7 @@ class Scenery:
         self.middle_y = self.corners[:, :, 1].mean(axis=1)
 
     def draw(self, surface: pygame.Surface, view: View, center: Point, lowest: int = 0) -> None:
-        """Draw field, grass and road.
-
-        Args:
-            surface: What to draw on, all of it but the rows below `lowest`.
-            view: Where the world is in it.
-            center: Position of the car in the world.
-            lowest: First row that is needed.
-        """
+        """Draw field, grass and road from the row `lowest` up, with the car at `center`."""
         gfxdraw = load_pygame().gfxdraw
         aapolygon, filled_polygon = gfxdraw.aapolygon, gfxdraw.filled_polygon
         x, y = center
@@ -232,18 +221,18 @@ def draw_dashboard(surface: pygame.Surface, car: Car, score: float) -> bool:
     speed_x, speed_y = car.hull.linearVelocity.tuple
     speed = math.sqrt(speed_x * speed_x + speed_y * speed_y)
     heights = [0.02 * speed]
-    if abs(speed) > _LEAST:
+    if abs(speed) > _MIN_BAR:
         polygon(surface, _WHITE, _upright(5, heights[0]))
     for index, wheel in enumerate(car.wheels):
         omega = wheel.omega
-        if abs(omega) > _LEAST:
+        if abs(omega) > _MIN_BAR:
             heights.append(0.01 * omega)
             polygon(surface, _ABS[index], _upright(7 + index, 0.01 * omega))
     steering = car.wheels[0].joint.angle
-    if abs(steering) > _LEAST:
+    if abs(steering) > _MIN_BAR:
         polygon(surface, _STEERING, _lying(20, -10.0 * steering))
     turning = car.hull.angularVelocity
-    if abs(turning) > _LEAST:
+    if abs(turning) > _MIN_BAR:
         polygon(surface, _TURNING, _lying(30, -0.8 * turning))
 
     text = render_text(f"{score:04.0f}", _FONT_SIZE, _WHITE, _BLACK, scaled=False)

@@ -1,4 +1,4 @@
-"""LunarLander: land a small craft between two flags, with three engines."""
+"""LunarLander: land a small craft between two flags, using three engines."""
 
 from __future__ import annotations
 
@@ -156,10 +156,10 @@ class LunarLander(Box2DEnv[Any]):
                 )
         if not -12.0 < gravity < 0.0:
             raise error.FailedCheck(f"gravity (current value: {gravity}) must be between -12 and 0")
-        for name, most in (("wind_power", 20.0), ("turbulence_power", 2.0)):
-            if not 0.0 <= numbers[name] <= most:
+        for name, maximum in (("wind_power", 20.0), ("turbulence_power", 2.0)):
+            if not 0.0 <= numbers[name] <= maximum:
                 logger.warn(
-                    f"{name} value is recommended to be between 0.0 and {most}, "
+                    f"{name} value is recommended to be between 0.0 and {maximum}, "
                     f"(current value: {numbers[name]})"
                 )
         self.render_mode = render_mode
@@ -221,9 +221,7 @@ class LunarLander(Box2DEnv[Any]):
     ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
         """Begin an episode: new ground, and a random push at the top of the viewport.
 
-        Args:
-            seed: Seeds `np_random`.
-            options: Not used.
+        `seed` seeds `np_random`; `options` are not used.
         """
         super().reset(seed=seed)
         random = self.np_random
@@ -261,8 +259,8 @@ class LunarLander(Box2DEnv[Any]):
         self._contacts = contacts
         self.drawlist = [lander, *legs]
         self.particles = []
-        # The first two are views of the body's memory, so they are always up to date, and reading
-        # them takes a tenth of the time of `lander.position`. They live as long as the world.
+        # The first two are views of the body's memory: always current, ten times as fast to read as
+        # `lander.position`, and valid until the world is destroyed.
         self._live = (lander.position, lander.linearVelocity, world.Step)
 
     # --- a step --------------------------------------------------------------------------------
@@ -446,11 +444,7 @@ class LunarLanderContinuous:
     """Gymnasium's name for `make("LunarLanderContinuous-v3")`; it cannot be instantiated."""
 
     def __init__(self) -> None:
-        """Raise an error that says how to make the environment.
-
-        Raises:
-            Error: always.
-        """
+        """Raise an `Error` that says how to make the environment."""
         raise error.Error(
             "Error initializing LunarLanderContinuous Environment.\n"
             "Currently, we do not support initializing this mode of environment by calling the "
@@ -493,19 +487,11 @@ def _leg_definition(side: int) -> tuple[Any, Any]:
 def make_world(
     gravity: float, ground_x: list[float], ground_y: list[float], legs: list[tuple[Any, Any]]
 ) -> tuple[Any, Any, Any, list[Any]]:
-    """Build a world: ground, hull and two legs. The order decides that of Box2D's contacts.
+    """Build a world: ground, hull and two legs. Box2D lists contacts in the order of creation.
 
     Definitions and shapes are reused, since Box2D copies them: making one takes ten times as long
-    as making the fixture.
-
-    Args:
-        gravity: m/s^2.
-        ground_x: x of the corners of the ground, metres.
-        ground_y: y of them.
-        legs: What `leg_definitions` returned; not shared between environments.
-
-    Returns:
-        The world, the ground, the hull and the legs.
+    as making the fixture. Ground corners are in metres; `legs` are `leg_definitions()`, which must
+    not be shared between environments. Returns the world, the ground, the hull and the legs.
     """
     world = Box2D.b2World(gravity=(0, gravity))
     moon = create_body(world, GROUND_BODY)
@@ -515,15 +501,15 @@ def make_world(
         create_fixture(moon, fixture)
     lander = create_body(world, HULL_BODY)
     create_fixture(lander, HULL)
-    made = []
+    bodies = []
     for body, joint in legs:
         leg = create_body(world, body)
         create_fixture(leg, LEG)
         leg.ground_contact = False
         joint.bodyA, joint.bodyB = lander, leg
         leg.joint = world.CreateJoint(joint)
-        made.append(leg)
-    return world, moon, lander, made
+        bodies.append(leg)
+    return world, moon, lander, bodies
 
 
 # --- a controller --------------------------------------------------------------------------------
@@ -554,7 +540,7 @@ def heuristic(env: Any, s: npt.NDArray[np.float32]) -> Any:
     lifting = (wanted_height - y) * 0.5 - y_speed * 0.5
     if leg_1 or leg_2:
         turning = 0
-        lifting = -y_speed * 0.5  # only slow down: it is on the ground
+        lifting = -y_speed * 0.5  # on the ground, only slow down
     if env.unwrapped.continuous:
         return np.clip(np.array([lifting * 20 - 1, -turning * 20]), -1, +1)
     if lifting > np.abs(turning) and lifting > 0.05:
@@ -565,16 +551,7 @@ def heuristic(env: Any, s: npt.NDArray[np.float32]) -> Any:
 
 
 def demo_heuristic_lander(env: Any, seed: int | None = None, render: bool = False) -> float:
-    """Fly one episode with `heuristic`, and print its progress.
-
-    Args:
-        env: The lander.
-        seed: For `reset`.
-        render: Whether to render every step.
-
-    Returns:
-        The sum of the rewards.
-    """
+    """Run one episode with `heuristic`, print its progress and return the sum of rewards."""
     total, steps, ended = 0.0, 0, False
     observation, _ = env.reset(seed=seed)
     while not ended:
@@ -619,10 +596,7 @@ def _background(
 ) -> pygame.Surface:
     """Return sky, ground and flags; cached, so callers must not draw on it.
 
-    Args:
-        size: width and height.
-        ground: corners of the ground from left to right, in pixels.
-        pad: x of its two ends, and its y, in pixels.
+    `ground` are its corners from left to right, `pad` the x of its ends and its y; all in pixels.
     """
     width, height = size
     surface = vertical_gradient(size, SKY_TOP, SKY_BOTTOM)

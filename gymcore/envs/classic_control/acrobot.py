@@ -128,7 +128,7 @@ class AcrobotEnv(NativeDiscreteEnv):
         """Draw one acrobot.
 
         Args:
-            surface: what to draw on, usually 500 x 500 pixels; every pixel is overwritten.
+            surface: what to draw on, by default 500 x 500 pixels; every pixel is overwritten.
             state: `(theta1, theta2, dtheta1, dtheta2)`; theta1 in radians from hanging down,
                 theta2 from the direction of the first link, both positive counter-clockwise.
             link_length_1: length of the upper link in metres.

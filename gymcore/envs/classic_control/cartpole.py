@@ -120,7 +120,7 @@ class CartPoleEnv(NativeDiscreteEnv):
         """Draw one CartPole.
 
         Args:
-            surface: what to draw on, usually 600 x 400 pixels; every pixel is overwritten.
+            surface: what to draw on, by default 600 x 400 pixels; every pixel is overwritten.
             state: `(x, x_dot, theta, theta_dot)`; x in metres from the middle, theta in radians
                 from the vertical, positive to the right.
             length: half the length of the pole in metres.

@@ -49,7 +49,7 @@ class MountainCarRendering:
         """Draw one mountain car, of either kind.
 
         Args:
-            surface: what to draw on, usually 600 x 400 pixels; every pixel is overwritten.
+            surface: what to draw on, by default 600 x 400 pixels; every pixel is overwritten.
             state: `(position, velocity)`.
             goal_position: where the flag stands.
             min_position: the position at the left edge.

@@ -117,7 +117,7 @@ class PendulumEnv(NativeContinuousEnv):
         """Draw one pendulum.
 
         Args:
-            surface: what to draw on, usually 500 x 500 pixels; every pixel is overwritten.
+            surface: what to draw on, by default 500 x 500 pixels; every pixel is overwritten.
             state: `(theta, theta_dot)`; theta in radians from upright, positive counter-clockwise.
             last_torque: the torque of the last step in N m, positive counter-clockwise; None
                 draws no arrow.

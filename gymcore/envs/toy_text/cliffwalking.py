@@ -115,7 +115,7 @@ class CliffWalkingEnv(GridEnv):
 
         Args:
             surface: what to draw on, three times as wide as high; every pixel is overwritten.
-            state: `(s, lastaction, ...)`; -1 is no action.
+            state: `(s, lastaction, ...)`; -1 means none yet.
         """
         size = surface.get_size()
         surface.blit(_background(size), (0, 0))

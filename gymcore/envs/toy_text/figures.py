@@ -71,11 +71,9 @@ class Pen:
 
 
 def look(action: float, steps: Sequence[tuple[int, int]]) -> Point:
-    """Direction (x, y) in which the walker looks after an action; at the viewer if negative.
+    """Return the direction (x, y) in which the walker looks after an action.
 
-    Args:
-        action: the last action, an index of `steps`.
-        steps: what each action adds to row and column.
+    Without an action (negative) it faces the viewer. `steps` are each action's (rows, columns).
     """
     if action < 0:
         return (0.0, 1.0)

@@ -113,7 +113,7 @@ def as_board(desc: Any) -> Board:
         )
     board: list[list[str]] = []
     for r, row in enumerate(rows):
-        letters = [one.decode() if isinstance(one, bytes) else str(one) for one in _letters(row, r)]
+        letters = [c.decode() if isinstance(c, bytes) else str(c) for c in _letters(row, r)]
         for c, letter in enumerate(letters):
             if letter not in ("S", "F", "H", "G"):
                 raise InvalidArgument(
@@ -146,7 +146,7 @@ def _transitions(
     rewards: tuple[Any, Any, Any],
     types: tuple[type, ...],
 ) -> Transitions:
-    """The table of a map; `types` tells 1 from 1.0 for the cache."""
+    """The table of a map; `types` distinguishes 1 from 1.0 in the cache."""
     goal, hole, frozen = rewards
     ncol = len(rows[0])
     shape = (len(rows), ncol)
@@ -249,7 +249,7 @@ class FrozenLakeEnv(GridEnv):
 
         Args:
             surface: what to draw on; every pixel is overwritten.
-            state: `(s, lastaction, ...)`; -1 is no action.
+            state: `(s, lastaction, ...)`; -1 means none yet.
             desc: the map, bytes [rows, columns].
         """
         rows = tuple("".join(chr(letter[0]) for letter in row) for row in desc.tolist())
@@ -271,11 +271,7 @@ class FrozenLakeEnv(GridEnv):
 
 
 def named_map(name: str) -> list[str]:
-    """A map of MAPS.
-
-    Raises:
-        InvalidArgument: no map has this name.
-    """
+    """Return a map of MAPS; an unknown name is an `InvalidArgument`."""
     if name not in MAPS:
         raise InvalidArgument(f"map_name: expected one of {', '.join(MAPS)} or None, got {name!r}")
     return MAPS[name]

@@ -61,7 +61,7 @@ class TabularEnv(NativeDiscreteEnv):
         self._make(Transitions(P, initial_distribution), render_mode)
 
     def _make(self, transitions: Transitions, render_mode: str | None, **parameters: Any) -> None:
-        """Make spaces and batch of a table; what a subclass's `__init__` does at its end."""
+        """Make the spaces and the batch; a subclass's `__init__` ends with this."""
         modes = self.metadata["render_modes"]
         if render_mode is not None and render_mode not in modes:
             raise error.UnsupportedMode(
@@ -122,7 +122,7 @@ class TabularEnv(NativeDiscreteEnv):
 
     @property
     def s(self) -> int:
-        """The state; set it to go on from another one."""
+        """The state; it may be set."""
         return int(self._column("s"))
 
     @s.setter
@@ -166,17 +166,13 @@ Place = tuple[int, int]
 
 
 def moved(place: Place, step: Place, shape: Place) -> Place:
-    """The place (row, column) after a step, or at the edge of the grid."""
+    """The place (row, column) after a step, clipped to the grid."""
     row = min(max(place[0] + step[0], 0), shape[0] - 1)
     return row, min(max(place[1] + step[1], 0), shape[1] - 1)
 
 
 def probability(name: str, value: Any) -> float:
-    """A probability.
-
-    Raises:
-        InvalidProbability: anything else.
-    """
+    """Return a float from 0 to 1; anything else is an `InvalidProbability`."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -279,7 +275,7 @@ class Transitions:
 
         Raises:
             InvalidArgument: an invalid entry, which is named; probabilities that do not add up
-                to 1; states that have not the same actions.
+                to 1; states with different actions.
             ArgumentTypeError: `P` is not a table.
         """
         self.num_states = _length(P, "P")
@@ -379,8 +375,8 @@ def _outcomes(entry: Any, state: int, action: int, table: Transitions) -> list[A
     name = f"P[{state}][{action}]"
     if _length(entry, name) == 0:
         raise InvalidArgument(f"{name}: expected at least one outcome, got none")
-    outcomes = [_outcome(one, f"{name}[{k}]", table.num_states) for k, one in enumerate(entry)]
-    total = math.fsum(one[0] for one in outcomes)
+    outcomes = [_outcome(each, f"{name}[{k}]", table.num_states) for k, each in enumerate(entry)]
+    total = math.fsum(outcome[0] for outcome in outcomes)
     if abs(total - 1) > TOLERANCE:
         raise InvalidArgument(f"{name}: expected probabilities that add up to 1, got {total}")
     return outcomes
@@ -410,8 +406,8 @@ def _outcome(entry: Any, name: str, states: int) -> tuple[Any, int, Any, bool]:
 def _flat(rows: list[list[list[Any]]]) -> npt.NDArray[Any]:
     """Outcomes [states, actions, width] as records of OUTCOME.
 
-    The first outcome stands once more behind those of an action whose probabilities add up to less
-    than 1 by rounding: it has the draws that are left over. All further places are never reached.
+    Where the probabilities of an action add up to less than 1 by rounding, its first outcome is
+    repeated at the end to catch the remaining draws. Further entries are never reached.
     """
     padded = [[_records(outcomes) for outcomes in row] for row in rows]
     width = max(len(records) for row in padded for records in row)

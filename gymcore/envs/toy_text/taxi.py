@@ -118,7 +118,7 @@ def _as_probability(value: Any) -> tuple[float, ...]:
 
 
 class TaxiEnv(GridEnv):
-    """A taxi in a small town with walls, a passenger at one of four stops, who wants to another.
+    """A taxi in a small town with walls, and a passenger who wants to go from one stop to another.
 
     T. G. Dietterich, "Hierarchical Reinforcement Learning with the MAXQ Value Function
     Decomposition" (2000).

@@ -15,7 +15,7 @@ __all__ = ["EnvRegistry", "EnvSpec", "make", "register", "registry", "spec"]
 
 
 class EnvRegistry:
-    """The registry, which it is today as a dict, with the attributes it had in Gym 0.21."""
+    """Today's registry, which is a dict, with the attributes of the one in Gym 0.21."""
 
     env_specs = specs.registry
 

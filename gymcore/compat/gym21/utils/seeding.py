@@ -38,23 +38,13 @@ def np_random(seed: int | None = None) -> tuple[np.random.RandomState, int]:
 
 
 def hash_seed(seed: int | None = None, max_bytes: int = 8) -> int:
-    """Return a hash of a seed, so that the generators of similar seeds are not alike.
-
-    Args:
-        seed: The seed; None for one from the operating system.
-        max_bytes: Length of the hash.
-    """
+    """Return a hash of a seed (None: a random one), to make generators of similar seeds differ."""
     seed = create_seed(max_bytes=max_bytes) if seed is None else seed
     return int.from_bytes(hashlib.sha512(str(seed).encode()).digest()[:max_bytes], "little")
 
 
 def create_seed(a: int | None = None, max_bytes: int = 8) -> int:
-    """Return a seed of at most `max_bytes` bytes.
-
-    Args:
-        a: A seed that is cut to this length; None for one from the operating system.
-        max_bytes: The length.
-    """
+    """Return `a` cut to `max_bytes` bytes, or a seed from the operating system."""
     if a is None:
         return int.from_bytes(os.urandom(max_bytes), "little")
     return int(a) % 2 ** (8 * max_bytes)

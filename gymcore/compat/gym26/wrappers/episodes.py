@@ -1,4 +1,4 @@
-"""Wrappers of Gym 0.26 that know where episodes begin and end, or what a step returns."""
+"""Wrappers of Gym 0.26 that concern episodes, or what a step returns."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ class StepAPICompatibility(Wrapper, RecordConstructorArgs):
     """Let `step` return five values, or four, of an environment that returns either (Gym 0.26).
 
     Five: observation, reward, terminated, truncated, info. Four: observation, reward, done, info,
-    where `info["TimeLimit.truncated"]` tells the two ways of ending apart. Only `step` is changed;
+    where `info["TimeLimit.truncated"]` distinguishes the two ways of ending. Only `step` changes;
     `gymcore.compat.to_done_api` changes `reset`, `render` and seeding as well. A vector environment
     may be given too.
 

@@ -49,15 +49,15 @@ class _CompressedFrame:
 
 
 class LazyFrames:
-    """Frames that look like one array [len(frames), ...] and are stacked when somebody reads them.
+    """Frames that look like one array [len(frames), ...] and are stacked when they are read.
 
     Stacks that follow each other hold the same frames, so a replay memory of stacks of four takes a
     quarter of what stacked arrays take. With `lz4_compress` frames are held compressed.
 
     Attributes:
-        shape: Of the stack.
-        frame_shape: Of one frame.
-        dtype: Of both.
+        shape: Shape of the stack.
+        frame_shape: Shape of a frame.
+        dtype: Dtype of both.
         lz4_compress: Whether frames are held compressed.
 
     Example:
@@ -76,12 +76,7 @@ class LazyFrames:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, frames: Sequence[Any], lz4_compress: bool = False) -> None:
-        """Hold frames.
-
-        Args:
-            frames: At least one array, all of one shape and dtype, not copied.
-            lz4_compress: Compress them, which needs lz4.
-        """
+        """Hold arrays of one shape and dtype, not copied; to compress them needs lz4."""
         if not len(frames):
             raise error.InvalidArgument("frames: expected at least one frame, got none")
         self._frames = [_as_frame(frame, lz4_compress) for frame in frames]

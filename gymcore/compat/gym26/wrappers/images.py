@@ -30,13 +30,9 @@ _WEIGHTS = np.array([9798.0, 19235.0, 3735.0], np.float32)
 
 
 def to_grayscale(images: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Return the brightness of RGB images, rounded as `cv2.cvtColor` does it.
+    """Return the brightness of RGB images uint8 [..., 3], rounded as `cv2.cvtColor` does it.
 
-    Args:
-        images: uint8 [..., 3].
-
-    Returns:
-        uint8 [...], a new array: (0.299 R + 0.587 G + 0.114 B) of ITU-R BT.601.
+    The result is a new array uint8 [...]: 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601).
 
     Example:
         >>> to_grayscale(np.array([[255, 255, 255], [255, 0, 0], [0, 0, 255]], np.uint8))
@@ -156,7 +152,7 @@ class AtariPreprocessing(atari_preprocessing.AtariPreprocessing[Any], Wrapper):
             raise error.FailedTypeCheck(str(problem)) from None
 
     def _env_skips_frames(self) -> bool:
-        """Return whether the environment has to be taken for one that repeats actions."""
+        """Return whether the environment is assumed to repeat actions."""
         spec = self.env.spec
         return spec is not None and "NoFrameskip" not in spec.id and super()._env_skips_frames()
 
@@ -187,10 +183,10 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
 
         Args:
             env: An environment with a render mode that returns images.
-            pixels_only: Leave out what the environment itself observes. Otherwise its entries are
-                kept if it observes dicts; if it observes arrays they are under "state".
+            pixels_only: Leave out the environment's observations. Otherwise dict entries stay, and
+                arrays go under "state".
             render_kwargs: Arguments of `render`, for each of the pixel keys.
-            pixel_keys: The names of the images; entries that are kept must not have them.
+            pixel_keys: The names of the images; other entries must not have them.
 
         Raises:
             AttributeError: if the environment has no render mode.
@@ -215,7 +211,9 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
         given = render_kwargs or {}
         self._render_kwargs = {key: dict(given.get(key, {})) for key in self._pixel_keys}
         self._history: list[Any] = []
-        entries = copy.deepcopy(self._kept(space.spaces if isinstance(space, Dict) else space))
+        entries = copy.deepcopy(
+            self._state_entries(space.spaces if isinstance(space, Dict) else space)
+        )
         if taken := sorted(set(pixel_keys) & set(entries)):
             raise error.InvalidArgument(f"Duplicate or reserved pixel keys {taken}.")
         env.reset()
@@ -226,7 +224,7 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
 
     def observation(self, observation: Any) -> dict[str, Any]:
         """Return a new dict of the observation and the images."""
-        entries = self._kept(observation)
+        entries = self._state_entries(observation)
         for key in self._pixel_keys:
             entries[key] = self._render_image(key)
         return entries
@@ -242,8 +240,8 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
             self._history = []
         return frames
 
-    def _kept(self, observation: Any) -> dict[str, Any]:
-        """Return a new dict of what observations keep of the environment's."""
+    def _state_entries(self, observation: Any) -> dict[str, Any]:
+        """Return a new dict of the environment's entries of an observation."""
         if self._pixels_only:
             return {}
         return dict(observation) if self._is_dict else {"state": observation}

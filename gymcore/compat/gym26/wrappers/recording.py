@@ -44,12 +44,12 @@ class VideoRecorder:
 
     Attributes:
         env: The environment.
-        path: Of the video.
-        metadata: What goes into the JSON file.
-        metadata_path: Of the JSON file.
+        path: Path of the video.
+        metadata: The contents of the JSON file.
+        metadata_path: Path of the JSON file.
         enabled: Whether this records.
         frames_per_sec: From `env.metadata["render_fps"]`, else 30.
-        broken: Whether there was no frame when one was to be captured.
+        broken: Whether `render` returned no frame.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class VideoRecorder:
         Args:
             env: An environment with a render mode that returns images; of a vector environment
                 the first lane is recorded.
-            path: Of the video; its suffix has to be .mp4 (or .gif). None for a temporary file.
+            path: Path of the video; its suffix has to be .mp4 (or .gif). None for a temporary file.
             metadata: What to write beside it.
             enabled: Whether to record; otherwise nothing happens.
             base_path: The path without the suffix.
@@ -77,7 +77,7 @@ class VideoRecorder:
         self.enabled = enabled
         self.broken = False
         self._writer: VideoWriter | None = None
-        # With the interface of Gym 0.21 (`DoneEnv`) an image has to be asked for.
+        # With the interface of Gym 0.21 (`DoneEnv`), `render` takes the mode.
         self._mode = {"mode": "rgb_array"} if hasattr(env, "waiting_seed") else {}
         if not enabled:
             return
@@ -217,7 +217,7 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         if self.terminated or self.truncated:
             return result
         terminated, truncated = result[2], result[3]
-        if self.is_vector_env:  # whose first lane has begun another episode if it has ended one
+        if self.is_vector_env:  # autoreset has begun the first lane's next episode
             ended = bool(terminated[0] or truncated[0])
         else:
             self.terminated, self.truncated = bool(terminated), bool(truncated)
@@ -428,7 +428,7 @@ class Monitor(Wrapper, RecordConstructorArgs):
         return list(self._statistics["episode_lengths"])
 
     def _end_episode(self) -> None:
-        """Note an episode that has ended, or that is broken off."""
+        """Record an episode that has ended or been cut short."""
         if self.video_recorder is not None:
             self.video_recorder.close()
             self.video_recorder = None

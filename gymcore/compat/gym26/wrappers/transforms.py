@@ -224,7 +224,7 @@ class FilterObservation(ObservationWrapper, RecordConstructorArgs):
         self.observation_space = Dict(self.observation(space.spaces), sort_keys=False)
 
     def observation(self, observation: dict[str, Any]) -> dict[str, Any]:
-        """Return a new dict of the entries that are kept."""
+        """Return a new dict of the selected entries."""
         return {key: value for key, value in observation.items() if key in self._filter_keys}
 
 
@@ -265,7 +265,7 @@ class TimeAwareObservation(ObservationWrapper, RecordConstructorArgs):
         return np.append(observation, np.float64(self.t))
 
     def step(self, action: Any) -> Any:
-        """Step the environment, a step later."""
+        """Step the environment and count the step."""
         self.t += 1
         return super().step(action)
 
