@@ -225,7 +225,7 @@ def _store(
 def _metadata(
     arguments: argparse.Namespace, collector: Collector, engine: str, first_seed: int
 ) -> dict[str, Any]:
-    """Return what describes the data, and what is needed to collect it again."""
+    """Return the description of the data, with everything needed to reproduce it."""
     import gymcore
 
     return {

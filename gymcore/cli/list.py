@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"  {environment['id']:<28}{', '.join(marks)}".rstrip())
         print()
     total = sum(len(family["environments"]) for family in families.values())
-    print(f"{total} ids; native = compiled vector environment behind gymcore.make_vec")
+    print(f"{total} ids; native = gymcore.make_vec makes a compiled vector environment")
     return 0
 
 

@@ -27,8 +27,8 @@ def to_done_api(env: Any) -> Any:
     `info["terminal_observation"]`.
 
     Args:
-        env: An `Env` or a `VectorEnv` of today (anything else is an `ArgumentTypeError`); what is
-            in the old form already is returned as it is.
+        env: An `Env` or a `VectorEnv` of today (anything else is an `ArgumentTypeError`); what
+            already has the old interface is returned as it is.
 
     Example:
         >>> import gymcore as gym

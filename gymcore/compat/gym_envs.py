@@ -75,17 +75,10 @@ class GymV26Environment(ForeignEnv):
         env: Any = None,
         render_mode: str | None = None,
     ) -> None:
-        """Make the environment, or take it.
+        """Make the environment with `gym.make(env_id, **make_kwargs)`, or take `env`.
 
-        Args:
-            env_id: What `gym.make` makes; or None.
-            make_kwargs: For `gym.make`, with `env_id`.
-            env: The environment; or None.
-            render_mode: For `gym.make`, as in `make_kwargs`; a given `env` has its own.
-
-        Raises:
-            DependencyNotInstalled: without `gym`, for an `env_id`.
-            InvalidArgument: if both are given, or `env` renders in another mode.
+        `render_mode` is for `gym.make`; a given `env` must have the same. Raises
+        `DependencyNotInstalled` without `gym`, and `InvalidArgument` if both are given.
         """
         if env is None and render_mode is not None:
             make_kwargs = {**(make_kwargs or {}), "render_mode": render_mode}

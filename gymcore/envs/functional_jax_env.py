@@ -122,17 +122,9 @@ class FunctionalJaxEnv(_JaxEnv, FunctionalEnv):
         render_mode: str | None = None,
         spec: EnvSpec | None = None,
     ) -> None:
-        """Take the functions.
+        """Take the functions; `FunctionalEnv` describes the arguments.
 
-        Args:
-            func_env: The functions, with `observation_space` and `action_space`; not changed.
-            metadata: The environment's metadata.
-            render_mode: None or "rgb_array".
-            spec: How the environment was made, if it was registered.
-
-        Raises:
-            ArgumentTypeError: `func_env` is not a `FuncEnv`.
-            DependencyNotInstalled: if JAX is missing.
+        Raises `DependencyNotInstalled` if JAX is missing.
         """
         self._set_up(func_env, render_mode)
         self.func_env.transform(self._jax.jit)
@@ -182,20 +174,9 @@ class FunctionalJaxVectorEnv(VectorEnv[Any, Any, Any], _JaxEnv):
         render_mode: str | None = None,
         spec: EnvSpec | None = None,
     ) -> None:
-        """Take the functions.
+        """Take the functions for one lane; `FunctionalVectorEnv` describes the arguments.
 
-        Args:
-            func_env: The functions for one lane, with its `observation_space` and `action_space`;
-                not changed.
-            num_envs: Number of lanes.
-            max_episode_steps: Steps after which an episode is truncated; 0 for no limit.
-            metadata: The environment's metadata; `autoreset_mode` is added.
-            render_mode: None or "rgb_array".
-            spec: How the environment was made, if it was registered.
-
-        Raises:
-            ArgumentTypeError: `func_env` is not a `FuncEnv`.
-            DependencyNotInstalled: if JAX is missing.
+        Raises `DependencyNotInstalled` if JAX is missing.
         """
         self._set_up(func_env, render_mode)
         self.func_env.transform(self._jax.vmap)
@@ -232,11 +213,8 @@ class FunctionalJaxVectorEnv(VectorEnv[Any, Any, Any], _JaxEnv):
     ) -> tuple[Any, dict[str, Any]]:
         """Begin episodes; see `VectorEnv.reset`. Of the options only `reset_mask` is used.
 
-        All lanes share one key, so there is one seed for all of them.
-
-        Raises:
-            ArgumentTypeError: the seed is not an integer.
-            ResetNeeded: if a mask is given to the first reset.
+        All lanes share one key, so there is one seed for all of them. A mask in the first reset is
+        a `ResetNeeded` error.
         """
         _, mask = split_reset_mask(options, self.num_envs)
         if mask is not None and self.state is None:
@@ -365,13 +343,8 @@ def functional_params(cls: type[ParamsType]) -> type[ParamsType]:
     """Make a class a frozen dataclass whose fields are leaves for JAX's transformations.
 
     Parameters can then be passed to functions made by `jax.jit`, `jax.vmap` and `jax.grad`, and a
-    field may be an array with a row for each lane. The class itself holds the default parameters.
-
-    Args:
-        cls: A subclass of `FunctionalParams` with a default for every field.
-
-    Raises:
-        DependencyNotInstalled: if JAX is missing.
+    field may be an array with a row for each lane. The class itself holds the default parameters,
+    so every field needs a default.
     """
     params = dataclasses.dataclass(frozen=True)(cls)
     names = [field.name for field in dataclasses.fields(params)]  # type: ignore[arg-type]

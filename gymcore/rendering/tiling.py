@@ -16,17 +16,10 @@ _Frames = npt.NDArray[np.uint8] | Sequence[npt.NDArray[np.uint8]]
 
 
 def columns_for(count: int, height: int, width: int, ratio: float) -> int:
-    """Return how many frames to put in a row, so that the whole gets near to a shape.
+    """Return how many frames to put in a row so that the image approaches a width-to-height ratio.
 
-    Args:
-        count: How many frames there are.
-        height: Of a frame.
-        width: Of a frame.
-        ratio: Width over height that the whole should have.
-
-    Returns:
-        The number for which the frames are largest in a whole of that shape, and then the one that
-        leaves the fewest places empty.
+    This is the number for which the frames are largest, and then the one that leaves the fewest
+    places empty. `height` and `width` are those of a frame.
 
     Example:
         >>> columns_for(6, 400, 600, 1.0), columns_for(6, 400, 600, 16 / 9)

@@ -23,17 +23,9 @@ RESET_MASK = "reset_mask"
 
 
 def count(name: str, value: Any, minimum: int = 0, maximum: int | None = None) -> int:
-    """Return a count as an int.
+    """Return an integer, Python's or NumPy's, as an int; errors call it `name`.
 
-    Args:
-        name: What errors call it.
-        value: An integer, Python's or NumPy's.
-        minimum: The smallest allowed value.
-        maximum: The greatest allowed value; None for no limit.
-
-    Raises:
-        ArgumentTypeError: Not an integer (a `TypeError`).
-        InvalidArgument: Below `minimum` or above `maximum` (a `ValueError`).
+    Another type is an `ArgumentTypeError`, a value out of range an `InvalidArgument`.
 
     Example:
         >>> count("video_length", 0)
@@ -67,15 +59,9 @@ def seeds_per_env(
 ) -> list[int | None]:
     """Return one seed, a Python int or None, for each environment.
 
-    Args:
-        seed: None seeds nothing; an integer `s` (Python's or NumPy's) seeds environment `i` with
-            `s + i`; a sequence or one-dimensional integer array of length `num_envs` gives each
-            environment its own.
-        num_envs: Number of environments.
-
-    Raises:
-        ArgumentTypeError: Neither None, an integer nor a sequence of these (a `TypeError`).
-        InvalidArgument: A sequence of the wrong length, or a negative seed (a `ValueError`).
+    None seeds nothing; an integer `s` seeds environment `i` with `s + i`; a sequence or array of
+    length `num_envs` gives each environment its own. Another type is an `ArgumentTypeError`, a
+    wrong length or a negative seed an `InvalidArgument`.
 
     Example:
         >>> import numpy as np
@@ -119,20 +105,11 @@ def _as_seed(value: Any, name: str) -> int:
 def split_reset_mask(
     options: dict[str, Any] | None, num_envs: int
 ) -> tuple[dict[str, Any] | None, npt.NDArray[np.bool_] | None]:
-    """Take `reset_mask` out of reset options, leaving the caller's dict as it is.
+    """Return reset options without `reset_mask`, and the mask `[num_envs] bool`.
 
-    Args:
-        options: The options given to `reset`.
-        num_envs: Number of environments.
-
-    Returns:
-        The options for the environments (without the mask: a new dict; else the same object), and
-        the mask `[num_envs] bool` of environments to reset, or None to reset them all.
-
-    Raises:
-        ArgumentTypeError: `options` is not a mapping, or the mask not a boolean array (a
-            `TypeError`).
-        InvalidArgument: The mask has the wrong shape, or selects nothing (a `ValueError`).
+    The caller's dict is not changed. The mask is None if all environments are to be reset. A wrong
+    type is an `ArgumentTypeError`; a wrong shape, or a mask that selects nothing, is an
+    `InvalidArgument`.
 
     Example:
         >>> import numpy as np
@@ -173,14 +150,8 @@ def lane_indices(
 ) -> Lanes:
     """Return indices of environments as a new int64 array.
 
-    Args:
-        lanes: Indices, or a mask `[num_envs] bool`; None for all.
-        num_envs: Number of environments.
-        name: What errors call the argument.
-
-    Raises:
-        ArgumentTypeError: Neither indices nor a mask (a `TypeError`).
-        InvalidArgument: An index out of range or given twice, or none at all (a `ValueError`).
+    `lanes` are indices, a mask `[num_envs] bool`, or None for all. Other types are an
+    `ArgumentTypeError`; indices out of range or given twice, or none, are an `InvalidArgument`.
 
     Example:
         >>> lane_indices([2, 0], num_envs=3), lane_indices(None, num_envs=2)
@@ -204,16 +175,7 @@ def lane_indices(
 
 
 def check_mask(mask: Any, num_envs: int, name: str = "mask") -> npt.NDArray[np.bool_]:
-    """Return a mask of environments, unless it is not a bool array `[num_envs]`.
-
-    Args:
-        mask: What a caller gave.
-        num_envs: Number of environments.
-        name: What errors call the argument.
-
-    Raises:
-        InvalidArgument: Another type, dtype or shape (a `ValueError`).
-    """
+    """Return `mask`, or raise an `InvalidArgument` if it is not a bool array `[num_envs]`."""
     expected = f"{name}: expected a bool array of shape ({num_envs},)"
     if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
         raise InvalidArgument(f"{expected}, got {mask!r}")

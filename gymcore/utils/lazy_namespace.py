@@ -13,15 +13,9 @@ def lazy_namespace(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the `__getattr__` and `__dir__` of a package.
 
-    Args:
-        package: The package's `__name__`.
-        modules: For each module the names that the package takes from it. A module of the package
-            itself is written with a dot (".rendering") and is a name of the package too, so
-            `{".rendering": ()}` makes only the module available.
-
-    Returns:
-        The two functions, to be assigned to `__getattr__` and `__dir__` in the package. What they
-        have imported becomes an ordinary attribute.
+    `modules` maps each module to the names that the package takes from it. A module of the package
+    itself is written with a dot and is available as an attribute too: `{".rendering": ()}`. What
+    `__getattr__` has imported becomes an ordinary attribute.
 
     Example:
         >>> __getattr__, __dir__ = lazy_namespace("collections", {".abc": ("Sized",)})

@@ -11,19 +11,10 @@ __all__ = ["map_leaves", "named_leaves", "stack_nested"]
 
 
 def map_leaves(function: Callable[..., Any], first: Any, *others: Any) -> Any:
-    """Apply a function to the leaves of nested dicts, tuples and lists.
+    """Apply a function to the leaves of nested dicts, tuples and lists, and return that structure.
 
-    Args:
-        function: Called with a leaf of `first` and the leaves in the same place of `others`.
-        first: A dict, tuple or list of such, or a leaf (anything else).
-        *others: Of the same structure as `first`.
-
-    Returns:
-        The results in the structure of `first`; named tuples stay named tuples.
-
-    Raises:
-        KeyError: A dict of `others` lacks a key.
-        ValueError: Tuples or lists of different lengths.
+    The function gets a leaf of `first` and the leaves in the same place of `others`. Named tuples
+    stay named tuples. A missing key is a `KeyError`, another length a `ValueError`.
 
     Example:
         >>> map_leaves(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
@@ -41,14 +32,9 @@ def map_leaves(function: Callable[..., Any], first: Any, *others: Any) -> Any:
 
 
 def named_leaves(value: Any, prefix: str = "") -> dict[str, Any]:
-    """Return the leaves of a nested observation, action or space by their paths.
+    """Return the leaves of a nested observation, action or space by `.key` (or `.index`) paths.
 
-    Args:
-        value: A mapping, tuple, list, Dict or Tuple space, or a leaf.
-        prefix: What the paths begin with.
-
-    Returns:
-        `{prefix: value}` for a leaf, else the leaves by `.key` (or `.index`) paths.
+    Paths begin with `prefix`, which is the whole path of a value that is a leaf itself.
 
     Example:
         >>> named_leaves({"a": 1, "b": (2, 3)})
@@ -69,10 +55,7 @@ def named_leaves(value: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def stack_nested(items: Sequence[Any]) -> Any:
-    """Return items of equal structure as one of that structure, of stacked arrays.
-
-    Args:
-        items: At least one; leaves are what `np.asarray` takes.
+    """Stack the leaves of one or more items of equal structure into arrays in that structure.
 
     Example:
         >>> stack_nested([{"x": 1, "y": (2,)}, {"x": 3, "y": (4,)}])

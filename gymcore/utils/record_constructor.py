@@ -8,17 +8,10 @@ _CONTAINERS = (list, tuple, dict, set)
 
 
 def snapshot(value: Any) -> Any:
-    """Copy the built-in containers in `value`, and keep everything else by reference.
+    """Return a copy of the built-in containers in `value`; everything else is kept by reference.
 
     This is what a recorded argument needs: a list that the caller changes later is recorded as it
     was, while a model, an array or a function costs nothing and need not be copyable.
-
-    Args:
-        value: Any object.
-
-    Returns:
-        A new list, dict, set or tuple, with the same leaves; or `value` itself if it is none of
-        these (subclasses of them included).
 
     Example:
         >>> weights = object()
@@ -41,8 +34,8 @@ class RecordConstructorArgs:
 
     Call `RecordConstructorArgs.__init__` first in `__init__`, with every argument but the
     environment. The arguments are recorded as `snapshot` does: containers are copied, all else is
-    kept by reference, so recording is cheap and asks nothing of the values. One that cannot be
-    written as JSON is reported, by name, when somebody tries.
+    kept by reference, so recording is cheap and works with any value. One that cannot be written as
+    JSON raises an error with its name only when the spec is serialised.
 
     Example:
         >>> class Scaled(RecordConstructorArgs):

@@ -128,13 +128,10 @@ def add_final_frames(infos: dict[str, Any], frames: dict[int, Any]) -> None:
 
 
 def final_frames(infos: dict[str, Any], frames: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return frames in which those of lanes that have ended are the last ones of their episodes.
+    """Return frames with the last frame of its episode for each lane that has ended.
 
-    A lane whose worker process died has none: its row is black.
-
-    Args:
-        infos: What a step returned after `keep_final_frames`.
-        frames: What `render` returned after it, stacked; not changed.
+    `infos` are those of a step after `keep_final_frames`; `frames` are what `render` returned then,
+    stacked, and are not changed. A lane whose worker process died gets a black frame.
 
     Example:
         >>> import gymcore as gym

@@ -89,19 +89,12 @@ class LaneEpisodes:
     def step(
         self, terminated: Mask, truncated: Mask, lanes: npt.NDArray[np.int64] | None = None
     ) -> tuple[Mask, Mask]:
-        """Note a step.
+        """Record a step; return two masks `[num_envs] bool` that must not be changed.
 
-        Args:
-            terminated: `[num_envs] bool`, as the environment returned it.
-            truncated: `[num_envs] bool`, likewise.
-            lanes: Which lanes were stepped, if not all of them in order: the flags and both results
-                then have a row for each of these.
-
-        Returns:
-            begun: `[num_envs] bool`, lanes whose row is the first observation of an episode. In
-                NEXT_STEP those that had ended before: they took no action and got no reward. In
-                SAME_STEP those that ended in this step. Not to be changed.
-            ended: `[num_envs] bool`, lanes whose episode ended in this step. Not to be changed.
+        `begun`: lanes whose row is the first observation of an episode. In NEXT_STEP these had
+        ended before, took no action and got no reward; in SAME_STEP they ended in this step.
+        `ended`: lanes whose episode ended in this step. With `lanes`, all arrays have a row for
+        each of these instead.
         """
         ended: Mask = terminated | truncated
         if self.same_step:

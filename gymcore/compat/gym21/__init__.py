@@ -1,7 +1,7 @@
 """Gym 0.21 for programs that were written for it: `import gymcore.compat.gym21 as gym`.
 
 `step` returns four values and `reset` an observation, environments have `seed` and `render(mode)`,
-wrappers and vector environments too; behind them are the environments and engines of today.
+wrappers and vector environments too; they run today's environments and engines.
 Environments that are registered here are old ones. Not here: `GoalEnv`, which moved to
 gymnasium-robotics.
 

@@ -35,7 +35,7 @@ __all__ = ["LazyFrames", *_NAMES]
 
 
 class _OldForm(type):
-    """The class of the wrappers here: calling one wraps what is inside the old interface."""
+    """Metaclass of the wrappers here: a call wraps the environment inside the old interface."""
 
     def __call__(cls, env: Any, *args: Any, **kwargs: Any) -> Any:
         inner = from_done_api(env)
@@ -46,7 +46,7 @@ class _OldForm(type):
         return to_done_api(getattr(gym26.wrappers, name)(inner, *args, **kwargs))
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        """Return whether what is directly inside the old interface is this wrapper."""
+        """Return whether the environment inside the old interface is this wrapper."""
         return isinstance(getattr(instance, "env", None), getattr(gym26.wrappers, cls.__name__))
 
 

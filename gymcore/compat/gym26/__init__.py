@@ -2,8 +2,8 @@
 
 Every name behaves as in Gym 0.26: wrappers forward attributes and take vector environments too,
 vector environments restart an ended environment in the same step, with its last observation and
-info under `final_observation` and `final_info`. Behind them are the environments, spaces and
-engines of today. A vector environment is not an `Env` here.
+info under `final_observation` and `final_info`. They run today's environments, spaces and
+engines. A vector environment is not an `Env` here.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class Wrapper(core.Wrapper[Any, Any, Any, Any]):
         def __getattr__(self, name: str) -> Any:
             """Return an attribute of an inner layer."""
             env = self.__dict__.get("env")
-            # Half made, or a property that failed: the base class says so.
+            # Not yet initialised, or a property that failed: the base class raises the error.
             if env is None or (hasattr(type(self), name) and not name.startswith("_")):
                 raise self._missing_attribute(name)
             return inner_attribute(env, name)

@@ -207,15 +207,8 @@ class CarRacing(Box2DEnv[Any]):
     ) -> tuple[npt.NDArray[np.uint8], dict[str, Any]]:
         """Begin an episode on a new track.
 
-        Args:
-            seed: Seeds the generator that tracks and colors are drawn from.
-            options: `{"randomize": False}` keeps the colors, with `domain_randomize`.
-
-        Returns:
-            The observation, and an empty dict.
-
-        Raises:
-            Error: `seed` is negative or not an integer.
+        With `domain_randomize`, `options={"randomize": False}` keeps the colors. A seed that is
+        negative or not an integer is an `Error`.
         """
         super().reset(seed=seed)
         if self.domain_randomize:
@@ -407,13 +400,9 @@ class CarRacing(Box2DEnv[Any]):
     def render(self) -> npt.NDArray[np.uint8] | None:
         """Render the current state.
 
-        Returns:
-            For "rgb_array" a new array uint8 [400, 600, 3]; for "state_pixels" one of
-            [96, 96, 3]; for "human", which shows it in a window of 1000 x 800 pixels, None.
-
-        Raises:
-            ResetNeeded: before the first reset.
-            DependencyNotInstalled: pygame is not installed.
+        Returns a new array uint8: [400, 600, 3] for "rgb_array", [96, 96, 3] for "state_pixels".
+        For "human" it shows a window of 1000 x 800 pixels and returns None. Raises `ResetNeeded`
+        before the first reset, and `DependencyNotInstalled` without pygame.
         """
         mode = self.render_mode
         if mode in ("rgb_array", "state_pixels") and self.car is None:

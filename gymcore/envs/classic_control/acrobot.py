@@ -1,4 +1,4 @@
-"""Acrobot: swing the tip of a two-link pendulum above the bar, driving the elbow alone."""
+"""Acrobot: swing the tip of a two-link pendulum above the bar, driving only the elbow."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def _background(size: tuple[int, int], scale: float) -> pygame.Surface:
     return surface
 
 
-# --- functions that programs import beside the environment ---------------------------------------
+# --- functions that programs import besides the environment ---------------------------------------
 
 
 def wrap(x: float, m: float, M: float) -> float:

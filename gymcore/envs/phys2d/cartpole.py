@@ -41,7 +41,7 @@ _METADATA = {"render_modes": ["rgb_array"], "render_fps": 50, "jax": True}
 
 @functional_params
 class CartPoleParams(FunctionalParams):
-    """Parameters of `CartPoleFunctional`; the class itself stands for the default ones.
+    """Parameters of `CartPoleFunctional`; the class itself holds the default ones.
 
     Attributes:
         gravity: m/s^2.
@@ -93,7 +93,7 @@ class CartPoleFunctional(
     - Terminal: |position| > `x_threshold` or |angle| > `theta_threshold_radians`.
 
     Example:
-        A thousand lanes, each with a gravity of its own:
+        A thousand lanes, each with its own gravity:
 
         ```text
         functions = CartPoleFunctional()
@@ -184,11 +184,7 @@ class CartPoleFunctional(
         screen_width: int = 600,
         screen_height: int = 400,
     ) -> RenderStateType:
-        """Return a surface of that many pixels, and a clock.
-
-        Raises:
-            DependencyNotInstalled: if pygame is missing.
-        """
+        """Return a surface of this size and a clock."""
         surface = new_surface(screen_width, screen_height)
         import pygame
 

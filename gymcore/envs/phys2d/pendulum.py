@@ -36,7 +36,7 @@ RenderStateType = tuple["pygame.Surface", "pygame.time.Clock", float | None]
 
 @functional_params
 class PendulumParams(FunctionalParams):
-    """Parameters of `PendulumFunctional`; the class itself stands for the default ones.
+    """Parameters of `PendulumFunctional`; the class itself holds the default ones.
 
     Attributes:
         max_speed: Largest angular velocity, rad/s.
@@ -109,7 +109,7 @@ class PendulumFunctional(
     def observation(
         self, state: StateType, rng: Any, params: _Params = PendulumParams
     ) -> jax.Array:
-        """Return what is seen, float32 [3]; see `FuncEnv.observation`."""
+        """Return the observation, float32 [3]; see `FuncEnv.observation`."""
         theta, theta_dot = state
         return jnp.array([jnp.cos(theta), jnp.sin(theta), theta_dot])
 
@@ -149,11 +149,7 @@ class PendulumFunctional(
         screen_height: int = 400,
         params: _Params = PendulumParams,
     ) -> RenderStateType:
-        """Return a surface of that many pixels, a clock, and None: no torque to draw an arrow of.
-
-        Raises:
-            DependencyNotInstalled: if pygame is missing.
-        """
+        """Return a surface of this size, a clock, and no torque to draw yet."""
         surface = new_surface(screen_width, screen_height)
         import pygame
 

@@ -39,7 +39,7 @@ FACE, SUIT = "Q", "S"
 
 @functional_params
 class BlackJackParams(FunctionalParams):
-    """Parameters of `BlackjackFunctional`; the class itself stands for the default ones.
+    """Parameters of `BlackjackFunctional`; the class itself holds the default ones.
 
     Attributes:
         natural: Whether an ace and a ten of two cards wins 1.5.
@@ -162,11 +162,7 @@ class BlackjackFunctional(
     def render_init(  # type: ignore[override]
         self, screen_width: int = SCREEN_SIZE[0], screen_height: int = SCREEN_SIZE[1]
     ) -> RenderStateType:
-        """Return a surface of that many pixels, the face of a ten, and the open card's suit.
-
-        Raises:
-            DependencyNotInstalled: if pygame is missing.
-        """
+        """Return a surface of this size, the face of a ten, and the open card's suit."""
         return new_surface(screen_width, screen_height), FACE, SUIT
 
     def render_image(
@@ -212,7 +208,7 @@ class BlackJackJaxEnv(RegisteredJaxEnv):
     functional = BlackjackFunctional
 
 
-# --- hands: arrays of cards, 1 (ace) to 10, with zeros behind them ------------------------------
+# --- hands: arrays of cards, 1 (ace) to 10, followed by zeros ------------------------------
 
 deck = jnp.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10], jnp.int32)
 """One card of each rank."""
@@ -232,16 +228,7 @@ def random_card(key: PRNGKeyType) -> tuple[jax.Array, PRNGKeyType]:
 def draw_card(
     key: PRNGKeyType, hand: jax.Array, index: int | jax.Array
 ) -> tuple[PRNGKeyType, jax.Array, int | jax.Array]:
-    """Draw a card.
-
-    Args:
-        key: The source of the card.
-        hand: The hand; not changed.
-        index: Where the card is put.
-
-    Returns:
-        The next key, the new hand, and `index + 1`.
-    """
+    """Draw a card into a copy of `hand`; return the next key, the hand and `index + 1`."""
     card, key = random_card(key)
     return key, hand.at[index].set(card), index + 1
 
@@ -249,7 +236,7 @@ def draw_card(
 def draw_card_wrapper(
     val: tuple[PRNGKeyType, jax.Array, int | jax.Array],
 ) -> tuple[PRNGKeyType, jax.Array, int | jax.Array]:
-    """`draw_card` with its arguments in a tuple, as `jax.lax.while_loop` wants it."""
+    """`draw_card` with its arguments in a tuple, as `jax.lax.while_loop` requires."""
     return draw_card(*val)
 
 
@@ -281,7 +268,7 @@ def score(hand: jax.Array) -> jax.Array:
 
 
 def is_natural(hand: jax.Array) -> jax.Array:
-    """Whether a hand is an ace and a ten alone."""
+    """Whether a hand is just an ace and a ten."""
     return (jnp.count_nonzero(hand) == 2) & (sum_hand(hand) == 21)
 
 

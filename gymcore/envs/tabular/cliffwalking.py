@@ -29,10 +29,10 @@ NO_ACTION = -1
 
 
 class RenderStateType(NamedTuple):
-    """What rendering needs; it stays the same.
+    """The constant data that rendering needs.
 
     Attributes:
-        screen: What is drawn on, `cell_size` pixels a place.
+        screen: The surface to draw on, `cell_size` pixels a place.
         shape: Rows and columns of the grid.
         nS: Number of places.
         cell_size: Width and height of a place, pixels.

@@ -125,15 +125,10 @@ class BlackjackEnv(NativeDiscreteEnv):
         suit: str,
         value: str,
     ) -> None:
-        """Draw one table.
+        """Draw one table on a surface that is six wide and five high; every pixel is overwritten.
 
-        Args:
-            surface: what to draw on, six wide and five high; every pixel is overwritten.
-            state: not used: the hands are enough.
-            player: the player's cards, 1 to 10.
-            dealer: the dealer's cards; the second one lies face down until the dealer draws.
-            suit: of the dealer's first card: C, D, H or S.
-            value: what is printed on it.
+        The dealer's second card lies face down until the dealer draws. `suit` (C, D, H or S) and
+        `value` describe the dealer's first card; `state` is not used.
         """
         size = surface.get_size()
         surface.blit(_background(size), (0, 0))
@@ -263,7 +258,7 @@ def _draw_hand(pen: Pen, values: Sequence[str | None], suit: str | None, top: fl
         _draw_card(pen, left + k * step, top, value, suit if k == 0 else None)
 
 
-# --- functions that programs import beside the environment ---------------------------------------
+# --- functions that programs import besides the environment ---------------------------------------
 
 # One of each value; jack, queen and king count 10.
 deck = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10]

@@ -44,11 +44,9 @@ Board = npt.NDArray[np.bytes_]
 
 
 def is_valid(board: Sequence[Sequence[str]], max_size: int) -> bool:
-    """Whether a path leads from the upper left corner to a goal.
+    """Return whether a path leads from the upper left corner to a goal G around the holes H.
 
-    Args:
-        board: rows of letters; H is a hole, G a goal.
-        max_size: how many rows and columns of it count.
+    Only `max_size` rows and columns of the board count.
 
     Example:
         >>> is_valid(["SF", "HG"], 2), is_valid(["SH", "HG"], 2)
@@ -100,12 +98,7 @@ def generate_random_map(size: int = 8, p: float = 0.8, seed: int | None = None) 
 
 
 def as_board(desc: Any) -> Board:
-    """A map as an array [rows, columns] of single bytes.
-
-    Raises:
-        InvalidArgument: rows of different lengths, an unknown letter, or no start.
-        ArgumentTypeError: `desc` is not rows of letters.
-    """
+    """Return a map as an array [rows, columns] of single bytes; errors name the invalid entry."""
     rows = list(desc) if isinstance(desc, (Sequence, np.ndarray)) else []
     if not rows or isinstance(desc, (str, bytes)):
         raise ArgumentTypeError(

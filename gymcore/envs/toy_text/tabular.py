@@ -267,16 +267,8 @@ class Transitions:
     def __init__(self, P: Any, initial: Any, masks: npt.NDArray[np.int8] | None = None) -> None:
         """Check the table and copy it.
 
-        Args:
-            P: a mapping or sequence of states, of mappings or sequences of actions, of sequences of
-                (probability, next state, reward, terminated).
-            initial: the probability of each first state.
-            masks: int8 [states, actions], for kernels that report which actions change something.
-
-        Raises:
-            InvalidArgument: an invalid entry, which is named; probabilities that do not add up
-                to 1; states with different actions.
-            ArgumentTypeError: `P` is not a table.
+        `P` and `initial` are as for `TabularEnv`; `masks` int8 [states, actions] is for kernels
+        that report which actions change something. Errors name the invalid entry.
         """
         self.num_states = _length(P, "P")
         if self.num_states == 0:

@@ -12,11 +12,7 @@ import numpy.typing as npt
 def categorical_sample(
     prob_n: Sequence[float] | npt.NDArray[Any], np_random: np.random.Generator
 ) -> int:
-    """An index, drawn with these probabilities by one uniform number.
-
-    Args:
-        prob_n: probabilities [n] that add up to 1.
-        np_random: what to draw from.
+    """Return an index drawn with the probabilities `prob_n` [n], using one uniform number.
 
     Example:
         >>> categorical_sample([0.0, 1.0], np.random.default_rng(1))

@@ -88,20 +88,11 @@ def environment_failed(
     name: str | None = None,
     text: str | None = None,
 ) -> EnvironmentFailed:
-    """Return the exception to raise for an exception of environments.
+    """Return an `EnvironmentFailed` that is, if possible, also of the class of `exception`.
 
-    Args:
-        lanes: Indices of the environments.
-        call: What they were doing: "reset", "step", ...
-        exception: What the first of them raised; None if it could not be brought here.
-        traceback_text: Its traceback as text; None leaves it out (it is chained in this process).
-        kind: Its class, where the exception itself is not here.
-        name: Name of its class, where the class is not here.
-        text: Its message, where it is not here.
-
-    Returns:
-        An `EnvironmentFailed` that is also of the exception's class, where Python can combine the
-        two.
+    `call` is what the environments at `lanes` were doing: "reset", "step", ... Where the exception
+    could not be transferred, `kind`, `name` and `text` stand for its class, the class's name and
+    its message. `traceback_text` is None for exceptions of this process, which are chained.
 
     Example:
         >>> error = environment_failed([3], "step", ValueError("no fuel"))

@@ -235,16 +235,10 @@ def without(infos: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def join_infos(parts: list[tuple[dict[str, Any], Lanes, Lanes]], num_rows: int) -> dict[str, Any]:
-    """Put rows of several merged infos into one.
+    """Merge rows of several merged infos into one new dict with `num_rows` rows.
 
-    Args:
-        parts: Of each: merged infos; the rows of its arrays that count; and where they belong in
-            the result.
-        num_rows: Rows of the result.
-
-    Returns:
-        A new dict, as merging the infos of each row gives it. Last observations that were one array
-        everywhere stay one.
+    Each part has merged infos, the rows of its arrays to take, and their rows in the result. Last
+    observations that were one array in every part stay one array.
 
     Example:
         >>> import numpy as np

@@ -28,12 +28,9 @@ registry = EnvRegistry()
 
 
 def make(id: str, **kwargs: Any) -> Any:
-    """Make an environment with the interface of Gym 0.21.
+    """Make an environment with the interface of Gym 0.21; `kwargs` are for `gymcore.make`.
 
-    Args:
-        id: Of an environment of today, or of one that `register` has registered.
-        **kwargs: For `gymcore.make`. Nothing is checked while the environment runs, unless
-            `disable_env_checker=False`.
+    Nothing is checked while it runs, unless `disable_env_checker=False`.
 
     Example:
         >>> env = make("CartPole-v1")
@@ -47,13 +44,9 @@ def make(id: str, **kwargs: Any) -> Any:
 
 
 def register(id: str, entry_point: Any, **kwargs: Any) -> None:
-    """Register an environment of Gym 0.21.
+    """Register an environment of Gym 0.21; `gymcore.make` makes it with today's interface.
 
-    Args:
-        id: `[namespace/]name[-v(version)]`.
-        entry_point: A class, a function or "module:name" that makes an environment with the
-            interface of Gym 0.21. `gymcore.make` makes it with today's.
-        **kwargs: As for `gymcore.register`.
+    `entry_point` is a class, a function or "module:name"; `kwargs` are as for `gymcore.register`.
 
     Example:
         >>> register("Maze-v0", entry_point="games.mazes:Maze", max_episode_steps=100)

@@ -15,11 +15,8 @@ __all__ = ["create_seed", "hash_seed", "np_random"]
 def np_random(seed: int | None = None) -> tuple[np.random.RandomState, int]:
     """Return a generator and its seed, the same numbers as Gym 0.21's for a seed.
 
-    Args:
-        seed: A non-negative integer; None for one from the operating system.
-
-    Raises:
-        Error: for anything else.
+    None takes a seed from the operating system; other seeds that are not non-negative integers
+    raise an `Error`.
 
     Example:
         >>> generator, seed = np_random(0)

@@ -179,17 +179,14 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
         render_kwargs: dict[str, dict[str, Any]] | None = None,
         pixel_keys: Sequence[str] = ("pixels",),
     ) -> None:
-        """Wrap `env`.
+        """Wrap an environment with a render mode that returns images (else an `AttributeError`).
 
         Args:
-            env: An environment with a render mode that returns images.
+            env: The environment.
             pixels_only: Leave out the environment's observations. Otherwise dict entries stay, and
                 arrays go under "state".
             render_kwargs: Arguments of `render`, for each of the pixel keys.
             pixel_keys: The names of the images; other entries must not have them.
-
-        Raises:
-            AttributeError: if the environment has no render mode.
         """
         RecordConstructorArgs.__init__(
             self, pixels_only=pixels_only, render_kwargs=render_kwargs, pixel_keys=pixel_keys

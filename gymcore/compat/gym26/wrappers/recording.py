@@ -40,7 +40,7 @@ class RenderCollection(rendering.RenderCollection[Any, Any], Wrapper):
 class VideoRecorder:
     """Writes what an environment renders to an mp4 file, a frame for each `capture_frame`.
 
-    Beside the video there is a JSON file with `metadata`. Frames are encoded as they come.
+    Next to the video there is a JSON file with `metadata`. Frames are encoded as they come.
 
     Attributes:
         env: The environment.
@@ -60,18 +60,11 @@ class VideoRecorder:
         enabled: bool = True,
         base_path: str | None = None,
     ) -> None:
-        """Prepare a file.
+        """Prepare a file for an environment that renders images.
 
-        Args:
-            env: An environment with a render mode that returns images; of a vector environment
-                the first lane is recorded.
-            path: Path of the video; its suffix has to be .mp4 (or .gif). None for a temporary file.
-            metadata: What to write beside it.
-            enabled: Whether to record; otherwise nothing happens.
-            base_path: The path without the suffix.
-
-        Raises:
-            Error: if both paths are given, or `path` has another suffix.
+        Of a vector environment, the first lane is recorded. `path` ends in .mp4 or .gif,
+        `base_path` has no suffix; without either the file is temporary. Both, or another suffix,
+        are an `Error`. Unless `enabled`, nothing happens.
         """
         self.env = env
         self.enabled = enabled
@@ -282,7 +275,7 @@ class Monitor(Wrapper, RecordConstructorArgs):
 
     Steps may have four values or five, which are passed on as they are.
 
-    Files are `openaigym.video.N.PID.videoNNNNNN.mp4` (with `.meta.json` beside it) and
+    Files are `openaigym.video.N.PID.videoNNNNNN.mp4` (with a `.meta.json` file each) and
     `openaigym.episode_batch.N.PID.stats.json`, which `close` writes if there were episodes. Gym's
     manifest file, which uploads to a website needed, is not written.
 
