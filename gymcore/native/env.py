@@ -17,7 +17,7 @@ from gymcore.native.parameters import Derived, Parameter
 from gymcore.native.state import as_states, load_lanes, save_lanes, write_states
 from gymcore.utils import seeding
 from gymcore_ext.engine.batch import Batch
-from gymcore_ext.engine.lane_memory import kernel_facts
+from gymcore_ext.engine.lane_memory import kernel_spec
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -85,7 +85,7 @@ class NativeEnv(Env[Any, ActType]):
         return self.make_batch(1, mode=SINGLE, **self.batch_options())
 
     @classmethod
-    def kernel_facts(cls) -> dict[str, Any]:
+    def kernel_spec(cls) -> dict[str, Any]:
         """Sizes, names and defaults of the kernel (see `gymcore_ext.engine.lane_memory`)."""
         return _facts_of(cls.kernel_module)
 
@@ -155,7 +155,7 @@ class NativeEnv(Env[Any, ActType]):
         """The kernel's reset bounds as the options give them; None for its defaults."""
         if not options:
             return None
-        defaults = cls.kernel_facts()["reset_options"]
+        defaults = cls.kernel_spec()["reset_options"]
         bounds = {name: as_bound(options.get(name, value)) for name, value in defaults.items()}
         if "low" in bounds and not bounds["low"] <= bounds["high"]:
             raise error.InvalidArgument(
@@ -219,7 +219,7 @@ class NativeEnv(Env[Any, ActType]):
         if value is None:
             return
         self._ensure_seeded()
-        numbers = as_states([value], self.kernel_facts())
+        numbers = as_states([value], self.kernel_spec())
         write_states(self._batch, numbers, np.array([self._lane]))
 
     def get_state(self) -> npt.NDArray[Any]:
@@ -229,7 +229,7 @@ class NativeEnv(Env[Any, ActType]):
         the whole environment to keep that too.
         """
         self._ensure_seeded()
-        return save_lanes(self._batch, self.kernel_facts(), np.array([self._lane]))
+        return save_lanes(self._batch, self.kernel_spec(), np.array([self._lane]))
 
     def set_state(self, state: npt.NDArray[Any]) -> None:
         """Continue from what `get_state` returned, here or from a lane of a vector environment.
@@ -238,7 +238,7 @@ class NativeEnv(Env[Any, ActType]):
             InvalidArgument: the state of another environment.
         """
         indices = np.array([self._lane])
-        load_lanes(self._batch, self.kernel_facts(), state, indices)
+        load_lanes(self._batch, self.kernel_spec(), state, indices)
         self._np_random = self._batch.generator(self._lane)
         self._np_random_seed = -1
 
@@ -249,7 +249,7 @@ class NativeEnv(Env[Any, ActType]):
         }
         seeded = self._shares_batch or self._np_random is not None
         indices = np.array([self._lane])
-        state["_saved"] = save_lanes(self._batch, self.kernel_facts(), indices), seeded
+        state["_saved"] = save_lanes(self._batch, self.kernel_spec(), indices), seeded
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -261,7 +261,7 @@ class NativeEnv(Env[Any, ActType]):
                 state.pop(name)
         self.__dict__.update(state)
         self._batch = self._own_batch()
-        load_lanes(self._batch, self.kernel_facts(), saved, np.array([0]))
+        load_lanes(self._batch, self.kernel_spec(), saved, np.array([0]))
         self._np_random = self._batch.generator(0) if seeded else None
 
     # --- rendering -----------------------------------------------------------------------------
@@ -329,7 +329,7 @@ class NativeEnv(Env[Any, ActType]):
 
 @cache
 def _facts_of(kernel_module: str) -> dict[str, Any]:
-    return kernel_facts(import_module(kernel_module).kernel)
+    return kernel_spec(import_module(kernel_module).kernel)
 
 
 def _refuse(*args: Any, **kwargs: Any) -> None:

@@ -79,9 +79,9 @@ class Parameter:
         self.name = name
         self.columns = self.columns or (name,)
 
-    def rows(self, facts: dict[str, Any]) -> list[int]:
+    def rows(self, kernel_spec: dict[str, Any]) -> list[int]:
         """Indices of the columns in the kernel's parameters."""
-        names = list(facts["parameters"])
+        names = list(kernel_spec["parameters"])
         return [names.index(column) for column in self.columns]
 
     def encoded(self, value: Any) -> tuple[float, ...]:
@@ -94,15 +94,15 @@ class Parameter:
     def __get__(self, env: Any, owner: Any) -> Any:
         """The lane's value, or the default."""
         if env is None:
-            defaults = list(owner.kernel_facts()["parameters"].values())
-            return self.decode([defaults[row] for row in self.rows(owner.kernel_facts())])
+            defaults = list(owner.kernel_spec()["parameters"].values())
+            return self.decode([defaults[row] for row in self.rows(owner.kernel_spec())])
         values = env._batch.get_parameters()
         column = 0 if values.shape[1] == 1 else env._lane
-        return self.decode(values[self.rows(env.kernel_facts()), column].tolist())
+        return self.decode(values[self.rows(env.kernel_spec()), column].tolist())
 
     def __set__(self, env: Any, value: Any) -> None:
         """Write the lane's value."""
-        write_parameter(env._batch, env.kernel_facts(), self, [value], [env._lane])
+        write_parameter(env._batch, env.kernel_spec(), self, [value], [env._lane])
 
 
 def flag() -> Parameter:
@@ -140,7 +140,7 @@ class Derived:
 
 def write_parameter(
     batch: Any,
-    facts: dict[str, Any],
+    kernel_spec: dict[str, Any],
     parameter: Parameter,
     values: Sequence[Any],
     lanes: Sequence[int] | None,
@@ -150,7 +150,7 @@ def write_parameter(
     As long as all lanes have the same values the batch keeps one set for all, which steps faster.
     Nothing changes if a value is none for the parameter.
     """
-    rows = parameter.rows(facts)
+    rows = parameter.rows(kernel_spec)
     if lanes is None or batch.num_envs == 1:
         table = batch.get_parameters()
         table[rows] = np.array(parameter.encoded(values[0]), np.float64)[:, None]

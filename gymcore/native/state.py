@@ -16,7 +16,7 @@ from gymcore.utils import seeding
 NEVER_RESET = -1
 
 
-def lane_dtype(facts: dict[str, Any], width: int | None = None) -> np.dtype[Any]:
+def lane_dtype(kernel_spec: dict[str, Any], width: int | None = None) -> np.dtype[Any]:
     """Structured dtype of one saved lane.
 
     Fields: `state` float64 (the columns of the physics, or `width` numbers of physics with a state
@@ -26,9 +26,9 @@ def lane_dtype(facts: dict[str, Any], width: int | None = None) -> np.dtype[Any]
     """
     return np.dtype(
         [
-            ("state", np.float64, (len(facts["state_names"]) if width is None else width,)),
+            ("state", np.float64, (len(kernel_spec["state_names"]) if width is None else width,)),
             ("random", np.uint64, (5,)),
-            ("parameters", np.float64, (len(facts["parameters"]),)),
+            ("parameters", np.float64, (len(kernel_spec["parameters"]),)),
             ("episode_return", np.float64),
             ("elapsed", np.int32),
             ("ended", np.bool_),
@@ -36,13 +36,13 @@ def lane_dtype(facts: dict[str, Any], width: int | None = None) -> np.dtype[Any]
     )
 
 
-def as_states(values: Sequence[Any], facts: dict[str, Any]) -> npt.NDArray[np.float64]:
+def as_states(values: Sequence[Any], kernel_spec: dict[str, Any]) -> npt.NDArray[np.float64]:
     """Physics states as float64 [len(values), state_size].
 
     Raises:
         InvalidArgument: a value that is not one number for every column of the physics.
     """
-    names = facts["state_names"]
+    names = kernel_spec["state_names"]
     states = np.empty((len(values), len(names)))
     for row, value in zip(states, values, strict=True):
         try:
@@ -74,14 +74,14 @@ def _external_memory(batch: Any) -> Any:
     return batch.constants if hasattr(batch.constants, "load") else None
 
 
-def save_lanes(batch: Any, facts: dict[str, Any], indices: Any) -> npt.NDArray[Any]:
+def save_lanes(batch: Any, kernel_spec: dict[str, Any], indices: Any) -> npt.NDArray[Any]:
     """Copy lanes into a structured array [len(indices)]."""
     parameters = batch.get_parameters()
     if parameters.shape[1] > 1:
         parameters = parameters[:, indices]
     ended, elapsed, returns = batch.view_lifecycle()
     external = _external_memory(batch)
-    saved = np.empty(len(indices), lane_dtype(facts, external and external.width))
+    saved = np.empty(len(indices), lane_dtype(kernel_spec, external and external.width))
     batch.claim()
     try:
         if external is None:
@@ -98,7 +98,7 @@ def save_lanes(batch: Any, facts: dict[str, Any], indices: Any) -> npt.NDArray[A
     return saved
 
 
-def load_lanes(batch: Any, facts: dict[str, Any], saved: Any, indices: Any) -> None:
+def load_lanes(batch: Any, kernel_spec: dict[str, Any], saved: Any, indices: Any) -> None:
     """Write saved lanes back; nothing changes if they do not fit.
 
     Raises:
@@ -107,12 +107,12 @@ def load_lanes(batch: Any, facts: dict[str, Any], saved: Any, indices: Any) -> N
         ArgumentTypeError: not an array.
     """
     external = _external_memory(batch)
-    wanted = lane_dtype(facts, external and external.width)
+    wanted = lane_dtype(kernel_spec, external and external.width)
     if not isinstance(saved, np.ndarray):
         raise ArgumentTypeError(f"state: expected the array of get_state(), got {type(saved)}")
     if saved.dtype != wanted or saved.shape != (len(indices),):
         raise InvalidArgument(
-            f"state: expected {len(indices)} lanes of {facts['name']} ({wanted}), "
+            f"state: expected {len(indices)} lanes of {kernel_spec['name']} ({wanted}), "
             f"got shape {saved.shape} of {saved.dtype}"
         )
     fresh = saved["elapsed"] == NEVER_RESET

@@ -146,7 +146,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         shared = parameters.keys() & set(self.env_class.arguments)
         self._model = self.env_class(**{name: parameters.pop(name) for name in shared})
         self.metadata = {**self._model.metadata, "autoreset_mode": self.autoreset_mode}
-        self._facts = self._model.kernel_facts()
+        self._kernel_spec = self._model.kernel_spec()
         self.single_observation_space = self._model.observation_space
         self.single_action_space = self._model.action_space
         self.num_threads, self._helpers = self._thread_count(num_threads)
@@ -158,7 +158,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         """How many threads step the batch, and how many others are woken (-1: all, always)."""
         if num_threads is not None:
             return num_threads, -1
-        nanoseconds = self.num_envs * self._facts["cost"]
+        nanoseconds = self.num_envs * self._kernel_spec["cost"]
         if nanoseconds < 2 * _SHARE:
             return 1, 0
         threads = min(cpus.usable_cpus(), nanoseconds // _SHARE)
@@ -378,7 +378,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
 
     def _empty_observations(self, shape: tuple[int, ...]) -> Any:
         """New arrays [*shape, ...] for observations."""
-        size, dtype = self._facts["observation_size"], self._facts["observation_dtype"]
+        size, dtype = self._kernel_spec["observation_size"], self._kernel_spec["observation_dtype"]
         if dtype is not np.int64:
             return np.empty((*shape, size), dtype)
         if size == 1:
@@ -460,7 +460,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         # What is an array already needs no object for each lane.
         if name in self.env_class.parameters:
             parameter = self.env_class.parameters[name]
-            values = self._batch.get_parameters()[parameter.rows(self._facts)]
+            values = self._batch.get_parameters()[parameter.rows(self._kernel_spec)]
             columns = np.broadcast_to(values, (len(values), self.num_envs)).T.tolist()
             return tuple(parameter.decode(column) for column in columns)
         if name == "state":
@@ -509,16 +509,20 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
                 )
             per_lane = list(values)
         elif name in env_class.parameters:
-            write_parameter(self._batch, self._facts, env_class.parameters[name], [values], None)
+            write_parameter(
+                self._batch, self._kernel_spec, env_class.parameters[name], [values], None
+            )
             return
         else:
             per_lane = [values] * self.num_envs
 
         if name in env_class.parameters:
             parameter = env_class.parameters[name]
-            write_parameter(self._batch, self._facts, parameter, per_lane, range(self.num_envs))
+            write_parameter(
+                self._batch, self._kernel_spec, parameter, per_lane, range(self.num_envs)
+            )
         elif name == "state":
-            states = as_states(per_lane, self._facts)
+            states = as_states(per_lane, self._kernel_spec)
             self._seeds.ensure()  # for the episodes after this one
             write_states(self._batch, states, np.arange(self.num_envs))
         elif name == "np_random":
@@ -568,7 +572,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             copy.
         """
         self._seeds.ensure()
-        return save_lanes(self._batch, self._facts, lane_indices(lanes, self.num_envs))
+        return save_lanes(self._batch, self._kernel_spec, lane_indices(lanes, self.num_envs))
 
     def set_state(self, state: npt.NDArray[Any], lanes: Sequence[int] | None = None) -> None:
         """Continue lanes from records of `get_state`, bit for bit, wherever they were saved.
@@ -582,7 +586,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         """
         self._queue.check_empty("set_state")
         indices = lane_indices(lanes, self.num_envs)
-        load_lanes(self._batch, self._facts, state, indices)
+        load_lanes(self._batch, self._kernel_spec, state, indices)
         self._seeds.forget(indices)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -599,7 +603,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         self.__dict__.update(state)
         self._window = None
         self._make_batch()
-        load_lanes(self._batch, self._facts, saved, np.arange(self.num_envs))
+        load_lanes(self._batch, self._kernel_spec, saved, np.arange(self.num_envs))
         self._seeds.known = seeds
         self.keep_final_frames(self._keeps_frames)
         if self.closed:

@@ -14,7 +14,7 @@ class Threads:
 
 class StepArrays:
     def __init__(
-        self, n: int, facts: dict[str, Any], mode: int, reuse: bool, statistics: bool
+        self, n: int, spec: dict[str, Any], mode: int, reuse: bool, statistics: bool
     ) -> None: ...
 
 class Batch(LaneMemory):

@@ -25,7 +25,7 @@ import time
 
 import numpy as np
 
-from gymcore_ext.engine.lane_memory import kernel_facts
+from gymcore_ext.engine.lane_memory import kernel_spec
 
 cnp.import_array()
 
@@ -220,7 +220,7 @@ cdef class StepArrays:
 
     Args:
         n: number of rows.
-        facts: sizes and types of the kernel (`kernel_facts`).
+        spec: sizes and types of the kernel (`kernel_spec`).
         mode: when lanes begin new episodes (`episodes.pxd`). In the batch of one behind `make` an observation of floats
             has no axis of lanes, and infos are asked for one by one.
         reuse: hand out the same arrays at every step, instead of arrays that the caller may keep.
@@ -240,15 +240,15 @@ cdef class StepArrays:
     cdef object ended, final_observations
     cdef dict infos, final_infos          # None for a kernel without infos
 
-    def __cinit__(self, Py_ssize_t n, dict facts, int mode, bint reuse, bint statistics):
+    def __cinit__(self, Py_ssize_t n, dict spec, int mode, bint reuse, bint statistics):
         cdef bint finals = mode == SAME_STEP
-        cdef list shapes = [(n, facts["observation_size"])]
-        if facts["observation_dtype"] is np.int64:
-            shapes = [(n,)] * facts["observation_size"]
+        cdef list shapes = [(n, spec["observation_size"])]
+        if spec["observation_dtype"] is np.int64:
+            shapes = [(n,)] * spec["observation_size"]
         elif mode == SINGLE:
-            shapes = [(facts["observation_size"],)]
+            shapes = [(spec["observation_size"],)]
         self.n = n
-        self.observations = rings(shapes, facts["observation_dtype"], reuse)
+        self.observations = rings(shapes, spec["observation_dtype"], reuse)
         if len(shapes) == 1:
             self.observation = self.observations[0]
         self.rewards = ArrayRing((n,), np.float64, reuse)
@@ -257,17 +257,17 @@ cdef class StepArrays:
         if finals or statistics:
             self.ends = ArrayRing((n,), np.bool_, reuse)
         if finals:
-            self.finals = rings(shapes, facts["observation_dtype"], reuse)
+            self.finals = rings(shapes, spec["observation_dtype"], reuse)
         if statistics:
             self.returns, self.times = ArrayRing((n,), np.float64, reuse), ArrayRing((n,), np.float64, reuse)
             self.lengths = ArrayRing((n,), np.int64, reuse)
             self.reports = <report_t*> PyMem_RawMalloc(n * sizeof(report_t))
             if self.reports == NULL:
                 raise MemoryError(f"episode_statistics: no memory for {n} lanes")
-        if facts["infos"] and mode != SINGLE:
-            self._prepare_infos(n, facts["infos"], finals, reuse)
-            self.step_infos = tuple([name in facts["step_infos"] for name in self.info_names])
-            if facts["step_infos"]:
+        if spec["infos"] and mode != SINGLE:
+            self._prepare_infos(n, spec["infos"], finals, reuse)
+            self.step_infos = tuple([name in spec["step_infos"] for name in self.info_names])
+            if spec["step_infos"]:
                 self.begun = np.zeros(n, np.bool_)
 
     def __dealloc__(self):
@@ -441,12 +441,12 @@ cdef list named_parts(str name, object arrays):
     return [(name, arrays)]
 
 
-cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict facts, object errors):
+cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict spec, object errors):
     """Where the arrays of observations [*lead, ...] that a caller gave begin; as pairs (name, array) too."""
     cdef Py_ssize_t k
-    cdef int size = facts["observation_size"]
-    cdef bint integers = facts["observation_dtype"] is np.int64
-    cdef int typenum = np.dtype(facts["observation_dtype"]).num
+    cdef int size = spec["observation_size"]
+    cdef bint integers = spec["observation_dtype"] is np.int64
+    cdef int typenum = np.dtype(spec["observation_dtype"]).num
     cdef tuple shape = lead if integers else lead + (size,)
     if integers and size > 1 and (not isinstance(arrays, tuple) or len(arrays) != size):
         got = f"{len(arrays)} of them" if isinstance(arrays, tuple) else type(arrays).__name__
@@ -469,11 +469,11 @@ cdef enum:
 cdef int[4] INFO_TYPES = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_INT64, cnp.NPY_INT8]
 
 
-cdef tuple info_names(dict facts):
+cdef tuple info_names(dict spec):
     """Names of the infos of a kernel, which must not be too many."""
-    if sum([(size * np.dtype(dtype).itemsize + 7) & ~7 for _, dtype, size in facts["infos"]]) > INFO_BYTES:
+    if sum([(size * np.dtype(dtype).itemsize + 7) & ~7 for _, dtype, size in spec["infos"]]) > INFO_BYTES:
         raise ValueError(f"kernel: expected at most {INFO_BYTES} bytes of infos a lane")
-    return tuple([name for name, _, _ in facts["infos"]])
+    return tuple([name for name, _, _ in spec["infos"]])
 
 
 cdef object info_value(const info_field_t* field, const char* data):
@@ -549,14 +549,14 @@ cdef class Batch(LaneMemory):
     cdef tuple action_shape, info_names
     cdef cnp.ndarray scratch       # float64 actions that came as float32; or None
     cdef StepArrays arrays
-    cdef dict facts, subsets       # subsets: arrays for steps of fewer lanes, by their number
+    cdef dict spec, subsets       # subsets: arrays for steps of fewer lanes, by their number
     cdef object before_reset
 
     def __cinit__(
         self, object kernel, Py_ssize_t num_envs, *, int64_t limit=0, int mode=0, int num_threads=1, bint reuse=False,
         bint statistics=False, object errors, object isa=None, object constants=None, int64_t choices=0, int helpers=-1,
     ):
-        cdef const kernel_t* facts = self.lanes.kernel
+        cdef const kernel_t* spec = self.lanes.kernel
         if num_threads < 1:
             raise errors.InvalidArgument(f"num_threads: expected at least 1, got {num_threads}")
         if mode not in (NEXT_STEP, SAME_STEP, DISABLED, SINGLE) or (mode == SINGLE and num_envs != 1):
@@ -564,24 +564,24 @@ cdef class Batch(LaneMemory):
         if limit < 0:
             raise errors.InvalidArgument(f"limit: expected 0 for none or a positive number of steps, got {limit}")
         self.threads = Threads(num_threads, helpers)
-        self.facts = kernel_facts(kernel)
+        self.spec = kernel_spec(kernel)
         self.action_shape = (num_envs,)
-        self.action_typenum = np.dtype(self.facts["action_dtype"]).num
-        if facts.action_size:
-            self.action_shape = (num_envs, facts.action_size)
+        self.action_typenum = np.dtype(self.spec["action_dtype"]).num
+        if spec.action_size:
+            self.action_shape = (num_envs, spec.action_size)
         if self.action_typenum == cnp.NPY_FLOAT64:
             self.scratch = np.empty(self.action_shape[1:] if mode == SINGLE else self.action_shape)
         self.lanes.episodes.limit = <int32_t> min(limit, 0x7FFFFFFF) if limit else 0x7FFFFFFF
         self.lanes.episodes.mode = mode
         if mode == NEXT_STEP:
             self.lanes.columns.resetting = self.lanes.episodes.ended
-        self.info_names = info_names(self.facts)
+        self.info_names = info_names(self.spec)
         self.reuse = reuse
         self.arrays = self._arrays(num_envs)
         self.subsets = {}
 
     cdef StepArrays _arrays(self, Py_ssize_t n):
-        return StepArrays(n, self.facts, self.lanes.episodes.mode, self.reuse, self.statistics)
+        return StepArrays(n, self.spec, self.lanes.episodes.mode, self.reuse, self.statistics)
 
     def close(self):
         """Stop the threads; every later call but `close` raises."""
@@ -804,7 +804,7 @@ cdef class Batch(LaneMemory):
         self, outputs_t* out, object observations, object rewards, object terminated, object truncated, tuple lead
     ) except -1:
         errors = self.errors
-        taken = bind_parts(out.observations, observations, "observations", lead, self.facts, errors)
+        taken = bind_parts(out.observations, observations, "observations", lead, self.spec, errors)
         out.rewards = <double*> array_pointer(rewards, "rewards", cnp.NPY_FLOAT64, lead, True, errors)
         out.terminated = <uint8_t*> array_pointer(terminated, "terminated", cnp.NPY_BOOL, lead, True, errors)
         out.truncated = <uint8_t*> array_pointer(truncated, "truncated", cnp.NPY_BOOL, lead, True, errors)
@@ -844,7 +844,7 @@ cdef class Batch(LaneMemory):
                     raise self.errors.InvalidArgument(
                         "final_observations: only same-step autoreset replaces final observations")
                 taken = bind_parts(
-                    out.final_observations, final_observations, "final_observations", lead, self.facts, self.errors)
+                    out.final_observations, final_observations, "final_observations", lead, self.spec, self.errors)
                 others = [("rewards", rewards), ("terminated", terminated), ("truncated", truncated)]
                 check_no_overlap(named_parts("observations", observations) + others + taken, self.errors)
             checked = self._actions(actions, (steps,) + self.action_shape)
@@ -910,13 +910,13 @@ cdef class Batch(LaneMemory):
 
         Args:
             mask: lanes to reset, or None for all.
-            options: values of the kernel's reset options in order (see `kernel_facts`), or None for its defaults.
+            options: values of the kernel's reset options in order (see `kernel_spec`), or None for its defaults.
 
         Returns:
             Observations of all lanes as `step` returns them (those of lanes left alone are what they were), and the
             infos of the lanes that were reset.
         """
-        cdef const kernel_t* facts = self.lanes.kernel
+        cdef const kernel_t* spec = self.lanes.kernel
         cdef double[MAX_NUMBERS + 1] limits
         cdef int64_t numbers[MAX_PARTS]
         cdef outputs_t out
@@ -926,8 +926,8 @@ cdef class Batch(LaneMemory):
         cdef int64_t count, k
         cdef bint single = self.lanes.episodes.mode == SINGLE
         cdef object infos
-        for k in range(facts.reset_option_count):
-            limits[k] = facts.reset_option_defaults[k] if options is None else options[k]
+        for k in range(spec.reset_option_count):
+            limits[k] = spec.reset_option_defaults[k] if options is None else options[k]
         self._enter(ANY_USE)
         try:
             if self.closed:
@@ -949,13 +949,13 @@ cdef class Batch(LaneMemory):
             job.options = limits
             job.indices = <const int64_t*> cnp.PyArray_DATA(chosen)
             with nogil:
-                if facts.grain and pool != NULL and count:
-                    pool_run(pool, reset_job, &job, count, facts.grain, facts.grain, pool.workers)
+                if spec.grain and pool != NULL and count:
+                    pool_run(pool, reset_job, &job, count, spec.grain, spec.grain, pool.workers)
                 else:
                     reset_job(&job, 0, count)
-                facts.observe(&self.lanes.columns, out.observations, NULL, 0, self.num_envs)
+                spec.observe(&self.lanes.columns, out.observations, NULL, 0, self.num_envs)
                 if out.infos[0] != NULL:
-                    facts.write_infos(
+                    spec.write_infos(
                         &self.lanes.columns, out.infos, <const int64_t*> cnp.PyArray_DATA(chosen), 0, count)
             self.ready = True
             self._raise_faults()

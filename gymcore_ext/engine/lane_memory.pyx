@@ -32,7 +32,7 @@ ISA_NAMES = ("baseline", "x86-64-v3", "x86-64-v4")[:ISA_COUNT]
 TYPES = (np.float32, np.float64, np.int64, np.int8)
 
 
-def kernel_facts(object capsule):
+def kernel_spec(object capsule):
     """Sizes, names and defaults of a kernel capsule, as a dict."""
     cdef const kernel_t* kernel = _kernel(capsule)
 
@@ -185,33 +185,33 @@ cdef class LaneMemory:
         self, object kernel, Py_ssize_t num_envs, *, object errors, object isa=None, bint statistics=False,
         object constants=None, int64_t choices=0, **options
     ):
-        cdef const kernel_t* facts = _kernel(kernel)
+        cdef const kernel_t* spec = _kernel(kernel)
         cdef int k
         if num_envs < 1:
             raise errors.InvalidArgument(f"num_envs: expected at least 1, got {num_envs}")
         # A kernel of another package may carry fewer instruction sets: an older compiler built it.
-        cdef int level = min(<int> choose_isa(isa), facts.isa_count - 1)
+        cdef int level = min(<int> choose_isa(isa), spec.isa_count - 1)
         self.isa = ISA_NAMES[level]
         self.capsule = kernel
         self.errors = errors
         self.num_envs = num_envs
         self.statistics = statistics
-        self.lanes.kernel = facts
-        self.loops = &facts.step[level]
+        self.lanes.kernel = spec
+        self.loops = &spec.step[level]
         self.lanes.step = self.loops.shared
         self.lanes.lifecycle = &lifecycles[level]
         self.lanes.num_envs = num_envs
-        self.lanes.parts = facts.observation_size if facts.observation_type == INT64 else 1
-        self.lanes.row_bytes = np.dtype(TYPES[facts.observation_type]).itemsize
-        if facts.observation_type != INT64:
-            self.lanes.row_bytes *= facts.observation_size
+        self.lanes.parts = spec.observation_size if spec.observation_type == INT64 else 1
+        self.lanes.row_bytes = np.dtype(TYPES[spec.observation_type]).itemsize
+        if spec.observation_type != INT64:
+            self.lanes.row_bytes *= spec.observation_size
         self.lanes.action_bytes = 8
-        if facts.action_size:
-            self.lanes.action_bytes = np.dtype(TYPES[facts.action_type]).itemsize * facts.action_size
-        for k in range(facts.info_count):
-            self.lanes.info_bytes[k] = facts.infos[k].size * np.dtype(TYPES[facts.infos[k].type]).itemsize
-        self.lanes.choices = choices if facts.discrete_actions < 0 else facts.discrete_actions
-        if facts.discrete_actions < 0 and choices < 1:
+        if spec.action_size:
+            self.lanes.action_bytes = np.dtype(TYPES[spec.action_type]).itemsize * spec.action_size
+        for k in range(spec.info_count):
+            self.lanes.info_bytes[k] = spec.infos[k].size * np.dtype(TYPES[spec.infos[k].type]).itemsize
+        self.lanes.choices = choices if spec.discrete_actions < 0 else spec.discrete_actions
+        if spec.discrete_actions < 0 and choices < 1:
             raise errors.InvalidArgument(f"choices: expected how many actions there are, got {choices}")
         self._set_constants(constants)
         self._allocate()
@@ -234,11 +234,11 @@ cdef class LaneMemory:
 
     cdef _allocate(self):
         """One block of zeroed memory, every column at a cache line."""
-        cdef const kernel_t* facts = self.lanes.kernel
+        cdef const kernel_t* spec = self.lanes.kernel
         cdef size_t n = self._padded()
-        cdef size_t columns = facts.state_count + 1 + self.statistics  # and returns, started
+        cdef size_t columns = spec.state_count + 1 + self.statistics  # and returns, started
         cdef size_t size = n * (8 * columns + sizeof(rng_t) + 4 + 1)
-        cdef size_t table = (facts.state_count + facts.parameter_count) * sizeof(double*)
+        cdef size_t table = (spec.state_count + spec.parameter_count) * sizeof(double*)
         cdef char* place
         cdef int k
         # Of so many lanes the size may not fit its type.
@@ -246,9 +246,9 @@ cdef class LaneMemory:
             self.columns = <double**> PyMem_RawCalloc(1, table)
             self.memory = zeroed(size + 64)
         if self.columns == NULL or self.memory == NULL:
-            raise MemoryError(f"num_envs: no memory for {self.num_envs} lanes of {facts.name.decode()} ({size} bytes)")
+            raise MemoryError(f"num_envs: no memory for {self.num_envs} lanes of {spec.name.decode()} ({size} bytes)")
         place = <char*> ((<size_t> self.memory + 63) & ~<size_t> 63)
-        for k in range(facts.state_count):
+        for k in range(spec.state_count):
             self.columns[k] = <double*> place
             place += 8 * n
         self.lanes.episodes.returns = <double*> place
@@ -260,11 +260,11 @@ cdef class LaneMemory:
         place += sizeof(rng_t) * n
         self.lanes.episodes.elapsed = <int32_t*> place
         self.lanes.episodes.ended = <uint8_t*> (place + 4 * n)
-        for k in range(facts.parameter_count):
-            self.shared[k] = facts.parameter_defaults[k]
-            self.columns[facts.state_count + k] = &self.shared[k]
+        for k in range(spec.parameter_count):
+            self.shared[k] = spec.parameter_defaults[k]
+            self.columns[spec.state_count + k] = &self.shared[k]
         self.lanes.columns.state = self.columns
-        self.lanes.columns.parameters = self.columns + facts.state_count
+        self.lanes.columns.parameters = self.columns + spec.state_count
         self.lanes.columns.parameter_stride = 0
 
     cdef size_t _padded(self) noexcept:
@@ -375,12 +375,12 @@ cdef class LaneMemory:
 
     def set_parameters(self, cnp.ndarray values):
         """Take float64 [parameter_count, 1] for all lanes or [parameter_count, num_envs] for each."""
-        cdef const kernel_t* facts = self.lanes.kernel
+        cdef const kernel_t* spec = self.lanes.kernel
         cdef bint shared = values.shape[1] == 1
         cdef size_t width = 1 if shared else self.num_envs
         cdef double* place
         cdef double* data = <double*> array_pointer(
-            values, "parameters", cnp.NPY_FLOAT64, (facts.parameter_count, width), False, self.errors)
+            values, "parameters", cnp.NPY_FLOAT64, (spec.parameter_count, width), False, self.errors)
         cdef int k
         self._enter(ANY_USE)
         try:
@@ -388,13 +388,13 @@ cdef class LaneMemory:
                 place = self.shared
             else:
                 if self.varied == NULL:
-                    self.varied = <double*> PyMem_RawCalloc(facts.parameter_count * width, sizeof(double))
+                    self.varied = <double*> PyMem_RawCalloc(spec.parameter_count * width, sizeof(double))
                     if self.varied == NULL:
                         raise MemoryError("parameters: no memory for one value a lane")
                 place = self.varied
-            memcpy(place, data, facts.parameter_count * width * sizeof(double))
-            for k in range(facts.parameter_count):
-                self.columns[facts.state_count + k] = place + k * width
+            memcpy(place, data, spec.parameter_count * width * sizeof(double))
+            for k in range(spec.parameter_count):
+                self.columns[spec.state_count + k] = place + k * width
             self.lanes.columns.parameter_stride = 0 if shared else 1
             self.lanes.step = self.loops.shared if shared else self.loops.varied
         finally:

@@ -13,7 +13,7 @@ import gymcore
 from gymcore import error
 from gymcore.envs.toy_text.tabular import Transitions
 from gymcore_ext.engine.batch import Batch
-from gymcore_ext.engine.lane_memory import kernel_facts
+from gymcore_ext.engine.lane_memory import kernel_spec
 
 Floats = npt.NDArray[np.float64]
 
@@ -76,7 +76,7 @@ def make_batch(name: str, num_envs: int, **options: Any) -> Batch:
 
 
 def facts(name: str) -> dict[str, Any]:
-    found = kernel_facts(_kernel(name))
+    found = kernel_spec(_kernel(name))
     return {**found, "parameters": {**found["parameters"], **PARAMETERS.get(name, {})}}
 
 

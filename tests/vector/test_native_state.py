@@ -31,7 +31,7 @@ def test_records_are_arrays_with_names(env_id):
     envs.reset(seed=3)
     envs.step(draw_actions(envs))
     saved = envs.get_state()
-    assert saved.dtype == lane_dtype(envs.env_class.kernel_facts())
+    assert saved.dtype == lane_dtype(envs.env_class.kernel_spec())
     assert saved.shape == (4,)
     assert same_bytes(saved["state"], np.array(envs.get_attr("state")))
     assert saved["elapsed"].tolist() == [1] * 4

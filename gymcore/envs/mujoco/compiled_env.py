@@ -22,7 +22,7 @@ from gymcore.native.env import SINGLE, NativeEnv
 from gymcore.spaces import Box
 from gymcore.utils import seeding
 from gymcore_ext.engine.batch import Batch
-from gymcore_ext.engine.lane_memory import kernel_facts
+from gymcore_ext.engine.lane_memory import kernel_spec
 from gymcore_ext.mujoco.simulations import Simulations
 
 if TYPE_CHECKING:
@@ -256,12 +256,12 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         simulations = LaneSimulations.of(self._program, models, datas, self.frame_skip)
         return Batch(simulations.kernel, len(datas), errors=error, constants=simulations, **options)
 
-    def kernel_facts(self) -> dict[str, Any]:  # type: ignore[override]
+    def kernel_spec(self) -> dict[str, Any]:  # type: ignore[override]
         """Return sizes, names and defaults of the kernel."""
-        facts = self.__dict__.get("_facts")
-        if facts is None:
-            facts = self._facts = kernel_facts(self._simulations.kernel)
-        return facts
+        spec = self.__dict__.get("_kernel_spec")
+        if spec is None:
+            spec = self._kernel_spec = kernel_spec(self._simulations.kernel)
+        return spec
 
     @classmethod
     def lane_of(cls, envs: Any, lane: int, seed: int) -> Self:
@@ -375,7 +375,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             quantity = quantity(self.simulation())
         table = self._batch.get_parameters()
         column = table[:, self._lane % table.shape[1]].tolist()
-        parameters = dict(zip(self.kernel_facts()["parameters"], column, strict=True))
+        parameters = dict(zip(self.kernel_spec()["parameters"], column, strict=True))
         value = Evaluator(self.model, self.data, parameters, action)(quantity)
         return value.astype(np.float64)
 

@@ -101,7 +101,7 @@ class TabularEnv(NativeDiscreteEnv):
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute {name!r} before reset()"
             )
-        row = self.kernel_facts()["state_names"].index(name)
+        row = self.kernel_spec()["state_names"].index(name)
         return float(self._batch.view_state()[row, self._lane])
 
     def _set_column(self, name: str, value: Any, choices: int) -> None:
@@ -113,7 +113,7 @@ class TabularEnv(NativeDiscreteEnv):
         self._write_column(name, float(value))
 
     def _write_column(self, name: str, value: float) -> None:
-        row = self.kernel_facts()["state_names"].index(name)
+        row = self.kernel_spec()["state_names"].index(name)
         self._batch.claim()
         try:
             self._batch.view_state()[row, self._lane] = value
