@@ -26,6 +26,8 @@ from gymcore.spaces.multi_discrete import MultiDiscrete
 from gymcore.spaces.space import Space, dtype_limits
 from gymcore.spaces.text import Text
 from gymcore.spaces.tuple import Tuple
+from gymcore_ext.spaces import repeat
+from gymcore_ext.spaces import stack as stack_rows
 
 __all__ = [
     "batch_differing_spaces",
@@ -101,8 +103,9 @@ def _batch_box(space: Box, n: int = 1) -> Box:
 
 @batch_space.register(Discrete)
 def _batch_discrete(space: Discrete, n: int = 1) -> MultiDiscrete:
-    nvec, start = (np.full(_count(n), value, space.dtype) for value in (space.n, space.start))
-    batch = MultiDiscrete(nvec, space.dtype, start=start)
+    n, batch = _count(n), MultiDiscrete(space.n, space.dtype, start=space.start)
+    batch._shape = (n,)
+    batch.nvec, batch.start = repeat(batch.nvec, n), repeat(batch.start, n)
     batch._copy_generator(space)
     return batch
 
@@ -204,8 +207,9 @@ def batch_differing_spaces(spaces: Any) -> Space[Any]:
 def _batch_differing_boxes(spaces: Sequence[Box]) -> Box:
     _check_equal("Expected all dtypes to be equal", [space.dtype for space in spaces])
     _check_equal("Expected all Box.low shape to be equal", [space.shape for space in spaces])
-    low, high = (np.stack([getattr(space, side) for space in spaces]) for side in ("low", "high"))
-    batch = Box(low, high, dtype=spaces[0].dtype)
+    low = stack_rows([space.low for space in spaces])
+    high = stack_rows([space.high for space in spaces])
+    batch = Box._from_arrays(low, high, spaces[0].dtype)
     batch._copy_generator(spaces[0])
     return batch
 
@@ -230,8 +234,9 @@ def _batch_differing_discretes(spaces: Sequence[Discrete]) -> MultiDiscrete:
 def _batch_differing_multi_discretes(spaces: Sequence[MultiDiscrete]) -> Box:
     _check_equal("Expected all dtypes to be equal", [space.dtype for space in spaces])
     _check_equal("Expects all MultiDiscrete.nvec shape", [space.shape for space in spaces])
-    low, high = np.stack([space.start for space in spaces]), np.stack(list(map(_last, spaces)))
-    batch = Box(low, high, dtype=spaces[0].dtype)
+    low = stack_rows([space.start for space in spaces])
+    high = stack_rows(list(map(_last, spaces)))
+    batch = Box._from_arrays(low, high, spaces[0].dtype)
     batch._copy_generator(spaces[0])
     return batch
 

@@ -212,8 +212,7 @@ class Discrete(Space[IntegerT_co]):
         return (
             isinstance(other, Discrete)
             and self.dtype == other.dtype
-            and bool(self.n == other.n)
-            and bool(self.start == other.start)
+            and self._range == other._range
         )
 
     def __setstate__(self, state: Iterable[tuple[str, Any]] | Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from gymcore import error, logger
 from gymcore.spaces.discrete import Discrete
 from gymcore.spaces.masks import is_binary, is_in_unit_interval, pick, reject_both, sums_to_one
 from gymcore.spaces.space import IntegerT_co, Space, dtype_limits
+from gymcore_ext.spaces import identical
 
 __all__ = ["MultiDiscrete"]
 
@@ -233,8 +234,8 @@ class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
         return (
             isinstance(other, MultiDiscrete)
             and self.dtype == other.dtype
-            and np.array_equal(self.nvec, other.nvec)
-            and np.array_equal(self.start, other.start)
+            and (identical(self.nvec, other.nvec) or np.array_equal(self.nvec, other.nvec))
+            and (identical(self.start, other.start) or np.array_equal(self.start, other.start))
         )
 
     def __setstate__(self, state: Iterable[tuple[str, Any]] | Mapping[str, Any]) -> None:
