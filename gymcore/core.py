@@ -161,7 +161,7 @@ class Env(Generic[ObsType, ActType]):
 
     @property
     def np_random(self) -> np.random.Generator:
-        """The environment's random generator, seeded by the system if nobody gave a seed."""
+        """The environment's random generator, seeded by the system unless a seed was given."""
         if self._np_random is None:
             self._np_random, self._np_random_seed = seeding.np_random()
         return self._np_random
@@ -315,7 +315,7 @@ class Wrapper(
         return self.env.close()
 
     def __del__(self) -> None:
-        """Leave the wrapped environment open: somebody else may still use it."""
+        """Leave the wrapped environment open: it may still be in use."""
 
     @property
     def unwrapped(self) -> Env[ObsType, ActType]:  # type: ignore[override]

@@ -18,7 +18,7 @@ _ENV_ID = re.compile(r"(?:([\w:-]+)/)?([\w:.-]+?)(?:-v(\d+))?")
 
 
 def parse_env_id(env_id: str) -> tuple[str | None, str, int | None]:
-    """Take an id apart.
+    """Split an id into its parts.
 
     Args:
         env_id: `[namespace/]name[-v(version)]`.
@@ -161,7 +161,7 @@ class EnvSpec:
     vector_entry_point: VectorEnvCreator | str | None = None
 
     def __post_init__(self) -> None:
-        """Take the id apart."""
+        """Split the id into its parts."""
         self.namespace, self.name, self.version = parse_env_id(self.id)
 
     def make(self, **kwargs: Any) -> Any:
@@ -346,19 +346,10 @@ aliases: dict[str, Alias] = {}
 
 
 def load_env_creator(name: str) -> Callable[..., Any]:
-    """Import what "module:attribute" names.
+    """Import the class or function that "module:attribute" names.
 
-    Args:
-        name: The place of a class or function, as "module:attribute".
-
-    Returns:
-        The class or function.
-
-    Raises:
-        ArgumentTypeError: if `name` is not a string.
-        InvalidArgument: if it is not "module:attribute".
-        ModuleNotFoundError: if there is no such module.
-        AttributeError: if the module has no such attribute.
+    Raises an `ArgumentTypeError` if `name` is not a string, an `InvalidArgument` if it has another
+    form, and what Python raises for a missing module or attribute.
 
     Example:
         >>> load_env_creator("math:gcd")(12, 18)
@@ -400,8 +391,8 @@ def _closest(word: str, words: set[str]) -> str | None:
     import difflib
 
     by_lower_case = {known.lower(): known for known in sorted(words)}
-    found = difflib.get_close_matches(word.lower(), by_lower_case, n=1)
-    return by_lower_case[found[0]] if found else None
+    matches = difflib.get_close_matches(word.lower(), by_lower_case, n=1)
+    return by_lower_case[matches[0]] if matches else None
 
 
 def check_namespace_exists(ns: str | None) -> None:

@@ -256,8 +256,8 @@ def prefers_workers(spec: EnvSpec, num_envs: int, kwargs: dict[str, Any]) -> boo
         num_envs: How many of it.
         kwargs: Its arguments; with a `render_mode` it stays in this process.
     """
-    least = POOLED_FROM.get(spec.entry_point) if isinstance(spec.entry_point, str) else None
-    if least is None or num_envs < least or kwargs.get("render_mode") is not None:
+    minimum = POOLED_FROM.get(spec.entry_point) if isinstance(spec.entry_point, str) else None
+    if minimum is None or num_envs < minimum or kwargs.get("render_mode") is not None:
         return False
     # Imported where it is needed: `import gymcore` does without.
     import multiprocessing

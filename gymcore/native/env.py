@@ -171,7 +171,7 @@ class NativeEnv(Env[Any, ActType]):
         self._np_random.bit_generator.seed_seq = np.random.SeedSequence(seed)  # type: ignore[misc]
 
     def _ensure_seeded(self) -> None:
-        """Make the view of the lane's stream, seeded by the system if nobody gave a seed."""
+        """Make the view of the lane's stream, seeded by the system unless a seed was given."""
         if self._np_random is not None:
             return
         if self._shares_batch:

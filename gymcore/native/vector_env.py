@@ -62,7 +62,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
 
     Lane `i` of `reset(seed=s)` is what `make(id).reset(seed=s + i)` is, bit for bit, at any batch
     size, number of threads and instruction set. Arrays that `reset` and `step` return belong to
-    the caller: their memory is used again only after nobody holds them (or a view of them) any
+    the caller: their memory is reused only after all references to them (or views of them) are
     more. With `copy=False` they are the same buffers at every call.
 
     One thread at a time may use an environment; another one gets `ConcurrentUseError`. After an
@@ -398,7 +398,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         return self._queue.batch_size
 
     def send(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
-        """Ask for a step of some lanes; `recv` steps them and returns the results.
+        """Request a step of some lanes; `recv` steps them and returns the results.
 
         Args:
             actions: One action for each of them; copied.

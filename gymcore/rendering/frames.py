@@ -51,7 +51,7 @@ class Renderer:
             size: width and height in pixels.
             fps: frames a second in a window; `render` sleeps to keep it.
             render_mode: `"rgb_array"` or `"human"`.
-            metadata_id: the window's title, usually the environment's id.
+            metadata_id: the window's title, such as the environment's id.
 
         Raises:
             gymcore.error.UnsupportedMode: `render_mode` is another one.

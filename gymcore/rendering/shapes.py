@@ -111,16 +111,10 @@ def bar(
     half_width: float,
     corner_radius: float = 1.0,
 ) -> None:
-    """Draw the thick straight bar from `start` to `end`.
+    """Draw a straight bar from `start` to `end`, the middles of its ends, in pixels.
 
-    Args:
-        surface: what to draw on.
-        color: red, green and blue, 0 to 255.
-        start: middle of one end, in pixels.
-        end: middle of the other end.
-        half_width: half the thickness in pixels.
-        corner_radius: from 0.5 (sharp corners) to `half_width` (round ends); the corners stay
-            between `start` and `end`.
+    `corner_radius` is between 0.5 (sharp corners) and `half_width` (round ends); the corners stay
+    between `start` and `end`.
     """
     center = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
     half_length = math.dist(start, end) / 2

@@ -18,17 +18,11 @@ Color = tuple[int, int, int]
 def render_text(
     text: str, size: int, color: Color, background: Color | None = None, *, scaled: bool = True
 ) -> pygame.Surface:
-    """Return a surface that shows a text; calls share it, so do not draw on it.
+    """Return a surface that shows a line of text; calls share it, so do not draw on it.
 
     The font is not cached: after pygame has been quit and initialized again, using an old font, or
-    only freeing it, reads freed memory.
-
-    Args:
-        text: One line.
-        size: Height of the font, as pygame counts it.
-        color: Color of the letters.
-        background: Color behind them; None for transparent.
-        scaled: Whether pygame may scale its default font, as it does without a font name.
+    only freeing it, reads freed memory. `size` is pygame's font height; without a `background` the
+    surface is transparent; `scaled` lets pygame scale its default font.
     """
     load_pygame()
     fonts = importlib.import_module("pygame.font")

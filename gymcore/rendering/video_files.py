@@ -160,16 +160,10 @@ class VideoWriter:
         self._padded: npt.NDArray[np.uint8] | None = None
 
     def write(self, frame: npt.NDArray[Any]) -> None:
-        """Add a frame.
+        """Add a frame for `as_rgb`, of the size of the first one (else an `InvalidArgument`).
 
-        Args:
-            frame: A frame for `as_rgb`, of the size of the first one.
-
-        Raises:
-            ArgumentTypeError: `frame` is not an array of numbers.
-            InvalidArgument: it has the wrong shape or size.
-            VideoEncodingFailed: ffmpeg failed; the file is removed.
-            ClosedEnvironmentError: the file is finished.
+        If ffmpeg fails, the file is removed and `VideoEncodingFailed` raised; after `close`,
+        `ClosedEnvironmentError` is raised.
         """
         if self.closed:
             raise error.ClosedEnvironmentError(f"the video {self.path} is finished")

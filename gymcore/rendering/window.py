@@ -99,15 +99,9 @@ class Window:
     _backend: _Backend | None = None
 
     def __init__(self, title: str, size: tuple[int, int]) -> None:
-        """Open the window.
+        """Open a window of `size` (width, height) pixels.
 
-        Args:
-            title: text of the title bar.
-            size: width and height in pixels.
-
-        Raises:
-            gymcore.error.DependencyNotInstalled: pygame is not installed.
-            gymcore.error.Error: no window can be opened on this machine.
+        Raises `DependencyNotInstalled` without pygame, and `Error` if no window can be opened.
         """
         global _display_is_ours, _quit_is_registered
         pygame = load_pygame()

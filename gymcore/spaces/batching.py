@@ -45,7 +45,7 @@ _SEED_BOUND = 10**8
 
 _ARRAY_SPACES = (Box, Discrete, MultiDiscrete, MultiBinary)
 
-# What reading a value that is no batch at all may raise.
+# Errors of reading a value that is not a batch.
 _NOT_A_BATCH = (TypeError, ValueError, KeyError, IndexError, CustomSpaceError)
 
 
@@ -82,7 +82,8 @@ def batch_space(space: Space[Any], n: int = 1) -> Space[Any]:
     Returns:
         A Box for a Box, MultiDiscrete or MultiBinary, with a first axis of length `n`; a
         MultiDiscrete for a Discrete; a Tuple or Dict of batched spaces for a Tuple or Dict; for any
-        other space a Tuple of `n` copies, seeded apart. Its generator is a copy of the space's.
+        other space a Tuple of `n` copies with separate seeds. Its generator is a copy of the
+        space's.
 
     Raises:
         ArgumentTypeError: `space` is not a Space (a `TypeError`).
@@ -436,7 +437,7 @@ def create_empty_array(space: Space[Any], n: int = 1, fn: Callable[..., Any] = n
 
     Returns:
         An array of shape `(n, *space.shape)`; a tuple or dict of these for a Tuple or Dict; a tuple
-        of `n` least elements for Text, Graph, Sequence and OneOf; None for a custom space.
+        of `n` minimal elements for Text, Graph, Sequence and OneOf; None for a custom space.
 
     Raises:
         ArgumentTypeError: `space` is not a Space (a `TypeError`).

@@ -33,7 +33,7 @@ def is_in_unit_interval(probability: npt.NDArray[np.float64]) -> bool:
 
 
 def sums_to_one(probability: npt.NDArray[np.float64]) -> bool:
-    """Tell whether the elements sum to one, as closely as NumPy's `choice` asks for."""
+    """Return whether the elements sum to one, as closely as NumPy's `choice` requires."""
     return abs(float(probability.sum()) - 1.0) <= _SUM_TOLERANCE
 
 

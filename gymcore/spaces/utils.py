@@ -483,7 +483,7 @@ def _unflatten_batch(space: Space[Any], batch: Any) -> Any:
 
 
 def _elements(space: Space[Any], batch: Any) -> list[Any]:
-    """Take a batch apart, or raise."""
+    """Split a batch into its elements, or raise."""
     items = unstack(batch_space(space, 1), batch)
     if items is None:
         raise error.InvalidArgument(f"{batch} is not a batch of elements of {space}")

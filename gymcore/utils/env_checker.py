@@ -407,7 +407,7 @@ def check_space_limit(space: Space[Any], space_type: str) -> None:
                 f"A Box {space_type} space maximum value is infinity. This is probably too high."
             )
         if space_type == "action" and len(space.shape) == 1:
-            # In float64: the absolute of the least integer of a type is not in the type.
+            # In float64: the absolute of the minimum of an integer type is not in the type.
             low, high = space.low.astype(np.float64), space.high.astype(np.float64)
             normal = ((low == 0) | (abs(low) == abs(high))) & (low >= -1) & (high <= 1)
             if not normal.all():

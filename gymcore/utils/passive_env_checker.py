@@ -1,4 +1,4 @@
-"""Checks of an environment's spaces, and of what it returns, made while somebody uses it.
+"""Checks of an environment's spaces, and of what it returns, made while it is used.
 
 What would break a program raises; what is only likely to be a mistake warns.
 """
@@ -64,16 +64,10 @@ def _check_box_action_space(action_space: Box) -> None:
 def check_space(
     space: Space[Any], space_type: str, check_box_space_fn: Callable[[Box], None]
 ) -> None:
-    """Check that a space makes sense, subspaces included.
+    """Check that a space makes sense, subspaces included, each `Box` with the given function.
 
-    Args:
-        space: The space.
-        space_type: "observation" or "action", for the messages.
-        check_box_space_fn: What to check for each `Box`.
-
-    Raises:
-        ArgumentTypeError: if it is not a `Space`.
-        FailedCheck: (also an `AssertionError`) if nothing can be sampled from it.
+    `space_type` is "observation" or "action", for the messages. Anything but a `Space` is an
+    `ArgumentTypeError`; a space that cannot be sampled is a `FailedCheck`.
     """
     if not isinstance(space, spaces.Space):
         raise error.ArgumentTypeError(
@@ -130,13 +124,8 @@ check_action_space = partial(
 def check_obs(obs: Any, observation_space: Space[Any], method_name: str) -> None:
     """Warn if an observation has the wrong type or lies outside the observation space.
 
-    Args:
-        obs: The observation.
-        observation_space: The space it should be in.
-        method_name: "reset" or "step", for the messages.
-
-    Raises:
-        FailedCheck: (also an `AssertionError`) if it has the wrong keys or the wrong length.
+    `method_name` is "reset" or "step", for the messages. Wrong keys or a wrong length are a
+    `FailedCheck` (also an `AssertionError`).
     """
     pre = f"The obs returned by the `{method_name}()` method"
     if isinstance(observation_space, spaces.Discrete):
@@ -182,14 +171,10 @@ def check_obs(obs: Any, observation_space: Space[Any], method_name: str) -> None
 
 
 def data_shares_objects(data_1: Any, data_2: Any) -> bool:
-    """Whether changing one of two observations or infos in place would change the other.
+    """Return whether changing one of two observations or infos in place would change the other.
 
-    Args:
-        data_1: An array, a dict, or a tuple, to any depth. Anything else is taken for independent.
-        data_2: The same kind of thing.
-
-    Returns:
-        Whether they hold the same dict, or arrays over the same memory, at the same place.
+    They hold the same dict, or arrays over the same memory, in the same place of nested dicts and
+    tuples. Other objects count as independent.
 
     Example:
         >>> position = np.zeros(2)
@@ -262,17 +247,9 @@ def _check_reset_signature(reset: Callable[..., Any]) -> None:
 
 
 def env_reset_passive_checker(env: Env[Any, Any], **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-    """Reset an environment and check its `reset` and what it returns.
+    """Reset an environment, check its `reset` and what it returns, and return that.
 
-    Args:
-        env: The environment.
-        **kwargs: Arguments for `reset`. One that `reset` does not take is left out.
-
-    Returns:
-        What `reset` returned.
-
-    Raises:
-        FailedCheck: (also an `AssertionError`) if the info is not a dict.
+    Arguments that `reset` does not take are dropped. An info other than a dict is a `FailedCheck`.
     """
     _check_reset_signature(env.reset)
     result = env.reset(**kwargs)
@@ -320,18 +297,9 @@ def _check_reward(reward: Any) -> None:
 def env_step_passive_checker(
     env: Env[Any, Any], action: Any
 ) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-    """Step an environment and check what it returns.
+    """Step an environment, check what `step` returns, and return it.
 
-    Args:
-        env: The environment.
-        action: The action; it is not checked.
-
-    Returns:
-        What `step` returned.
-
-    Raises:
-        FailedCheck: (also an `AssertionError`) if that is not a tuple, or the info is not a dict.
-        Error: if it is not a tuple of four or five.
+    Another type than a tuple, or an info that is not a dict, is a `FailedCheck`.
     """
     result: tuple[Any, ...] = env.step(action)
     if not isinstance(result, tuple):
@@ -463,17 +431,9 @@ def _check_render_metadata(env: Env[Any, Any]) -> None:
 
 
 def env_render_passive_checker(env: Env[Any, Any]) -> Any:
-    """Render an environment and check its metadata and the frame.
+    """Render an environment, check its metadata and the frame, and return that.
 
-    Args:
-        env: The environment.
-
-    Returns:
-        What `render` returned.
-
-    Raises:
-        FailedCheck: (also an `AssertionError`) if the render mode is none of the declared ones, or
-            the frame rate is not positive.
+    An undeclared render mode, or a frame rate that is not positive, is a `FailedCheck`.
     """
     _check_render_metadata(env)
     result = env.render()

@@ -46,7 +46,7 @@ class PlayableGame:
         env: The environment.
         relevant_keys: Keys that are part of a combination.
         original_video_size: Width and height of the frames.
-        video_size: Width and height of the picture in the window.
+        video_size: Width and height of the frame in the window.
         screen: The window's surface.
         pressed_keys: Relevant keys that are down.
         running: False once the window is closed, or Escape pressed.

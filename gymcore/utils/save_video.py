@@ -1,4 +1,4 @@
-"""Videos from lists of frames, and the schedule after which episodes are filmed."""
+"""Videos from lists of frames, and the schedule by which episodes are recorded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["capped_cubic_video_schedule", "save_video"]
 
 
 def capped_cubic_video_schedule(episode_id: int) -> bool:
-    """Say whether to film an episode: number 0, 1, 8, 27, ... up to 729, then 1000, 2000, 3000, ...
+    """Return whether to record an episode: 0, 1, 8, 27, ... up to 729, then 1000, 2000, 3000, ...
 
     Args:
         episode_id: Number of the episode, at least 0.
@@ -63,7 +63,7 @@ def save_video(
             shown, all the same.
 
     Raises:
-        ArgumentTypeError: if `frames` is no list, or there is another keyword.
+        ArgumentTypeError: if `frames` is not a list, or there is another keyword.
         InvalidArgument: if there are no frames, or neither `fps` nor `durations`.
 
     Example:
@@ -105,7 +105,7 @@ def save_video(
 
 
 def _frames_per_second(kwargs: dict[str, Any]) -> float:
-    """Return the frame rate that the keywords of `save_video` ask for."""
+    """Return the frame rate given by the keywords of `save_video`."""
     fps, durations = kwargs.pop("fps", None), kwargs.pop("durations", None)
     if kwargs:
         raise error.ArgumentTypeError(

@@ -548,7 +548,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             self._request = self._pool.post(worker_process.STEP)
 
     def _post_lanes(self, lanes: Sequence[int], single: list[Any] | None) -> None:
-        """Ask for a step of some lanes, whose actions are in shared memory or in the list.
+        """Request a step of some lanes, whose actions are in shared memory or in the list.
 
         Lanes that a restarted worker has lost are not stepped: they only report that.
         """
@@ -628,8 +628,8 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     def send(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
         """Begin to step some environments; `recv` returns results as they come.
 
-        A worker takes of its waiting environments the one that has used the least time so far: a
-        slow one is stepped less often, and never forgotten.
+        A worker takes of its waiting environments the one that has used the minimum of time so far:
+        a slow one is stepped less often, and never forgotten.
 
         Args:
             actions: One action for each of them.
@@ -907,7 +907,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         return tuple(self._call_results(timeout))
 
     def _post_calls(self, call: str, args: dict[int, tuple[Any, ...]]) -> None:
-        """Ask for something of single lanes."""
+        """Send a request about single lanes."""
         messages: dict[int, tuple[Any, ...]] = {}
         for index, (lo, hi) in enumerate(self._pool.bounds):
             chosen = [(lane - lo, *args[lane]) for lane in range(lo, hi) if lane in args]

@@ -115,11 +115,9 @@ class LaneEpisodes:
 
 
 def ended_mask(env: Any, mask: Any) -> Mask:
-    """Return the mask that an engine's `end_episodes` got, checked.
+    """Return the mask given to an engine's `end_episodes`, checked.
 
-    Raises:
-        UnsupportedMode: The engine resets environments in the step that ends their episode.
-        InvalidArgument: `mask` is not a bool array `[num_envs]` (a `ValueError`).
+    In SAME_STEP mode it raises `UnsupportedMode`; another type or shape is an `InvalidArgument`.
 
     Example:
         >>> import gymcore as gym

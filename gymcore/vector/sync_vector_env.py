@@ -92,7 +92,7 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
         Raises:
             InvalidArgument: No functions, or an impossible option (a `ValueError`).
-            ArgumentTypeError: Something that is no function or no space (a `TypeError`).
+            ArgumentTypeError: Something that is not a function or a space (a `TypeError`).
             SpaceMismatch: The environments' spaces cannot be batched (a `RuntimeError`).
             EnvironmentFailed: A constructor raised; what was made before is closed.
         """
@@ -308,7 +308,7 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         return self._queue.batch_size
 
     def send(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
-        """Ask for a step of some environments; `recv` steps them and returns the results.
+        """Request a step of some environments; `recv` steps them and returns the results.
 
         Args:
             actions: One action for each of them; copied.

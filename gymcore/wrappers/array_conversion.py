@@ -27,7 +27,7 @@ _TITLES = {"torch": "Torch", "jax": "Jax", "cupy": "CuPy"}
 
 
 class _NoConversionError(error.ArgumentTypeError):
-    """A value that nobody has said how to convert."""
+    """A value without a registered conversion."""
 
 
 def module_name_to_namespace(name: str) -> ModuleType:
@@ -260,7 +260,7 @@ def _none_array_conversion(value: Any, xp: ModuleType, device: Any = None) -> An
 
 
 def convert_known(data: Mapping[str, Any], xp: ModuleType, device: Any = None) -> dict[str, Any]:
-    """Convert infos or options; what nobody has said how to convert stays in them as it is.
+    """Convert infos or options; values without a registered conversion stay as they are.
 
     Returns:
         A new dict.

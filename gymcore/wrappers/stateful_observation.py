@@ -135,7 +135,7 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
         """Return the observation of `delay` steps ago."""
         if self.delay == 0:
             return observation
-        # Apart from what the environment may write its next observation into.
+        # A copy: the environment may write its next observation into the original.
         self.observation_queue.append(deepcopy(observation))
         if len(self.observation_queue) > self.delay:
             return self.observation_queue.popleft()
@@ -345,7 +345,7 @@ class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordC
 
         Raises:
             ArgumentTypeError: `skip` is not an integer.
-            InvalidArgument: It is less than 2, or observations are no arrays.
+            InvalidArgument: It is less than 2, or observations are not arrays.
         """
         RecordConstructorArgs.__init__(self, skip=skip)
         Wrapper.__init__(self, env)

@@ -328,7 +328,7 @@ def _box(wrapper: ActionWrapper[Any, Any, Any], env: Env[Any, Any]) -> Box[Any]:
 
 
 def _cast(space: Box[Any], bound: Any) -> Any:
-    """Return a bound in the dtype of `space`, where casting it is no reason for a warning.
+    """Return a bound in the dtype of `space`, casting it without a warning.
 
     A number may lose digits; an array may be of a smaller dtype.
     """

@@ -76,7 +76,7 @@ class ClipReward(TransformReward[ObsType, ActType]):
 
         Args:
             env: The environment.
-            min_reward: The least reward; None for no such bound.
+            min_reward: The minimum reward; None for no such bound.
             max_reward: The greatest one; None for no such bound.
 
         Raises:

@@ -240,18 +240,7 @@ class RunningMeanStd:
 def update_mean_var_count_from_moments(
     mean: Any, var: Any, count: float, batch_mean: Any, batch_var: Any, batch_count: float
 ) -> tuple[Any, Any, float]:
-    """Return mean, variance and count of two sets of which these are known.
-
-    Args:
-        mean: Mean of the one.
-        var: Its variance.
-        count: Its number of elements.
-        batch_mean: Mean of the other.
-        batch_var: Its variance.
-        batch_count: Its number of elements.
-
-    Returns:
-        Mean, variance and count of both together: Chan, Golub and LeVeque (1979).
+    """Combine the mean, variance and count of two sets: Chan, Golub and LeVeque (1979).
 
     Example:
         >>> mean, var, count = update_mean_var_count_from_moments(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
@@ -334,8 +323,8 @@ def create_zero_array(space: Space[Any]) -> Any:
 
     Returns:
         A new element of the space. Numbers are 0, or the bound that is nearest to it; texts have
-        their least length; a sequence is empty, or one zero if it is stacked; a graph has one node
-        and, if it has edges, one edge.
+        their minimum length; a sequence is empty, or one zero if it is stacked; a graph has one
+        node and, if it has edges, one edge.
 
     Raises:
         ArgumentTypeError: `space` is not a Space.

@@ -183,14 +183,7 @@ def _background(size: tuple[int, int]) -> pygame.Surface:
 
 
 def _draw_torque(surface: pygame.Surface, axle: Point, scale: float, share: float) -> None:
-    """Draw three quarters of a ring from above the axle round to its side, ending in an arrow head.
-
-    Args:
-        surface: what to draw on.
-        axle: the ring's middle in pixels.
-        scale: pixels a metre.
-        share: torque over its maximum, -1 to 1; positive turns counter-clockwise.
-    """
+    """Draw three quarters of a ring with an arrow head; its size is `share`, from -1 to 1."""
     size = abs(share) * scale
     radius = ARROW_RADIUS * size
     # Any thinner, and the arrow of a small torque would fade instead of getting smaller.

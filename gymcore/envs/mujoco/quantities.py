@@ -184,17 +184,16 @@ class Computed(Quantity):
         self.operands = tuple(map(as_quantity, operands))
         self.width = width
         if size is None:
-            sizes = {one.size for one in self.operands} - {1}
+            sizes = {item.size for item in self.operands} - {1}
             if len(sizes) > 1:
-                raise InvalidArgument(
-                    f"quantities: expected equal lengths, got {[one.size for one in self.operands]}"
-                )
+                lengths = [item.size for item in self.operands]
+                raise InvalidArgument(f"quantities: expected equal lengths, got {lengths}")
             size = sizes.pop() if sizes else 1
         if code in _TRUTHS:
             self.precision = Precision.WEAK
         elif code not in _FLOAT64:
             values = self.operands[1:] if code == Op.SELECT else self.operands
-            self.precision = max((one.precision for one in values), key=lambda one: one.value)
+            self.precision = max((item.precision for item in values), key=lambda item: item.value)
         super().__init__(size)
 
 

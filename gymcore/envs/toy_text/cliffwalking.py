@@ -111,11 +111,9 @@ class CliffWalkingEnv(GridEnv):
 
     @staticmethod
     def draw(surface: pygame.Surface, state: Sequence[float]) -> None:
-        """Draw one cliff.
+        """Draw one cliff on a surface three times as wide as high; every pixel is overwritten.
 
-        Args:
-            surface: what to draw on, three times as wide as high; every pixel is overwritten.
-            state: `(s, lastaction, ...)`; -1 means none yet.
+        `state` is `(s, lastaction, ...)`, where -1 means no action yet.
         """
         size = surface.get_size()
         surface.blit(_background(size), (0, 0))

@@ -238,12 +238,9 @@ class FrozenLakeEnv(GridEnv):
 
     @staticmethod
     def draw(surface: pygame.Surface, state: Sequence[float], *, desc: Any) -> None:
-        """Draw one lake.
+        """Draw one lake with the map `desc`, bytes [rows, columns]; every pixel is overwritten.
 
-        Args:
-            surface: what to draw on; every pixel is overwritten.
-            state: `(s, lastaction, ...)`; -1 means none yet.
-            desc: the map, bytes [rows, columns].
+        `state` is `(s, lastaction, ...)`, where -1 means no action yet.
         """
         rows = tuple("".join(chr(letter[0]) for letter in row) for row in desc.tolist())
         size = surface.get_size()

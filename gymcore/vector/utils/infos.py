@@ -1,4 +1,4 @@
-"""Merging the info dicts of many environments into one dict of arrays, and taking it apart again.
+"""Merging the info dicts of many environments into one dict of arrays, and splitting it again.
 
 The merged dict holds, for each key, a column with one entry per environment and, under `_key`, a
 boolean mask of the environments that had the key:

@@ -278,7 +278,7 @@ class CustomWorkers:
                     range(index, index + 1),
                     f"Worker<{name}>-{index}",
                     daemon,
-                    [one.process for one in self._workers],
+                    [handle.process for handle in self._workers],
                     _run_loop,
                     (index, *functions, *shared),
                     with_parent_end=True,
@@ -292,7 +292,7 @@ class CustomWorkers:
     @property
     def processes(self) -> list[Any]:
         """The `multiprocessing` process of each environment; none after `close`."""
-        return [] if self._closed else [one.process.process for one in self._workers]
+        return [] if self._closed else [handle.process.process for handle in self._workers]
 
     def _check_spaces(
         self, observation_mode: Any, action_space: Any, timeout: float | None, name: str
@@ -388,9 +388,9 @@ class CustomWorkers:
         dead = [w for w in self._workers if w.index in self.dead or not w.process.alive()]
         if dead:
             raise self._died(dead)
-        for one, request in zip(self._workers, pickled, strict=True):
-            self._waiting.append(one)
-            one.send(request)
+        for handle, request in zip(self._workers, pickled, strict=True):
+            self._waiting.append(handle)
+            handle.send(request)
 
     def wait(self, method: str, timeout: float | None) -> list[Any]:
         """Return every worker's result of the last request; nothing is pending afterwards.
@@ -407,60 +407,60 @@ class CustomWorkers:
         failed: list[_Caller] = []
         try:
             deadline = None if timeout is None else time.monotonic() + timeout
-            for one in self._workers:
-                self._wait_for(one, deadline, method, timeout)
-                self._waiting.remove(one)
-                result, success = self._checked(one)
+            for handle in self._workers:
+                self._wait_for(handle, deadline, method, timeout)
+                self._waiting.remove(handle)
+                result, success = self._checked(handle)
                 results.append(result)
                 if not success:
-                    failed.append(one)
+                    failed.append(handle)
             if failed:
                 raise self._failed(failed)
         finally:
-            for one in self._waiting:
-                one.drop()
+            for handle in self._waiting:
+                handle.drop()
             self._waiting = []
         self._slow = False
         return results
 
     def _wait_for(
-        self, one: _Caller, deadline: float | None, method: str, timeout: float | None
+        self, handle: _Caller, deadline: float | None, method: str, timeout: float | None
     ) -> None:
         """Wait until the answer of one worker is here."""
         while True:
-            alive = one.process.alive()
-            if one.receive():
+            alive = handle.process.alive()
+            if handle.receive():
                 return
-            if one.process.stream.ended:  # nothing more will come
-                one.process.join(_END_SECONDS)
+            if handle.process.stream.ended:  # nothing more will come
+                handle.process.join(_END_SECONDS)
                 alive = False
             if not alive:
-                raise self._died([one])
+                raise self._died([handle])
             full = any(other.process.stream.unsent for other in self._waiting)
             pause = _FULL_PIPE_SECONDS if full else _SLICE_SECONDS
             if deadline is not None:
                 assert timeout is not None
                 left = deadline - time.monotonic()
-                if not left > 0:  # nan is no reason to wait forever
+                if not left > 0:  # NaN must not wait forever
                     self._slow = True
                     missing = [other.index for other in self._waiting if not other.receive()]
                     raise worker_timeout(missing, method, timeout)
                 pause = min(pause, left)
-            if not one.wait(pause):  # look at the others, and let them go on
+            if not handle.wait(pause):  # look at the others, and let them go on
                 lived = [other.process.alive() for other in self._waiting]
                 waiting = zip(self._waiting, lived, strict=True)
                 dead = [other for other, live in waiting if not other.receive() and not live]
                 if dead:
                     raise self._died(dead)
 
-    def _checked(self, one: _Caller) -> tuple[Any, bool]:
+    def _checked(self, handle: _Caller) -> tuple[Any, bool]:
         """Return a worker's result, and whether it was a success."""
-        answer, one.answer = one.answer, _NOTHING
+        answer, handle.answer = handle.answer, _NOTHING
         if isinstance(answer, Exception):
             what = f"{self._call} (an answer that cannot be unpickled)"
-            raise environment_failed([one.index], what, answer) from answer
+            raise environment_failed([handle.index], what, answer) from answer
         if not isinstance(answer, tuple) or len(answer) != 2:
-            raise self._wrong_answer(one.index, "a pair (result, success)", answer)
+            raise self._wrong_answer(handle.index, "a pair (result, success)", answer)
         return answer
 
     def _tuples(self, results: list[Any], count: int) -> list[Any]:
@@ -481,32 +481,32 @@ class CustomWorkers:
         """Return the exception for workers that answered with `(None, False)`."""
         failures: list[Failure] = []
         deadline = time.monotonic() + _END_SECONDS
-        for one in workers:
-            while not one.failures and time.monotonic() < deadline:
-                one.wait(_FULL_PIPE_SECONDS)
-                one.receive()
-            failures += [failure._replace(call=self._call) for failure in one.failures]
-            one.failures.clear()
+        for handle in workers:
+            while not handle.failures and time.monotonic() < deadline:
+                handle.wait(_FULL_PIPE_SECONDS)
+                handle.receive()
+            failures += [failure._replace(call=self._call) for failure in handle.failures]
+            handle.failures.clear()
         if failures:
             return failures_raised(failures)
-        lanes = [one.index for one in workers]
+        lanes = [handle.index for handle in workers]
         return environment_failed(
             lanes, self._call, None, name="an exception", text="the worker did not report which"
         )
 
     def _died(self, workers: list[_Caller]) -> EnvironmentFailed:
         """Note that workers have died, and return the exception that says so."""
-        fresh = [one for one in workers if one.index not in self.dead]
-        self.dead += [one.index for one in fresh]
-        for one in workers:
-            one.receive()
+        fresh = [handle for handle in workers if handle.index not in self.dead]
+        self.dead += [handle.index for handle in fresh]
+        for handle in workers:
+            handle.receive()
         first = workers[0]
         exit_code = first.process.exit_code()
-        failures = [failure for one in fresh for failure in one.failures]
+        failures = [failure for handle in fresh for failure in handle.failures]
         if failures and exit_code is not None and exit_code >= 0:  # an exception ended the loop
             return failures_raised([failure._replace(call=self._call) for failure in failures])
-        text = "\n".join(filter(None, [one.process.crash_text() for one in workers]))
-        lanes = [one.index for one in workers]
+        text = "\n".join(filter(None, [handle.process.crash_text() for handle in workers]))
+        lanes = [handle.index for handle in workers]
         return worker_died(lanes, self._call, exit_code, first.index, text)
 
     # --- observations --------------------------------------------------------------------------
@@ -541,26 +541,26 @@ class CustomWorkers:
                 with contextlib.suppress(Exception):
                     failures = self._ask_to_close(timeout)
         finally:
-            for one in self._workers:
-                one.process.terminate()
-            for one in self._workers:
-                one.process.end()
+            for handle in self._workers:
+                handle.process.terminate()
+            for handle in self._workers:
+                handle.process.end()
         return failures
 
     def _ask_to_close(self, timeout: float) -> list[Failure]:
         deadline = time.monotonic() + timeout
-        alive = [one for one in self._workers if one.process.alive()]
-        for one in alive:
-            if one in self._waiting:
-                one.drop()
-            one.send(Pickled.of(("close", None)))
-        for one in alive:
-            while one.process.alive() and (left := deadline - time.monotonic()) > 0:
+        alive = [handle for handle in self._workers if handle.process.alive()]
+        for handle in alive:
+            if handle in self._waiting:
+                handle.drop()
+            handle.send(Pickled.of(("close", None)))
+        for handle in alive:
+            while handle.process.alive() and (left := deadline - time.monotonic()) > 0:
                 for each in alive:
                     each.receive()
-                one.process.join(min(_SLICE_SECONDS, left))
-            one.receive()
-        return [f._replace(call="close") for one in alive for f in one.failures]
+                handle.process.join(min(_SLICE_SECONDS, left))
+            handle.receive()
+        return [f._replace(call="close") for handle in alive for f in handle.failures]
 
 
 def _check_signature(worker: Callable[..., None]) -> None:

@@ -236,7 +236,7 @@ class MessageStream:
 
 
 class _BlockingStream:
-    """The same where pipes are no sockets: only receiving keeps to its deadline."""
+    """The same where pipes are not sockets: only receiving observes its deadline."""
 
     def __init__(self, connection: Connection) -> None:
         """Take over a connection."""

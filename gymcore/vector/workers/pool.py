@@ -62,8 +62,8 @@ def _forget_in_child() -> None:
 
     children: Any = getattr(process, "_children", None)
     if children is not None:
-        for one in _started:
-            children.discard(one.process)
+        for handle in _started:
+            children.discard(handle.process)
 
 
 if hasattr(os, "register_at_fork"):
@@ -230,14 +230,14 @@ class WorkerProcess:
 
 def died(workers: Sequence[WorkerProcess], call: str) -> error.WorkerDied:
     """Return the exception for workers that have ended."""
-    texts = [text for text in (one.crash_text() for one in workers) if text]
+    texts = [text for text in (handle.crash_text() for handle in workers) if text]
     first = workers[0]
     return worker_died(lanes_of(workers), call, first.exit_code(), first.index, "\n".join(texts))
 
 
 def lanes_of(workers: Iterable[WorkerProcess]) -> list[int]:
     """Return the lanes of some workers."""
-    return [lane for one in workers for lane in one.lanes]
+    return [lane for handle in workers for lane in handle.lanes]
 
 
 def _open_pidfd(pid: int) -> int | None:
@@ -305,7 +305,7 @@ class WorkerPool:
     @property
     def processes(self) -> list[Any]:
         """The `multiprocessing.Process` of each worker."""
-        return [one and one.process for one in self._workers]
+        return [handle and handle.process for handle in self._workers]
 
     # --- starting ------------------------------------------------------------------------------
 
@@ -333,44 +333,44 @@ class WorkerPool:
         specs: dict[int, worker.WorkerSpec] = {}
         waiting = list(workers)
         while waiting:
-            for one in list(waiting):
-                lived = one.alive()
-                arrived = one.arrived()
+            for handle in list(waiting):
+                lived = handle.alive()
+                arrived = handle.arrived()
                 if arrived is not None and "failures" in arrived[1]:
                     raise failures_raised(arrived[1]["failures"])
                 if arrived is not None and "spec" in arrived[1]:
-                    specs[one.index] = arrived[1]["spec"]
-                    waiting.remove(one)
+                    specs[handle.index] = arrived[1]["spec"]
+                    waiting.remove(handle)
                 elif not lived:
-                    raise self._died([one], "starting")
+                    raise self._died([handle], "starting")
             if waiting and time.monotonic() >= deadline:
                 raise worker_timeout(lanes_of(waiting), "__init__", timeout or 0)
             if waiting:
-                wait([one.stream.fileno() for one in waiting], _SLICE_SECONDS)
-        return [specs[one.index] for one in workers]
+                wait([handle.stream.fileno() for handle in waiting], _SLICE_SECONDS)
+        return [specs[handle.index] for handle in workers]
 
     def open(self, plan: Plan) -> Memory:
         """Allocate the shared memory and tell every worker what lies where."""
         self._plan = plan
         self._block.allocate(plan.nbytes)
         self.memory = Memory(plan, self._block.map(plan.nbytes))
-        for one in self._workers:
-            one.send(plan, _FOREVER, "starting")
+        for handle in self._workers:
+            handle.send(plan, _FOREVER, "starting")
         return self.memory
 
     def restart(self, index: int) -> None:
         """Start a new process in the place of one that died; its environments need a reset."""
         assert self.memory is not None and self._plan is not None
         self._workers[index].end()
-        one = self._start(index)
-        self._wait_for_specs([one])
+        handle = self._start(index)
+        self._wait_for_specs([handle])
         channel = self.memory.channel
         # What the process before was asked is not for this one.
         channel.withdraw(index)
-        channel.forget(list(one.lanes))
-        for lane in one.lanes:
+        channel.forget(list(handle.lanes))
+        for lane in handle.lanes:
             self._lane_messages.pop(lane, None)
-        one.send(self._plan, _FOREVER, "starting")
+        handle.send(self._plan, _FOREVER, "starting")
         if index in self.dead:
             self.dead.remove(index)
 
@@ -474,17 +474,17 @@ class WorkerPool:
         return replies, lost
 
     def _reply(
-        self, one: WorkerProcess, request: int, call: str, deadline: float
+        self, handle: WorkerProcess, request: int, call: str, deadline: float
     ) -> dict[str, Any] | None:
         """Return the message of a reply that has been given; None if the worker died meanwhile."""
         while True:
             try:
-                number, message = one.stream.receive(deadline, one.alive)
+                number, message = handle.stream.receive(deadline, handle.alive)
             except ConnectionError:
                 return None
             except TimeoutError:
-                one.slow = True
-                raise worker_timeout(list(one.lanes), call, 0.0) from None
+                handle.slow = True
+                raise worker_timeout(list(handle.lanes), call, 0.0) from None
             if number == request:
                 return message
             self._keep(number, message)
@@ -503,12 +503,12 @@ class WorkerPool:
         Raises:
             WorkerDied: It died before it had sent it.
         """
-        one = next(one for one in self._workers if lane in one.lanes)
+        handle = next(handle for handle in self._workers if lane in handle.lanes)
         while key not in self._lane_messages.get(lane, ()):
             try:
-                number, message = one.stream.receive(_FOREVER, one.alive)
+                number, message = handle.stream.receive(_FOREVER, handle.alive)
             except ConnectionError:
-                raise self._died([one], "recv") from None
+                raise self._died([handle], "recv") from None
             self._keep(number, message)
         return self._lane_messages[lane].pop(key)
 
@@ -520,8 +520,8 @@ class WorkerPool:
 
     def drop_lane_messages(self) -> None:
         """Drop what came with results of single lanes; nothing else may be under way."""
-        for one in self._workers:
-            while one.arrived() is not None:
+        for handle in self._workers:
+            while handle.arrived() is not None:
                 pass
         self._lane_messages.clear()
 
@@ -534,22 +534,22 @@ class WorkerPool:
 
     def pump(self) -> None:
         """Take in what workers send, so that none of them waits for room."""
-        for one in self._workers:
+        for handle in self._workers:
             with contextlib.suppress(ConnectionError):
-                one.stream.pump()
+                handle.stream.pump()
 
     def ended(self) -> list[int]:
         """Return the workers whose process has ended."""
-        return [one.index for one in self._workers if not one.alive()]
+        return [handle.index for handle in self._workers if not handle.alive()]
 
     def death(self, indices: Sequence[int], call: str) -> error.WorkerDied:
         """Note that workers have died, and return the exception that says so."""
         return self._died([self._workers[index] for index in indices], call)
 
     def _died(self, workers: list[WorkerProcess], call: str) -> error.WorkerDied:
-        self.dead += [one.index for one in workers if one.index not in self.dead]
-        for one in workers:
-            while not one.crash and one.arrived() is not None:
+        self.dead += [handle.index for handle in workers if handle.index not in self.dead]
+        for handle in workers:
+            while not handle.crash and handle.arrived() is not None:
                 pass
         return died(workers, call)
 
@@ -568,33 +568,33 @@ class WorkerPool:
                 with contextlib.suppress(Exception):
                     failures = self._close_envs(timeout)
         finally:  # also when a key press ends the waiting
-            workers = [one for one in self._workers if one is not None]
-            for one in workers:
-                one.terminate()
-            for one in workers:
-                one.end()
+            workers = [handle for handle in self._workers if handle is not None]
+            for handle in workers:
+                handle.terminate()
+            for handle in workers:
+                handle.end()
             self._block.close()
             self.memory = None
         return failures
 
     def _close_envs(self, timeout: float | None) -> list[Any]:
         """Ask the workers to close; return what failed."""
-        workers = [one for one in self._workers if one is not None and one.alive()]
+        workers = [handle for handle in self._workers if handle is not None and handle.alive()]
         if not workers:
             return []
         started = time.monotonic()
-        request = self.post(worker.CLOSE, [one.index for one in workers])
+        request = self.post(worker.CLOSE, [handle.index for handle in workers])
         failures: list[Any] = []
-        for one in workers:
+        for handle in workers:
             grace = timeout
             if grace is None:
-                hurried = one.slow or bool(self.dead)
+                hurried = handle.slow or bool(self.dead)
                 grace = HURRIED_CLOSE_SECONDS if hurried else CLOSE_SECONDS
-            while one.alive() and (left := started + grace - time.monotonic()) > 0:
+            while handle.alive() and (left := started + grace - time.monotonic()) > 0:
                 with contextlib.suppress(ConnectionError):
-                    one.stream.pump()
-                one.join(min(_SLICE_SECONDS, left))
-            while (arrived := one.arrived()) is not None:
+                    handle.stream.pump()
+                handle.join(min(_SLICE_SECONDS, left))
+            while (arrived := handle.arrived()) is not None:
                 if arrived[0] == request:
                     failures += arrived[1].get("failures", [])
         return failures

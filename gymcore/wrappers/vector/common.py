@@ -122,7 +122,7 @@ class RecordEpisodeStatistics(
         """Step, and add the statistics of the episodes that have ended to the infos.
 
         Raises:
-            FailedTypeCheck: if the infos are no dict.
+            FailedTypeCheck: if the infos are not a dict.
             FailedCheck: if they have something under the key already.
         """
         result = self.env.step(actions)

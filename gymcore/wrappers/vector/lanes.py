@@ -136,7 +136,7 @@ class BatchIndexer:
         """Return a batch whose arrays may be written to: itself, or copies of views.
 
         Args:
-            batch: What an environment returned, and nobody else holds.
+            batch: A result of an environment without other references.
         """
 
         def copy_views(array: Any) -> Any:

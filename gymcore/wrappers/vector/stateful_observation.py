@@ -275,7 +275,7 @@ class FrameStackObservation(_FrameObservations, RecordConstructorArgs):
 
     Arrays `[num_envs, ...]` become `[num_envs, stack_size, ...]`, also in dicts and tuples; of
     other spaces there are tuples. Stacks of arrays are made by compiled code. They are the caller's
-    to keep and to write into; their memory is used again when nobody holds them any more.
+    to keep and to write into; their memory is reused once they have no references.
 
     Attributes:
         stack_size: Observations of a stack.
