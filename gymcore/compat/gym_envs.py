@@ -112,12 +112,9 @@ class GymV26Environment(ForeignEnv):
 def convert_space(space: Any) -> spaces.Space[Any]:
     """Return a space of `gymcore.spaces` that holds the same values.
 
-    Args:
-        space: A space of `gym`, `gymnasium` or a package like them, known by its class's name (or
-            that of a class it derives from) and attributes; one of `gymcore` is returned as it is.
-
-    Raises:
-        ArgumentTypeError: if `gymcore.spaces` has no such space.
+    A space of `gym`, `gymnasium` or a similar package is recognised by the name of its class, or of
+    a base class, and its attributes. Others are an `ArgumentTypeError`; a space of `gymcore` is
+    returned as it is.
 
     Example:
         >>> class Discrete:

@@ -37,13 +37,7 @@ def benchmark_step(
 ) -> float:
     """Return steps a second, with random actions; the resets of ended episodes take time as well.
 
-    Args:
-        env: The environment.
-        target_duration: About how long to measure, in seconds.
-        seed: Of the environment and the actions.
-
-    Returns:
-        Steps a second.
+    It measures for about `target_duration` seconds; `seed` seeds the environment and the actions.
 
     Example:
         >>> import gymcore
@@ -73,14 +67,8 @@ def benchmark_vector_step(
 ) -> float:
     """Return steps of single environments a second, with random actions, in any autoreset mode.
 
-    Args:
-        env: The vector environment.
-        target_duration: About how long to measure, in seconds.
-        seed: Of the environments and the actions.
-
-    Returns:
-        Steps a second, times `num_envs`. In NEXT_STEP, a step that resets counts as one; with
-        autoreset disabled, ended lanes are reset by a mask, which takes time and counts as none.
+    Arguments are those of `benchmark_step`. In NEXT_STEP, a step that resets counts as one; with
+    autoreset disabled, ended lanes are reset by a mask, which takes time and counts as none.
 
     Example:
         >>> import gymcore
@@ -113,15 +101,9 @@ def benchmark_vector_step(
 def benchmark_init(
     env_lambda: Callable[[], Env[Any, Any]], target_duration: float = 5, seed: int | None = None
 ) -> float:
-    """Return how many environments can be made and reset in a second.
+    """Return how many environments can be made by `env_lambda` and reset in a second.
 
-    Args:
-        env_lambda: Makes an environment.
-        target_duration: About how long to measure, in seconds.
-        seed: Of each reset.
-
-    Returns:
-        Environments a second. Closing them is not measured.
+    It measures for about `target_duration` seconds; each reset gets `seed`. Closing is not timed.
 
     Example:
         >>> import gymcore

@@ -188,15 +188,9 @@ def _background(size: tuple[int, int], scale: float) -> pygame.Surface:
 
 
 def wrap(x: float, m: float, M: float) -> float:
-    """Bring a number into [m, M] by adding or subtracting the width of the interval.
+    """Bring `x` into [m, M] by adding or subtracting the width of the interval.
 
-    Args:
-        x: The number, an angle for instance.
-        m: Lower bound.
-        M: Upper bound.
-
-    Raises:
-        InvalidArgument: `x` is not finite, or `m` is not below `M` (a `ValueError`).
+    If `x` is not finite, or `m` is not below `M`, that is an `InvalidArgument` (a `ValueError`).
 
     Example:
         >>> wrap(190, -180, 180)
@@ -213,15 +207,7 @@ def wrap(x: float, m: float, M: float) -> float:
 
 
 def bound(x: float, m: Any, M: float | None = None) -> float:
-    """Clip a number to [m, M].
-
-    Args:
-        x: The number.
-        m: Lower bound, or both bounds if `M` is None.
-        M: Upper bound.
-
-    Raises:
-        ArgumentTypeError: only one bound is given (a `TypeError`).
+    """Clip `x` to [m, M]; `m` holds both bounds if `M` is None (else an `ArgumentTypeError`).
 
     Example:
         >>> bound(5, 0, 1), bound(-5, (0, 1))

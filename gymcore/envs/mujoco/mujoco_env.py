@@ -28,15 +28,10 @@ class BrokenModel(error.InvalidArgument):
 
 
 def expand_model_path(model_path: str | os.PathLike[str]) -> str:
-    """Return the path of a model's file, which must exist.
+    """Return the path of a model's file, which must exist (else `ModelNotFound`, an `OSError`).
 
-    Args:
-        model_path: A path that begins with `/`, `.` or `~`; any other is the name of a model of
-            gymcore's own, a file in its folder `assets`.
-
-    Raises:
-        ModelNotFound: there is no such file; also an `OSError`.
-        gymcore.error.ArgumentTypeError: `model_path` is not a path.
+    A path that begins with `/`, `.` or `~` is taken as it is; any other is the name of one of
+    gymcore's models, a file in its folder `assets`.
 
     Example:
         >>> expand_model_path("/there/is/none.xml")
