@@ -10,7 +10,9 @@ __all__ = ["get_include"]
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 # Python finds the sources first in the folder of a checkout, whatever is installed.
-if not any(os.path.exists(os.path.join(_HERE, "engine", f"batch{suffix}")) for suffix in EXTENSION_SUFFIXES):
+if not any(
+    os.path.exists(os.path.join(_HERE, "engine", f"batch{suffix}")) for suffix in EXTENSION_SUFFIXES
+):
     raise ImportError(
         f"{_HERE} holds sources that are not compiled for this Python. To use an installed "
         "gymcore, start Python elsewhere; to work on the sources, run `pip install -e .` in theirs."

@@ -30,8 +30,8 @@ def sincos(x, *, isa=None):
 
     Args:
         x: radians; anything that `numpy.asarray` makes float64 of.
-        isa: name of the instruction set to use (`gymcore_ext.engine.lane_memory.ISA_NAMES`); the best one by default. All of
-            them give the same bits.
+        isa: name of the instruction set to use (`gymcore_ext.engine.lane_memory.ISA_NAMES`); the best one by default.
+            All of them give the same bits.
 
     Returns:
         Two new float64 arrays of the shape of `x`.

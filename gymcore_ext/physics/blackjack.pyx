@@ -3,8 +3,8 @@
 
 Rules: R. S. Sutton and A. G. Barto, "Reinforcement Learning" (2018), example 5.1; the deck is endless. Reference
 environment: Blackjack-v1. Cards are 1 (ace) to 10 (ten and face cards).
-State: of the player's and the dealer's hand the sum with aces as 1, whether it has an ace, and its first twelve cards as
-hexadecimal digits; of the dealer's open card its value, and suit and face, which only renderers show.
+State: of the player's and the dealer's hand the sum with aces as 1, whether it has an ace, and its first twelve cards
+as hexadecimal digits; of the dealer's open card its value, and suit and face, which only renderers show.
 Observation: the player's sum, the dealer's open card, whether the player has an ace that counts 11.
 Actions: 0 stick, 1 hit.
 """

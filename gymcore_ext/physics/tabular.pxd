@@ -33,13 +33,13 @@ cdef inline const transition_t* draw_outcome(
     """What an action leads to; one draw."""
     cdef const transition_t* outcome = table.outcomes + state_index(table, s) * table.stride + action * table.width
     cdef double draw
-    cdef int64_t k
+    cdef int64_t _k
     if table.width == 1:
         skip(rng)
         return outcome
     draw = random(rng)
     # One after the other: as vector code, which a sum would become, so short a loop takes longer.
-    for k in range(table.width - 1):
+    for _k in range(table.width - 1):
         outcome += outcome.cumulative <= draw
     return outcome
 

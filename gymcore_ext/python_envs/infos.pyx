@@ -1,4 +1,4 @@
-"""Infos: merging those of many environments into one dict of arrays, taking it apart, and passing infos between processes.
+"""Infos: merging those of many environments into one dict of arrays, splitting it, passing infos between processes.
 
 The layout of the merged dict is described in gymcore/vector/utils/infos.py. Nearly every value is a number of the type
 of its column: it is written through a pointer. Everything else goes through NumPy.
@@ -577,8 +577,12 @@ cdef int check_picklable(object pickler, str name, object value, int depth) exce
     try:
         pickler.dumps(value)
     except Exception as problem:
-        items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else ()
-        for key, part in items if depth < 8 else ():
+        items = ()
+        if depth < 8 and isinstance(value, dict):
+            items = value.items()
+        elif depth < 8 and isinstance(value, (list, tuple)):
+            items = enumerate(value)
+        for key, part in items:
             check_picklable(pickler, f"{name}[{key!r}]", part, depth + 1)
         raise TypeError(f"{name}: a value of type {type(value).__name__} cannot be pickled: {problem}") from None
     return 0

@@ -60,8 +60,8 @@ cdef void write_frames(
 ) noexcept nogil:
     """Write some of the frames of a lane, counted from the oldest."""
     cdef const char* ring = self.frames + lane * self.depth * self.row
-    cdef Py_ssize_t k, slot = (self.newest[lane] + 1 + first) % self.depth
-    for k in range(count):
+    cdef Py_ssize_t _k, slot = (self.newest[lane] + 1 + first) % self.depth
+    for _k in range(count):
         copy_bytes(out, ring + slot * self.row, self.row)
         out += self.row
         slot += 1
@@ -220,7 +220,9 @@ cdef class FrameMemory:
                 turn(&self.memory, <const char*> cnp.PyArray_DATA(batch), flag, call, indices, rows, self.oldest, out)
             else:
                 with nogil:
-                    turn(&self.memory, <const char*> cnp.PyArray_DATA(batch), flag, call, indices, rows, self.oldest, out)
+                    turn(
+                        &self.memory, <const char*> cnp.PyArray_DATA(batch), flag, call, indices, rows, self.oldest, out
+                    )
         finally:
             self.busy = False
         return result

@@ -274,12 +274,12 @@ def normalize_observations(object x, object mean, object var, double count, doub
         new_var = cnp.PyArray_EMPTY(rank, sizes + 1, typenum, 0)
     if typenum == cnp.NPY_FLOAT:
         run[float](
-            <const float*> cnp.PyArray_DATA(rows), n, size, cnp.PyArray_DATA(mean), cnp.PyArray_DATA(var), count, epsilon,
-            update, cnp.PyArray_DATA(new_mean), cnp.PyArray_DATA(new_var), cnp.PyArray_DATA(deviation),
+            <const float*> cnp.PyArray_DATA(rows), n, size, cnp.PyArray_DATA(mean), cnp.PyArray_DATA(var), count,
+            epsilon, update, cnp.PyArray_DATA(new_mean), cnp.PyArray_DATA(new_var), cnp.PyArray_DATA(deviation),
             <float*> cnp.PyArray_DATA(out))
     else:
         run[double](
-            <const double*> cnp.PyArray_DATA(rows), n, size, cnp.PyArray_DATA(mean), cnp.PyArray_DATA(var), count, epsilon,
-            update, cnp.PyArray_DATA(new_mean), cnp.PyArray_DATA(new_var), cnp.PyArray_DATA(deviation),
+            <const double*> cnp.PyArray_DATA(rows), n, size, cnp.PyArray_DATA(mean), cnp.PyArray_DATA(var), count,
+            epsilon, update, cnp.PyArray_DATA(new_mean), cnp.PyArray_DATA(new_var), cnp.PyArray_DATA(deviation),
             <float*> cnp.PyArray_DATA(out))
     return out, new_mean, new_var
