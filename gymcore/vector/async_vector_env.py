@@ -397,8 +397,13 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             EnvironmentFailed: Environments raised; another `reset` is needed before `step`.
             WorkerDied: A worker died.
         """
-        self.reset_async(seed=seed, options=options)
-        return self.reset_wait()
+        pending = self._state
+        try:
+            self.reset_async(seed=seed, options=options)
+            return self.reset_wait()
+        except BaseException:  # a key press between the two as well
+            self._state = pending
+            raise
 
     def reset_async(
         self,
@@ -508,8 +513,13 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         """
         if env_ids is not None:
             return self._step_some(actions, env_ids)
-        self.step_async(actions)
-        return self.step_wait()
+        pending = self._state
+        try:
+            self.step_async(actions)
+            return self.step_wait()
+        except BaseException:  # a key press between the two as well
+            self._state = pending
+            raise
 
     def step_async(self, actions: ActType) -> None:
         """Begin a step; `step_wait` returns its results.
@@ -870,8 +880,13 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of every environment, or get an attribute; see `SyncVectorEnv.call`."""
-        self.call_async(name, *args, **kwargs)
-        return self.call_wait()
+        pending = self._state
+        try:
+            self.call_async(name, *args, **kwargs)
+            return self.call_wait()
+        except BaseException:  # a key press between the two as well
+            self._state = pending
+            raise
 
     def call_async(self, name: str, /, *args: Any, **kwargs: Any) -> None:
         """Begin a call; `call_wait` returns its results.

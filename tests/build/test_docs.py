@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import matplotlib
 import pytest
 
 import gymcore
@@ -76,9 +77,11 @@ def closing_its_window() -> Iterator[None]:
 
     thread = threading.Thread(target=close)
     thread.start()
-    yield
-    over.set()
-    thread.join()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def run_python(block: Block, page: Path, namespace: dict[str, Any]) -> None:
@@ -134,7 +137,8 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
     search = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("PYTHONPATH", search)
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setenv("MPLBACKEND", "Agg")  # of the programs; here it may be too late
+    matplotlib.use("agg")
     namespace: dict[str, Any] = {"__name__": "page"}
     for block in blocks(page):
         if block.language == "python":

@@ -39,8 +39,8 @@ IDS = tuple(ENDING_STATES)
 # Environments that draw in their steps and observe integers: one, and a tuple of them.
 ENDING_STATES |= {
     "FrozenLake-v1": [16 * 14 + 15, 0.0, 1.0],  # the hole
-    # 30 of three cards against 19 of two, a nine of them open; how, says physics/blackjack.pyx.
-    "Blackjack-v1": [0xAAA, 0x9A, (30 << 20) + (19 << 10) + (9 << 4)],
+    # Three tens against a nine, which is open, and a ten; no ace. See physics/blackjack.pyx.
+    "Blackjack-v1": [30.0, 0.0, 0xAAA, 19.0, 0.0, 0x9A, 9.0, 0.0, 0.0],
 }
 TOY_IDS = ("FrozenLake-v1", "Blackjack-v1")
 TERMINATING_IDS = tuple(id for id, state in ENDING_STATES.items() if state is not None)

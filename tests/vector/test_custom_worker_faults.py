@@ -167,6 +167,13 @@ def test_key_press_in_a_wait(make):
     assert engine.step([1, 2], timeout=60)[1].tolist() == [1, 2]
 
 
+def test_key_press_before_the_wait(make):
+    engine = misbehaving(make)
+    engine.step_async([1, "sleep 0.2"])
+    # A key press here raises an exception, and nobody calls `step_wait`.
+    assert engine.step([1, 2], timeout=60)[1].tolist() == [1, 2]
+
+
 @pytest.mark.parametrize("timeout", ["soon", float("nan")])
 def test_timeouts_that_are_no_numbers(make, timeout):
     engine = misbehaving(make)

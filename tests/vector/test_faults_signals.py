@@ -157,6 +157,24 @@ def test_at_any_moment_of_a_message(engine):
 
 @ASYNC
 @isolated()
+def test_between_the_halves_of_a_call(engine):
+    """Nothing is pending after a key press that comes when a request has just been sent."""
+    with engine_of(engine) as envs:
+        envs.reset()
+        for name, argument in (("reset", ()), ("step", (actions(),)), ("call", ("greet",))):
+
+            def interrupted():
+                raise KeyboardInterrupt
+
+            setattr(envs, f"{name}_wait", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                getattr(envs, name)(*argument)
+            delattr(envs, f"{name}_wait")
+            check_works(envs)
+
+
+@ASYNC
+@isolated()
 def test_other_signals_with_handlers_do_not_disturb(engine):
     """A handler that returns lets the step go on, as PEP 475 has it."""
     seen = []

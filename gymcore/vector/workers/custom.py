@@ -384,6 +384,7 @@ class CustomWorkers:
             WorkerDied: A worker has died.
         """
         pickled = [Pickled.of(request) for request in requests]
+        self._drop_waiting()  # of a request that a key press has kept from its `wait`
         self._call = call
         dead = [w for w in self._workers if w.index in self.dead or not w.process.alive()]
         if dead:
@@ -417,11 +418,15 @@ class CustomWorkers:
             if failed:
                 raise self._failed(failed)
         finally:
-            for handle in self._waiting:
-                handle.drop()
-            self._waiting = []
+            self._drop_waiting()
         self._slow = False
         return results
+
+    def _drop_waiting(self) -> None:
+        """Drop the answers to the last request that have not been returned."""
+        for handle in self._waiting:
+            handle.drop()
+        self._waiting = []
 
     def _wait_for(
         self, handle: _Caller, deadline: float | None, method: str, timeout: float | None
