@@ -834,6 +834,11 @@ def _set_geom(geom: Any, marker: dict[str, Any]) -> None:
         raise error.InvalidArgument(
             f"type: expected a shape of mujoco.mjtGeom, got {kind!r}"
         ) from problem
+    # mjv_initGeom leaves these as they were in memory that MuJoCo does not clear.
+    geom.category = int(mujoco.mjtCatBit.mjCAT_DECOR)
+    geom.objtype = int(mujoco.mjtObj.mjOBJ_UNKNOWN)
+    geom.objid = geom.segid = -1
+    geom.camdist = 0.0
     for name, value in marker.items():
         is_set = name in values or name == "type"
         if is_set or name.startswith("_") or not hasattr(geom, name):

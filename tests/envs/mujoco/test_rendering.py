@@ -135,6 +135,11 @@ def test_markers_and_overlays_as_gymnasium(model, data, viewer, monkeypatch):
     frames = []
     for one in (other, viewer):
         plain = one.render("rgb_array", SIDE)
+        # Gymnasium's markers have what the memory of their scene had before; ours do not.
+        for place in one.scn.geoms[one.scn.ngeom : one.scn.ngeom + 2]:
+            kind = "mjCAT_DECOR" if one is other else "mjCAT_STATIC"
+            place.category = int(getattr(mujoco.mjtCatBit, kind))
+            place.camdist, place.objid, place.segid = (0, -1, -1) if one is other else (9, 2, 2)
         one.add_marker(**marker)
         one.add_marker(pos=np.zeros(3))
         marked = one.render("rgb_array")
