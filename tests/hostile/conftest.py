@@ -1,0 +1,48 @@
+"""Options of the hostile tests: how long each of them goes on, and from which seed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Seconds of each test, and the seed that all of its values come from."""
+    group = parser.getgroup("hostile")
+    group.addoption("--hostile-seconds", type=float, default=1.0, help="how long each test goes on")
+    group.addoption("--hostile-seed", type=int, default=0, help="the seed of all random values")
+
+
+@pytest.fixture
+def hostile_seconds(request: pytest.FixtureRequest) -> float:
+    """How long a test goes on."""
+    return float(request.config.getoption("--hostile-seconds", 1.0))
+
+
+@pytest.fixture
+def hostile_seed(request: pytest.FixtureRequest) -> int:
+    """The seed that a test's random values come from."""
+    return int(request.config.getoption("--hostile-seed", 0))
+
+
+@pytest.fixture
+def rng(hostile_seed: int) -> np.random.Generator:
+    """Random values of a test, from its seed."""
+    return np.random.default_rng(hostile_seed)
+
+
+@pytest.fixture
+def rounds(hostile_seconds: float) -> Iterator[int]:
+    """Numbers 0, 1, 2, ... until the test has gone on for long enough, and 0 in any case."""
+
+    def count() -> Iterator[int]:
+        end = time.monotonic() + hostile_seconds
+        number = 0
+        while number == 0 or time.monotonic() < end:
+            yield number
+            number += 1
+
+    return count()
