@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from collections.abc import Iterator
 
 import gymnasium.envs.registration
 import pytest
 
 import gymcore.envs.registration
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Share compiled modules where no bytecode may be written into the tree.
+
+    Hundreds of processes are started that would each compile the package and the tests again.
+    """
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+        folder = str(config.rootpath / ".pytest_cache" / "bytecode")
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = folder
+        sys.dont_write_bytecode = False
 
 
 def pytest_collection_finish() -> None:

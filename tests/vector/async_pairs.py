@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import signal
 import warnings
 
 import gymnasium
@@ -23,6 +24,8 @@ COUNTING = {package: make_counting_env(package) for package in PACKAGES}
 def async_pairs():
     """Give a function that makes our and their AsyncVectorEnv; they are closed in the end."""
     made = []
+    # A display that an earlier test opened handles SIGTERM: Gymnasium's workers would not end.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def make_pair(envs=COUNTING, num_envs=2, env_kwargs=(), **kwargs):
         for package in PACKAGES:

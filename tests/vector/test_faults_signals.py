@@ -201,6 +201,20 @@ def test_workers_have_the_handlers_of_no_one_else(engine):
         assert caught.value.exit_code == -signal.SIGTERM
 
 
+@engines(sync=False)
+@isolated()
+def test_workers_end_by_sigterm_where_a_display_handles_it(engine, monkeypatch):
+    """SDL, behind pygame, installs a handler that Python does not know, and workers inherit it."""
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pygame = pytest.importorskip("pygame")
+    pygame.display.init()
+    with engine_of(engine, make_fns("step", faults.sigterm)) as envs:
+        envs.reset()
+        with pytest.raises(error.WorkerDied) as caught:
+            envs.step(actions(FAULTY_LANE))
+        assert caught.value.exit_code == -signal.SIGTERM
+
+
 PROGRAM = """
     import sys, time
     from tests.vector import faults

@@ -140,7 +140,7 @@ class WorkerProcess:
             theirs.close()
         _started.add(self)
         self.stream = MessageStream(ours)
-        self._pidfd = _open_pidfd(self.process.pid)
+        self._pidfd = worker.open_pidfd(self.process.pid)
         self._poll: Any = None
         if self._pidfd is not None:
             # Says that a process has ended even when another part of the program has collected its
@@ -238,15 +238,6 @@ def died(workers: Sequence[WorkerProcess], call: str) -> error.WorkerDied:
 def lanes_of(workers: Iterable[WorkerProcess]) -> list[int]:
     """Return the lanes of some workers."""
     return [lane for handle in workers for lane in handle.lanes]
-
-
-def _open_pidfd(pid: int) -> int | None:
-    if not hasattr(os, "pidfd_open"):
-        return None
-    try:
-        return os.pidfd_open(pid)
-    except OSError:  # an old kernel, or the process has ended and was collected already
-        return None
 
 
 class WorkerPool:

@@ -87,7 +87,8 @@ def run_process(setup: ProcessSetup, main: Callable[..., None], *args: Any) -> N
     for fd in setup.close_fds:
         with contextlib.suppress(OSError):
             os.close(fd)
-    watch_parent(setup.parent, _parent_pidfd(setup.parent))
+    pidfd = open_pidfd(setup.parent)
+    watch_parent(setup.parent, -1 if pidfd is None else pidfd)
     if setup.crash_log.fd >= 0:
         faulthandler.enable(setup.crash_log.fd)
     main(setup, *args)
@@ -97,19 +98,22 @@ def _set_signals() -> None:
     """Leave the handlers of the program that this process was forked from."""
     signal.set_wakeup_fd(-1)
     for number in signal.valid_signals():
-        if callable(signal.getsignal(number)):
+        handler = signal.getsignal(number)
+        # SDL, behind pygame, handles SIGTERM without Python's knowledge.
+        if callable(handler) or (number == signal.SIGTERM and handler == signal.SIG_DFL):
             signal.signal(number, signal.SIG_DFL)
     # A key press in a terminal interrupts every process of the group; the parent decides for all.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _parent_pidfd(pid: int) -> int:
+def open_pidfd(pid: int) -> int | None:
+    """Return a file descriptor of a process, which can be waited for; None where there is none."""
     if not hasattr(os, "pidfd_open"):
-        return -1
+        return None
     try:
         return os.pidfd_open(pid)
-    except OSError:
-        return -1
+    except OSError:  # an old kernel, or the process has ended and was collected already
+        return None
 
 
 @dataclass
