@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import multiprocessing
 import os
@@ -185,7 +186,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             if worker is None:
                 self._start_pool(min(processes, self.num_envs), start_timeout)
             else:
-                self._start_custom(worker, start_timeout)
+                self._start_custom(start_timeout)
         except BaseException:
             self._shut_down(0.0)
             raise
@@ -258,7 +259,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self._dropped = False
         self._checked_at = 0.0
 
-    def _start_custom(self, worker: Callable[..., None], start_timeout: float | None) -> None:
+    def _start_custom(self, start_timeout: float | None) -> None:
         """Start a process for each environment that runs the user's loop."""
         for name, wanted in (
             ("batch_size", self.batch_size != self.num_envs),
@@ -270,20 +271,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self.num_workers = self.num_envs
         self.steps_some_lanes = False
         self._adopt_spaces_of_samples()
-        self._engine = self._custom = CustomWorkers(
-            self.env_fns,
-            worker,
-            multiprocessing.get_context(self.context),
-            daemon=self.daemon,
-            single_observation_space=self.single_observation_space,
-            single_action_space=self.single_action_space,
-            observation_mode=self.observation_mode,
-            shared_memory=self.shared_memory,
-            copy=self.copy,
-            autoreset_mode=self.autoreset_mode,
-            max_concurrency=self.max_concurrency,
-            start_timeout=start_timeout,
-        )
+        self._engine = self._custom = CustomWorkers(self, start_timeout)
 
     def _adopt_spaces_of_samples(self) -> None:
         """Take spaces and metadata from environments that are made here and closed again."""
@@ -420,7 +408,12 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         seeds = seeds_per_env(seed, self.num_envs)
         env_options, mask = split_reset_mask(options, self.num_envs)
         if self._custom is not None:
-            self._custom.reset_async(seeds, env_options, mask)
+            requests: list[Any] = [("reset", {"seed": s, "options": env_options}) for s in seeds]
+            if mask is not None:
+                requests = [
+                    r if m else ("reset-noop", None) for r, m in zip(requests, mask, strict=True)
+                ]
+            self._custom.post("reset", requests)
             self._state = AsyncState.WAITING_RESET
             return
         if mask is not None and not self._ready and not mask.all():
@@ -529,7 +522,8 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         """
         self._begin("step_async")
         if self._custom is not None:
-            self._custom.step_async(self._single_actions(actions, self.num_envs))
+            single = self._single_actions(actions, self.num_envs)
+            self._custom.post("step", [("step", action) for action in single])
         else:
             self._check_steppable(self._all)
             self._post_step(actions)
@@ -900,7 +894,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
                 f"Trying to call function `{name}` with `call`, use `{name}` directly instead."
             )
         if self._custom is not None:
-            self._custom.call_async(name, args, kwargs)
+            self._custom.post(name, [("_call", (name, args, kwargs))] * self.num_envs)
         else:
             self._post_calls("call", dict.fromkeys(self._all, (name, args, kwargs)))
         self._state = AsyncState.WAITING_CALL
@@ -918,7 +912,8 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         timeout = _checked_timeout(timeout)
         self._check_pending(AsyncState.WAITING_CALL)
         if self._custom is not None:
-            return tuple(self._collect_custom(self._custom.call_wait, timeout))
+            wait = functools.partial(self._custom.wait, "call_wait")
+            return tuple(self._collect_custom(wait, timeout))
         return tuple(self._call_results(timeout))
 
     def _post_calls(self, call: str, args: dict[int, tuple[Any, ...]]) -> None:
@@ -953,7 +948,8 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
                 f"Got `{len(values)}` values for {self.num_envs} environments."
             )
         if self._custom is not None:
-            self._custom.set_attr(name, values)
+            self._custom.post("set_attr", [("_setattr", (name, value)) for value in values])
+            self._custom.wait("set_attr", None)
             return
         self._post_calls("set_attr", {lane: (name, values[lane]) for lane in self._all})
         self._call_results(None)

@@ -20,10 +20,8 @@ from gymcore.error import (
     WorkerDied,
     WorkerTimeout,
 )
-from gymcore.vector import AutoresetMode
-from gymcore.vector.workers.custom import CustomWorkers
 from tests.testing_env import make_counting_env
-from tests.vector.custom_engines import custom_engines, misbehaving
+from tests.vector.custom_engines import Engine, custom_engines, engine_options, misbehaving
 from tests.vector.custom_loops import PlainEnv, misbehaving_loop
 
 CountingEnv = make_counting_env(gymcore)
@@ -255,15 +253,8 @@ def test_workers_end_with_their_parent():
     ours, theirs = context.Pipe()
 
     def parent():
-        engine = CustomWorkers(
-            [PlainEnv] * 2,
-            misbehaving_loop,
-            context,
-            single_observation_space=PlainEnv().observation_space,
-            single_action_space=PlainEnv().action_space,
-            shared_memory=False,
-            autoreset_mode=AutoresetMode.NEXT_STEP,
-        )
+        options = engine_options([PlainEnv] * 2, misbehaving_loop, shared_memory=False)
+        engine = Engine(options)
         theirs.send([process.pid for process in engine.processes])
         engine.step(["sleep 600", 1])
 

@@ -118,8 +118,8 @@ class MessageStream:
         data = message if type(message) is Pickled else _pickled(message)
         size = len(data)
         header = _SHORT.pack(size) if size <= _MAX_SHORT else _LONG.pack(-1, size)
-        pieces = (header, data) if size >= _COPIED_BYTES else (header + data,)
-        self._outgoing[0].extend(pieces)
+        pieces = self._outgoing[0]
+        pieces += (header, data) if size >= _COPIED_BYTES else (header + data,)
 
     def receive(self, deadline: float, alive: Callable[[], bool]) -> Any:
         """Return the next object.

@@ -92,12 +92,10 @@ class WorkerProcess:
         others: Iterable[WorkerProcess | None],
         main: Callable[..., None],
         args: tuple[Any, ...],
-        with_parent_end: bool = False,
     ) -> None:
         """Start a process that runs `main(setup, *args)`.
 
-        A fork inherits the pipes of `others`, workers that run, and closes them. With
-        `with_parent_end` the last argument is the parent's end of the pipe.
+        A fork inherits the pipes of `others`, workers that run, and closes them.
         """
         self.stream: MessageStream
         self.index = index
@@ -110,10 +108,7 @@ class WorkerProcess:
         ours, theirs = context.Pipe()
         self._crash_log = CrashLog()
         inherited = [other.stream.fileno() for other in others if other is not None]
-        if with_parent_end:
-            args = (*args, ours)
-        else:
-            inherited.append(ours.fileno())
+        inherited.append(ours.fileno())
         setup = worker.ProcessSetup(
             theirs,
             os.getpid(),
