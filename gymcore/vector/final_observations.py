@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.vector.utils.infos import split_rows
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ __all__ = [
     "final_batch",
     "final_frames",
     "frame_columns",
-    "object_rows",
     "put_final_batch",
     "replace_final_obs",
 ]
@@ -69,23 +69,11 @@ def put_final_batch(infos: dict[str, Any], batch: Any, space: Space[Any]) -> Non
     replace_final_obs(infos, last)
 
 
-def object_rows(
-    observations: npt.NDArray[Any], mask: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.object_]:
-    """Return an object array of the rows in `mask`, None elsewhere."""
-    if observations.dtype == object:
-        return observations
-    rows = np.empty(len(mask), dtype=object)
-    for i in mask.nonzero()[0].tolist():
-        rows[i] = observations[i]
-    return rows
-
-
 def replace_final_obs(infos: dict[str, Any], final_obs: npt.NDArray[Any]) -> None:
     """Put other last observations into the infos of a same-step step, under every name."""
     infos["final_obs"] = final_obs
     if "final_observation" in infos:
-        infos["final_observation"] = object_rows(final_obs, infos["_final_obs"])
+        infos["final_observation"] = split_rows(final_obs, infos["_final_obs"])
 
 
 def change_final_observations(

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.vector.final_observations import object_rows
-from gymcore.vector.utils.infos import split_info
+from gymcore.vector.utils.infos import split_rows
 from gymcore.vector.vector_env import VectorWrapper
 
 __all__ = ["FinalInfos", "Gym26VectorEnv", "add_gym26_names", "remove_gym26_names"]
@@ -29,21 +28,19 @@ class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
         ({'score': np.int64(9)}, array([0, 9]), True)
     """
 
-    merged: dict[str, Any]
+    merged: dict[str, Any] = {}  # noqa: RUF012 (of an array that was made in another way)
 
     @classmethod
     def from_merged(cls, merged: dict[str, Any], mask: npt.NDArray[np.bool_]) -> FinalInfos:
         """Return the infos of the environments in `mask` [num_envs]; `merged` is not copied."""
-        rows = np.empty(len(mask), dtype=object)
-        for i in mask.nonzero()[0].tolist():
-            rows[i] = split_info(merged, i) if merged else {}
-        infos = rows.view(cls)
+        infos = split_rows(merged, mask).view(cls)
         infos.merged = merged
         return infos
 
     def __array_finalize__(self, source: Any) -> None:
         """Pass the merged dict on to views and copies."""
-        self.merged = getattr(source, "merged", {})
+        if isinstance(source, FinalInfos):
+            self.merged = source.merged
 
     def __getitem__(self, key: Any) -> Any:
         """Return entries by index, or a column of the merged dict by name."""
@@ -78,7 +75,7 @@ def add_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
     mask = infos["_final_obs"]
     return {
         **infos,
-        "final_observation": object_rows(infos["final_obs"], mask),
+        "final_observation": split_rows(infos["final_obs"], mask),
         "_final_observation": mask,
         "final_info": FinalInfos.from_merged(infos.get("final_info", {}), mask),
         "_final_info": mask,

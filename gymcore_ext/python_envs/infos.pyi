@@ -1,6 +1,8 @@
 from collections.abc import Mapping
 from typing import Any, SupportsIndex
 
+import numpy as np
+import numpy.typing as npt
 from typing_extensions import Buffer
 
 def merge_info(
@@ -10,6 +12,9 @@ def merge_info(
     num_envs: SupportsIndex,
 ) -> None: ...
 def split_info(vector_infos: dict[str, Any], env_num: SupportsIndex) -> dict[str, Any]: ...
+def split_rows(
+    batch: npt.NDArray[Any] | dict[str, Any], mask: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.object_]: ...
 
 class InfoSlots:
     def __init__(self, memory: Buffer, offset: int, num_envs: int, slot_bytes: int) -> None: ...

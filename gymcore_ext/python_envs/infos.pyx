@@ -169,9 +169,9 @@ cdef object number_column(cnp.npy_intp num_envs, int typenum):
     return cnp.PyArray_ZEROS(1, &num_envs, typenum, 0)
 
 
-cdef object object_column(Py_ssize_t num_envs):
+cdef cnp.ndarray object_column(cnp.npy_intp num_envs):
     """An object array of None, shape (num_envs,)."""
-    return np.full(num_envs, None, dtype=object)
+    return cnp.PyArray_EMPTY(1, &num_envs, cnp.NPY_OBJECT, 0)
 
 
 cdef bint fits_int64(object value) except -1:
@@ -282,6 +282,29 @@ def split_info(object vector_infos, object env_num):
         if mask is None or mask[env_num]:
             info[key] = split_info(column, env_num) if isinstance(column, dict) else column[env_num]
     return info
+
+
+def split_rows(object batch, cnp.ndarray[cnp.npy_bool, cast=True] mask):
+    """Return an object array of what the lanes in `mask` [n] have in a batch, None elsewhere.
+
+    Args:
+        batch: An array, of which the rows are views; or a merged dict, for a dict each as of `split_info`. An object
+            array is returned itself.
+        mask: A bool array.
+
+    Example:
+        >>> split_rows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([False, True]))
+        array([None, array([3., 4.])], dtype=object)
+    """
+    cdef Py_ssize_t i, n = mask.shape[0]
+    cdef bint merged = isinstance(batch, dict)
+    if not merged and batch.dtype == object:
+        return batch
+    cdef cnp.ndarray[object] rows = object_column(n)
+    for i in range(n):
+        if mask[i]:
+            rows[i] = batch[i] if not merged else split_info(batch, i) if batch else {}
+    return rows
 
 
 # --- infos in shared memory -------------------------------------------------------------------------------------------

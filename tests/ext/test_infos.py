@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gymcore_ext.python_envs.infos import merge_info, split_info
+from gymcore_ext.python_envs.infos import merge_info, split_info, split_rows
 from tests.oracles import merged_infos as oracle
 from tests.testing_env import assert_same
 
@@ -213,3 +213,28 @@ def test_anything_with_items_is_merged() -> None:
     assert infos["a"].tolist() == [None, "x", None]
     with pytest.raises(AttributeError):
         merge_info(infos, 3, 1, NUM_ENVS)  # type: ignore[arg-type]
+
+
+def test_rows_of_lanes_are_views_or_dicts_and_none_elsewhere() -> None:
+    mask = np.array([True, False, True])
+    batch = np.arange(6.0).reshape(3, 2)
+    rows = split_rows(batch, mask)
+    assert rows.dtype == object and rows[1] is None
+    assert [rows[0].tolist(), rows[2].tolist()] == [[0, 1], [4, 5]]
+    assert np.shares_memory(rows[2], batch)
+    assert split_rows(rows, mask) is rows
+    assert split_rows(batch[:, 0], mask).tolist() == [0.0, None, 4.0]
+
+    infos: dict[str, Any] = {}
+    merge_info(infos, {"k": 1.5}, 2, NUM_ENVS)
+    assert split_rows(infos, mask).tolist() == [{}, None, {"k": 1.5}]
+    first, _, second = split_rows({}, mask)
+    assert first == second == {} and first is not second
+
+
+def test_a_mask_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(IndexError):
+        split_rows(np.zeros((2, 2)), np.array([False, False, True]))
+    for mask in (np.zeros(3), np.zeros((3, 1), bool)):
+        with pytest.raises(ValueError):
+            split_rows(np.zeros((3, 2)), mask)

@@ -20,6 +20,6 @@ The functions are compiled (`gymcore_ext/python_envs/infos.pyx`).
 
 from __future__ import annotations
 
-from gymcore_ext.python_envs.infos import merge_info, split_info
+from gymcore_ext.python_envs.infos import merge_info, split_info, split_rows
 
-__all__ = ["merge_info", "split_info"]
+__all__ = ["merge_info", "split_info", "split_rows"]
