@@ -14,7 +14,14 @@ import numpy.typing as npt
 from gymcore import error, logger
 from gymcore.core import ActType, Env
 from gymcore.native.parameters import Derived, Parameter
-from gymcore.native.state import as_states, load_lanes, save_lanes, write_states
+from gymcore.native.state import (
+    as_states,
+    checked_lanes,
+    digest,
+    save_lanes,
+    write_lanes,
+    write_states,
+)
 from gymcore.utils import seeding
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.lane_memory import kernel_spec
@@ -96,6 +103,17 @@ class NativeEnv(Env[Any, ActType]):
 
     def batch_options(self) -> dict[str, Any]:
         """Options of a batch that follow from `arguments`, such as the table of its kernel."""
+        return {}
+
+    def fixed_digest(self) -> int:
+        """Digest of all that is fixed when it is made: states are of one such environment."""
+        return digest(self.kernel_module.encode())
+
+    def state_bounds(self) -> dict[str, tuple[float, float]]:
+        """Bounds of columns of the state, by name; where the lower one is an int, of whole numbers.
+
+        All other columns may hold any finite number.
+        """
         return {}
 
     @classmethod
@@ -229,16 +247,20 @@ class NativeEnv(Env[Any, ActType]):
         the whole environment to keep that too.
         """
         self._ensure_seeded()
-        return save_lanes(self._batch, self.kernel_spec(), np.array([self._lane]))
+        return save_lanes(self._batch, self, self.spec, np.array([self._lane]))
+
+    def check_state(self, state: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return a copy of a state that `set_state` accepts, or raise what `set_state` raises."""
+        return checked_lanes(self._batch, self, self.spec, state, np.array([self._lane]))
 
     def set_state(self, state: npt.NDArray[Any]) -> None:
         """Continue from what `get_state` returned, here or from a lane of a vector environment.
 
         Raises:
-            InvalidArgument: the state of another environment.
+            InvalidArgument: the state of another environment, or one that cannot be; nothing has
+                changed.
         """
-        indices = np.array([self._lane])
-        load_lanes(self._batch, self.kernel_spec(), state, indices)
+        write_lanes(self._batch, self.check_state(state), np.array([self._lane]))
         self._np_random = self._batch.generator(self._lane)
         self._np_random_seed = -1
 
@@ -249,7 +271,7 @@ class NativeEnv(Env[Any, ActType]):
         }
         seeded = self._shares_batch or self._np_random is not None
         indices = np.array([self._lane])
-        state["_saved"] = save_lanes(self._batch, self.kernel_spec(), indices), seeded
+        state["_saved"] = save_lanes(self._batch, self, self.spec, indices), seeded
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -261,7 +283,7 @@ class NativeEnv(Env[Any, ActType]):
                 state.pop(name)
         self.__dict__.update(state)
         self._batch = self._own_batch()
-        load_lanes(self._batch, self.kernel_spec(), saved, np.array([0]))
+        write_lanes(self._batch, saved, np.array([0]))
         self._np_random = self._batch.generator(0) if seeded else None
 
     # --- rendering -----------------------------------------------------------------------------

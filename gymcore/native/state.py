@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from gymcore.utils import seeding
 
 # `elapsed` of a lane that was saved before its first reset.
 NEVER_RESET = -1
+# Version of the records' layout: part of their identity.
+LAYOUT = 1
 
 
 def lane_dtype(kernel_spec: dict[str, Any], width: int | None = None) -> np.dtype[Any]:
@@ -22,7 +25,9 @@ def lane_dtype(kernel_spec: dict[str, Any], width: int | None = None) -> np.dtyp
     Fields: `state` float64 (the columns of the physics, or `width` numbers of physics with a state
     outside the batch), `random` uint64 [5] (PCG64 state and increment, high words first, and the
     buffered half draw), `elapsed` int32 (-1 before the first reset), `episode_return` float64,
-    `ended` bool, `parameters` float64.
+    `ended` bool, `parameters` float64, `steps_after_end` int32 (of a single CartPole that has been
+    stepped since it terminated, else -1), `identity` uint64 [2] (digests of the environment's id,
+    0 where it has none, and of all that is fixed when it is made: kernel, table or model).
     """
     return np.dtype(
         [
@@ -32,8 +37,24 @@ def lane_dtype(kernel_spec: dict[str, Any], width: int | None = None) -> np.dtyp
             ("episode_return", np.float64),
             ("elapsed", np.int32),
             ("ended", np.bool_),
+            ("steps_after_end", np.int32),
+            ("identity", np.uint64, (2,)),
         ]
     )
+
+
+def digest(*parts: Any) -> int:
+    """A 64-bit digest of bytes-like objects."""
+    hashed = hashlib.blake2b(digest_size=8)
+    for part in parts:
+        hashed.update(part)
+    return int.from_bytes(hashed.digest(), "little")
+
+
+def _identity(model: Any, spec: Any) -> npt.NDArray[np.uint64]:
+    """The `identity` of the records of an environment that was made from `spec`, if from any."""
+    name = 0 if spec is None else digest(spec.id.encode())
+    return np.array([name, digest(b"%d %d" % (LAYOUT, model.fixed_digest()))], np.uint64)
 
 
 def as_states(values: Sequence[Any], kernel_spec: dict[str, Any]) -> npt.NDArray[np.float64]:
@@ -74,14 +95,23 @@ def _external_memory(batch: Any) -> Any:
     return batch.constants if hasattr(batch.constants, "load") else None
 
 
-def save_lanes(batch: Any, kernel_spec: dict[str, Any], indices: Any) -> npt.NDArray[Any]:
-    """Copy lanes into a structured array [len(indices)]."""
+def save_lanes(batch: Any, model: Any, spec: Any, indices: Any) -> npt.NDArray[Any]:
+    """Copy lanes into a structured array [len(indices)].
+
+    Args:
+        batch: whose lanes they are.
+        model: the `NativeEnv` that the batch is of.
+        spec: what the environment was made from, or None.
+        indices: int64, which lanes.
+    """
     parameters = batch.get_parameters()
     if parameters.shape[1] > 1:
         parameters = parameters[:, indices]
     ended, elapsed, returns = batch.view_lifecycle()
     external = _external_memory(batch)
-    saved = np.empty(len(indices), lane_dtype(kernel_spec, external and external.width))
+    saved = np.empty(len(indices), lane_dtype(model.kernel_spec(), external and external.width))
+    saved["identity"] = _identity(model, spec)
+    saved["steps_after_end"] = -1
     batch.claim()
     try:
         if external is None:
@@ -98,24 +128,41 @@ def save_lanes(batch: Any, kernel_spec: dict[str, Any], indices: Any) -> npt.NDA
     return saved
 
 
-def load_lanes(batch: Any, kernel_spec: dict[str, Any], saved: Any, indices: Any) -> None:
-    """Write saved lanes back; nothing changes if they do not fit.
+def checked_lanes(batch: Any, model: Any, spec: Any, saved: Any, indices: Any) -> npt.NDArray[Any]:
+    """A copy of saved lanes, which may be written to these lanes (see `save_lanes`).
 
     Raises:
-        InvalidArgument: another environment's lanes, or another number of them; lanes that were
-            never reset beside lanes that were.
+        InvalidArgument: lanes of another environment, or another number of them; a value that no
+            lane can have; lanes that were never reset beside lanes that were.
         ArgumentTypeError: not an array.
     """
     external = _external_memory(batch)
-    wanted = lane_dtype(kernel_spec, external and external.width)
+    wanted = lane_dtype(model.kernel_spec(), external and external.width)
     if not isinstance(saved, np.ndarray):
         raise ArgumentTypeError(f"state: expected the array of get_state(), got {type(saved)}")
+    name = model.kernel_spec()["name"] if spec is None else spec.id
     if saved.dtype != wanted or saved.shape != (len(indices),):
         raise InvalidArgument(
-            f"state: expected {len(indices)} lanes of {kernel_spec['name']} ({wanted}), "
+            f"state: expected {len(indices)} lanes of {name} ({wanted}), "
             f"got shape {saved.shape} of {saved.dtype}"
         )
+    saved = saved.copy()  # what is checked is what is written
+    own, ids = _identity(model, spec), saved["identity"][:, 0]
+    for what, wrong in (
+        ("environments of another id", (ids != own[0]) & (ids != 0) & (own[0] != 0)),
+        ("another kernel, table, model or version", saved["identity"][:, 1] != own[1]),
+    ):
+        if wrong.any():
+            where = np.flatnonzero(wrong).tolist()
+            raise InvalidArgument(f"state: expected lanes of {name}, got {what} at {where[:8]}")
     fresh = saved["elapsed"] == NEVER_RESET
+    for field, valid in _valid_fields(batch, model, saved, fresh, indices):
+        if not valid.all():
+            lane = int(np.flatnonzero(~valid)[0])
+            raise InvalidArgument(
+                f"state: expected a {field} that lanes of {name} can have, "
+                f"got {saved[field][lane]} at {lane}"
+            )
     whole = len(indices) == batch.num_envs
     if not whole and not batch.is_ready:
         raise InvalidArgument("lanes: expected all lanes, or a reset() before some are set")
@@ -124,6 +171,52 @@ def load_lanes(batch: Any, kernel_spec: dict[str, Any], saved: Any, indices: Any
             f"state: lanes {np.flatnonzero(fresh).tolist()} were saved before their first reset; "
             "only a whole batch can go back to that"
         )
+    return saved
+
+
+def _valid_fields(
+    batch: Any, model: Any, saved: npt.NDArray[Any], fresh: Any, indices: Any
+) -> Iterable[tuple[str, npt.NDArray[np.bool_]]]:
+    """Names of the fields of saved lanes, and whether their values are possible, bool [lanes]."""
+    yield "elapsed", saved["elapsed"] >= NEVER_RESET
+    yield "steps_after_end", saved["steps_after_end"] >= -1
+    yield "ended", saved["ended"].view(np.uint8) <= 1
+    yield "episode_return", ~np.isnan(saved["episode_return"])
+    # The last number is whether half a draw is buffered, and that half, 32 bits each.
+    halves = np.ascontiguousarray(saved["random"][:, 4:]).view(np.uint32)
+    yield "random", halves[:, 0] <= 1
+    valid = np.isfinite(saved["state"]).all(axis=1)
+    names = model.kernel_spec()["state_names"]
+    for name, (low, high) in model.state_bounds().items():
+        column = saved["state"][:, names.index(name)]
+        valid &= fresh | ((low <= column) & (column <= high))
+        if isinstance(low, int):
+            valid &= column == np.floor(column)
+    yield "state", valid
+    table = batch.get_parameters()
+    changed = (saved["parameters"] != table[:, indices % table.shape[1]].T).any(axis=1)
+    valid = ~changed
+    for lane in np.flatnonzero(changed).tolist():
+        valid[lane] = _is_encoded(model, saved["parameters"][lane])
+    yield "parameters", valid
+
+
+def _is_encoded(model: Any, columns: npt.NDArray[np.float64]) -> bool:
+    """Whether these are parameter columns that setting attributes could have led to."""
+    for parameter in model.parameters.values():
+        values = columns[parameter.rows(model.kernel_spec())].tolist()
+        try:
+            if [*parameter.encoded(parameter.decode(values))] != values:
+                return False
+        except (IndexError, ValueError, OverflowError):
+            return False
+    return True
+
+
+def write_lanes(batch: Any, saved: npt.NDArray[Any], indices: Any) -> None:
+    """Write saved lanes back, which have been checked."""
+    external = _external_memory(batch)
+    fresh = saved["elapsed"] == NEVER_RESET
     table = batch.get_parameters()
     if (saved["parameters"] != table[:, indices % table.shape[1]].T).any():
         table = np.repeat(table, batch.num_envs // table.shape[1], axis=1)
@@ -141,7 +234,7 @@ def load_lanes(batch: Any, kernel_spec: dict[str, Any], saved: Any, indices: Any
         elapsed[indices] = np.where(fresh, 0, saved["elapsed"])
         ended[indices] = saved["ended"]
         batch.mark_ready(indices)
-        if whole and fresh.all():
+        if fresh.all():
             batch.forget()
     finally:
         batch.release()

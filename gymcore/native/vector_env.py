@@ -12,7 +12,14 @@ import numpy.typing as npt
 
 from gymcore import error, logger
 from gymcore.native.parameters import write_parameter
-from gymcore.native.state import LaneSeeds, as_states, load_lanes, save_lanes, write_states
+from gymcore.native.state import (
+    LaneSeeds,
+    as_states,
+    checked_lanes,
+    save_lanes,
+    write_lanes,
+    write_states,
+)
 from gymcore.spaces.batching import batch_space
 from gymcore.utils import cpus, seeding
 from gymcore.utils.arguments import lane_indices, positive, seeds_per_env, split_reset_mask
@@ -572,7 +579,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             copy.
         """
         self._seeds.ensure()
-        return save_lanes(self._batch, self._kernel_spec, lane_indices(lanes, self.num_envs))
+        return save_lanes(self._batch, self._model, self.spec, lane_indices(lanes, self.num_envs))
 
     def set_state(self, state: npt.NDArray[Any], lanes: Sequence[int] | None = None) -> None:
         """Continue lanes from records of `get_state`, bit for bit, wherever they were saved.
@@ -582,11 +589,13 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             lanes: indices or a mask; None for all.
 
         Raises:
-            InvalidArgument: records of another environment, or another number of them.
+            InvalidArgument: records of another environment, or another number of them, or with
+                values that no lane can have; nothing has changed.
         """
         self._queue.check_empty("set_state")
         indices = lane_indices(lanes, self.num_envs)
-        load_lanes(self._batch, self._kernel_spec, state, indices)
+        checked = checked_lanes(self._batch, self._model, self.spec, state, indices)
+        write_lanes(self._batch, checked, indices)
         self._seeds.forget(indices)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -603,7 +612,7 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         self.__dict__.update(state)
         self._window = None
         self._make_batch()
-        load_lanes(self._batch, self._kernel_spec, saved, np.arange(self.num_envs))
+        write_lanes(self._batch, saved, np.arange(self.num_envs))
         self._seeds.known = seeds
         self.keep_final_frames(self._keeps_frames)
         if self.closed:

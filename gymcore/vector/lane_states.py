@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from math import isnan
 from typing import Any, NamedTuple
 
 from gymcore.core import Env, Wrapper
@@ -47,31 +48,42 @@ def save_env(env: Env[Any, Any], lane: int) -> tuple[Any, tuple[tuple[str, bytes
 
 
 def check_state(env: Env[Any, Any], state: Any, lane: int) -> None:
-    """Raise unless this is a `LaneState` of an environment with the same wrappers.
+    """Raise unless this is a `LaneState` of such an environment with the same wrappers.
+
+    What `get_state` of the environment returned is checked by its `check_state`, if it has one.
 
     Raises:
         ArgumentTypeError: Not a `LaneState`.
-        InvalidArgument: A state of an environment with other wrappers.
+        InvalidArgument: A state of another environment or other wrappers, or one that cannot be.
         StateNotSupported: The environment has no `get_state` and `set_state`.
     """
     if not isinstance(state, LaneState):
         raise ArgumentTypeError(
             f"state: expected what get_state() returned, got {type(state)} for environment {lane}"
         )
-    layers, _ = _layers(env, lane)
+    layers, inner = _layers(env, lane)
     here, there = [_name(layer) for layer in layers], [name for name, _ in state.wrappers]
     if here != there:
         raise InvalidArgument(
             f"state: environment {lane} has the wrappers {here}, its state is of {there}"
         )
+    counts = (state.ended, state.elapsed, state.episode_return)
+    if not isinstance(state.ended, bool) or not 0 <= state.elapsed < 2**31 or isnan(counts[2]):
+        raise InvalidArgument(
+            f"state: expected ended, elapsed and episode_return of an episode, got {counts} for "
+            f"environment {lane}"
+        )
+    if hasattr(inner, "check_state"):
+        inner.check_state(state.env)
 
 
 def load_env(env: Env[Any, Any], state: LaneState) -> None:
     """Bring an environment into a state that `check_state` has accepted."""
     layers, inner = _layers(env, -1)
+    loaded = [_Loader(pickled, [*layers, inner]).load() for _, pickled in state.wrappers]
     inner.set_state(state.env)
-    for layer, (_, pickled) in zip(layers, state.wrappers, strict=True):
-        layer.__dict__.update(_Loader(pickled, [*layers, inner]).load())
+    for layer, attributes in zip(layers, loaded, strict=True):
+        layer.__dict__.update(attributes)
 
 
 def _layers(env: Any, lane: int) -> tuple[list[Any], Any]:

@@ -44,6 +44,7 @@ typedef struct {
     gymcore_text_handler *(*get_warning_fn)(void);
     void (*set_error_fn)(gymcore_text_handler *handler);
     void (*set_warning_fn)(gymcore_text_handler *handler);
+    gymcore_mujoco_function **control; /* mjcb_control, which calls Python if there is one */
 } gymcore_mujoco;
 
 /* Outcomes of a call. A warning of a bad state (nan or huge) means divergence: MuJoCo then resets the simulation to its

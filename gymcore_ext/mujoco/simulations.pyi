@@ -8,6 +8,7 @@ OPERAND: np.dtype[Any]
 OPERATION: np.dtype[Any]
 FUNCTIONS: tuple[str, ...]
 HANDLERS: tuple[tuple[str, ...], ...]
+CALLBACK: tuple[str, ...]
 PHASES: tuple[str, ...]
 FIRST_ARRAYS: tuple[str, ...]
 

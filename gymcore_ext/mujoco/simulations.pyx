@@ -5,8 +5,11 @@ programs. A step of a lane computes the controls, calls `mj_step` for every fram
 computes reward, termination and infos. One thread at a time steps a lane; models are only read.
 """
 cimport numpy as cnp
+from cpython.exc cimport PyErr_Fetch, PyErr_NormalizeException
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_New
+from cpython.ref cimport Py_DECREF, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset, strncpy
 
@@ -33,9 +36,10 @@ cdef extern from "mujoco/mujoco_calls.h":
         DIVERGED "GYMCORE_DIVERGED"
         FAILED "GYMCORE_FAILED"
 
-    ctypedef struct mujoco_t "gymcore_mujoco":  # of pointers to FUNCTIONS and HANDLERS, in their order
+    ctypedef struct mujoco_t "gymcore_mujoco":  # of pointers to FUNCTIONS, HANDLERS and CALLBACK, in their order
         void* forward
         void* reset_data
+        void** control
 
     ctypedef struct trap_t "gymcore_trap":
         int outcome
@@ -65,6 +69,8 @@ HANDLERS = (
     ("_mjPRIVATE__get_tls_error_fn", "_mjPRIVATE__get_tls_warning_fn",
      "_mjPRIVATE__set_tls_error_fn", "_mjPRIVATE__set_tls_warning_fn"),
 )
+# The variable with the function that computes controls.
+CALLBACK = ("mjcb_control",)
 
 cdef const char* CAPSULE = "gymcore_ext.mujoco.simulations"
 
@@ -109,6 +115,7 @@ ctypedef struct simulations_t:
     int32_t reward, terminated           # registers
     int32_t infos, info_count, info_width
     const info_field_t* fields
+    PyObject* exception                  # of a callback in Python, the first one that is not raised yet
     # Positions and velocities to begin with instead of those of the program: [lanes or 1, size], or NULL.
     const double* qpos
     const double* qvel
@@ -130,14 +137,34 @@ cdef inline void load_parameters(const columns_t* columns, lane_t* lane, int cou
         lane.bases[REGISTERS][k] = columns.parameters[k][i * columns.parameter_stride]
 
 
-cdef inline void note(lane_t* lane, int outcome, const char* text) noexcept nogil:
+cdef void take_exception(PyObject** place) noexcept with gil:
+    """Move the exception of this thread, if there is one, to an empty place."""
+    cdef PyObject* kind
+    cdef PyObject* value
+    cdef PyObject* traceback
+    PyErr_Fetch(&kind, &value, &traceback)
+    if kind == NULL:
+        return
+    PyErr_NormalizeException(&kind, &value, &traceback)
+    if traceback != NULL:
+        (<object> value).__traceback__ = <object> traceback
+    if place[0] == NULL:
+        place[0], value = value, NULL
+    Py_XDECREF(kind)
+    Py_XDECREF(value)
+    Py_XDECREF(traceback)
+
+
+cdef inline void note(simulations_t* self, lane_t* lane, int outcome, const char* text) noexcept nogil:
     """Record the worst outcome of a lane for `raise_faults`."""
+    if outcome == FAILED:
+        take_exception(&self.exception)
     if outcome > lane.outcome:
         lane.outcome = outcome
         strncpy(lane.text, text, FAULT_TEXT - 1)
 
 
-cdef void step_lanes(
+cdef void simulate_lanes(
     const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* terminated, int64_t lo,
     int64_t hi
 ) noexcept nogil:
@@ -159,7 +186,7 @@ cdef void step_lanes(
         run_phase(self, lane, BEFORE, NULL, NULL, columns.float32_actions)
         outcome = mujoco_step(&self.calls, &trap, lane.model, lane.data, self.frame_skip)
         if outcome:
-            note(lane, outcome, trap.text)
+            note(self, lane, outcome, trap.text)
         if outcome != FAILED:
             run_phase(self, lane, AFTER, NULL, NULL, columns.float32_actions)
             rewards[i] = lane.bases[REGISTERS][self.reward]
@@ -169,7 +196,7 @@ cdef void step_lanes(
     trap_close(&trap, &self.calls)
 
 
-cdef void reset_lanes(
+cdef void begin_lanes(
     const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
 ) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> columns.constants
@@ -186,7 +213,7 @@ cdef void reset_lanes(
         outcome = mujoco_call(&trap, self.calls.reset_data, lane.model, lane.data)
         bind_bitgen(&bitgen, &columns.rngs[i])
         if outcome == 0 and not run_phase(self, lane, START, &columns.rngs[i], &bitgen):
-            note(lane, FAILED, "no draw satisfied the condition of the start")
+            note(self, lane, FAILED, "no draw satisfied the condition of the start")
         if self.qpos != NULL:
             memcpy(lane.bases[QPOS], self.qpos + i * self.start_stride * self.qpos_size, 8 * self.qpos_size)
         if self.qvel != NULL:
@@ -194,10 +221,38 @@ cdef void reset_lanes(
         if outcome == 0:
             outcome = mujoco_call(&trap, self.calls.forward, lane.model, lane.data)
         if outcome:
-            note(lane, outcome, trap.text)
+            note(self, lane, outcome, trap.text)
         memset(lane.bases[REGISTERS] + self.infos, 0, 8 * self.info_width)
         run_phase(self, lane, BEGUN)
     trap_close(&trap, &self.calls)
+
+
+# MuJoCo's package drops an exception of a callback with the state of a thread that Python does not know: while there is
+# a callback, the two loops make the thread known.
+
+cdef inline bint calls_python(const simulations_t* self) noexcept nogil:
+    return self.calls.control != NULL and self.calls.control[0] != NULL
+
+
+cdef void step_lanes(
+    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* terminated, int64_t lo,
+    int64_t hi
+) noexcept nogil:
+    if not calls_python(<simulations_t*> columns.constants):
+        simulate_lanes(columns, actions, parts, rewards, terminated, lo, hi)
+        return
+    with gil, nogil:
+        simulate_lanes(columns, actions, parts, rewards, terminated, lo, hi)
+
+
+cdef void reset_lanes(
+    const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    if not calls_python(<simulations_t*> columns.constants):
+        begin_lanes(columns, options, lanes, count)
+        return
+    with gil, nogil:
+        begin_lanes(columns, options, lanes, count)
 
 
 cdef inline void observe_lane(const columns_t* columns, simulations_t* self, int64_t i, double* row) noexcept nogil:
@@ -252,7 +307,7 @@ cdef class Simulations:
     """Simulations of a batch, and the kernel that steps them.
 
     Args:
-        functions: addresses of MuJoCo's functions, a dict of FUNCTIONS and one row of HANDLERS.
+        functions: addresses of MuJoCo's functions, a dict of FUNCTIONS, one row of HANDLERS, and CALLBACK.
         models: an mjModel of MuJoCo's Python package for each lane; lanes may share one.
         datas: an mjData for each lane, which nobody else may step meanwhile.
         arrays: pairs ("data" or "model", name) of float64 arrays that programs use, FIRST_ARRAYS first.
@@ -320,6 +375,7 @@ cdef class Simulations:
         if self.sims.lanes != NULL:
             for i in range(self.sims.num_lanes):
                 PyMem_RawFree(self.sims.lanes[i].bases)
+        Py_XDECREF(self.sims.exception)
         PyMem_RawFree(self.sims.lanes)
         PyMem_RawFree(self.kernel_memory)
         PyMem_RawFree(self.fields)
@@ -441,7 +497,7 @@ cdef class Simulations:
         return encoded
 
     def raise_faults(self):
-        """Pass the faults of lanes since the last call to `on_fault`."""
+        """Pass the faults of lanes since the last call to `on_fault`, or raise the exception of a callback."""
         cdef int64_t i
         lanes, texts, failed = [], [], False
         for i in range(self.sims.num_lanes):
@@ -450,6 +506,7 @@ cdef class Simulations:
                 texts.append((<bytes> self.sims.lanes[i].text).decode(errors="replace"))
                 failed = failed or self.sims.lanes[i].outcome == FAILED
                 self.sims.lanes[i].outcome = 0
+        raise_exception(&self.sims.exception)
         if lanes:
             self.on_fault(lanes, texts, failed)
 
@@ -491,21 +548,35 @@ cdef class Stepper:
         cdef const void* model_address = <const void*> <size_t> model._address
         cdef void* data_address = <void*> <size_t> data._address
         cdef trap_t trap
+        cdef PyObject* exception = NULL
         cdef int outcome
         with nogil:
             trap_open(&trap, &self.calls)
             outcome = mujoco_step(&self.calls, &trap, model_address, data_address, count)
             trap_close(&trap, &self.calls)
+            if outcome == FAILED:
+                take_exception(&exception)
+        raise_exception(&exception)
         if outcome == 0:
             return None
         return (<bytes> trap.text).decode(errors="replace"), outcome == FAILED
 
 
+cdef int raise_exception(PyObject** place) except -1:
+    """Raise the exception that `take_exception` has moved here, if there is one."""
+    if place[0] == NULL:
+        return 0
+    exception = <object> place[0]
+    place[0] = NULL
+    Py_DECREF(exception)  # `exception` has a reference of its own
+    raise exception
+
+
 cdef int set_functions(mujoco_t* calls, dict functions) except -1:
-    """Set addresses of MuJoCo's functions: FUNCTIONS, and one set of HANDLERS."""
+    """Set addresses of MuJoCo's functions: FUNCTIONS, one set of HANDLERS, and CALLBACK if it is there."""
     cdef void** slots = <void**> calls
     cdef size_t address
-    names = FUNCTIONS + HANDLERS[0] + HANDLERS[1]
+    names = FUNCTIONS + HANDLERS[0] + HANDLERS[1] + CALLBACK
     for k, name in enumerate(names):
         address = functions.get(name, 0)
         slots[<int> k] = <void*> address

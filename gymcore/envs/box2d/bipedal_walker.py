@@ -143,6 +143,7 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
 
     fresh_worlds = False
     counters = ("prev_shaping", "clouds", "scroll", "lidar_fractions")
+    settings = ("hardcore",)
     _not_pickled = (
         "world", "hull", "terrain", "legs", "joints", "drawlist", "_contacts", "_rays",
         "_live", "_parts",

@@ -23,7 +23,7 @@ from gymcore.core import ActType, Env
 from gymcore.rendering.frames import Renderer
 from gymcore.rendering.shapes import Point
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
 def load_box2d() -> ModuleType:
@@ -121,6 +121,8 @@ class Box2DEnv(Env[npt.NDArray[Any], ActType]):
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 50}  # noqa: RUF012
     picture_size: ClassVar[tuple[int, int]] = (600, 400)
     counters: ClassVar[tuple[str, ...]] = ()
+    # Constructor arguments that later steps depend on: states are of equal ones.
+    settings: ClassVar[tuple[str, ...]] = ()
     # Attributes that hold parts of the world: copies and pickles build them again.
     _not_pickled: ClassVar[tuple[str, ...]] = ()
 
@@ -154,13 +156,39 @@ class Box2DEnv(Env[npt.NDArray[Any], ActType]):
         if self._start is None:
             raise error.ResetNeeded("get_state: call reset() first")
         return {
-            "environment": type(self).__name__,
-            "version": STATE_VERSION,
+            **self._identity(),
             "start": self._start,
             "moves": tuple(self._moves),
             "counters": {name: getattr(self, name) for name in self.counters},
             "random": self.np_random.bit_generator.state,
         }
+
+    def _identity(self) -> dict[str, Any]:
+        """Return what states are accepted by: class, version and constructor arguments."""
+        settings = {name: getattr(self, name) for name in self.settings}
+        name, version = type(self).__name__, STATE_VERSION
+        return {"environment": name, "version": version, "settings": settings}
+
+    def check_state(self, state: dict[str, Any]) -> None:
+        """Raise what `set_state` raises before it repeats the episode."""
+        if not isinstance(state, dict):
+            raise error.ArgumentTypeError(
+                f"state: expected what get_state() returned, got {state!r}"
+            )
+        wanted = self._identity()
+        made_by = {name: state.get(name) for name in wanted}
+        if made_by != wanted:
+            raise error.InvalidArgument(f"state: expected one of {wanted}, got one of {made_by}")
+        try:
+            episode = (state["start"], *state["moves"], *state["counters"].values())
+            kind = getattr(np.random, state["random"]["bit_generator"])
+            kind.state.__set__(kind(), state["random"])  # raises unless it is one of this kind
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            raise error.InvalidArgument(f"state: not complete ({problem!r})") from problem
+        if state["counters"].keys() != set(self.counters) or not _is_finite(episode):
+            raise error.InvalidArgument(
+                f"state: expected {self.counters} and finite numbers, got {state['counters']}"
+            )
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue, bit for bit, from what `get_state` returned, here or in another environment.
@@ -172,22 +200,24 @@ class Box2DEnv(Env[npt.NDArray[Any], ActType]):
 
         Raises:
             ArgumentTypeError: `state` is not a dict.
-            InvalidArgument: `state` belongs to another environment.
+            InvalidArgument: `state` belongs to another environment, or cannot be; the episode goes
+                on as before.
         """
-        if not isinstance(state, dict):
-            raise error.ArgumentTypeError(
-                f"state: expected what get_state() returned, got {state!r}"
-            )
-        made_by = (state.get("environment"), state.get("version"))
-        wanted = (type(self).__name__, STATE_VERSION)
-        if made_by != wanted or state["counters"].keys() != set(self.counters):
-            raise error.InvalidArgument(f"state: expected one of {wanted}, got one of {made_by}")
+        self.check_state(state)
+        before = None if self._start is None else self.get_state()
+        try:
+            self._replay(state)
+        except Exception as problem:
+            self._start = None
+            self._no_world()
+            if before is not None:
+                self._replay(before)
+            raise error.InvalidArgument(f"state: no such episode ({problem!r})") from problem
         kind = state["random"]["bit_generator"]
         if self.np_random.bit_generator.state["bit_generator"] != kind:
             self._np_random = np.random.Generator(getattr(np.random, kind)())
         self.np_random.bit_generator.state = state["random"]
         self._np_random_seed = -1
-        self._replay(state)
 
     def _replay(self, state: dict[str, Any]) -> None:
         self._no_world()
@@ -275,6 +305,15 @@ class Box2DEnv(Env[npt.NDArray[Any], ActType]):
             self._renderer.close()
             self._renderer = None
         self.isopen = False
+
+
+def _is_finite(value: Any) -> bool:
+    """Return whether all numbers in nested tuples, lists and arrays are finite."""
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_finite, value))
+    if isinstance(value, (float, np.floating, np.ndarray)):
+        return bool(np.isfinite(value).all())
+    return True
 
 
 def draw_of(surface: Any, env: Box2DEnv[Any]) -> None:

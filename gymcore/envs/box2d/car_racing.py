@@ -99,6 +99,7 @@ class CarRacing(Box2DEnv[Any]):
     }
     picture_size: ClassVar[tuple[int, int]] = (WINDOW_W, WINDOW_H)
     counters = ("reward", "prev_reward", "tile_visited_count", "new_lap", "t")
+    settings = ("continuous", "lap_complete_percent", "domain_randomize")
     _not_pickled = (
         "world", "contactListener_keepref", "fd_tile", "car", "road", "road_poly", "track",
         "state", "_colors", "_scenery",

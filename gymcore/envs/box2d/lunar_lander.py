@@ -116,6 +116,7 @@ class LunarLander(Box2DEnv[Any]):
     """
 
     counters = ("prev_shaping", "wind_idx", "torque_idx")
+    settings = ("continuous", "enable_wind", "wind_power", "turbulence_power")
     _not_pickled = (
         "world", "moon", "lander", "legs", "drawlist", "particles", "_leg_definitions",
         "_contacts", "_live",

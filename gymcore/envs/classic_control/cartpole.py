@@ -113,6 +113,22 @@ class CartPoleEnv(NativeDiscreteEnv):
         self.steps_beyond_terminated += 1
         return -1.0 if self.sutton_barto_reward else 0.0
 
+    def get_state(self) -> npt.NDArray[Any]:
+        """See `NativeEnv.get_state`."""
+        saved = super().get_state()
+        beyond = self.steps_beyond_terminated
+        saved["steps_after_end"] = -1 if beyond is None else beyond
+        return saved
+
+    def set_state(self, state: npt.NDArray[Any]) -> None:
+        """See `NativeEnv.set_state`. A lane of a batch that ended outside the bounds terminated."""
+        super().set_state(state)
+        beyond = int(state["steps_after_end"][0])
+        if beyond < 0 and state["ended"][0]:
+            x, _, theta, _ = np.abs(self._batch.view_state()[:, self._lane])
+            beyond = 0 if x > self.x_threshold or theta > self.theta_threshold_radians else -1
+        self.steps_beyond_terminated = None if beyond < 0 else beyond
+
     @staticmethod
     def draw(
         surface: pygame.Surface, state: Sequence[float], *, length: float, x_threshold: float

@@ -12,13 +12,19 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.library import library_functions, mujoco_module, report_faults
-from gymcore.envs.mujoco.mujoco_env import MujocoEnv
+from gymcore.envs.mujoco.library import (
+    library_functions,
+    mujoco_module,
+    report_faults,
+    warnings_while,
+)
+from gymcore.envs.mujoco.mujoco_env import MujocoEnv, check_time_step, checked_frame_skip
 from gymcore.envs.mujoco.program import Evaluator, Program, sources_of
 from gymcore.envs.mujoco.quantities import Quantity, as_quantity
 from gymcore.envs.mujoco.weights import PrivateName, Range, Weight, to_columns
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.env import SINGLE, NativeEnv
+from gymcore.native.state import digest
 from gymcore.spaces import Box
 from gymcore.utils import seeding
 from gymcore_ext.engine.batch import Batch
@@ -113,7 +119,8 @@ class LaneSimulations(Simulations):
             mujoco.mj_resetData(model, data)
             mujoco.mj_setState(model, data, state, self._signature)
             # For all that programs do not read, such as what frames show; then the state again.
-            mujoco.mj_forward(model, data)
+            with warnings_while("restoring a state"):
+                mujoco.mj_forward(model, data)
             mujoco.mj_setState(model, data, state, self._signature)
             at = self._state_size
             for name in self._sources:
@@ -136,13 +143,18 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     - MuJoCo resets a simulation whose state becomes nan or huge to its initial state: the episode
       ends (`terminated`), with a warning. A simulation that fails raises `SimulationFailed`.
 
-    `dt` is that of the construction, even if you change the model's time step later.
+    What is compiled in may be replaced: `frame_skip`, `model` and `data` (of the same sizes), and
+    constructor arguments with an underscore, such as `_exclude_current_positions_from_observation`;
+    `init_qpos` and `init_qvel`, also in place, take effect at the next reset. In place changes of
+    the model work at once, but for `dt`, which is that of the construction.
     """
 
     kernel_module = ""
     arguments: ClassVar[tuple[str, ...]] = _RENDERING_ARGUMENTS
     # Whether compiled code observes and resets, or Python of a subclass.
     _is_described: ClassVar[dict[str, bool]] = {"observation": True, "reset": True}
+    # Attributes that the compiled description depends on.
+    _compiled_in: ClassVar[frozenset[str]] = frozenset()
     # Columns of the weights that a subclass fixes.
     fixed: ClassVar[dict[str, float]] = {}
     metadata: dict[str, Any] = {  # noqa: RUF012
@@ -182,7 +194,9 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             for name, one in inspect.signature(cls.__init__).parameters.items()
             if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY) and name != "self"
         ]
-        cls.arguments = (*(set(names) - cls.parameters.keys()), *_RENDERING_ARGUMENTS)
+        fixed = set(names) - cls.parameters.keys()
+        cls.arguments = (*fixed, *_RENDERING_ARGUMENTS)
+        cls._compiled_in = frozenset(("model", "data", "frame_skip", *(f"_{n}" for n in fixed)))
 
     def __init__(
         self,
@@ -218,17 +232,69 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     def _compile(self) -> None:
         """Compile the description and make the batch of one."""
-        self._program = Program(
+        if not self.model.nu:
+            raise InvalidArgument("model: expected actuators, got a model without actuators")
+        self._program = program = Program(
             self.describe(self.simulation()),
             self._defaults,
             self.model.nq,
             self.model.nv,
             self.model.nu,
         )
+        self._starts = self.init_qpos.copy(), self.init_qvel.copy()
+        self._fixed_digest = digest(
+            model_bytes(self.model),
+            repr((program.arrays, program.constants, self.frame_skip)).encode(),
+            *program.programs.values(),
+        )
         self.observation_space = Box(-np.inf, np.inf, (self._program.observation_size,), np.float64)
         if self.action_space.shape != (self._program.action_size,):
             self.action_space = Box(-1.0, 1.0, (self._program.action_size,), np.float32)
         self._batch = self._own_batch()
+
+    def fixed_digest(self) -> int:
+        """Digest of the model as it was compiled in, the description and `frame_skip`."""
+        return self._fixed_digest
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; compile again if the description depends on it.
+
+        Raises:
+            InvalidArgument: a model or data of other sizes.
+            AttributeError: the attribute of a lane of a vector environment.
+        """
+        if name not in self._compiled_in or "_batch" not in self.__dict__:
+            object.__setattr__(self, name, value)
+            return
+        if self._shares_batch:
+            raise AttributeError(f"{name}: all lanes of a vector environment have the same")
+        if name == "frame_skip":
+            value = checked_frame_skip(value)
+        elif name in ("model", "data") and sizes_of(value) != sizes_of(getattr(self, name)):
+            raise InvalidArgument(f"{name}: expected one of the same sizes, got {value!r}")
+        before = dict(self.__dict__)
+        object.__setattr__(self, name, value)
+        try:
+            self._compile_again()
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _compile_again(self) -> None:
+        """Compile, and let the episode go on."""
+        check_time_step(self.model, self.dt)
+        before = self._batch
+        self.__dict__.pop("_kernel_spec", None)
+        self._compile()
+        self._batch.set_parameters(before.get_parameters())
+        self._batch.view_random()[:] = before.view_random()
+        if before.is_ready:
+            self._batch.mark_ready()
+        if self._np_random is not None:
+            seeds = self._np_random.bit_generator.seed_seq
+            self._np_random = self._batch.generator(0)
+            self._np_random.bit_generator.seed_seq = seeds  # type: ignore[misc]
 
     def simulation(self) -> Simulation:
         """Return the quantities of the model, for `describe`."""
@@ -268,7 +334,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Return a lane of a vector environment; see `NativeEnv.lane_of`."""
         self = super().lane_of(envs, lane, seed)
         simulations = self._simulations = envs._batch.constants
-        self.model, self.data = simulations.models[lane], simulations.datas[lane]
+        self.__dict__.update(model=simulations.models[lane], data=simulations.datas[lane])
         self.mujoco_renderer = envs._model.mujoco_renderer
         return self
 
@@ -287,6 +353,8 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             InvalidArgument: positions or velocities have another shape or are not finite.
         """
         start = start_of(options, self.model.nq, self.model.nv, 1)
+        if not all(map(np.array_equal, self._starts, (self.init_qpos, self.init_qvel))):
+            self._compile_again()
         if seed is not None:
             self._seed(seeding.checked_seed(seed))
         else:
@@ -467,6 +535,26 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     def close(self) -> None:
         """Close the window and free what rendering holds; you may reset the environment again."""
         MujocoEnv.close(self)
+
+
+def model_bytes(model: Any) -> npt.NDArray[np.uint8]:
+    """Return the model as bytes, whatever the size of its frames."""
+    mujoco, visual = mujoco_module(), model.vis.global_
+    size = visual.offwidth, visual.offheight
+    visual.offwidth = visual.offheight = 0
+    try:
+        saved = np.empty(mujoco.mj_sizeModel(model), np.uint8)
+        mujoco.mj_saveModel(model, None, saved)
+    finally:
+        visual.offwidth, visual.offheight = size
+    return saved
+
+
+def sizes_of(value: Any) -> tuple[Any, ...]:
+    """Return the type of an `MjModel` or `MjData`, and the sizes of all of its arrays."""
+    model = getattr(value, "model", value)
+    numbers = {name: getattr(model, name) for name in dir(model) if name.startswith("n")}
+    return type(value), {name: size for name, size in numbers.items() if isinstance(size, int)}
 
 
 def start_of(options: dict[str, Any] | None, nq: int, nv: int, lanes: int) -> Start:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from gymcore import error, logger
-from gymcore_ext.mujoco.simulations import FUNCTIONS, HANDLERS, Stepper
+from gymcore_ext.mujoco.simulations import CALLBACK, FUNCTIONS, HANDLERS, Stepper
 
 OLDEST = (3, 1)
 
@@ -113,7 +113,7 @@ def library_functions() -> dict[str, int]:
         )
     _stop_clock(library)
     addresses = {}
-    for name in (*FUNCTIONS, *(name for row in HANDLERS for name in row)):
+    for name in (*FUNCTIONS, *(name for row in HANDLERS for name in row), *CALLBACK):
         with contextlib.suppress(AttributeError):
             addresses[name] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
     if not any(addresses.keys() >= set(row) for row in HANDLERS):

@@ -58,6 +58,10 @@ def expand_model_path(model_path: str | os.PathLike[str]) -> str:
     return full
 
 
+# More simulation steps than anyone waits for.
+MAX_FRAMES = 1_000_000
+
+
 class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
     """Base class of a MuJoCo environment: loads a model, steps, resets and renders it.
 
@@ -145,13 +149,13 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         Raises:
             gymcore.error.DependencyNotInstalled: mujoco is not installed.
             ModelNotFound: there is no such file.
-            BrokenModel: MuJoCo cannot load it.
-            gymcore.error.FailedCheck: `frame_skip` is not positive, or `metadata["render_fps"]` is
-                not `round(1 / dt)`.
+            BrokenModel: MuJoCo cannot load it, or its time step is not above 0.
+            gymcore.error.FailedCheck: `frame_skip` is not from 1 to 1,000,000, or
+                `metadata["render_fps"]` is not `round(1 / dt)`.
             gymcore.error.InvalidArgument: both `camera_id` and `camera_name` are given, or another
                 argument for rendering is invalid.
         """
-        self.frame_skip = _positive("frame_skip", frame_skip)
+        self.frame_skip = checked_frame_skip(frame_skip)
         self.width = _positive("width", width)
         self.height = _positive("height", height)
         self._xml = model_path if _is_xml(model_path) else None
@@ -161,6 +165,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         self.init_qpos = self.data.qpos.ravel().copy()
         self.init_qvel = self.data.qvel.ravel().copy()
 
+        check_time_step(self.model, self.dt)
         self._check_frames_per_second()
         if observation_space is not None:
             self.observation_space = observation_space
@@ -304,15 +309,19 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
 
         Raises:
             gymcore.error.FailedCheck: a shape is wrong; nothing has been set.
+            gymcore.error.InvalidArgument: numbers are not finite; nothing has been set.
         """
         for name, given, size in (("qpos", qpos, self.model.nq), ("qvel", qvel, self.model.nv)):
             if np.shape(given) != (size,):
                 raise error.FailedCheck(
                     f"{name}: expected an array of shape {(size,)}, got {np.shape(given)}"
                 )
+            if not np.isfinite(given).all():
+                raise error.InvalidArgument(f"{name}: expected finite numbers, got {given!r}")
         self.data.qpos[:] = qpos
         self.data.qvel[:] = qvel
-        mujoco_module().mj_forward(self.model, self.data)
+        with warnings_while("setting a state"):
+            mujoco_module().mj_forward(self.model, self.data)
 
     def do_simulation(self, ctrl: ArrayLike, n_frames: int) -> None:
         """Set the controls and simulate, with the GIL released.
@@ -334,8 +343,8 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
 
     def _step_mujoco_simulation(self, ctrl: ArrayLike, n_frames: int) -> None:
         """Step, then compute forces at the bodies (`cfrc_ext`, ...), which `mj_step` does not."""
-        if type(n_frames) is not int:
-            n_frames = _integer("n_frames", n_frames)
+        if type(n_frames) is not int or not 0 <= n_frames <= MAX_FRAMES:
+            n_frames = checked_frames("n_frames", n_frames)
         try:
             self.data.ctrl[:] = ctrl
         except (TypeError, ValueError) as problem:
@@ -374,6 +383,29 @@ def _integer(name: str, value: Any) -> int:
         raise error.FailedTypeCheck(
             f"{name}: expected an integer, got {value!r} ({type(value).__name__})"
         ) from None
+
+
+def checked_frames(name: str, value: Any) -> int:
+    """Return a number of simulation steps as an int, or raise the error that names it."""
+    value = _integer(name, value)
+    if abs(value) > MAX_FRAMES:
+        raise error.FailedCheck(f"{name}: expected at most {MAX_FRAMES}, got {value}")
+    return value
+
+
+def checked_frame_skip(value: Any) -> int:
+    """Return `frame_skip` as an int of at least 1, or raise the error that names it."""
+    return checked_frames("frame_skip", _positive("frame_skip", value))
+
+
+def check_time_step(model: Any, dt: float) -> None:
+    """Raise unless steps of the simulation take time, and their frequency is a number.
+
+    Raises:
+        BrokenModel: the model's time step is not above 0.
+    """
+    if not (dt > 0 and 1.0 / dt < np.inf):
+        raise BrokenModel(f"model: expected a time step above 0, got {model.opt.timestep}")
 
 
 def _positive(name: str, value: Any) -> int:

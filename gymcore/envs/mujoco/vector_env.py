@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv, start_of
-from gymcore.envs.mujoco.library import mujoco_module
+from gymcore.envs.mujoco.library import mujoco_module, warnings_while
 from gymcore.envs.mujoco.weights import Bonus
 from gymcore.error import InvalidArgument
 from gymcore.native.vector_env import NativeVectorEnv
@@ -115,10 +115,11 @@ class MujocoVectorEnv(NativeVectorEnv):
             states = np.array(values, np.float64)
         except (TypeError, ValueError):
             states = np.empty(0)
-        if states.shape not in ((size,), (self.num_envs, size)):
+        shapes = ((size,), (self.num_envs, size))
+        if states.shape not in shapes or not np.isfinite(states).all():
             raise InvalidArgument(
-                f"state: expected {model.nq} positions and {model.nv} velocities, for all lanes or "
-                f"each of {self.num_envs}, got shape {states.shape}"
+                f"state: expected {model.nq} positions and {model.nv} velocities, finite, for all "
+                f"lanes or each of {self.num_envs}, got shape {states.shape}"
             )
         self._seeds.ensure()
         mujoco, simulations = mujoco_module(), self._simulations
@@ -128,7 +129,8 @@ class MujocoVectorEnv(NativeVectorEnv):
             lanes = zip(simulations.models, simulations.datas, rows, strict=True)
             for lane_model, data, state in lanes:
                 data.qpos[:], data.qvel[:] = state[: model.nq], state[model.nq :]
-                mujoco.mj_forward(lane_model, data)
+                with warnings_while("setting a state"):
+                    mujoco.mj_forward(lane_model, data)
             self._batch.mark_ready()
         finally:
             self._batch.release()

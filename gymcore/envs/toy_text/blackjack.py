@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -82,6 +83,17 @@ class BlackjackEnv(NativeDiscreteEnv):
     ) -> tuple[Any, dict[str, Any]]:
         """Deal; see `Env.reset`. Arguments may be positional, as in Gymnasium's Blackjack."""
         return super().reset(seed=seed, options=options)
+
+    def state_bounds(self) -> dict[str, tuple[float, float]]:
+        """Sums, aces and first twelve cards of both hands, and the open card."""
+        return {
+            **dict.fromkeys(("player_sum", "dealer_sum"), (2, math.inf)),
+            **dict.fromkeys(("player_ace", "dealer_ace"), (0, 1)),
+            **dict.fromkeys(("player_cards", "dealer_cards"), (0x11, 16**12)),
+            "open_card": (1, 10),
+            "suit": (0, 3),
+            "face": (0, 2),
+        }
 
     def _columns(self, name: str) -> dict[str, int]:
         """The lane's state by the names of its columns."""

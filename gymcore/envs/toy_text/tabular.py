@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gymcore import error, spaces
 from gymcore.error import ArgumentTypeError, InvalidArgument, InvalidProbability
 from gymcore.native.env import NativeDiscreteEnv
+from gymcore.native.state import digest
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore_ext.physics.tabular import pack
 
@@ -77,6 +78,18 @@ class TabularEnv(NativeDiscreteEnv):
         return {
             "constants": self._transitions.capsule,
             "choices": self._transitions.num_actions,
+        }
+
+    def fixed_digest(self) -> int:
+        """Digest of the kernel and the table."""
+        return digest(b"%d" % super().fixed_digest(), b"%d" % self._transitions.digest)
+
+    def state_bounds(self) -> dict[str, tuple[float, float]]:
+        """States and actions of the table, and probabilities."""
+        return {
+            "s": (0, self._transitions.num_states - 1),
+            "lastaction": (-1, self._transitions.num_actions - 1),
+            "prob": (0.0, 1.0 + TOLERANCE),
         }
 
     @property
@@ -256,6 +269,7 @@ class Transitions:
         num_states: how many states there are.
         num_actions: how many actions each of them has.
         masks: int8 [states, actions], which actions change something; or None.
+        digest: of the probabilities, states, rewards and ends.
         capsule: the table for `gymcore_ext.engine.batch.Batch(constants=...)`.
 
     Example:
@@ -291,7 +305,9 @@ class Transitions:
             float(outcome[2]): outcome[2] for row in rows for each in row for outcome in each
         }
         self.masks = masks
-        self.capsule = pack(_flat(rows), np.cumsum(self.initial), masks)
+        flat, starts = _flat(rows), np.cumsum(self.initial)
+        self.digest = digest(flat, starts)
+        self.capsule = pack(flat, starts, masks)
 
     def _count_actions(self, P: Any, state: int) -> int:
         count = _length(_entry(P, state, "P"), f"P[{state}]")

@@ -194,6 +194,10 @@ class TaxiEnv(GridEnv):
             fickle_probability=fickle_probability,
         )
 
+    def state_bounds(self) -> dict[str, tuple[float, float]]:
+        """Those of the table, and whether the passenger is to change destination."""
+        return {**super().state_bounds(), "fickle_step": (0, 1)}
+
     def encode(self, taxi_row: int, taxi_col: int, pass_loc: int, dest_idx: int) -> int:
         """The state as one number.
 
