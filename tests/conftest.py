@@ -5,12 +5,17 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import gymnasium.envs.registration
+import hypothesis
 import pytest
 
 import gymcore.envs.registration
+
+# On a busy machine an example takes longer than Hypothesis allows by default.
+hypothesis.settings.register_profile("gymcore", deadline=None)
+hypothesis.settings.load_profile("gymcore")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -24,10 +29,19 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.dont_write_bytecode = False
 
 
-def pytest_collection_finish() -> None:
-    """Leave what has been collected out of every `gc.collect()`: millions of objects that stay."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without garbage collections, and leave them out of every later one.
+
+    They are millions of objects that stay.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture

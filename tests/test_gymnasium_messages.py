@@ -20,6 +20,7 @@ import pytest
 
 import gymcore
 from tests import message_envs
+from tests.for_each import for_each
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -675,27 +676,27 @@ def rows(table: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("expression", rows(SPACES))
+@for_each("expression", rows(SPACES))
 def test_spaces(expression: str) -> None:
     check(expression)
 
 
-@pytest.mark.parametrize("expression", rows(BATCHES))
+@for_each("expression", rows(BATCHES))
 def test_batches(expression: str) -> None:
     check(expression)
 
 
-@pytest.mark.parametrize("expression", rows(REGISTRY))
+@for_each("expression", rows(REGISTRY))
 def test_registry(expression: str) -> None:
     check(expression)
 
 
-@pytest.mark.parametrize("expression", rows(CORE))
+@for_each("expression", rows(CORE))
 def test_core(expression: str) -> None:
     check(expression)
 
 
-@pytest.mark.parametrize("expression", rows(CHECKERS))
+@for_each("expression", rows(CHECKERS))
 def test_checkers(expression: str) -> None:
     check(expression)
 

@@ -7,11 +7,12 @@ that `lazy_namespace` is given. DESIGN says what the layers are for.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
+from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[1] / "gymcore"
 
@@ -68,6 +69,11 @@ MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
 FACES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
 
 
+def called(node: ast.Call) -> str:
+    """Return the last name of the function that is called, as `f` of `a.f()`."""
+    return getattr(node.func, "attr", getattr(node.func, "id", ""))
+
+
 def imported_names(name: str) -> Iterator[tuple[str, int]]:
     """Yield what a module imports, with the line, in full: modules or names in them."""
     package = name if name in FACES else name.rpartition(".")[0]
@@ -81,7 +87,7 @@ def imported_names(name: str) -> Iterator[tuple[str, int]]:
             base = ".".join(filter(None, (base, node.module)))
             for alias in node.names:
                 yield f"{base}.{alias.name}", node.lineno
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(
+        elif isinstance(node, ast.Call) and called(node).endswith(
             ("lazy_namespace", "import_module")
         ):
             for text in (n.value for n in ast.walk(node) if isinstance(n, ast.Constant)):
@@ -103,7 +109,9 @@ def imports(name: str) -> dict[str, int]:
     return found
 
 
-IMPORTS = {name: imports(name) for name in MODULES}
+@functools.cache
+def all_imports() -> dict[str, dict[str, int]]:
+    return {name: imports(name) for name in MODULES}
 
 
 def layer(name: str) -> int:
@@ -132,7 +140,7 @@ def upward_imports() -> list[str]:
         f"{MODULES[name].relative_to(ROOT.parent)}:{line} imports {target}"
         for name in MODULES
         if name != TOP
-        for target, line in IMPORTS[name].items()
+        for target, line in all_imports()[name].items()
         if layer(target) > layer(name) and not is_exempt(name, target)
     ]
 
@@ -145,7 +153,7 @@ def circles() -> list[list[str]]:
         waiting = [start]
         while waiting:
             module = waiting.pop()
-            for target in IMPORTS[module]:
+            for target in all_imports()[module]:
                 if target not in seen and target not in FACES and not is_exempt(module, target):
                     seen.add(target)
                     waiting.append(target)
@@ -161,7 +169,7 @@ def circles() -> list[list[str]]:
     return sorted(map(list, groups))
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name != TOP])
+@for_each("name", [name for name in MODULES if name != TOP])
 def test_every_module_has_a_layer(name: str) -> None:
     layer(name)
 
@@ -179,5 +187,5 @@ def test_the_exceptions_are_few_and_needed() -> None:
     for each in EXCEPTIONS:
         assert any(
             target == each.imported or target.startswith(f"{each.imported}.")
-            for target in IMPORTS[each.importer]
+            for target in all_imports()[each.importer]
         ), f"nothing is imported: {each}"

@@ -10,9 +10,8 @@ from pathlib import Path
 from types import ModuleType, WrapperDescriptorType
 from typing import Any
 
-import pytest
-
 import gymcore_ext
+from tests.for_each import for_each
 
 PACKAGE = Path(gymcore_ext.__file__).parent
 ROOT = PACKAGE.parent
@@ -121,7 +120,7 @@ def test_every_compiled_module_has_a_stub_and_every_stub_a_module():
     assert stubs == {path.with_suffix("") for path in SOURCES}
 
 
-@pytest.mark.parametrize("name", MODULES)
+@for_each("name", MODULES)
 def test_names_are_those_of_the_module(name):
     module = importlib.import_module(name)
     stubbed = stubbed_names(stub_of(name))
@@ -131,7 +130,7 @@ def test_names_are_those_of_the_module(name):
         assert hasattr(module, key), f"{key} is in the stub and not in the module"
 
 
-@pytest.mark.parametrize("name", MODULES)
+@for_each("name", MODULES)
 def test_functions_take_what_the_stub_says(name):
     module = importlib.import_module(name)
     for key, node in stubbed_names(stub_of(name)).items():
@@ -139,7 +138,7 @@ def test_functions_take_what_the_stub_says(name):
             assert written_signature(node) == compiled_signature(getattr(module, key)), key
 
 
-@pytest.mark.parametrize("name", MODULES)
+@for_each("name", MODULES)
 def test_classes_have_the_members_of_the_stub(name):
     module = importlib.import_module(name)
     for key, node in stubbed_names(stub_of(name)).items():

@@ -18,6 +18,7 @@ from gymcore.cli.common import (
     table,
     times,
 )
+from tests.for_each import for_each
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ def test_count_reads_whole_numbers(text: str, number: int) -> None:
     assert type(count(text)) is int
 
 
-@pytest.mark.parametrize("text", ["", "0", "-3", "1.5", "many", "nan", "inf", "1e-3"])
+@for_each("text", ["", "0", "-3", "1.5", "many", "nan", "inf", "1e-3"])
 def test_count_refuses_anything_else_and_says_what_came(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="expected"):
         count(text)
@@ -55,7 +56,7 @@ def test_numbers_may_be_fractions() -> None:
     assert positive("0.25") == 0.25
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("number", "text"),
     [
         (0.0, "0 steps/s"),
@@ -79,7 +80,7 @@ def test_byte_count(number: float, text: str) -> None:
     assert byte_count(number) == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("length", "text"),
     [
         (0.0, "0 ns"),

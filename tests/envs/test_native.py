@@ -10,6 +10,7 @@ import pytest
 
 import gymcore as gym
 from gymcore import error
+from tests.for_each import for_each
 from tests.vector.contract import IDS, PARAMETERS, same_bytes
 
 CONTINUOUS = ["MountainCarContinuous-v0", "Pendulum-v1"]
@@ -22,8 +23,8 @@ def make(env_id, seed=1):
     return env
 
 
-@pytest.mark.parametrize("env_id", CONTINUOUS)
-@pytest.mark.parametrize(
+@for_each("env_id", CONTINUOUS)
+@for_each(
     "action",
     [
         0.0,
@@ -57,8 +58,8 @@ def test_numbers_that_are_continuous_actions(env_id):
     assert all(same_bytes(step, steps[0]) for step in steps)
 
 
-@pytest.mark.parametrize("env_id", DISCRETE)
-@pytest.mark.parametrize("action", [-1, 3, 1.0, None, "1", [0], np.array([0]), 2**70], ids=repr)
+@for_each("env_id", DISCRETE)
+@for_each("action", [-1, 3, 1.0, None, "1", [0], np.array([0]), 2**70], ids=repr)
 def test_what_is_no_discrete_action(env_id, action):
     env, theirs = make(env_id), gymnasium.make(env_id, disable_env_checker=True).unwrapped
     theirs.reset(seed=1)

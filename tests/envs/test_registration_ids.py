@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import gymcore
 from gymcore.envs.registration import get_env_id, parse_env_id
 from tests.envs.registered import fill
+from tests.for_each import for_each
 from tests.parity import compare
 
 IDS = (
@@ -40,7 +41,7 @@ def test_parse_any_text_like_gymnasium(text: str) -> None:
     compare(lambda gym: gym.envs.registration.parse_env_id(text))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("env_id", "parts"),
     [
         ("Maze", (None, "Maze", None)),
@@ -112,7 +113,7 @@ QUERIES = [
 ]
 
 
-@pytest.mark.parametrize("env_id", QUERIES)
+@for_each("env_id", QUERIES)
 def test_spec_like_gymnasium(env_id: str) -> None:
     def scenario(gym: ModuleType) -> Any:
         fill(gym, *IDS)
@@ -121,8 +122,8 @@ def test_spec_like_gymnasium(env_id: str) -> None:
     compare(scenario)
 
 
-@pytest.mark.parametrize("env_id", QUERIES)
-@pytest.mark.parametrize("function", ["make", "make_vec"])
+@for_each("env_id", QUERIES)
+@for_each("function", ["make", "make_vec"])
 def test_make_like_gymnasium(function: str, env_id: str) -> None:
     def scenario(gym: ModuleType) -> Any:
         fill(gym, *IDS)

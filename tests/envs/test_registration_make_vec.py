@@ -12,6 +12,7 @@ import pytest
 import gymcore
 from gymcore.envs.registration import EnvSpec, VectorizeMode, WrapperSpec
 from tests.envs.registered import fill, make_env_class, make_vector_class
+from tests.for_each import for_each
 from tests.parity import compare
 
 pytestmark = pytest.mark.usefixtures("registries")
@@ -40,9 +41,9 @@ def describe(env: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("env_id", ["Single-v0", "Both-v0", "Vector-v0"])
-@pytest.mark.parametrize("mode", [None, "sync", "vector_entry_point"])
-@pytest.mark.parametrize(
+@for_each("env_id", ["Single-v0", "Both-v0", "Vector-v0"])
+@for_each("mode", [None, "sync", "vector_entry_point"])
+@for_each(
     "arguments",
     [
         {},
@@ -63,8 +64,8 @@ def test_like_gymnasium(env_id: str, mode: str | None, arguments: dict[str, Any]
     compare(scenario)
 
 
-@pytest.mark.parametrize("env_id", ["Single-v0", "Both-v0"])
-@pytest.mark.parametrize(
+@for_each("env_id", ["Single-v0", "Both-v0"])
+@for_each(
     "arguments",
     [
         {"vector_kwargs": {"copy": False, "autoreset_mode": "SameStep"}},
@@ -280,8 +281,8 @@ def test_metadata_without_a_mode_like_gymnasium(metadata: Any) -> None:
 # Specs
 
 
-@pytest.mark.parametrize("env_id", ["Single-v0", "Both-v0", "Vector-v0"])
-@pytest.mark.parametrize(
+@for_each("env_id", ["Single-v0", "Both-v0", "Vector-v0"])
+@for_each(
     "arguments",
     [
         {"num_envs": 1},

@@ -11,6 +11,7 @@ from gymcore.vector.layouts import layout_of, split_batch
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore_ext.arrays import are_lanes
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
+from tests.for_each import for_each
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
 
 FLOATS = ("array", np.float32, (2,))
@@ -36,7 +37,7 @@ def over(layout, n):
 # Against concatenate and iterate
 
 
-@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
+@for_each("kind", OBSERVATION_KINDS)
 def test_batches_are_those_of_concatenate(kind):
     space = make_space(gymcore, kind)
     space.seed(1)
@@ -53,7 +54,7 @@ def test_batches_are_those_of_concatenate(kind):
         assert_same(own.batch(), expected)
 
 
-@pytest.mark.parametrize("kind", ARRAY_KINDS)
+@for_each("kind", ARRAY_KINDS)
 def test_batches_are_taken_apart_as_iterate_does(kind):
     space = make_space(gymcore, kind)
     space.seed(1)
@@ -69,7 +70,7 @@ def test_batches_are_taken_apart_as_iterate_does(kind):
 # Values in other forms
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("layout", "value", "expected"),
     [
         (FLOATS, [1, 2], [1, 2]),
@@ -94,7 +95,7 @@ def test_values_are_converted(layout, value, expected):
         assert written(rows, [value, value]).tolist() == [expected, expected]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("layout", "value", "exception"),
     [
         (FLOATS, [1, 2, 3], ValueError),
@@ -288,7 +289,7 @@ def test_rows_of_other_iterables():
         split_batch(FLOATS, 3, 2)
 
 
-@pytest.mark.parametrize("batch", [(), [], ([1, 2],), [[1, 2]], {}, 5], ids=repr)
+@for_each("batch", [(), [], ([1, 2],), [[1, 2]], {}, 5], ids=repr)
 def test_batches_with_parts_missing(batch):
     pair = ("tuple", (FLOATS, FLOATS))
     for layout in (pair, ("dict", (0, 1), (FLOATS, FLOATS))):
@@ -306,7 +307,7 @@ def test_scalars_of_strided_and_swapped_arrays():
         assert_same(found, list(array))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("indices", "expected"),
     [
         ([0], True),

@@ -11,6 +11,7 @@ import gymcore.error as errors
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 from gymcore_ext.python_envs.env_loop import EnvLoop
 from tests.ext.loop_envs import DISABLED, LAYOUT, NEXT_STEP, SAME_STEP, Counter, make_loop
+from tests.for_each import for_each
 from tests.testing_env import assert_same
 
 
@@ -150,7 +151,7 @@ def test_many_sizes_of_subsets():
 # Results of environments
 
 
-@pytest.mark.parametrize(
+@for_each(
     "reward",
     [2, 2.0, np.float32(2), np.int64(2), np.array(2.0), np.array([2.0]), np.array([[2]]), True + 1],
     ids=repr,
@@ -248,8 +249,8 @@ class Stop(BaseException):
     pass
 
 
-@pytest.mark.parametrize("problem", [OSError("x"), KeyError("x"), Stop(), KeyboardInterrupt()])
-@pytest.mark.parametrize("call", ["step", "reset", "autoreset"])
+@for_each("problem", [OSError("x"), KeyError("x"), Stop(), KeyboardInterrupt()])
+@for_each("call", ["step", "reset", "autoreset"])
 def test_after_an_exception_all_must_be_reset(problem, call):
     loop, envs = make_loop((1, 1, 1))
     loop.reset()

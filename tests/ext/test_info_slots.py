@@ -21,6 +21,7 @@ from gymcore_ext.python_envs import infos
 from gymcore_ext.python_envs.infos import InfoSlots, merge_info, merge_slot
 from tests.ext import info_values
 from tests.ext.info_values import assert_came_through
+from tests.for_each import for_each
 from tests.testing_env import assert_same
 
 EMPTY: tuple[dict[str, Any], None, None] = ({}, None, None)
@@ -39,8 +40,8 @@ def through(info: dict[Any, Any], *more: Any) -> tuple[Any, Any, Any]:
 # --- memory ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("num_envs", "offset"), [(1, 64), (3, 8), (9, 0), (64, 8)])
-@pytest.mark.parametrize("slot_bytes", [0, 1, 100, 4096])
+@for_each(("num_envs", "offset"), [(1, 64), (3, 8), (9, 0), (64, 8)])
+@for_each("slot_bytes", [0, 1, 100, 4096])
 def test_slots_stay_within_their_memory(num_envs: int, slot_bytes: int, offset: int) -> None:
     nbytes = InfoSlots.nbytes(num_envs, slot_bytes)
     assert nbytes >= num_envs * (8 + slot_bytes)
@@ -59,7 +60,7 @@ def test_slots_stay_within_their_memory(num_envs: int, slot_bytes: int, offset: 
         InfoSlots(bytearray(offset + nbytes - 1), offset, num_envs, slot_bytes)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "raised", "message"),
     [
         ((bytearray(999), 4, 1, 8), ValueError, "offset that is a multiple of 8"),

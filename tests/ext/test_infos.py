@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gymcore_ext.python_envs.infos import merge_info, split_info, split_rows
+from tests.for_each import for_each
 from tests.oracles import merged_infos as oracle
 from tests.testing_env import assert_same
 
@@ -80,7 +81,7 @@ def test_every_pair_of_values(first: Any) -> None:
         check((2, {"k": first}), (0, {"k": second}), (1, {"k": first}))
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
+@for_each("value", VALUES, ids=repr)
 def test_every_value_in_a_numeric_and_an_object_column(value: Any) -> None:
     for first in (True, 1, 1.5, np.float32(1), "text", np.zeros(2), np.zeros((2, 2))):
         check((0, {"k": first}), (1, {"k": value}), (1, {"k": first}))
@@ -96,7 +97,7 @@ INFOS = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(lanes=st.lists(st.tuples(st.integers(0, NUM_ENVS - 1), INFOS), max_size=5))
 def test_any_infos(lanes: list[tuple[int, dict[Any, Any]]]) -> None:
     check(*lanes)
@@ -117,8 +118,8 @@ def test_merged_and_single_infos_may_be_of_any_dict_type(make: Callable[[], Any]
     assert_same(dict(split_info(infos, 1)), {"x": np.float64(1.5), "inner": {"y": np.int64(1)}})
 
 
-@pytest.mark.parametrize("value", [1.5, 1, True, "text", np.float32(1), np.zeros(2), {"a": 1}])
-@pytest.mark.parametrize("env_num", [NUM_ENVS, NUM_ENVS + 9, -NUM_ENVS - 1])
+@for_each("value", [1.5, 1, True, "text", np.float32(1), np.zeros(2), {"a": 1}])
+@for_each("env_num", [NUM_ENVS, NUM_ENVS + 9, -NUM_ENVS - 1])
 def test_an_environment_that_is_none_of_the_batch_is_an_index_error(
     value: Any, env_num: int
 ) -> None:

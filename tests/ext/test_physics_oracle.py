@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.ext.lanes import KERNELS, facts, make_batch, random_actions, step_states
+from tests.for_each import for_each
 from tests.oracles.classic_control import ORACLES, single
 
 Floats = npt.NDArray[np.float64]
@@ -87,7 +88,6 @@ STATES: dict[str, dict[str, Callable[[np.random.Generator, int], Floats]]] = {
     },
 }
 REGIONS = [(name, region) for name in KERNELS for region in STATES[name]]
-LANES = {"acrobot": 400}
 
 
 def seed_of(*words: str) -> int:
@@ -164,14 +164,14 @@ def check_steps(
 @pytest.mark.parametrize(("name", "region"), REGIONS)
 def test_steps(name: str, region: str) -> None:
     random = np.random.default_rng(seed_of(name, region))
-    n = LANES.get(name, 1500)
+    n = 100 if name == "acrobot" else 400
     check_steps(name, STATES[name][region](random, n), random_actions(name, random, n))
 
 
 @pytest.mark.parametrize(("name", "region"), REGIONS)
 def test_steps_with_parameters_of_their_own(name: str, region: str) -> None:
     random = np.random.default_rng(seed_of(region, name))
-    n = LANES.get(name, 800)
+    n = 100 if name == "acrobot" else 250
     states, actions = STATES[name][region](random, n), random_actions(name, random, n)
     check_steps(name, states, actions, random_parameters(name, random, n))
 
@@ -194,7 +194,7 @@ def test_defaults(name: str) -> None:
     assert tuple(found["reset_options"].values()) == oracle.start
 
 
-@pytest.mark.parametrize(("name", "region"), REGIONS)
+@for_each(("name", "region"), REGIONS)
 def test_observations(name: str, region: str) -> None:
     random = np.random.default_rng(seed_of(name, region, "observed"))
     states = STATES[name][region](random, 300)
@@ -215,8 +215,8 @@ def test_observations(name: str, region: str) -> None:
         np.testing.assert_array_equal(observed, expected)
 
 
-@pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("bounds", [None, (0.2, 0.3), (0.0, 0.0), (1e-9, 700.0)])
+@for_each("name", KERNELS)
+@for_each("bounds", [None, (0.2, 0.3), (0.0, 0.0), (1e-9, 700.0)])
 def test_resets_draw_in_the_order_of_the_oracle(
     name: str, bounds: tuple[float, float] | None
 ) -> None:
@@ -230,8 +230,8 @@ def test_resets_draw_in_the_order_of_the_oracle(
         assert batch.view_state().T.tolist() == expected
 
 
-@pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e300, -1e20, 2.0**51, 5e-324])
+@for_each("name", KERNELS)
+@for_each("value", [math.nan, math.inf, -math.inf, 1e300, -1e20, 2.0**51, 5e-324])
 def test_states_out_of_this_world_end_neither_in_a_trap_nor_in_a_hang(
     name: str, value: float
 ) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gymcore import error
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.physics.cartpole import kernel
+from tests.for_each import for_each
 
 # A word, its carry, two words, four words (the pool of a SeedSequence), five and more.
 ENTROPIES = [
@@ -62,7 +63,7 @@ def numpy_words(generator: np.random.Generator) -> list[int]:
     return [*pairs[0], *pairs[1], buffered]
 
 
-@pytest.mark.parametrize("entropy", ENTROPIES)
+@for_each("entropy", ENTROPIES)
 def test_the_seeded_state_is_numpy_s(entropy: int) -> None:
     ours, numpy = seeded(entropy), numpy_generator(entropy)
     assert ours.bit_generator.state == numpy.bit_generator.state
@@ -74,7 +75,7 @@ def test_any_entropy(entropy: int) -> None:
     assert seeded(entropy).bit_generator.state == numpy_generator(entropy).bit_generator.state
 
 
-@pytest.mark.parametrize(
+@for_each(
     "first",
     [0, 1, 2**32 - 3, 2**64 - 3, 2**96 - 2, 2**128 - 2, 2**160 - 1, 3 * 2**64 - 2, 2**600 - 4],
 )
@@ -109,15 +110,15 @@ def test_lanes_outside_the_batch(lo: int, hi: int) -> None:
     np.testing.assert_array_equal(batch.view_random(), before)
 
 
-def test_a_million_lanes() -> None:
-    batch = make_batch(1_000_000)
-    batch.seed(2**32 - 500_000, 0, 1_000_000)
+def test_many_lanes() -> None:
+    batch = make_batch(100_000)
+    batch.seed(2**32 - 50_000, 0, 100_000)
     words = batch.view_random()
-    for lane in (0, 1, 499_999, 500_000, 500_001, 777_777, 999_999):
-        expected = numpy_words(numpy_generator(2**32 - 500_000 + lane))
+    for lane in (0, 1, 49_999, 50_000, 50_001, 77_777, 99_999):
+        expected = numpy_words(numpy_generator(2**32 - 50_000 + lane))
         assert words[lane].tolist() == expected
     # Streams are distinct: as many states and increments as lanes.
-    assert len(np.unique(words[:, 0])) == len(np.unique(words[:, 2])) == 1_000_000
+    assert len(np.unique(words[:, 0])) == len(np.unique(words[:, 2])) == 100_000
 
 
 DRAWS = {
@@ -147,7 +148,7 @@ DRAWS = {
 }
 
 
-@pytest.mark.parametrize("name", DRAWS)
+@for_each("name", DRAWS)
 def test_every_distribution_through_a_view(name: str) -> None:
     ours, numpy = seeded(42), numpy_generator(42)
     for _ in range(3):
@@ -225,7 +226,7 @@ def test_state_of_a_view_can_be_moved_to_numpy_and_back() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         None,

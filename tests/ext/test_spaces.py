@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from gymcore_ext.spaces import finite_sides, identical, repeat, stack
+from tests.for_each import for_each
 
 INF = np.inf
 DTYPES = ["?", *"bBhHiIqQ", "e", "f", "d", "g", "F", ">f4", ">i2"]
@@ -20,8 +21,8 @@ def numbers(dtype, shape=(2, 3)):
     return np.asarray(np.arange(1, 1 + np.prod(shape, dtype=int)).reshape(shape), dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
+@for_each("dtype", DTYPES)
+@for_each("shape", [(), (1,), (2, 3), (0,), (2, 0)])
 def test_repeat_is_numpys(dtype, shape):
     row = numbers(dtype, shape)
     for n in (0, 1, 2, 7):
@@ -44,8 +45,8 @@ def test_repeat_of_equal_bytes(value):
 
 
 # Around the size of the blocks in which rows are copied.
-@pytest.mark.parametrize("length", [1, 3, 2047, 2048, 2049, 5000])
-@pytest.mark.parametrize("n", [1, 2, 3, 682, 683])
+@for_each("length", [1, 3, 2047, 2048, 2049, 5000])
+@for_each("n", [1, 2, 3, 682, 683])
 def test_repeat_of_long_rows(length, n):
     row = np.arange(length, dtype=np.int64) + 1
     assert (repeat(row, n) == row).all()
@@ -67,8 +68,8 @@ def test_repeat_refuses_what_it_cannot_repeat():
             repeat(array, 2)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(), (2, 3), (0,)])
+@for_each("dtype", DTYPES)
+@for_each("shape", [(), (2, 3), (0,)])
 def test_stack_is_numpys(dtype, shape):
     arrays = [np.asarray(numbers(dtype, shape) + np.ones((), dtype), dtype) for _ in range(5)]
     stacked = stack(arrays)
@@ -98,7 +99,7 @@ def test_stack_names_the_array_that_does_not_fit():
             stack([one, one, wrong])
 
 
-@pytest.mark.parametrize("dtype", CHECKED)
+@for_each("dtype", CHECKED)
 def test_sides_of_numbers(dtype):
     low = numbers(dtype)
     for side in finite_sides(low, low + np.ones((), dtype)):
@@ -138,7 +139,7 @@ def test_sides_of_views():
     assert finite_sides(high[1:], low[1:]) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("low", "high"),
     [
         (np.zeros(2), np.ones(3)),

@@ -15,6 +15,7 @@ from gymcore.vector.utils import (
     create_empty_array,
     iterate,
 )
+from tests.for_each import for_each
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
 
 SEED = 123
@@ -49,8 +50,8 @@ def test_modules_export_what_gymnasium_exports():
     assert set(misc.__all__) >= set(theirs.misc.__all__)
 
 
-@pytest.mark.parametrize("n", [1, 4])
-@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
+@for_each("n", [1, 4])
+@for_each("kind", OBSERVATION_KINDS)
 def test_batch_space_as_in_gymnasium(kind, n):
     ours, theirs = both_spaces(kind)
     our_batch, their_batch = batch_space(ours, n), gymnasium_utils.batch_space(theirs, n)
@@ -62,7 +63,7 @@ def test_batch_space_as_in_gymnasium(kind, n):
     assert_same(ours.sample(), theirs.sample())  # its generator was copied, not used
 
 
-@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
+@for_each("kind", OBSERVATION_KINDS)
 def test_batch_differing_spaces_as_in_gymnasium(kind):
     ours, theirs = both_spaces(kind)
     our_batch = batch_differing_spaces([ours, ours])
@@ -74,7 +75,7 @@ def test_batch_differing_spaces_as_in_gymnasium(kind):
     assert_same(ours.sample(), theirs.sample())
 
 
-@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
+@for_each("kind", OBSERVATION_KINDS)
 def test_elements_of_a_batch_as_in_gymnasium(kind):
     ours, theirs = both_spaces(kind)
     our_batch, their_batch = batch_space(ours, 3), gymnasium_utils.batch_space(theirs, 3)
@@ -84,7 +85,7 @@ def test_elements_of_a_batch_as_in_gymnasium(kind):
     )
 
 
-@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
+@for_each("kind", OBSERVATION_KINDS)
 def test_empty_arrays_as_in_gymnasium(kind):
     ours, theirs = both_spaces(kind)
     for fn in (np.zeros, np.ones):
@@ -95,7 +96,7 @@ def test_empty_arrays_as_in_gymnasium(kind):
     assert_same(create_empty_array(ours), gymnasium_utils.create_empty_array(theirs))
 
 
-@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
+@for_each("kind", OBSERVATION_KINDS)
 def test_concatenate_as_in_gymnasium(kind):
     ours, theirs = both_spaces(kind)
     items = [ours.sample() for _ in range(4)]
@@ -121,9 +122,7 @@ def test_iterate_undoes_concatenate(kind, seed, n):
         np.testing.assert_equal(item, original)
 
 
-@pytest.mark.parametrize(
-    "dtype", [np.float16, np.float32, np.float64, np.int8, np.uint16, np.int64, np.bool_]
-)
+@for_each("dtype", [np.float16, np.float32, np.float64, np.int8, np.uint16, np.int64, np.bool_])
 def test_dtypes_are_kept(dtype):
     space = Box(0, 1, (3,), dtype)
     assert batch_space(space, 2).dtype == dtype
@@ -214,7 +213,7 @@ DIFFERING = {
 }
 
 
-@pytest.mark.parametrize("case", DIFFERING)
+@for_each("case", DIFFERING)
 def test_spaces_that_cannot_be_batched(case):
     build, exception, message = DIFFERING[case]
     with pytest.raises(exception, match=message):
@@ -301,7 +300,7 @@ def test_concatenate_into_a_strided_array():
     assert out.tolist() == [[1, 2], [3, 4]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("space", "items", "exception"),
     [
         (Box(0, 1, (2,)), [np.zeros(2), np.zeros(3)], ValueError),

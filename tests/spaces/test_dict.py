@@ -7,12 +7,13 @@ import pytest
 
 from gymcore import error
 from gymcore.spaces import Dict, Discrete
+from tests.for_each import for_each
 from tests.spaces.parity import assert_same_outcome, assert_same_result
 
 PAIRS = "{'b': Discrete(2), 'a': Discrete(3)}"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         f"Dict({PAIRS})",
@@ -62,7 +63,7 @@ def test_other_mappings(kind):
     assert_same_outcome(run)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "seed",
     [
         "3",
@@ -108,7 +109,7 @@ def test_fresh_entropy_and_refused_seeds():
     assert [sub.np_random for sub in space.values()] == before
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         "{'b': 1, 'a': 2}",
@@ -134,7 +135,7 @@ def test_only_dicts_are_elements():
     assert types.MappingProxyType({"a": 1}) not in space
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "len(d)",
@@ -170,7 +171,7 @@ def test_subspaces_can_be_set():
         Dict()["a"] = 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     "mask",
     [
         "{'a': None, 'b': None}",
@@ -191,7 +192,7 @@ def test_masked_samples(mask):
     assert_same_result(f"Dict({PAIRS}).sample(mask={mask}, probability={mask})")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "repr(Dict({1: Discrete(2), 'a': Box(0, 1)}))",

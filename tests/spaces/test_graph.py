@@ -7,11 +7,12 @@ import pytest
 
 from gymcore import error
 from gymcore.spaces import Box, Discrete, Graph, GraphInstance
+from tests.for_each import for_each
 from tests.spaces.catalogue import GRAPHS, GRAPHS_OF_OTHERS, label
 from tests.spaces.parity import assert_same, assert_same_outcome, assert_same_result
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "Graph(Box(0, 1), None)",
@@ -34,8 +35,8 @@ def test_nodes_and_edges_need_spaces(arguments):
         eval(f"Graph({arguments})")
 
 
-@pytest.mark.parametrize("edges", ["None", "Discrete(3)"])
-@pytest.mark.parametrize(
+@for_each("edges", ["None", "Discrete(3)"])
+@for_each(
     "seed",
     [
         "3",
@@ -90,7 +91,7 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("numbers", NUMBERS)
+@for_each("numbers", NUMBERS)
 def test_numbers_of_nodes_and_edges(numbers):
     space = "Graph(Discrete(3, seed=4), Box(0, 1, seed=5), seed={})"
     for seed in range(3):
@@ -135,7 +136,7 @@ MASKS = [
 ]
 
 
-@pytest.mark.parametrize("mask", MASKS)
+@for_each("mask", MASKS)
 def test_masked_samples(mask):
     space = "Graph(Discrete(3), Discrete(2), seed=i)"
     numbers = "num_nodes=3, num_edges=2"
@@ -200,7 +201,7 @@ GRAPH_VALUES = [
 ]
 
 
-@pytest.mark.parametrize("value", GRAPH_VALUES)
+@for_each("value", GRAPH_VALUES)
 def test_contains_gives_gymnasiums_verdict(value):
     assert_same_result(f"GraphInstance({value}) in Graph(Box(0, 1, (2,)), Discrete(3))")
     assert_same_result(f"GraphInstance({value}) in Graph(Box(0, 1, (2,)), None)")
@@ -217,7 +218,7 @@ def test_what_is_no_batch_is_no_element():
     assert GraphInstance(np.array([1]), np.array(3), links) not in Graph(Discrete(3), Discrete(4))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "repr(Graph(Discrete(2), None))",

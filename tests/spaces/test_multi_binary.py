@@ -5,10 +5,11 @@ import pytest
 
 from gymcore import error
 from gymcore.spaces import MultiBinary
+from tests.for_each import for_each
 from tests.spaces.parity import assert_same_result, f8, i8
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "MultiBinary(3)",
@@ -76,7 +77,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("value", VALUES)
+@for_each("value", VALUES)
 def test_contains_gives_gymnasiums_verdict(value):
     assert_same_result(f"MultiBinary(3).contains({value})")
     assert_same_result(f"MultiBinary([3, 1]).contains({value})")
@@ -86,7 +87,7 @@ def test_ragged_lists_are_no_elements():
     assert [[0], [1, 2], 3] not in MultiBinary(3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "repr(MultiBinary(np.array([2])))",
@@ -132,12 +133,12 @@ PROBABILITIES = [
 ]
 
 
-@pytest.mark.parametrize("mask", MASKS)
+@for_each("mask", MASKS)
 def test_masked_samples(mask):
     assert_same_result(f"[MultiBinary(3, seed=i).sample(mask={mask}) for i in range(10)]")
 
 
-@pytest.mark.parametrize("probability", PROBABILITIES)
+@for_each("probability", PROBABILITIES)
 def test_weighted_samples(probability):
     assert_same_result(
         f"[MultiBinary(3, seed=i).sample(probability={probability}) for i in range(10)]"

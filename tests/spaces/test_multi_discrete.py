@@ -8,10 +8,11 @@ from hypothesis.extra import numpy as hnp
 
 from gymcore import error
 from gymcore.spaces import Discrete, MultiDiscrete
+from tests.for_each import for_each
 from tests.spaces.parity import assert_same_outcome, assert_same_result, i8
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "MultiDiscrete([3, 2])",
@@ -70,7 +71,7 @@ def test_the_arrays_are_copies():
     assert space == MultiDiscrete([3, 2], start=[0, 1])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "repr(MultiDiscrete([3, 2], start=[0, 1]))",
@@ -100,7 +101,7 @@ def test_other_methods(expression):
     assert_same_result(expression)
 
 
-@pytest.mark.parametrize("index", ["0", "-1", "0:1", "...", "None", "[0, 1]", "(0, 1)", "(..., 1)"])
+@for_each("index", ["0", "-1", "0:1", "...", "None", "[0, 1]", "(0, 1)", "(..., 1)"])
 def test_parts_of_a_space(index):
     nvec, start = "[[3, 2], [1, 4]]", "[[0, 1], [0, 2]]"
     assert_same_result(f"MultiDiscrete({nvec}, start={start}, dtype=np.int8)[{index}]")
@@ -148,7 +149,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("value", VALUES)
+@for_each("value", VALUES)
 def test_contains_gives_gymnasiums_verdict(value):
     assert_same_result(f"MultiDiscrete([3, 2]).contains({value})")
     assert_same_result(f"MultiDiscrete([3, 2], start=[-1, 1]).contains({value})")
@@ -211,19 +212,19 @@ def masked(space, options):
     assert_same_result(f"[MultiDiscrete({space}, seed=i).sample({options}) for i in range(10)]")
 
 
-@pytest.mark.parametrize("mask", MASKS)
+@for_each("mask", MASKS)
 def test_masked_samples(mask):
     masked("[3, 2]", f"mask={mask}")
     masked("[3, 2], start=[5, -5], dtype=np.int8", f"mask={mask}")
 
 
-@pytest.mark.parametrize("probability", PROBABILITIES)
+@for_each("probability", PROBABILITIES)
 def test_weighted_samples(probability):
     masked("[3, 2]", f"probability={probability}")
     masked("[3, 2], start=[5, 0], dtype=np.uint64", f"probability={probability}")
 
 
-@pytest.mark.parametrize("mask", NESTED_MASKS)
+@for_each("mask", NESTED_MASKS)
 def test_nested_masks(mask):
     masked("[[3, 2], [1, 4]], start=[[1, 2], [3, 4]], dtype=np.int32", f"mask={mask}")
 

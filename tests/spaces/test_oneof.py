@@ -7,12 +7,13 @@ import pytest
 
 from gymcore import error
 from gymcore.spaces import Box, Dict, Discrete, OneOf, Sequence, Text, Tuple
+from tests.for_each import for_each
 from tests.spaces.parity import assert_same, assert_same_result, i8
 
 TWO = "OneOf([Discrete(3), Box(0, 1)])"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         TWO,
@@ -32,7 +33,7 @@ def test_constructor_does_what_gymnasiums_does(expression):
     assert_same_result(expression)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "seed",
     [
         "3",
@@ -67,7 +68,7 @@ def test_fresh_entropy():
     assert len({*space.seed(), *space.seed((None, None, None))}) == 6
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         "(0, 1)",
@@ -96,12 +97,12 @@ def test_contains_gives_gymnasiums_verdict(value):
     assert_same_result(f"{value} in {TWO}")
 
 
-@pytest.mark.parametrize("expression", ["len(o)", "o[0]", "o[-1]", "list(o)", "o[0:1]", "o[5]"])
+@for_each("expression", ["len(o)", "o[0]", "o[-1]", "list(o)", "o[0:1]", "o[5]"])
 def test_its_subspaces(expression):
     assert_same_result(f"[{expression} for o in [{TWO}]]")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "mask",
     [
         "(None, None)",
@@ -132,7 +133,7 @@ def test_a_refused_mask_draws_nothing():
     assert space.np_random.bit_generator.state == before
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         f"repr({TWO})",

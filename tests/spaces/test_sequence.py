@@ -7,11 +7,12 @@ import pytest
 
 from gymcore import error
 from gymcore.spaces import Box, Dict, Discrete, MultiBinary, OneOf, Sequence, Text, Tuple
+from tests.for_each import for_each
 from tests.spaces.catalogue import STACKED_OTHERS, label
 from tests.spaces.parity import assert_same, assert_same_outcome, assert_same_result
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "Sequence(Box(0, 1))",
@@ -31,9 +32,7 @@ def test_constructor_does_what_gymnasiums_does(expression):
     assert_same_result(expression)
 
 
-@pytest.mark.parametrize(
-    "seed", ["3", "2**40", "(1, 2)", "[1, 2]", "(1,)", "(1, 2, 3)", "'a'", "-1", "1.5", "{}"]
-)
+@for_each("seed", ["3", "2**40", "(1, 2)", "[1, 2]", "(1,)", "(1, 2, 3)", "'a'", "-1", "1.5", "{}"])
 def test_seeds(seed):
     assert_same_result(f"Sequence(Box(0, 1)).seed({seed})")
     assert_same_result(f"Sequence(Dict(a=Discrete(2), b=Discrete(3))).seed({seed})")
@@ -59,8 +58,8 @@ def test_sampling_does_not_reseed_a_seeded_feature_space():
     assert one.sample(mask=(5, None)) == other.sample(mask=(5, None))
 
 
-@pytest.mark.parametrize("stack", [False, True])
-@pytest.mark.parametrize(
+@for_each("stack", [False, True])
+@for_each(
     "mask",
     [
         "(None, None)",
@@ -114,7 +113,7 @@ def test_masks_that_are_no_pairs(mask, kind, problem):
     assert isinstance(caught.value, AssertionError)
 
 
-@pytest.mark.parametrize("length", ["None", "3", "np.int8(4)", "np.array([2, 3])", "-3", "2.5"])
+@for_each("length", ["None", "3", "np.int8(4)", "np.array([2, 3])", "-3", "2.5"])
 def test_sample_length(length):
     for kind in ("mask", "probability"):
         space = "Sequence(Discrete(3), seed=5)"
@@ -131,7 +130,7 @@ EMPTY = [
 ]
 
 
-@pytest.mark.parametrize(("feature", "empty"), EMPTY, ids=lambda value: repr(value)[:30])
+@for_each(("feature", "empty"), EMPTY, ids=lambda value: repr(value)[:30])
 def test_an_empty_stacked_sequence(feature, empty):
     space = Sequence(feature, stack=True)
     sample = space.sample(mask=(0, None))
@@ -143,7 +142,7 @@ def test_an_empty_stacked_sequence(feature, empty):
 ROWS = "np.zeros((2, 1), np.float32)"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         "()",
@@ -195,7 +194,7 @@ def test_what_is_no_batch_is_no_element(value):
     assert value not in Sequence(Discrete(3))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "repr(Sequence(Discrete(2), stack=True))",

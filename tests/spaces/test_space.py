@@ -10,6 +10,7 @@ import pytest
 import gymcore.spaces
 from gymcore import error
 from gymcore.spaces import Box, Discrete, Space, Tuple
+from tests.for_each import for_each
 from tests.spaces.catalogue import (
     ALL,
     COMPOSITE,
@@ -28,13 +29,13 @@ from tests.spaces.parity import (
     subspaces,
 )
 
-every_space = pytest.mark.parametrize("factory", ALL, ids=label)
+every_space = for_each("factory", ALL, ids=label)
 
 
 def without(*conditions):
     """Parametrize over the spaces for which no condition holds."""
     left = [f for f in ALL if not any(condition(f(OURS)) for condition in conditions)]
-    return pytest.mark.parametrize("factory", left, ids=label)
+    return for_each("factory", left, ids=label)
 
 
 def is_stacked(space):
@@ -62,9 +63,7 @@ def is_nested_twice(space):
     return any(map(subspaces, subspaces(space)))
 
 
-every_space_and_more = pytest.mark.parametrize(
-    "factory", ALL + STACKED_OTHERS + GRAPHS_OF_OTHERS, ids=label
-)
+every_space_and_more = for_each("factory", ALL + STACKED_OTHERS + GRAPHS_OF_OTHERS, ids=label)
 
 
 @every_space_and_more
@@ -165,7 +164,7 @@ def test_equality_of_all_pairs_equals_gymnasiums():
     assert_same(run(OURS), run(THEIRS))
 
 
-@pytest.mark.parametrize("factory", [*FUNDAMENTAL[:1], *COMPOSITE], ids=label)
+@for_each("factory", [*FUNDAMENTAL[:1], *COMPOSITE], ids=label)
 def test_numpy_integers_seed_like_python_integers(factory):
     one, other = factory(OURS), factory(OURS)
     assert_same(one.seed(np.int64(9)), other.seed(9))
@@ -210,7 +209,7 @@ def test_reading_the_generator_of_a_tuple_leaves_its_subspaces_alone():
     assert space[0].np_random is before
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "Space().shape",

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from gymcore import error
 from gymcore.spaces import Text
 from gymcore.spaces.text import alphanumeric
+from tests.for_each import for_each
 from tests.spaces.parity import assert_same_outcome, assert_same_result, f8, i8
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "Text(5)",
@@ -64,7 +65,7 @@ def test_the_default_characters():
     assert "".join(sorted(alphanumeric)).isalnum()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "repr(Text(5, min_length=2, charset='cab'))",
@@ -132,8 +133,8 @@ PROBABILITIES = [
 ]
 
 
-@pytest.mark.parametrize("space", ["5, charset='abc'", "5, min_length=0, charset='abc'"])
-@pytest.mark.parametrize("mask", MASKS)
+@for_each("space", ["5, charset='abc'", "5, min_length=0, charset='abc'"])
+@for_each("mask", MASKS)
 def test_masked_samples(space, mask):
     def run(spaces):
         result = []
@@ -145,8 +146,8 @@ def test_masked_samples(space, mask):
     assert_same_outcome(run)
 
 
-@pytest.mark.parametrize("space", ["5, charset='abc'", "5, min_length=0, charset='abc'"])
-@pytest.mark.parametrize("probability", PROBABILITIES)
+@for_each("space", ["5, charset='abc'", "5, min_length=0, charset='abc'"])
+@for_each("probability", PROBABILITIES)
 def test_weighted_samples(space, probability):
     assert_same_result(
         f"[Text({space}, seed=i).sample(probability={probability}) for i in range(10)]"

@@ -5,12 +5,13 @@ import pytest
 
 from gymcore import error
 from gymcore.spaces import Box, Discrete, Tuple
+from tests.for_each import for_each
 from tests.spaces.parity import assert_same_outcome, assert_same_result, i8
 
 TWO = "Tuple([Discrete(2), Discrete(3)])"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "Tuple([Discrete(2), Box(0, 1)])",
@@ -32,7 +33,7 @@ def test_constructor_does_what_gymnasiums_does(expression):
     assert_same_result(expression)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "seed",
     [
         "3",
@@ -102,7 +103,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("value", VALUES)
+@for_each("value", VALUES)
 def test_contains_gives_gymnasiums_verdict(value):
     assert_same_result(f"{TWO}.contains({value})")
     assert_same_result(f"{value} in Tuple([])")
@@ -112,7 +113,7 @@ def test_an_array_without_axes_is_no_element():
     assert np.array(1) not in Tuple([Discrete(2)])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "mask",
     [
         "(None, None)",
@@ -149,7 +150,7 @@ def test_custom_subspaces_need_no_mask_arguments():
     assert_same_outcome(run)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "repr(Tuple([Discrete(2)]))",

@@ -21,6 +21,7 @@ from gymcore.spaces import (
     unflatten,
 )
 from gymcore.spaces.utils import is_space_dtype_shape_equiv
+from tests.for_each import for_each
 from tests.spaces.catalogue import (
     ALL,
     GRAPHS_OF_OTHERS,
@@ -43,7 +44,7 @@ _EXCLUDED = [
 FLATTENABLE = [
     factory for factory in ALL + STACKED_OTHERS + GRAPHS_OF_OTHERS if factory(OURS) not in _EXCLUDED
 ]
-every_space = pytest.mark.parametrize("factory", FLATTENABLE, ids=label)
+every_space = for_each("factory", FLATTENABLE, ids=label)
 
 
 @every_space
@@ -79,7 +80,7 @@ def test_literal_values():
     assert flatten(MultiDiscrete([2, 3], start=[5, 0]), [6, 1]).tolist() == [0, 1, 0, 1, 0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "flatten(Box(0, 1), [0.5])",
@@ -132,7 +133,7 @@ def test_the_space_of_a_choice_of_floats_and_bytes_warns_of_nothing():
     assert space.dtype == np.float32
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("space", "value"),
     [
         (Discrete(3), 3),
@@ -152,7 +153,7 @@ def test_values_outside_the_space_are_refused_rather_than_wrapped(space, value):
         flatten(space, value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("space", "flat", "problem"),
     [
         (Discrete(3), [0, 0, 0, 1], "not a valid one-hot encoded vector"),
@@ -244,7 +245,7 @@ def test_forms_of_all_pairs_equal_gymnasiums():
     assert_same_outcome(run)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "pair",
     [
         "Box(0, 1), Box(0, 2)",

@@ -16,6 +16,7 @@ import pytest
 import gymcore
 from gymcore import error
 from gymcore.utils import env_checker
+from tests.for_each import for_each
 from tests.utils.broken_envs import broken_envs, good_env
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")
@@ -52,7 +53,7 @@ def outcome(check: Any, *args: Any, **kwargs: Any) -> list[tuple[str, str]]:
     return [(kind, text.replace("gymnasium", "gymcore")) for kind, text in said]
 
 
-@pytest.mark.parametrize("name", broken_envs(gymcore))
+@for_each("name", broken_envs(gymcore))
 def test_check_env_says_what_gymnasium_says(name):
     ours = outcome(env_checker.check_env, broken_envs(gymcore)[name]())
     theirs = outcome(CHECKERS[gymnasium].check_env, broken_envs(gymnasium)[name]())
@@ -63,7 +64,7 @@ def test_check_env_says_what_gymnasium_says(name):
         assert ours == theirs
 
 
-@pytest.mark.parametrize("name", broken_envs(gymcore))
+@for_each("name", broken_envs(gymcore))
 def test_single_checks_say_what_gymnasium_says(name):
     if name in ("NotAnEnv", "Namespace", "NoActionSpace", "NoObservationSpace", "ActionSpaceText"):
         return  # only check_env looks at what is no environment, or has no spaces
@@ -233,7 +234,7 @@ BOUNDS = [
 ]
 
 
-@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+@for_each("bounds", BOUNDS, ids=str)
 def test_space_limits(bounds):
     for kind in ("action", "observation", "goal"):
         said = []

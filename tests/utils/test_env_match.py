@@ -14,6 +14,7 @@ import pytest
 import gymcore
 from gymcore import error
 from gymcore.utils.env_match import check_environments_match
+from tests.for_each import for_each
 
 theirs = gymnasium.utils.env_match.check_environments_match
 CHECKS = {gymcore: check_environments_match, gymnasium: theirs}
@@ -95,7 +96,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@for_each("name", CHANGES)
 def test_differences(name):
     change, skip = CHANGES[name]
     for mode in (None, "rgb_array", "human"):
@@ -106,8 +107,8 @@ def test_differences(name):
             assert ours == other and ours.startswith("they match")
 
 
-@pytest.mark.parametrize("comparison", COMPARISONS)
-@pytest.mark.parametrize("name", OTHER_INFOS)
+@for_each("comparison", COMPARISONS)
+@for_each("name", OTHER_INFOS)
 def test_infos(name, comparison):
     def said(gym: ModuleType) -> str:
         change = {"first": {"info": ONES}, "info": OTHER_INFOS[name]}

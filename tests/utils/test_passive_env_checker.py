@@ -12,6 +12,7 @@ import pytest
 
 import gymcore
 from gymcore.utils import passive_env_checker
+from tests.for_each import for_each
 from tests.parity import compare
 
 
@@ -65,8 +66,8 @@ SPACES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", SPACES)
-@pytest.mark.parametrize("kind", ["observation", "action"])
+@for_each("name", SPACES)
+@for_each("kind", ["observation", "action"])
 def test_spaces_like_gymnasium(kind: str, name: str) -> None:
     def scenario(gym: ModuleType) -> Any:
         check = getattr(checker(gym), f"check_{kind}_space")
@@ -126,7 +127,7 @@ OBSERVATIONS: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "index"), [(name, i) for name, all_ in OBSERVATIONS.items() for i in range(len(all_))]
 )
 def test_observations_like_gymnasium(name: str, index: int) -> None:
@@ -180,7 +181,7 @@ def shared_data() -> list[tuple[Any, Any]]:
     ]
 
 
-@pytest.mark.parametrize("index", range(len(shared_data())))
+@for_each("index", range(len(shared_data())))
 def test_shared_data_like_gymnasium(index: int) -> None:
     first, second = shared_data()[index]
     compare(lambda gym: checker(gym).data_shares_objects(first, second))
@@ -219,7 +220,7 @@ def make(gym: ModuleType, reset: Any = None, step: Any = None) -> Any:
 OBS = np.zeros(2, np.float32)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "result",
     [
         (OBS, {}),
@@ -264,16 +265,16 @@ def any_keywords(self: Any, **kwargs: Any) -> Any:
     return OBS, kwargs
 
 
-@pytest.mark.parametrize(
+@for_each(
     "reset",
     [no_arguments, only_seed, only_options, default_seed, no_default_seed, any_keywords],
 )
-@pytest.mark.parametrize("arguments", [{}, {"seed": 1}, {"seed": None, "options": {"a": 1}}])
+@for_each("arguments", [{}, {"seed": 1}, {"seed": None, "options": {"a": 1}}])
 def test_reset_signatures_like_gymnasium(reset: Any, arguments: dict[str, Any]) -> None:
     compare(lambda gym: checker(gym).env_reset_passive_checker(make(gym, reset), **arguments))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "result",
     [
         (OBS, 0.0, False, False, {}),
@@ -334,14 +335,14 @@ def rendered(gym: ModuleType, metadata: Any, mode: str | None, frame: Any) -> An
     return checker(gym).env_render_passive_checker(Rendered())
 
 
-@pytest.mark.parametrize("mode", [None, *MODES])
-@pytest.mark.parametrize("frame", FRAMES, ids=str)
+@for_each("mode", [None, *MODES])
+@for_each("frame", FRAMES, ids=str)
 def test_frames_like_gymnasium(mode: str | None, frame: Any) -> None:
     compare(lambda gym: rendered(gym, {"render_modes": MODES, "render_fps": 3}, mode, frame))
 
 
-@pytest.mark.parametrize("mode", [None, "rgb_array", "unknown"])
-@pytest.mark.parametrize(
+@for_each("mode", [None, "rgb_array", "unknown"])
+@for_each(
     "metadata",
     [
         {"render_modes": MODES},

@@ -18,6 +18,7 @@ from gymcore.wrappers import (
     RecordEpisodeStatistics,
     TimeLimit,
 )
+from tests.for_each import for_each
 from tests.parity import compare, outcome
 
 NAMES = ["TimeLimit", "Autoreset", "PassiveEnvChecker", "OrderEnforcing", "RecordEpisodeStatistics"]
@@ -90,8 +91,8 @@ def test_close_and_text_pass_through(name: str) -> None:
 # TimeLimit
 
 
-@pytest.mark.parametrize("limit", [1, 2, 5])
-@pytest.mark.parametrize("truncates", [False, True])
+@for_each("limit", [1, 2, 5])
+@for_each("truncates", [False, True])
 def test_time_limit_episodes_like_gymnasium(limit: int, truncates: bool) -> None:
     def scenario(gym: ModuleType) -> list[Any]:
         env = wrapped(gym, "TimeLimit", limit, truncates=truncates)
@@ -111,7 +112,7 @@ def test_a_time_limit_hides_no_termination() -> None:
     assert [env.step(0)[2:4] for _ in range(3)] == [(False, False), (False, False), (True, True)]
 
 
-@pytest.mark.parametrize("limit", [0, -1, None, "3", 2.0, np.int64(3), True])
+@for_each("limit", [0, -1, None, "3", 2.0, np.int64(3), True])
 def test_time_limit_arguments_like_gymnasium(limit: Any) -> None:
     compare(lambda gym: wrapped(gym, "TimeLimit", limit))
 
@@ -160,8 +161,8 @@ def test_autoreset_without_a_reset_first() -> None:
 # OrderEnforcing
 
 
-@pytest.mark.parametrize("disabled", [[], [True], [False]])
-@pytest.mark.parametrize("calls", [["step"], ["render"], ["reset", "step", "render"]])
+@for_each("disabled", [[], [True], [False]])
+@for_each("calls", [["step"], ["render"], ["reset", "step", "render"]])
 def test_order_like_gymnasium(calls: list[str], disabled: list[bool]) -> None:
     def scenario(gym: ModuleType) -> list[Any]:
         env = wrapped(gym, "OrderEnforcing", *disabled)
@@ -215,8 +216,8 @@ def reusing(gym: ModuleType) -> Any:
     return env
 
 
-@pytest.mark.parametrize("make", [make_env, reusing])
-@pytest.mark.parametrize(
+@for_each("make", [make_env, reusing])
+@for_each(
     "calls",
     [
         ["reset", "step", "step", "step", "reset", "step"],
@@ -250,8 +251,8 @@ def test_warning_about_a_close_that_fails() -> None:
         env.close()
 
 
-@pytest.mark.parametrize("missing", ["action_space", "observation_space"])
-@pytest.mark.parametrize("value", ["absent", None, 3])
+@for_each("missing", ["action_space", "observation_space"])
+@for_each("value", ["absent", None, 3])
 def test_missing_spaces_like_gymnasium(missing: str, value: Any) -> None:
     def scenario(gym: ModuleType) -> Any:
         class Bare(gym.Env):
@@ -295,8 +296,8 @@ def without_times(value: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize("arguments", [[], [2], [2, "mine"], [None]])
-@pytest.mark.parametrize("reward", [1.5, 2, np.float32(0.5), np.array([1.0, 2.0])], ids=repr)
+@for_each("arguments", [[], [2], [2, "mine"], [None]])
+@for_each("reward", [1.5, 2, np.float32(0.5), np.array([1.0, 2.0])], ids=repr)
 def test_statistics_like_gymnasium(reward: Any, arguments: list[Any]) -> None:
     def scenario(gym: ModuleType) -> list[Any]:
         env = wrapped(gym, "RecordEpisodeStatistics", *arguments, reward=reward)

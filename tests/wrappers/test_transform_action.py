@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import gymcore
 from gymcore import error
 from gymcore.wrappers import ClipAction, DiscretizeAction, RescaleAction, TransformAction
+from tests.for_each import for_each
 from tests.testing_env import assert_same
 from tests.wrappers.side_by_side import assert_same_space, check_side_by_side
 from tests.wrappers.walk_env import make_walk_env
@@ -74,8 +75,8 @@ def test_a_function_of_actions_as_gymnasium_applies_it() -> None:
     assert TransformAction(env, abs, None).action_space is env.action_space
 
 
-@pytest.mark.parametrize("dtype", [*FLOATS, np.int64])
-@pytest.mark.parametrize(
+@for_each("dtype", [*FLOATS, np.int64])
+@for_each(
     "action",
     [
         [-3.5, 9],
@@ -246,7 +247,7 @@ def discretize(*args: Any, env: Any = None) -> Any:
     return DiscretizeAction(env or box_env(), *args)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "kind", "words"),
     [
         (lambda: ClipAction(walk()), TypeError, "ClipAction requires a Box action space, got "),

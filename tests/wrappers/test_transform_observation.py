@@ -23,6 +23,7 @@ from gymcore.wrappers import (
     ResizeObservation,
     TransformObservation,
 )
+from tests.for_each import for_each
 from tests.testing_env import OBSERVATION_KINDS, assert_same
 from tests.wrappers.side_by_side import check_side_by_side
 from tests.wrappers.walk_env import make_walk_env
@@ -76,7 +77,7 @@ def test_filter_tuple(keys):
     check("FilterObservation", keys, kind="tuple")
 
 
-@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
+@for_each("kind", OBSERVATION_KINDS)
 def test_flatten(kind):
     check("FlattenObservation", kind=kind)
 
@@ -140,8 +141,8 @@ def test_reshape_reshapes_the_bounds():
     assert env.shape == (4,)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-@pytest.mark.parametrize(
+@for_each("dtype", [np.float16, np.float32, np.float64])
+@for_each(
     ("low", "high", "new_low", "new_high"),
     [(-10, 10, 0, 1), (0, 7, -1, 1), (-3, 5, 0.25, 0.75), (0, np.inf, 5, np.inf)],
 )
@@ -163,7 +164,7 @@ DTYPES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "dtype"), [(k, d) for k, dtypes in DTYPES for d in dtypes])
+@for_each(("kind", "dtype"), [(k, d) for k, dtypes in DTYPES for d in dtypes])
 def test_dtype(kind, dtype):
     # A sample of a Box of no axes is an array here, a number there.
     check("DtypeObservation", dtype, kind=kind, spaces=kind not in ("scalar", "discrete"))
@@ -181,8 +182,8 @@ def test_dtype_of_unbounded_numbers_is_bounded_by_the_dtype():
     assert env.observation_space.high.tolist() == [np.iinfo(np.int32).max] * 2
 
 
-@pytest.mark.parametrize("multidiscrete", [False, True])
-@pytest.mark.parametrize("bins", [1, 3, (3, 4), [10, 1], np.array([2, 5])])
+@for_each("multidiscrete", [False, True])
+@for_each("bins", [1, 3, (3, 4), [10, 1], np.array([2, 5])])
 def test_discretize(bins, multidiscrete):
     check("DiscretizeObservation", bins, multidiscrete)
 
@@ -242,8 +243,8 @@ def test_discretize_refuses_indices_of_no_bin(multidiscrete):
         env.revert_observation(1.0)
 
 
-@pytest.mark.parametrize("render_only", [False, True])
-@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
+@for_each("render_only", [False, True])
+@for_each("kind", OBSERVATION_KINDS)
 def test_add_render(kind, render_only):
     def wrap(package, env):
         return package.wrappers.AddRenderObservation(env, render_only, obs_key="o")
@@ -370,7 +371,7 @@ def test_bad_arguments(wrapper, space, args, kind, message):
     assert isinstance(caught.value, error.Error)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrap",
     [
         lambda env: TransformObservation(env, abs, None),

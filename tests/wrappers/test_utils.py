@@ -17,6 +17,7 @@ import gymcore
 from gymcore import error
 from gymcore.wrappers import utils
 from gymcore.wrappers.utils import RunningMeanStd, create_zero_array, rescale_box
+from tests.for_each import for_each
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
 
 
@@ -27,9 +28,9 @@ def state(statistics: Any) -> dict[str, Any]:
 # --- RunningMeanStd -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8, np.int64, np.float16, bool])
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("shape", [(), (3,), (2, 4)], ids=str)
+@for_each("dtype", [np.float32, np.float64, np.uint8, np.int64, np.float16, bool])
+@for_each("kind", [np.float32, np.float64])
+@for_each("shape", [(), (3,), (2, 4)], ids=str)
 def test_statistics_are_gymnasiums_to_the_bit(dtype, kind, shape):
     rng = np.random.default_rng(0)
     one, other = (
@@ -122,9 +123,9 @@ def test_what_cannot_be_merged_changes_nothing():
     assert_same(state(one), before)
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("shape", [(), (2, 2)], ids=str)
-@pytest.mark.parametrize("way", ["dict", "pickle", "json", "npz"])
+@for_each("kind", [np.float32, np.float64])
+@for_each("shape", [(), (2, 2)], ids=str)
+@for_each("way", ["dict", "pickle", "json", "npz"])
 def test_statistics_are_saved_and_restored(kind, shape, way):
     one = RunningMeanStd(shape=shape, dtype=kind)
     one.update(np.random.default_rng(0).normal(size=(9, *shape)).astype(kind))
@@ -147,7 +148,7 @@ def test_statistics_are_saved_and_restored(kind, shape, way):
     assert_same(state(other), state(one))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "message"),
     [
         ({"mean": [1.0]}, r"state\['mean'\]: expected shape \(2,\), got \(1,\)"),
@@ -192,7 +193,7 @@ def spaces_of(package: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("index", range(len(spaces_of(gymcore))))
+@for_each("index", range(len(spaces_of(gymcore))))
 def test_zeros_are_gymnasiums(index):
     ours, other = spaces_of(gymcore)[index], spaces_of(gymnasium)[index]
     assert_same(create_zero_array(ours), theirs.create_zero_array(other))
@@ -251,7 +252,7 @@ def test_a_box_is_rescaled_by_numbers():
     assert backward(np.float32([0, 3])).tolist() == [-1, 1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("new_min", "new_max", "kind", "message"),
     [
         (1, 0, error.InvalidArgument, r"new_min to be less than or equal to new_max, got \[1 1\]"),

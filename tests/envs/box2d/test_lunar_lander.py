@@ -28,6 +28,7 @@ from gymcore.envs.box2d.lunar_lander import (  # isort: skip
     demo_heuristic_lander,
     heuristic,
 )
+from tests.for_each import for_each
 
 IDS = ("LunarLander-v3", "LunarLanderContinuous-v3")
 ARGUMENTS: list[dict[str, Any]] = [
@@ -90,7 +91,7 @@ def test_v2_is_an_alias(env_id):
     assert env.spec.id == env_id
 
 
-@pytest.mark.parametrize("gravity", [-12, -12.5, 0, 0.0, 3, float("nan")])
+@for_each("gravity", [-12, -12.5, 0, 0.0, 3, float("nan")])
 def test_gravity_out_of_range(gravity):
     with pytest.raises(AssertionError) as expected:
         gymnasium_box2d.LunarLander(gravity=gravity)
@@ -126,7 +127,7 @@ def test_continuous_class_is_for_make():
         LunarLanderContinuous()
 
 
-@pytest.mark.parametrize("action", [4, -1, 1.0, "a", None, [0, 1]], ids=repr)
+@for_each("action", [4, -1, 1.0, "a", None, [0, 1]], ids=repr)
 def test_invalid_action(action):
     env = LunarLander()
     env.reset(seed=1)
@@ -169,8 +170,8 @@ def test_observations_are_the_callers():
     np.testing.assert_array_equal(first, kept)
 
 
-@pytest.mark.parametrize("how", ["state", "deepcopy", "pickle"])
-@pytest.mark.parametrize("steps", [0, 20, 150])
+@for_each("how", ["state", "deepcopy", "pickle"])
+@for_each("steps", [0, 20, 150])
 def test_continues_to_the_bit(how, steps):
     env = LunarLander(enable_wind=True)
     observation, _ = env.reset(seed=5)

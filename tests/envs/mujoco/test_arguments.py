@@ -27,6 +27,7 @@ from gymcore.envs.mujoco.ant_v5 import AntEnv
 from gymcore.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
 from gymcore.envs.mujoco.hopper_v5 import HopperEnv
 from tests.envs.mujoco.pairs import assert_same_steps, pair
+from tests.for_each import for_each
 
 ASSETS = Path(gymcore.__file__).parent / "envs" / "mujoco" / "assets"
 INF = float("inf")
@@ -200,7 +201,7 @@ def test_a_weight_that_a_class_fixes_is_no_argument():
         gymcore.make_vec("Reacher-v4", reward_dist_weight=2.0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kwargs", "kind", "builtin", "words"),
     [
         ({"bad": 1}, error.ArgumentTypeError, TypeError, "unexpected .*'bad'"),

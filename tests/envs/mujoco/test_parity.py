@@ -21,6 +21,7 @@ from gymcore import error
 pytest.importorskip("mujoco", reason="mujoco is not installed")
 
 from tests.envs.mujoco.pairs import IDS, assert_same_steps, pair, theirs
+from tests.for_each import for_each
 
 FIELDS = (
     "id",
@@ -96,8 +97,8 @@ def test_the_environment_declares_the_same(env_id):
     assert str(next(cameras)) == str(next(cameras))
 
 
-@pytest.mark.parametrize("env_id", ["Ant-v2", "Ant-v3", "Pusher-v2"])
-@pytest.mark.parametrize("make", [gymcore.make, gymcore.make_vec])
+@for_each("env_id", ["Ant-v2", "Ant-v3", "Pusher-v2"])
+@for_each("make", [gymcore.make, gymcore.make_vec])
 def test_versions_that_are_gone_name_their_successor(env_id, make):
     assert env_id in gymnasium.registry
     with pytest.raises(ImportError, match=rf"use {env_id[:-1]}5") as caught:

@@ -14,8 +14,9 @@ from gymcore import error, wrappers
 from gymcore.vector import AutoresetMode, SyncVectorEnv
 from gymcore.wrappers.utils import RunningMeanStd
 from gymcore.wrappers.vector import NormalizeObservation, NormalizeReward
+from tests.for_each import for_each
 from tests.testing_env import assert_same
-from tests.wrappers.lane_by_lane import MODES, assert_close, check_lane_by_lane
+from tests.wrappers.lane_by_lane import MODES, assert_close, check_lane_by_lane, in_modes
 from tests.wrappers.side_by_side import check_vectors_side_by_side
 from tests.wrappers.walk_env import make_walk_env
 
@@ -47,8 +48,7 @@ def test_observations_are_gymnasiums_to_the_bit(kind):
     assert_same(rms(made[gymcore].obs_rms), rms(made[gymnasium].obs_rms))
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", KINDS)
+@in_modes("kind", KINDS)
 def test_one_lane_is_the_single_wrapper(mode, kind):
     check_lane_by_lane(
         NormalizeObservation,
@@ -248,8 +248,8 @@ def test_episodes_that_a_time_limit_ends():
 # --- both -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wrapper", [NormalizeObservation, NormalizeReward])
-@pytest.mark.parametrize("mode", MODES)
+@for_each("wrapper", [NormalizeObservation, NormalizeReward])
+@for_each("mode", MODES)
 def test_a_copy_goes_its_own_way(wrapper, mode):
     name = "obs_rms" if wrapper is NormalizeObservation else "return_rms"
     envs = wrapper(gymcore.make_vec("CartPole-v1", 3, vector_kwargs={"autoreset_mode": mode}))

@@ -19,7 +19,7 @@ from gymcore.wrappers import RenderCollection as SingleRenderCollection
 from gymcore.wrappers.vector import HumanRendering, RecordVideo, RenderCollection
 from tests.testing_env import assert_same
 from tests.videos import greys, make_film_env, read_video
-from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane
+from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane, in_modes
 from tests.wrappers.walk_env import make_walk_env
 
 MODE_VALUES = [mode.value for mode in MODES]
@@ -64,8 +64,7 @@ def follow(gym: ModuleType, folder: Path, mode: str, **kwargs: Any) -> Any:
     return seen, env.autoreset_mode.value, sorted(os.listdir(folder))
 
 
-@pytest.mark.parametrize("mode", MODE_VALUES)
-@pytest.mark.parametrize(
+@in_modes(
     "arguments",
     [
         {"episode_trigger": lambda i: True},
@@ -77,10 +76,10 @@ def follow(gym: ModuleType, folder: Path, mode: str, **kwargs: Any) -> Any:
 @pytest.mark.filterwarnings("ignore:.*autoreset mode is same-step")
 @pytest.mark.filterwarnings("default::ResourceWarning")
 def test_begins_and_ends_like_gymnasium(
-    tmp_path: Path, mode: str, arguments: dict[str, Any]
+    tmp_path: Path, mode: AutoresetMode, arguments: dict[str, Any]
 ) -> None:
-    ours = follow(gymcore, tmp_path / "ours", mode, **arguments)
-    assert ours == follow(gymnasium, tmp_path / "theirs", mode, **arguments)
+    ours = follow(gymcore, tmp_path / "ours", mode.value, **arguments)
+    assert ours == follow(gymnasium, tmp_path / "theirs", mode.value, **arguments)
 
 
 def test_lanes_are_side_by_side(tmp_path: Path) -> None:

@@ -13,15 +13,14 @@ from gymcore.error import InvalidAction, InvalidProbability, UnsupportedMode
 from gymcore.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymcore.wrappers.vector import RepeatAction, StickyAction
 from tests.testing_env import assert_same
-from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane
+from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane, in_modes
 from tests.wrappers.walk_env import make_walk_env
 
 modes = pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 Walk = make_walk_env(gym)
 
 
-@modes
-@pytest.mark.parametrize("kind", ["box", "discrete", "dict", "text"])
+@in_modes("kind", ["box", "discrete", "dict", "text"])
 def test_repeat(kind: str, mode: AutoresetMode) -> None:
     check_lane_by_lane(
         lambda envs: RepeatAction(envs, 3),
@@ -32,13 +31,11 @@ def test_repeat(kind: str, mode: AutoresetMode) -> None:
     )
 
 
-@modes
-@pytest.mark.parametrize("action_kind", ["box", "dict"])
-@pytest.mark.parametrize("num_repeats", [5])
-def test_repeat_other_actions(num_repeats: int, action_kind: str, mode: AutoresetMode) -> None:
+@in_modes("action_kind", ["box", "dict"])
+def test_repeat_other_actions(action_kind: str, mode: AutoresetMode) -> None:
     check_lane_by_lane(
-        lambda envs: RepeatAction(envs, num_repeats),
-        lambda env: gym.wrappers.RepeatAction(env, num_repeats),
+        lambda envs: RepeatAction(envs, 5),
+        lambda env: gym.wrappers.RepeatAction(env, 5),
         lambda: Walk("box", action_kind),
         mode=mode,
         steps=25,
@@ -55,10 +52,7 @@ def test_repeat_of_repeats(mode: AutoresetMode) -> None:
     )
 
 
-@modes
-@pytest.mark.parametrize(
-    ("action_kind", "duration"), [("discrete", 1), ("dict", (2, 4)), ("text", 2)]
-)
+@in_modes("action_kind, duration", [("discrete", 1), ("dict", (2, 4)), ("text", 2)])
 def test_sticky(action_kind: str, duration: Any, mode: AutoresetMode) -> None:
     check_lane_by_lane(
         lambda envs: StickyAction(envs, 0.4, duration),
@@ -79,11 +73,15 @@ def test_sticky_within_repeats(mode: AutoresetMode) -> None:
     )
 
 
-@modes
-@pytest.mark.parametrize(
-    ("name", "args"), [("RepeatAction", (4,)), ("StickyAction", (0.5, (1, 3)))]
+@in_modes(
+    "id, name, args",
+    [
+        ("CartPole-v1", "RepeatAction", (4,)),
+        ("Pendulum-v1", "RepeatAction", (4,)),
+        ("CartPole-v1", "StickyAction", (0.5, (1, 3))),
+        ("Pendulum-v1", "StickyAction", (0.5, (1, 3))),
+    ],
 )
-@pytest.mark.parametrize("id", ["CartPole-v1", "Pendulum-v1"])
 def test_native_equals_single_lanes(
     id: str, name: str, args: tuple[Any, ...], mode: AutoresetMode
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from typing import Any
 
@@ -12,8 +13,9 @@ import gymcore as gym
 from gymcore.error import UnsupportedMode
 from gymcore.vector import AutoresetMode, SyncVectorEnv
 from gymcore.wrappers import vector as wrappers
+from tests.for_each import for_each
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_counting_env, make_space
-from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane
+from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane, in_modes
 from tests.wrappers.walk_env import make_walk_env
 
 ARRAY_KINDS = ("box", "image", "scalar", "discrete", "multi_discrete", "multi_binary")
@@ -40,42 +42,37 @@ def check(
     )
 
 
-@modes
-@pytest.mark.parametrize("kind", ["dict", "text", "one_of", "discrete"])
+@in_modes("kind", ["dict", "text", "one_of", "discrete"])
 def test_delay(kind: str, mode: AutoresetMode) -> None:
     check("DelayObservation", 2, mode=mode, kind=kind)
 
 
-@modes
-@pytest.mark.parametrize("delay", [0, 1, 5])
+@in_modes("delay", [0, 1, 5])
 def test_delays(delay: int, mode: AutoresetMode) -> None:
     check("DelayObservation", delay, mode=mode)
 
 
-@modes
-@pytest.mark.parametrize("kind", [kind for kind in OBSERVATION_KINDS if kind != "scalar"])
+@in_modes("kind", [kind for kind in OBSERVATION_KINDS if kind != "scalar"])
 def test_stack(kind: str, mode: AutoresetMode) -> None:
     check("FrameStackObservation", 3, mode=mode, kind=kind)
 
 
-@modes
-@pytest.mark.parametrize("size", [1, 5])
-@pytest.mark.parametrize("padding", ["reset", "zero", np.array([3, 4], np.float32)])
+@in_modes(
+    "size, padding",
+    [(5, "reset"), (1, "zero"), (5, "zero"), (1, "reset"), (5, np.array([3, 4], np.float32))],
+)
 def test_sizes_and_paddings_of_stacks(size: int, padding: Any, mode: AutoresetMode) -> None:
     check("FrameStackObservation", size, mode=mode, padding_type=padding)
 
 
-@modes
-@pytest.mark.parametrize("kind", ["dict", "tuple", "text"])
+@in_modes("kind", ["dict", "tuple", "text"])
 def test_paddings_of_other_spaces(kind: str, mode: AutoresetMode) -> None:
     space = make_space(gym, kind)
     space.seed(3)
     check("FrameStackObservation", 3, mode=mode, kind=kind, padding_type=space.sample())
 
 
-@modes
-@pytest.mark.parametrize("flatten", [False, True])
-@pytest.mark.parametrize("kind", ["box", "discrete", "dict", "tuple"])
+@in_modes("kind, flatten", itertools.product(["box", "discrete", "dict", "tuple"], [False, True]))
 def test_time(kind: str, flatten: bool, mode: AutoresetMode) -> None:
     normalize = kind in ("box", "dict")
     # Last observations that are dicts have their keys in another order: that of the space.
@@ -83,8 +80,7 @@ def test_time(kind: str, flatten: bool, mode: AutoresetMode) -> None:
     check("TimeAwareObservation", flatten, normalize, mode=mode, kind=kind, infos=infos)
 
 
-@modes
-@pytest.mark.parametrize("kind", ARRAY_KINDS)
+@in_modes("kind", ARRAY_KINDS)
 def test_skip(kind: str, mode: AutoresetMode) -> None:
     check("MaxAndSkipObservation", 2 if kind == "box" else 4, mode=mode, kind=kind)
 
@@ -137,16 +133,16 @@ def sync(mode: AutoresetMode, wrap: Any, id: str = "CartPole-v1", **kwargs: Any)
     return SyncVectorEnv([make] * 5, autoreset_mode=mode)
 
 
-@modes
-@pytest.mark.parametrize("id", ["CartPole-v1", "Pendulum-v1"])
-@pytest.mark.parametrize(
-    ("name", "kwargs"),
+@in_modes(
+    "name, kwargs, id",
     [
-        ("FrameStackObservation", {"stack_size": 4}),
-        ("DelayObservation", {"delay": 2}),
-        ("TimeAwareObservation", {"normalize_time": True}),
-        ("TimeAwareObservation", {"flatten": False}),
-        ("MaxAndSkipObservation", {"skip": 3}),
+        ("FrameStackObservation", {"stack_size": 4}, "CartPole-v1"),
+        ("FrameStackObservation", {"stack_size": 4}, "Pendulum-v1"),
+        ("DelayObservation", {"delay": 2}, "CartPole-v1"),
+        ("TimeAwareObservation", {"normalize_time": True}, "Pendulum-v1"),
+        ("TimeAwareObservation", {"flatten": False}, "CartPole-v1"),
+        ("MaxAndSkipObservation", {"skip": 3}, "Pendulum-v1"),
+        ("MaxAndSkipObservation", {"skip": 3}, "CartPole-v1"),
     ],
 )
 def test_native_equals_single_lanes(
@@ -345,7 +341,7 @@ def test_environments_that_cannot_step_some_lanes() -> None:
         stack.step_lanes([1], [0])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "args", "kind", "problem"),
     [
         ("DelayObservation", (-1,), ValueError, "delay needs to be greater than zero"),

@@ -12,15 +12,14 @@ from gymcore.error import ResetNeeded, UnsupportedMode
 from gymcore.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymcore.wrappers.vector import FrameStackObservation, RepeatAction, TimeLimit
 from tests.testing_env import OBSERVATION_KINDS, assert_same
-from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane
+from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane, in_modes
 from tests.wrappers.walk_env import make_walk_env
 
 modes = pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 Walk = make_walk_env(gym)
 
 
-@modes
-@pytest.mark.parametrize("limit", [1, 4, 50])
+@in_modes("limit", [4, 1, 50])
 def test_equals_single_lanes(limit: int, mode: AutoresetMode) -> None:
     check_lane_by_lane(
         lambda envs: TimeLimit(envs, limit),
@@ -30,8 +29,7 @@ def test_equals_single_lanes(limit: int, mode: AutoresetMode) -> None:
     )
 
 
-@modes
-@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
+@in_modes("kind", OBSERVATION_KINDS)
 def test_kinds_of_observations(kind: str, mode: AutoresetMode) -> None:
     check_lane_by_lane(
         lambda envs: TimeLimit(envs, 3),

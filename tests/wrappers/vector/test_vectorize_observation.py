@@ -11,12 +11,13 @@ import pytest
 
 import gymcore as gym
 from gymcore import error, wrappers
-from gymcore.vector import AutoresetMode, SyncVectorEnv
+from gymcore.vector import SyncVectorEnv
 from gymcore.wrappers import transform_observation, vector
 from gymcore.wrappers.transform_observation import _flattens_as_batch, flatten_batch
 from gymcore.wrappers.vector import vectorize_observation
+from tests.for_each import for_each
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
-from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane
+from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane, in_modes
 from tests.wrappers.side_by_side import check_vectors_side_by_side
 from tests.wrappers.walk_env import make_walk_env
 
@@ -78,23 +79,12 @@ CASES = [
     ("DiscretizeObservation", (5,), {"kind": "scalar"}),
     ("DiscretizeObservation", (3, True), pictures(2, 2)),
 ]
-IDS = [f"{name}-{i}" for i, (name, _, _) in enumerate(CASES)]
 
 
 # --- every lane -----------------------------------------------------------------------------------
 
 
-# Every case in the mode that changes last observations too, one of each wrapper in the others.
-FIRST = {name: i for i, (name, _, _) in reversed(list(enumerate(CASES)))}
-COVERED = [
-    pytest.param(*case, mode, id=f"{case_id}-{mode.value}")
-    for i, (case, case_id) in enumerate(zip(CASES, IDS, strict=True))
-    for mode in MODES
-    if mode is AutoresetMode.SAME_STEP or FIRST[case[0]] == i
-]
-
-
-@pytest.mark.parametrize(("name", "args", "kwargs", "mode"), COVERED)
+@in_modes("name, args, kwargs", CASES)
 def test_lane_by_lane(name, args, kwargs, mode):
     if name == "ResizeObservation":
         pytest.importorskip("cv2")
@@ -122,9 +112,8 @@ class NegativeRescale(wrappers.RescaleObservation):
         return -super().observation(observation)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(
-    ("wrapper", "kwargs"),
+@in_modes(
+    "wrapper, kwargs",
     [
         (Shifted, {"by": 3}),
         (NegativeRescale, {"min_obs": -1, "max_obs": 1}),
@@ -157,8 +146,7 @@ def test_transform_lane_by_lane(mode):
     )
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", ["dict", "tuple"])
+@in_modes("kind", ["dict", "tuple"])
 def test_nested_observations_go_through_a_stack(kind, mode):
     keys = ["goal", "position"] if kind == "dict" else [2, 1]
 
@@ -185,8 +173,7 @@ def test_nested_observations_go_through_a_stack(kind, mode):
     )
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("name", "args", "kwargs"), CASES[::3], ids=IDS[::3])
+@in_modes("name, args, kwargs", CASES[::3])
 def test_some_lanes_step_while_others_rest(name, args, kwargs, mode):
     """An action is repeated in lanes whose episode goes on: `step_lanes` of what is inside."""
     if name == "ResizeObservation":
@@ -363,7 +350,7 @@ def test_spaces_of_transform():
     assert (made.single_observation_space, made.observation_space) == (single, batch)
 
 
-@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
+@for_each("kind", OBSERVATION_KINDS)
 def test_whole_batches_are_flattened_like_their_rows(kind):
     space = make_space(gym, kind)
     space.seed(4)
@@ -409,7 +396,7 @@ def test_discretize_reverts_batches():
         envs.revert_observation([1, 2, 3])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "args", "kind", "error_type", "message"),
     [
         ("TransformObservation", (3,), "box", TypeError, "func to be callable"),

@@ -12,8 +12,9 @@ import gymcore
 from gymcore import error, wrappers
 from gymcore.vector import AutoresetMode, SyncVectorEnv
 from gymcore.wrappers.vector import ClipReward, TransformReward, VectorizeTransformReward
+from tests.for_each import for_each
 from tests.testing_env import assert_same
-from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane
+from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane, in_modes
 from tests.wrappers.side_by_side import check_vectors_side_by_side
 from tests.wrappers.walk_env import make_walk_env
 
@@ -32,8 +33,7 @@ class Sign(wrappers.TransformReward):
         return np.sign(reward) + 0.25
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("bounds", [(-1, 1), (0.5, None), (None, -2), (1, 1), (np.float32(0.1), 9)])
+@in_modes("bounds", [(-1, 1), (0.5, None), (None, -2), (1, 1), (np.float32(0.1), 9)])
 def test_clipping_lane_by_lane(bounds: Any, mode: AutoresetMode) -> None:
     check_lane_by_lane(
         lambda envs: ClipReward(envs, *bounds),
@@ -94,8 +94,8 @@ def test_rollouts_equal_gymnasiums(name: str, args: Any, kwargs: dict[str, Any],
     check_vectors_side_by_side(wrap, mode=mode, steps=40)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
-@pytest.mark.parametrize("bounds", [(-1, 1), (None, 0.5), (np.float64(0.1), 1), (2, 2)])
+@for_each("dtype", [np.float32, np.float64, np.int64])
+@for_each("bounds", [(-1, 1), (None, 0.5), (np.float64(0.1), 1), (2, 2)])
 def test_rewards_of_any_dtype_are_clipped_as_gymnasium_does(bounds: Any, dtype: Any) -> None:
     ours = ClipReward(make_batch(n=5), *bounds)
     theirs = gymnasium.wrappers.vector.ClipReward(make_batch(gymnasium, 5), *bounds)
@@ -119,7 +119,7 @@ def test_what_a_function_returns_is_returned() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "kind", "words"),
     [
         (
