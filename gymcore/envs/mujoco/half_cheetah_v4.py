@@ -8,8 +8,8 @@ from typing import Any
 from gymcore.envs.mujoco import half_cheetah_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.half_cheetah_v5 import DEFAULT_CAMERA_CONFIG
-from gymcore.envs.mujoco.tasks import constructor
+from gymcore.envs.mujoco.half_cheetah_v5 import DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG
+from gymcore.envs.mujoco.tasks import constructor_v4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -19,17 +19,7 @@ class HalfCheetahEnv(half_cheetah_v5.HalfCheetahEnv):
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 20}  # noqa: RUF012
     observation_structure: Any = None
 
-    __init__ = constructor(
-        {
-            "xml_file": "half_cheetah.xml",
-            "frame_skip": 5,
-            "default_camera_config": DEFAULT_CAMERA_CONFIG,
-        },
-        forward_reward_weight=1.0,
-        ctrl_cost_weight=0.1,
-        reset_noise_scale=0.1,
-        exclude_current_positions_from_observation=True,
-    )
+    __init__ = constructor_v4(half_cheetah_v5.HalfCheetahEnv)
 
     def describe(self, simulation: Simulation) -> Description:
         """As HalfCheetah-v5, without infos of resets."""

@@ -6,8 +6,8 @@ from typing import Any
 
 from gymcore.envs.mujoco import hopper_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
-from gymcore.envs.mujoco.hopper_v5 import DEFAULT_CAMERA_CONFIG
-from gymcore.envs.mujoco.tasks import PlanarWalkerV4, constructor
+from gymcore.envs.mujoco.hopper_v5 import DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG
+from gymcore.envs.mujoco.tasks import PlanarWalkerV4, constructor_v4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -17,18 +17,7 @@ class HopperEnv(PlanarWalkerV4, hopper_v5.HopperEnv):
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 125}  # noqa: RUF012
     observation_structure: Any = None
 
-    __init__ = constructor(
-        {"xml_file": "hopper.xml", "frame_skip": 4, "default_camera_config": DEFAULT_CAMERA_CONFIG},
-        forward_reward_weight=1.0,
-        ctrl_cost_weight=1e-3,
-        healthy_reward=1.0,
-        terminate_when_unhealthy=True,
-        healthy_state_range=(-100.0, 100.0),
-        healthy_z_range=(0.7, float("inf")),
-        healthy_angle_range=(-0.2, 0.2),
-        reset_noise_scale=5e-3,
-        exclude_current_positions_from_observation=True,
-    )
+    __init__ = constructor_v4(hopper_v5.HopperEnv)
 
 
 HopperVectorEnv = MujocoVectorEnv.of(HopperEnv)

@@ -7,10 +7,10 @@ from typing import Any
 from gymcore.envs.mujoco import humanoid_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
-from gymcore.envs.mujoco.humanoid_v5 import DEFAULT_CAMERA_CONFIG
+from gymcore.envs.mujoco.humanoid_v5 import DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG
 from gymcore.envs.mujoco.humanoid_v5 import mass_center as mass_center
 from gymcore.envs.mujoco.quantities import norm
-from gymcore.envs.mujoco.tasks import HealthV4, constructor
+from gymcore.envs.mujoco.tasks import HealthV4, constructor_v4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -23,19 +23,17 @@ class HumanoidEnv(HealthV4, humanoid_v5.HumanoidEnv):
     contact_cost_weight: Any = 0.0
     contact_cost_range: Any = (0.0, 0.0)
 
-    __init__ = constructor(
-        {
-            "xml_file": "humanoid.xml",
-            "frame_skip": 5,
-            "default_camera_config": DEFAULT_CAMERA_CONFIG,
-        },
-        forward_reward_weight=1.25,
-        ctrl_cost_weight=0.1,
-        healthy_reward=5.0,
-        terminate_when_unhealthy=True,
-        healthy_z_range=(1.0, 2.0),
-        reset_noise_scale=1e-2,
-        exclude_current_positions_from_observation=True,
+    __init__ = constructor_v4(
+        humanoid_v5.HumanoidEnv,
+        (
+            "forward_reward_weight",
+            "ctrl_cost_weight",
+            "healthy_reward",
+            "terminate_when_unhealthy",
+            "healthy_z_range",
+            "reset_noise_scale",
+            "exclude_current_positions_from_observation",
+        ),
     )
 
     def describe(self, simulation: Simulation) -> Description:

@@ -8,8 +8,8 @@ from typing import Any
 from gymcore.envs.mujoco import humanoidstandup_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.humanoidstandup_v5 import DEFAULT_CAMERA_CONFIG
-from gymcore.envs.mujoco.tasks import constructor
+from gymcore.envs.mujoco.humanoidstandup_v5 import DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG
+from gymcore.envs.mujoco.tasks import constructor_v4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -25,13 +25,7 @@ class HumanoidStandupEnv(humanoidstandup_v5.HumanoidStandupEnv):
     impact_cost_range: Any = (float("-inf"), 10.0)
     reset_noise_scale: Any = 1e-2
 
-    __init__ = constructor(
-        {
-            "xml_file": "humanoidstandup.xml",
-            "frame_skip": 5,
-            "default_camera_config": DEFAULT_CAMERA_CONFIG,
-        },
-    )
+    __init__ = constructor_v4(humanoidstandup_v5.HumanoidStandupEnv, ())
 
     def describe(self, simulation: Simulation) -> Description:
         """As HumanoidStandup-v5, with the whole observation and fewer infos."""

@@ -12,7 +12,7 @@ from gymcore.envs.mujoco.inverted_double_pendulum_v5 import (
     DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG,
 )
 from gymcore.envs.mujoco.quantities import Quantity, as_quantity, clip
-from gymcore.envs.mujoco.tasks import constructor
+from gymcore.envs.mujoco.tasks import constructor_v4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -24,12 +24,10 @@ class InvertedDoublePendulumEnv(inverted_double_pendulum_v5.InvertedDoublePendul
     healthy_reward: Any = 10.0
     reset_noise_scale: Any = 0.1
 
-    __init__ = constructor(
-        {
-            "xml_file": "inverted_double_pendulum.xml",
-            "frame_skip": 5,
-            "default_camera_config": DEFAULT_CAMERA_CONFIG,
-        },
+    __init__ = constructor_v4(
+        inverted_double_pendulum_v5.InvertedDoublePendulumEnv,
+        (),
+        default_camera_config=DEFAULT_CAMERA_CONFIG,
     )
 
     def describe(self, simulation: Simulation) -> Description:

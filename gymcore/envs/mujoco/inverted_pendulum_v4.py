@@ -8,8 +8,8 @@ from typing import Any
 from gymcore.envs.mujoco import inverted_pendulum_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.inverted_pendulum_v5 import DEFAULT_CAMERA_CONFIG
-from gymcore.envs.mujoco.tasks import constructor
+from gymcore.envs.mujoco.inverted_pendulum_v5 import DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG
+from gymcore.envs.mujoco.tasks import constructor_v4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -21,13 +21,7 @@ class InvertedPendulumEnv(inverted_pendulum_v5.InvertedPendulumEnv):
 
     reset_noise_scale: Any = 0.01
 
-    __init__ = constructor(
-        {
-            "xml_file": "inverted_pendulum.xml",
-            "frame_skip": 2,
-            "default_camera_config": DEFAULT_CAMERA_CONFIG,
-        },
-    )
+    __init__ = constructor_v4(inverted_pendulum_v5.InvertedPendulumEnv, ())
 
     def describe(self, simulation: Simulation) -> Description:
         """As InvertedPendulum-v5, with 1 for every step, and without infos."""

@@ -8,9 +8,9 @@ from typing import Any
 from gymcore.envs.mujoco import pusher_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.pusher_v5 import DEFAULT_CAMERA_CONFIG
+from gymcore.envs.mujoco.pusher_v5 import DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG
 from gymcore.envs.mujoco.quantities import before, norm, square, total
-from gymcore.envs.mujoco.tasks import constructor
+from gymcore.envs.mujoco.tasks import constructor_v4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -23,9 +23,7 @@ class PusherEnv(pusher_v5.PusherEnv):
     reward_dist_weight: Any = 1.0
     reward_control_weight: Any = 0.1
 
-    __init__ = constructor(
-        {"xml_file": "pusher.xml", "frame_skip": 5, "default_camera_config": DEFAULT_CAMERA_CONFIG},
-    )
+    __init__ = constructor_v4(pusher_v5.PusherEnv, (), xml_file="pusher.xml")
 
     def describe(self, simulation: Simulation) -> Description:
         """Distances before the step and effort, as costs; infos of these without weights."""

@@ -8,8 +8,8 @@ from gymcore.envs.mujoco import reacher_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.quantities import before, norm, square, total
-from gymcore.envs.mujoco.reacher_v5 import DEFAULT_CAMERA_CONFIG
-from gymcore.envs.mujoco.tasks import constructor
+from gymcore.envs.mujoco.reacher_v5 import DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG
+from gymcore.envs.mujoco.tasks import constructor_v4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -21,13 +21,7 @@ class ReacherEnv(reacher_v5.ReacherEnv):
     reward_dist_weight: Any = 1.0
     reward_control_weight: Any = 1.0
 
-    __init__ = constructor(
-        {
-            "xml_file": "reacher.xml",
-            "frame_skip": 2,
-            "default_camera_config": DEFAULT_CAMERA_CONFIG,
-        },
-    )
+    __init__ = constructor_v4(reacher_v5.ReacherEnv, ())
 
     def describe(self, simulation: Simulation) -> Description:
         """Distance before the step and effort, as costs."""

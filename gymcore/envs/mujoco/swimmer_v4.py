@@ -8,7 +8,7 @@ from typing import Any
 from gymcore.envs.mujoco import swimmer_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.tasks import constructor
+from gymcore.envs.mujoco.tasks import constructor_v4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
@@ -18,13 +18,7 @@ class SwimmerEnv(swimmer_v5.SwimmerEnv):
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 25}  # noqa: RUF012
     observation_structure: Any = None
 
-    __init__ = constructor(
-        {"xml_file": "swimmer.xml", "frame_skip": 4},
-        forward_reward_weight=1.0,
-        ctrl_cost_weight=1e-4,
-        reset_noise_scale=0.1,
-        exclude_current_positions_from_observation=True,
-    )
+    __init__ = constructor_v4(swimmer_v5.SwimmerEnv)
 
     def describe(self, simulation: Simulation) -> Description:
         """As Swimmer-v5, without infos of resets."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -89,6 +89,23 @@ def constructor(constants: dict[str, Any] | None = None, /, **defaults: Any) -> 
     )
     __init__.__signature__ = signature  # type: ignore[attr-defined]
     return __init__
+
+
+def constructor_v4(
+    v5: type[CompiledMujocoEnv], names: Sequence[str] | None = None, **constants: Any
+) -> Callable[..., None]:
+    """Return the `__init__` of version 4: model, frame skip and camera are not arguments.
+
+    Args:
+        v5: the class of version 5, whose defaults are used.
+        names: the other arguments; None for all of version 5.
+        **constants: what is fixed at another value than version 5's default.
+    """
+    parameters = list(inspect.signature(v5.__init__).parameters.values())[1:-1]
+    defaults = {parameter.name: parameter.default for parameter in parameters}
+    fixed = {name: defaults.pop(name) for name in list(defaults)[:3]}
+    names = tuple(defaults) if names is None else names
+    return constructor({**fixed, **constants}, **{name: defaults[name] for name in names})
 
 
 class ActionCost(CompiledMujocoEnv):

@@ -6,9 +6,9 @@ from typing import Any
 
 from gymcore.envs.mujoco import walker2d_v5
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
-from gymcore.envs.mujoco.tasks import PlanarWalkerV4, constructor
+from gymcore.envs.mujoco.tasks import PlanarWalkerV4, constructor_v4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-from gymcore.envs.mujoco.walker2d_v5 import DEFAULT_CAMERA_CONFIG
+from gymcore.envs.mujoco.walker2d_v5 import DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG
 
 
 class Walker2dEnv(PlanarWalkerV4, walker2d_v5.Walker2dEnv):
@@ -17,21 +17,7 @@ class Walker2dEnv(PlanarWalkerV4, walker2d_v5.Walker2dEnv):
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 125}  # noqa: RUF012
     observation_structure: Any = None
 
-    __init__ = constructor(
-        {
-            "xml_file": "walker2d.xml",
-            "frame_skip": 4,
-            "default_camera_config": DEFAULT_CAMERA_CONFIG,
-        },
-        forward_reward_weight=1.0,
-        ctrl_cost_weight=1e-3,
-        healthy_reward=1.0,
-        terminate_when_unhealthy=True,
-        healthy_z_range=(0.8, 2.0),
-        healthy_angle_range=(-1.0, 1.0),
-        reset_noise_scale=5e-3,
-        exclude_current_positions_from_observation=True,
-    )
+    __init__ = constructor_v4(walker2d_v5.Walker2dEnv, xml_file="walker2d.xml")
 
 
 Walker2dVectorEnv = MujocoVectorEnv.of(Walker2dEnv)
