@@ -8,7 +8,7 @@ import math
 import os
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any, Generic, Literal, SupportsFloat
+from typing import TYPE_CHECKING, Any, Generic, Literal, SupportsFloat, TypeAlias
 
 import numpy as np
 from typing_extensions import TypeVar
@@ -27,6 +27,8 @@ ActType = TypeVar("ActType", default=Any)
 RenderFrame = TypeVar("RenderFrame", default=Any)
 WrapperObsType = TypeVar("WrapperObsType", default=Any)
 WrapperActType = TypeVar("WrapperActType", default=Any)
+Info: TypeAlias = dict[str, Any]
+Options: TypeAlias = dict[str, Any] | None
 
 # What may be open still, by id (a user's environment may not be hashable), in order of making.
 _environments: weakref.WeakValueDictionary[int, Env[Any, Any]] = weakref.WeakValueDictionary()
@@ -122,9 +124,7 @@ class Env(Generic[ObsType, ActType]):
         """
         raise NotImplementedError
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Start a new episode. Call `super().reset(seed=seed)` first: it seeds the generator.
 
         Args:
@@ -465,9 +465,7 @@ class ObservationWrapper(Wrapper[WrapperObsType, ActType, ObsType, ActType]):
         observation, info = self.env.reset(seed=seed, options=options)
         return self.observation(observation), info
 
-    def step(
-        self, action: ActType
-    ) -> tuple[WrapperObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: ActType) -> tuple[WrapperObsType, SupportsFloat, bool, bool, Info]:
         """Step the wrapped environment and change its observation."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return self.observation(observation), reward, terminated, truncated, info
@@ -493,9 +491,7 @@ class RewardWrapper(Wrapper[ObsType, ActType, ObsType, ActType]):
 class ActionWrapper(Wrapper[ObsType, WrapperActType, ObsType, ActType]):
     """A wrapper that changes actions: override `action`."""
 
-    def step(
-        self, action: WrapperActType
-    ) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: WrapperActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the wrapped environment with the changed action."""
         return self.env.step(self.action(action))
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
-from gymcore.core import Env
+from gymcore.core import Env, Info, Options
 from gymcore.specs import EnvSpec, load_env_creator
 from gymcore.utils.arguments import split_reset_mask
 from gymcore.utils.step_api_compatibility import convert_to_terminated_truncated_step_api
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.utils import batch_space
 from gymcore.vector.utils.infos import merge_info
+from gymcore.vector.vector_env import Seeds
 
 __all__ = [
     "EnvCompatibility",
@@ -123,9 +123,7 @@ class EnvCompatibility(ForeignEnv):
         ((3, {}), (5, 1.0, False, True, {}))
     """
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
         """Begin an episode; return the observation, and an empty info.
 
         `seed` goes to the old environment's `seed` method, if there is one; `options` are not used.
@@ -223,12 +221,7 @@ class VectorEnvCompatibility(VectorEnv[Any, Any, npt.NDArray[Any]]):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             return getattr(self.env, name)
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Begin new episodes; return the batch of observations, and empty infos.
 
         `seed` goes to the old vector environment's `seed` method. Of `options` only `reset_mask` is

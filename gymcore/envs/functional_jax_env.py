@@ -8,13 +8,13 @@ from __future__ import annotations
 import copy
 import dataclasses
 import importlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from typing_extensions import Self, dataclass_transform
 
 from gymcore import error
+from gymcore.core import Info, Options
 from gymcore.experimental.functional import FuncEnv
 from gymcore.experimental.functional_env import FunctionalEnv, check_functions
 from gymcore.rendering.window import load_pygame
@@ -22,7 +22,7 @@ from gymcore.spaces.batching import batch_space
 from gymcore.utils import seeding
 from gymcore.utils.arguments import split_reset_mask
 from gymcore.utils.ezpickle import EzPickle
-from gymcore.vector.vector_env import AutoresetMode, VectorEnv
+from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -135,9 +135,7 @@ class FunctionalJaxEnv(_JaxEnv, FunctionalEnv):
         )
         self.spec = spec
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
         """Begin an episode; see `Env.reset`. The options are not used."""
         if seed is not None:
             self._seed_key(seeding.checked_seed(seed))
@@ -205,12 +203,7 @@ class FunctionalJaxVectorEnv(VectorEnv[Any, Any, Any], _JaxEnv):
     def _split(self, key: Any) -> Any:
         return self._jax.random.split(key, self.num_envs)
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Begin episodes; see `VectorEnv.reset`. Of the options only `reset_mask` is used.
 
         All lanes share one key, so there is one seed for all of them. A mask in the first reset is

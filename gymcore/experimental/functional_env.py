@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.core import Env
+from gymcore.core import Env, Info, Options
 from gymcore.experimental.functional import FuncEnv
 from gymcore.spaces.batching import batch_space
 from gymcore.utils import seeding
@@ -18,7 +19,7 @@ from gymcore.utils.arguments import count, seeds_per_env, split_reset_mask
 from gymcore.utils.nested import map_leaves
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
-from gymcore.vector.vector_env import AutoresetMode, VectorEnv
+from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv
 
 if TYPE_CHECKING:
     from gymcore.specs import EnvSpec
@@ -125,9 +126,7 @@ class FunctionalEnv(Env[Any, Any]):
         self._started = False
         self._frames = _Frames(func_env, render_mode)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
         """Begin an episode; see `Env.reset`. The options are not used."""
         super().reset(seed=seed)
         rng = self._random()
@@ -185,8 +184,8 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
 
     Attributes:
         func_env: The functions.
-        state: The states of all lanes: as the functions returned them if they are batched, a list
-            otherwise.
+        state: The states of all lanes: as the functions returned them if they are batched, an array
+            of objects otherwise.
 
     Example:
         >>> from gymcore import spaces
@@ -286,12 +285,7 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
     def _of(self, lanes: Lanes) -> tuple[np.random.Generator, ...]:
         return tuple(self._rngs[lane] for lane in lanes.tolist())
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Begin episodes; see `VectorEnv.reset`. Of the options only `reset_mask` is used.
 
         Raises:
@@ -423,10 +417,6 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
 
 
 # --- the functions of a FuncEnv over lanes --------------------------------------------------------
-#
-# `SingleFunctions` calls them for one lane after the other, `BatchedFunctions` once for all lanes.
-# Both have the same methods. A batch of states (or observations, actions) is whatever `take` and
-# `put` can handle: a list for the former, nested arrays whose first axis are lanes for the latter.
 
 Generators = tuple[np.random.Generator, ...]
 
@@ -445,105 +435,29 @@ def _map(function: Any, *batches: Any) -> Any:
     return map_leaves(checked, *batches)
 
 
-class SingleFunctions:
-    """Calls functions for one lane after the other."""
-
-    def __init__(self, func_env: Functions) -> None:
-        self._env = func_env
-
-    def initial(self, rngs: Generators) -> list[Any]:
-        """Return first states."""
-        return [self._env.initial(rng) for rng in rngs]
-
-    def transition(self, states: list[Any], actions: list[Any], rngs: Generators) -> list[Any]:
-        """Return the states after actions."""
-        return list(map(self._env.transition, states, actions, rngs))
-
-    def observation(self, states: list[Any], rngs: Generators) -> list[Any]:
-        """Return copies of the observations."""
-        return [deepcopy(each) for each in map(self._env.observation, states, rngs)]
-
-    def reward(
-        self, states: list[Any], actions: list[Any], next_states: list[Any], rngs: Generators
-    ) -> npt.NDArray[np.float64]:
-        """Return `[lanes] float64`."""
-        rewards = map(self._env.reward, states, actions, next_states, rngs)
-        return np.array([float(reward) for reward in rewards], np.float64)
-
-    def terminal(self, states: list[Any], rngs: Generators) -> npt.NDArray[np.bool_]:
-        """Return `[lanes] bool`."""
-        return np.array(list(map(bool, map(self._env.terminal, states, rngs))), np.bool_)
-
-    def state_info(self, states: list[Any]) -> list[dict[str, Any]]:
-        """Return the infos of first states."""
-        return [self._env.state_info(state) for state in states]
-
-    def transition_info(
-        self, states: list[Any], actions: list[Any], next_states: list[Any]
-    ) -> list[dict[str, Any]]:
-        """Return the infos of transitions."""
-        return list(map(self._env.transition_info, states, actions, next_states))
-
-    @staticmethod
-    def take(batch: list[Any], lanes: Lanes) -> list[Any]:
-        """Return the rows of some lanes."""
-        return [batch[lane] for lane in lanes.tolist()]
-
-    @staticmethod
-    def put(batch: list[Any], lanes: Lanes, rows: list[Any]) -> list[Any]:
-        """Return a copy of a batch with other rows for some lanes."""
-        batch = list(batch)
-        for lane, row in zip(lanes.tolist(), rows, strict=True):
-            batch[lane] = row
-        return batch
-
-    def actions(self, actions: Any, space: Any) -> list[Any]:
-        """Return a batch of actions as a list of single ones."""
-        return list(iterate(space, actions))
-
-    def output(self, observations: list[Any]) -> Any:
-        """Return observations as the caller gets them: a new batch."""
-        space = self._env.observation_space
-        return concatenate(space, observations, create_empty_array(space, len(observations)))
-
-    def add_infos(
-        self, infos: dict[str, Any], rows: list[dict[str, Any]], lanes: Lanes, num_envs: int
-    ) -> None:
-        """Merge the infos of some lanes into the batch's."""
-        for lane, info in zip(lanes.tolist(), rows, strict=True):
-            merge_info(infos, info, lane, num_envs)
-
-    def add_final(
-        self, infos: dict[str, Any], observations: list[Any], lanes: Lanes, num_envs: int
-    ) -> None:
-        """Put last observations of lanes into the infos, as an array of objects."""
-        last = np.full(num_envs, None, dtype=object)
-        for lane, row in zip(lanes.tolist(), observations, strict=True):
-            last[lane] = row
-        infos["final_obs"] = last
-
-
 class BatchedFunctions:
     """Calls functions that are written for a batch: all arrays have a first axis of lanes."""
 
     def __init__(self, func_env: Functions) -> None:
         self._env = func_env
-        self.initial = func_env.initial
-        self.transition = func_env.transition
-        self.observation = func_env.observation
-        self.state_info = func_env.state_info
-        self.transition_info = func_env.transition_info
+        self.initial: Any = func_env.initial
+        self.transition: Any = func_env.transition
+        self.observation: Any = func_env.observation
+        self.state_info: Any = func_env.state_info
+        self.transition_info: Any = func_env.transition_info
+        self._reward: Any = func_env.reward
+        self._terminal: Any = func_env.terminal
 
     def reward(
         self, states: Any, actions: Any, next_states: Any, rngs: Generators
     ) -> npt.NDArray[np.float64]:
         """Return `[lanes] float64`."""
-        rewards = self._env.reward(states, actions, next_states, rngs)
+        rewards = self._reward(states, actions, next_states, rngs)
         return np.broadcast_to(np.asarray(rewards, np.float64), len(rngs))
 
     def terminal(self, states: Any, rngs: Generators) -> npt.NDArray[np.bool_]:
         """Return `[lanes] bool`."""
-        terminated = np.asarray(self._env.terminal(states, rngs), np.bool_)
+        terminated = np.asarray(self._terminal(states, rngs), np.bool_)
         return np.broadcast_to(terminated, len(rngs))
 
     @staticmethod
@@ -588,10 +502,55 @@ class BatchedFunctions:
     ) -> None:
         """Put last observations into the infos: one array where they are one, else objects."""
         if isinstance(observations, np.ndarray):
-            last = np.zeros((num_envs, *observations.shape[1:]), observations.dtype)
+            nothing = None if observations.dtype == object else 0
+            last = np.full((num_envs, *observations.shape[1:]), nothing, observations.dtype)
             last[lanes] = observations
         else:
             last = np.full(num_envs, None, dtype=object)
             for row, lane in enumerate(lanes.tolist()):
                 last[lane] = _map(lambda array, row=row: np.array(array[row]), observations)
         infos["final_obs"] = last
+
+
+class SingleFunctions(BatchedFunctions):
+    """Calls functions for one lane after the other; a batch is an array of objects."""
+
+    def __init__(self, func_env: Functions) -> None:
+        super().__init__(func_env)
+        self.initial = functools.partial(_each, func_env.initial)
+        self.transition = functools.partial(_each, func_env.transition)
+        self.state_info = functools.partial(_each, func_env.state_info)
+        self.transition_info = functools.partial(_each, func_env.transition_info)
+        self._reward = functools.partial(_each, func_env.reward)
+        self._terminal = functools.partial(_each, func_env.terminal)
+        self.observation = functools.partial(_each_copied, func_env.observation)
+
+    def actions(self, actions: Any, space: Any) -> Any:
+        """Return a batch of actions, one object each."""
+        return _objects(iterate(space, actions))
+
+    def output(self, observations: Any) -> Any:
+        """Return observations as the caller gets them: a new batch."""
+        space = self._env.observation_space
+        return concatenate(space, observations, create_empty_array(space, len(observations)))
+
+    def add_infos(self, infos: dict[str, Any], rows: Any, lanes: Lanes, num_envs: int) -> None:
+        """Merge the infos of some lanes into the batch's."""
+        for lane, info in zip(lanes.tolist(), rows, strict=True):
+            merge_info(infos, info, lane, num_envs)
+
+
+def _each(function: Callable[..., Any], *batches: Any) -> npt.NDArray[np.object_]:
+    return _objects(map(function, *batches))
+
+
+def _each_copied(function: Callable[..., Any], *batches: Any) -> npt.NDArray[np.object_]:
+    return deepcopy(_each(function, *batches))
+
+
+def _objects(items: Iterable[Any]) -> npt.NDArray[np.object_]:
+    rows = list(items)
+    objects = np.empty(len(rows), dtype=object)
+    for i, row in enumerate(rows):
+        objects[i] = row
+    return objects

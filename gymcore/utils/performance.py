@@ -18,15 +18,16 @@ _BLOCK = 64
 """Actions that are sampled at a time, so that sampling is seldom and its time is not measured."""
 
 
-def _rate(run: Callable[[], int], target_duration: float) -> float:
-    """Call `run` until it has taken `target_duration` seconds; return the sum of results a second.
+def _rate(prepare: Callable[[], Any], run: Callable[[Any], int], target_duration: float) -> float:
+    """Call `run(prepare())` until `run` has taken `target_duration` seconds; return its rate.
 
-    At least one call is made.
+    That is the sum of its results, divided by its time. At least one call is made.
     """
     done, spent = 0, 0.0
     while True:
+        prepared = prepare()
         start = time.perf_counter()
-        done += run()
+        done += run(prepared)
         spent += time.perf_counter() - start
         if spent >= target_duration:
             return done / max(spent, 1e-9)
@@ -48,18 +49,15 @@ def benchmark_step(
     action_space.seed(seed)
     env.reset(seed=seed)
     step = env.step
-    done, spent = 0, 0.0
-    while True:
-        actions = [action_space.sample() for _ in range(_BLOCK)]
-        start = time.perf_counter()
+
+    def run(actions: list[Any]) -> int:
         for action in actions:
             _, _, terminated, truncated, _ = step(action)
             if terminated or truncated:
                 env.reset()
-        spent += time.perf_counter() - start
-        done += _BLOCK
-        if spent >= target_duration:
-            return done / max(spent, 1e-9)
+        return len(actions)
+
+    return _rate(lambda: [action_space.sample() for _ in range(_BLOCK)], run, target_duration)
 
 
 def benchmark_vector_step(
@@ -82,20 +80,18 @@ def benchmark_vector_step(
     disabled = AutoresetMode(mode) is AutoresetMode.DISABLED
     env.action_space.seed(seed)
     env.reset(seed=seed)
-    done, spent = 0, 0.0
-    while True:
-        actions = [env.action_space.sample() for _ in range(_BLOCK // 4)]
-        start = time.perf_counter()
+
+    def run(actions: list[Any]) -> int:
         for batch in actions:
             _, _, terminated, truncated, _ = env.step(batch)
             if disabled:
                 mask = np.logical_or(terminated, truncated)
                 if mask.any():
                     env.reset(options={"reset_mask": mask})
-        spent += time.perf_counter() - start
-        done += len(actions) * env.num_envs
-        if spent >= target_duration:
-            return done / max(spent, 1e-9)
+        return len(actions) * env.num_envs
+
+    sample = env.action_space.sample
+    return _rate(lambda: [sample() for _ in range(_BLOCK // 4)], run, target_duration)
 
 
 def benchmark_init(
@@ -140,8 +136,8 @@ def benchmark_render(env: Env[Any, Any], target_duration: float = 5) -> float:
         True
     """
 
-    def render() -> int:
+    def run(_: None) -> int:
         env.render()
         return 1
 
-    return _rate(render, target_duration)
+    return _rate(lambda: None, run, target_duration)

@@ -9,14 +9,22 @@ slot; `AutoresetMode` says when.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import TypeVar
 
 from gymcore import logger
-from gymcore.core import ActType, ObsType, RenderFrame, WrapperActType, WrapperObsType
+from gymcore.core import (
+    ActType,
+    Info,
+    ObsType,
+    Options,
+    RenderFrame,
+    WrapperActType,
+    WrapperObsType,
+)
 from gymcore.error import ArgumentTypeError, UnsupportedMode
 from gymcore.utils import seeding
 from gymcore.vector.final_observations import change_final_observations
@@ -32,6 +40,11 @@ if TYPE_CHECKING:
     from gymcore.specs import EnvSpec
 
 ArrayType = TypeVar("ArrayType", default=Any)
+
+# What several lanes take and give: one seed or one for each, indices or a mask, a batch's results.
+Seeds: TypeAlias = int | Sequence[int | None] | None
+Lanes: TypeAlias = Sequence[int] | npt.NDArray[Any]
+VectorStep: TypeAlias = tuple[ObsType, ArrayType, ArrayType, ArrayType, Info]
 
 __all__ = [
     "ArrayType",
@@ -108,9 +121,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         if seed is not None:
             self._np_random, self._np_random_seed = seeding.np_random(seed)  # type: ignore[arg-type]
 
-    def step(
-        self, actions: ActType
-    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+    def step(self, actions: ActType) -> VectorStep[ObsType, ArrayType]:
         """Take one action in every environment.
 
         Args:
@@ -144,9 +155,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     def close_extras(self, **kwargs: Any) -> None:
         """Free what a subclass holds; `close` calls this once, with its arguments."""
 
-    def step_lanes(
-        self, actions: ActType, env_ids: Sequence[int] | npt.NDArray[Any]
-    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+    def step_lanes(self, actions: ActType, env_ids: Lanes) -> VectorStep[ObsType, ArrayType]:
         """Step some of the environments while the others rest, where `steps_some_lanes` is true.
 
         Args:
@@ -303,19 +312,12 @@ class VectorWrapper(
             )
         self.env: Any = env
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[WrapperObsType, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[WrapperObsType, Info]:
         """Reset the wrapped environment; see `VectorEnv.reset`."""
         results: tuple[WrapperObsType, dict[str, Any]] = self.env.reset(seed=seed, options=options)
         return results
 
-    def step(
-        self, actions: WrapperActType
-    ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+    def step(self, actions: WrapperActType) -> VectorStep[WrapperObsType, ArrayType]:
         """Step the wrapped environment; see `VectorEnv.step`."""
         results: tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]
         results = self.env.step(actions)
@@ -463,19 +465,12 @@ class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, A
         if "autoreset_mode" not in env.metadata:
             logger.warn(f"Vector environment ({env}) is missing `autoreset_mode` metadata key.")
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[WrapperObsType, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[WrapperObsType, Info]:
         """Reset, and return changed observations; see `VectorEnv.reset`."""
         observations, infos = self.env.reset(seed=seed, options=options)
         return self.observations(observations), infos
 
-    def step(
-        self, actions: ActType
-    ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+    def step(self, actions: ActType) -> VectorStep[WrapperObsType, ArrayType]:
         """Step, and return changed observations; see `VectorEnv.step`."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         if "final_obs" in infos:
@@ -504,9 +499,7 @@ class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, A
 class VectorActionWrapper(VectorWrapper[ObsType, WrapperActType, ObsType, ActType, ArrayType]):
     """A wrapper that changes actions: define `actions`."""
 
-    def step(
-        self, actions: WrapperActType
-    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+    def step(self, actions: WrapperActType) -> VectorStep[ObsType, ArrayType]:
         """Step the wrapped environment with changed actions; see `VectorEnv.step`."""
         return self.env.step(self.actions(actions))
 
@@ -518,9 +511,7 @@ class VectorActionWrapper(VectorWrapper[ObsType, WrapperActType, ObsType, ActTyp
 class VectorRewardWrapper(VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType]):
     """A wrapper that changes rewards: define `rewards`."""
 
-    def step(
-        self, actions: ActType
-    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+    def step(self, actions: ActType) -> VectorStep[ObsType, ArrayType]:
         """Step, and return changed rewards; see `VectorEnv.step`."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         return observations, self.rewards(rewards), terminations, truncations, infos

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from gymcore import error, logger
-from gymcore.core import ActType, Env, ObsType, Wrapper
+from gymcore.core import ActType, Env, Info, ObsType, Options, Wrapper
 from gymcore.utils import RecordConstructorArgs
 
 if TYPE_CHECKING:
@@ -93,9 +93,7 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
             truncated = True
         return observation, reward, terminated, truncated, info
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment and the count of steps."""
         result = self.env.reset(seed=seed, options=options)
         self._elapsed_steps = 0
@@ -130,9 +128,7 @@ class Autoreset(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
         Wrapper.__init__(self, env)
         self.autoreset = False
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment."""
         result = self.env.reset(seed=seed, options=options)
         self.autoreset = False
@@ -205,9 +201,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
         self._previous_data = None if self.checked_data_reuse else data
         return result
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment; check the first reset."""
         if self.checked_reset:
             return self.env.reset(seed=seed, options=options)
@@ -276,9 +270,7 @@ class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
             raise error.ResetNeeded("Cannot call env.step() before calling env.reset()")
         return self._step_target.step(action)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment."""
         self._has_reset = True
         result = self.env.reset(seed=seed, options=options)
@@ -386,9 +378,7 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
             self.episode_start_time = time.perf_counter()
         return observation, reward, terminated, truncated, info
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment and the statistics of the episode."""
         result = self.env.reset(seed=seed, options=options)
         self.episode_start_time = time.perf_counter()

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
-from gymcore.core import ActType, Env, ObsType, Wrapper
+from gymcore.core import ActType, Env, Info, ObsType, Options, Wrapper
 from gymcore.rendering.video_files import VIDEO_FORMATS, VideoWriter, as_rgb, find_ffmpeg
 from gymcore.rendering.window import Window, load_pygame
 from gymcore.utils import RecordConstructorArgs
@@ -81,9 +81,7 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
         self.frame_list.append(self.env.render())
         return result
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment and collect its first frame."""
         result = self.env.reset(seed=seed, options=options)
         if self.reset_clean:
@@ -187,9 +185,7 @@ class HumanRendering(  # type: ignore[misc]
         self._render_frame()
         return result
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment and show its first frame."""
         result = self.env.reset(seed=seed, options=options)
         self._render_frame()
@@ -512,9 +508,7 @@ class RecordVideo(
         self._record_frame()
         return result
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment, and record a frame if a video is being recorded."""
         result = self.env.reset(seed=seed, options=options)
         if self.render_history and getattr(self.env, "reset_clean", False):

@@ -15,8 +15,10 @@ import numpy.typing as npt
 from gymcore.core import (
     ActType,
     Env,
+    Info,
     ObservationWrapper,
     ObsType,
+    Options,
     Wrapper,
     WrapperObsType,
 )
@@ -124,9 +126,7 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
         self.delay = count
         self.observation_queue: deque[Any] = deque()
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment, and forget its observations."""
         self.observation_queue.clear()
         return super().reset(seed=seed, options=options)
@@ -204,9 +204,7 @@ class TimeAwareObservation(
         joined: WrapperObsType = self._format.join(observation, self.timesteps)
         return joined
 
-    def step(
-        self, action: ActType
-    ) -> tuple[WrapperObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: ActType) -> tuple[WrapperObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment, and count."""
         self.timesteps += 1
         return super().step(action)
@@ -287,9 +285,7 @@ class FrameStackObservation(
         )
         self._buffer = create_empty_array(single, self.stack_size)
 
-    def step(
-        self, action: ActType
-    ) -> tuple[WrapperObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: ActType) -> tuple[WrapperObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment, and return the last observations."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         self.obs_queue.append(_copied(observation))

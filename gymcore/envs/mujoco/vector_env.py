@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.core import Info, Options
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv, start_of
 from gymcore.envs.mujoco.library import mujoco_module, warnings_while
 from gymcore.envs.mujoco.weights import Bonus
 from gymcore.error import InvalidArgument
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.utils.cpus import usable_cpus
+from gymcore.vector.vector_env import Seeds
 
 if TYPE_CHECKING:
     from gymcore.envs.mujoco.compiled_env import LaneSimulations
@@ -61,12 +62,7 @@ class MujocoVectorEnv(NativeVectorEnv):
         simulations: LaneSimulations = self._batch.constants
         return simulations
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Begin new episodes; see `NativeVectorEnv.reset`, and the class for `qpos` and `qvel`."""
         if self.closed:
             return super().reset()  # says so

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from gymcore.core import Info, Options
 from gymcore.utils import RecordConstructorArgs
-from gymcore.vector.vector_env import VectorEnv, VectorWrapper
+from gymcore.vector.vector_env import Seeds, VectorEnv, VectorWrapper
 from gymcore.wrappers.array_conversion import ConvertsArrays, module_name
 
 __all__ = ["ArrayConversion"]
@@ -66,12 +66,7 @@ class ArrayConversion(
             self._infos(infos),
         )
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Reset with converted options, and convert what is returned."""
         observations, infos = self.env.reset(seed=seed, options=self._options(options))
         return self._outwards(observations), self._infos(infos)

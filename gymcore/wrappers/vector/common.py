@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import logger
-from gymcore.core import ActType, ObsType
+from gymcore.core import ActType, Info, ObsType, Options
 from gymcore.error import (
     ArgumentTypeError,
     FailedCheck,
@@ -27,7 +27,7 @@ from gymcore.utils.arguments import split_reset_mask
 from gymcore.vector.final_observations import add_final_frames
 from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names, remove_gym26_names
 from gymcore.vector.utils import batch_space, iterate
-from gymcore.vector.vector_env import AutoresetMode, VectorEnv, VectorWrapper
+from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv, VectorWrapper
 from gymcore.wrappers.vector.lanes import BatchIndexer, LaneWrapper, join_infos, without
 from gymcore_ext.wrappers import statistics
 
@@ -226,12 +226,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         self.env.keep_final_frames(keep)
         self._final_frames = keep
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Reset the environments and their counts of steps; see `VectorEnv.reset`."""
         results = self.env.reset(seed=seed, options=options)
         self._elapsed_steps[self._episodes.reset(options)] = 0

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
-from gymcore.core import ActType, ObsType, WrapperObsType
+from gymcore.core import ActType, Info, ObsType, Options, WrapperObsType
 from gymcore.rendering.tiling import Tiling, columns_for
 from gymcore.rendering.video_files import as_rgb
 from gymcore.rendering.window import load_pygame
@@ -24,8 +24,10 @@ from gymcore.vector.utils import batch_space
 from gymcore.vector.vector_env import (
     ArrayType,
     AutoresetMode,
+    Seeds,
     VectorEnv,
     VectorObservationWrapper,
+    VectorStep,
     VectorWrapper,
 )
 from gymcore.wrappers.rendering import FrameWindow, VideoRecording, always
@@ -102,21 +104,14 @@ class RenderCollection(
         """The wrapped environment's render mode with "_list" at the end."""
         return f"{self.env.render_mode}_list"
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environments and collect the first frames of those that were reset."""
         result = self.env.reset(seed=seed, options=options)
         begun = self._episodes.reset(options)
         self._collect(begun, begun)
         return result
 
-    def step(
-        self, actions: ActType
-    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+    def step(self, actions: ActType) -> VectorStep[ObsType, ArrayType]:
         """Step the environments and collect a frame of each."""
         result = self.env.step(actions)
         begun, _ = self._episodes.step(np.asarray(result[2]), np.asarray(result[3]))
@@ -193,20 +188,13 @@ class HumanRendering(  # type: ignore[misc]
         self.num_cols: int | None = None
         self._surface: pygame.Surface | None = None
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environments and show them."""
         result = self.env.reset(seed=seed, options=options)
         self._render_frame()
         return result
 
-    def step(
-        self, actions: ActType
-    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+    def step(self, actions: ActType) -> VectorStep[ObsType, ArrayType]:
         """Step the environments and show them."""
         result = self.env.step(actions)
         self._render_frame()
@@ -385,12 +373,7 @@ class RecordVideo(
         """Whether the next step resets the first lane."""
         return self.autoreset_mode is AutoresetMode.NEXT_STEP and bool(self._episodes.ended[0])
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environments, and record a frame if a video is being recorded."""
         result = self.env.reset(seed=seed, options=options)
         if self._episodes.reset(options)[0]:
@@ -398,9 +381,7 @@ class RecordVideo(
         self._record_frame()
         return result
 
-    def step(
-        self, actions: ActType
-    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+    def step(self, actions: ActType) -> VectorStep[ObsType, ArrayType]:
         """Step the environments, and record a frame if a video is being recorded."""
         self._keep_while_recording()
         result = self._recorded_step(actions)
@@ -567,9 +548,7 @@ class AddRenderObservation(
     def keep_final_frames(self, keep: bool = True) -> None:
         """Do nothing: the infos always have them, as this wrapper needs them itself."""
 
-    def step(
-        self, actions: ActType
-    ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+    def step(self, actions: ActType) -> VectorStep[WrapperObsType, ArrayType]:
         """Step, and return observations with frames; see `VectorEnv.step`."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         frames = self._frames()

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.core import ActType
+from gymcore.core import ActType, Info, Options
 from gymcore.error import EnvironmentFailed, InvalidArgument
 from gymcore.spaces import Box, Space
 from gymcore.utils import RecordConstructorArgs
@@ -27,7 +27,13 @@ from gymcore.vector.final_observations import (
 )
 from gymcore.vector.layouts import Layout, layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
-from gymcore.vector.vector_env import ArrayType, VectorEnv, VectorObservationWrapper, VectorWrapper
+from gymcore.vector.vector_env import (
+    ArrayType,
+    Seeds,
+    VectorEnv,
+    VectorObservationWrapper,
+    VectorWrapper,
+)
 from gymcore.wrappers.stateful_observation import (
     TimeFormat,
     check_delay,
@@ -74,12 +80,7 @@ class LaneObservations(LaneWrapper):
         """Return the batch of last observations that the next call of `_next` leaves behind."""
         raise NotImplementedError
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Reset all lanes, or those in `options["reset_mask"]`; see `VectorEnv.reset`."""
         observations, infos = self.env.reset(seed=seed, options=options)
         return self._first(observations, self._episodes.reset(options)), infos

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.core import ActType, ObsType
+from gymcore.core import ActType, Info, ObsType, Options
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import split_reset_mask
-from gymcore.vector.vector_env import AutoresetMode, VectorEnv, VectorWrapper
+from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv, VectorWrapper
 from gymcore.wrappers.utils import (
     KeepsStatistics,
     RunningMeanStd,
@@ -74,12 +73,7 @@ class NormalizeReward(
         self._next_step = mode is AutoresetMode.NEXT_STEP
         self._same_step = mode is AutoresetMode.SAME_STEP
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset, and begin the sums of the lanes that were reset; see `VectorEnv.reset`."""
         _, mask = split_reset_mask(options, self.env.num_envs)
         result = self.env.reset(seed=seed, options=options)

@@ -7,15 +7,16 @@ begins its next episode in a step of mode NEXT_STEP has made no step: its reward
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.core import Info, Options
 from gymcore.error import ArgumentTypeError
 from gymcore.utils import RecordConstructorArgs
-from gymcore.vector.vector_env import VectorEnv, VectorRewardWrapper
+from gymcore.vector.vector_env import Lanes, Seeds, VectorEnv, VectorRewardWrapper
 from gymcore.wrappers import transform_reward
 from gymcore.wrappers.vector.lanes import LaneWrapper, make_single
 
@@ -25,20 +26,13 @@ __all__ = ["ClipReward", "TransformReward", "VectorizeTransformReward"]
 class _LaneRewards(LaneWrapper, VectorRewardWrapper[Any, Any, Any], RecordConstructorArgs):
     """Changes the rewards of steps, and of nothing else."""
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Reset the wrapped environment; see `VectorEnv.reset`."""
         result = self.env.reset(seed=seed, options=options)
         self._episodes.reset(options)
         return result
 
-    def step(
-        self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None
-    ) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    def step(self, actions: Any, env_ids: Lanes | None = None) -> tuple[Any, Any, Any, Any, Info]:
         """Step, and return changed rewards; see `VectorEnv.step`."""
         results, lanes = self._step(actions, env_ids)
         observations, rewards, terminations, truncations, infos = results
