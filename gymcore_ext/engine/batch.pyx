@@ -4,7 +4,6 @@ Python validates what actions mean (spaces, options) and turns ended lanes into 
 GIL is released, and everything per lane happens in step.pxd.
 """
 cimport numpy as cnp
-from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memchr, memcpy, memset
 
@@ -17,7 +16,7 @@ from gymcore_ext.engine.step cimport (
     info_field_t, job_t, kernel_t, lanes_t, lifecycle_t, outputs_t,
     pool_free, pool_new, pool_run, pool_t, reset_job, reset_t, roll_job, rollout_t, step_job, subset_job, subset_t,
 )
-from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE, report_t, round_half_even
+from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
 from gymcore_ext.engine.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, LaneMemory
 
 import os
@@ -235,10 +234,10 @@ cdef class StepArrays:
     cdef tuple step_infos                 # of each of the infos whether a lane that begins an episode has none
     cdef object begun                     # bool [n]: lanes that began an episode in this step; or None
     cdef Py_ssize_t n
-    cdef report_t* reports                # of lanes that ended, undefined elsewhere; or NULL
     # Of the step that is running, until `finish`: which lanes ended, and what they ended with.
     cdef object ended, final_observations
     cdef dict infos, final_infos          # None for a kernel without infos
+    cdef dict episodes                    # return, length and duration of the episodes that ended, zeros elsewhere
 
     def __cinit__(self, Py_ssize_t n, dict spec, int mode, bint reuse, bint statistics):
         cdef bint finals = mode == SAME_STEP
@@ -261,17 +260,11 @@ cdef class StepArrays:
         if statistics:
             self.returns, self.times = ArrayRing((n,), np.float64, reuse), ArrayRing((n,), np.float64, reuse)
             self.lengths = ArrayRing((n,), np.int64, reuse)
-            self.reports = <report_t*> PyMem_RawMalloc(n * sizeof(report_t))
-            if self.reports == NULL:
-                raise MemoryError(f"episode_statistics: no memory for {n} lanes")
         if spec["infos"] and mode != SINGLE:
             self._prepare_infos(n, spec["infos"], finals, reuse)
             self.step_infos = tuple([name in spec["step_infos"] for name in self.info_names])
             if spec["step_infos"]:
                 self.begun = np.zeros(n, np.bool_)
-
-    def __dealloc__(self):
-        PyMem_RawFree(self.reports)
 
     def _prepare_infos(self, Py_ssize_t n, tuple fields, bint finals, bint reuse):
         self.info_names = tuple([name for name, _, _ in fields])
@@ -346,7 +339,8 @@ cdef class StepArrays:
         return 0
 
     cdef int take_ends(self, outputs_t* out) except -1:
-        self.ended = self.final_infos = None
+        # Ours must be gone before a ring is asked.
+        self.ended = self.final_infos = self.episodes = None
         self.ended = self.ends.take(<void**> &out.ended)
         if self.finals is not None:
             self.final_observations = None
@@ -354,7 +348,11 @@ cdef class StepArrays:
             if self.observation is not None:
                 self.final_observations = self.final_observations[0]
             self.take_final_infos(out.final_infos)
-        out.reports = self.reports
+        if self.returns is not None:
+            self.episodes = {
+                "r": self.returns.take(<void**> &out.reports.returns),
+                "l": self.lengths.take(<void**> &out.reports.lengths),
+                "t": self.times.take(<void**> &out.reports.times)}
         return 0
 
     cdef dict finish(self, int64_t ended):
@@ -372,33 +370,11 @@ cdef class StepArrays:
             infos["_final_obs"] = self.ended
             infos["final_info"] = self.final_infos
             infos["_final_info"] = self.ended
-        if ended and self.reports != NULL:
-            infos["episode"] = self.episodes()
+        if ended and self.episodes is not None:
+            infos["episode"] = self.episodes
             infos["_episode"] = self.ended
-        self.ended = self.final_observations = self.final_infos = None
+        self.ended = self.final_observations = self.final_infos = self.episodes = None
         return infos
-
-    cdef dict episodes(self):
-        """Return, length and duration of the episodes that ended in the step, as arrays [n]; zeros elsewhere."""
-        cdef double* totals
-        cdef double* seconds
-        cdef int64_t* lengths
-        cdef const uint8_t* ended = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> self.ended)
-        cdef Py_ssize_t i, n = self.n
-        cdef report_t* report
-        cdef dict columns = {
-            "r": self.returns.take(<void**> &totals), "l": self.lengths.take(<void**> &lengths),
-            "t": self.times.take(<void**> &seconds)}
-        memset(totals, 0, n * sizeof(double))
-        memset(lengths, 0, n * sizeof(int64_t))
-        memset(seconds, 0, n * sizeof(double))
-        for i in range(n):
-            if ended[i]:
-                report = &self.reports[i]
-                totals[i] = report.total
-                lengths[i] = report.length
-                seconds[i] = round_half_even(report.seconds * 1e6) / 1e6
-        return columns
 
 
 cdef object rows_of_numbers(tuple columns, object mask):
@@ -416,7 +392,7 @@ cdef int take_extras(StepArrays arrays, outputs_t* out) except -1:
     out.infos[0] = NULL
     out.final_infos[0] = NULL
     out.begun = NULL
-    out.reports = NULL
+    out.reports.returns = NULL
     if arrays.info_rings is not None:
         arrays.take_infos(out.infos, None, False)
         if arrays.begun is not None:
@@ -838,7 +814,7 @@ cdef class Batch(LaneMemory):
             memset(out.infos, 0, sizeof(out.infos))
             memset(out.final_infos, 0, sizeof(out.final_infos))
             out.ended = out.begun = NULL
-            out.reports = NULL
+            out.reports.returns = NULL
             if final_observations is not None:
                 if self.lanes.episodes.mode != SAME_STEP:
                     raise self.errors.InvalidArgument(

@@ -8,6 +8,7 @@ lanes are reset when is decided by the mode, the same way in both:
     DISABLED    a lane whose `ended` is set must not be stepped
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memset
 
 
 cdef extern from "gymcore/math.h":
@@ -32,18 +33,19 @@ ctypedef struct episodes_t:
     int mode
 
 
-# What an episode came to.
-ctypedef struct report_t:
-    double total             # sum of its rewards
-    int64_t length
-    double seconds           # as the clock says; what users see is to the microsecond
-
-
 # Where episodes that ended are reported: a row each, or NULL for no reports.
 ctypedef struct reports_t:
     double* returns
     int64_t* lengths
-    double* times            # seconds
+    double* times            # seconds, to the microsecond
+
+
+cdef inline void clear_reports(const reports_t* out, int64_t lo, int64_t hi) noexcept nogil:
+    """Zero rows [lo, hi), if there are any: only episodes that end are reported."""
+    if out.returns != NULL:
+        memset(out.returns + lo, 0, (hi - lo) * sizeof(double))
+        memset(out.lengths + lo, 0, (hi - lo) * sizeof(int64_t))
+        memset(out.times + lo, 0, (hi - lo) * sizeof(double))
 
 
 cdef inline void begin_episode(const episodes_t* self, int64_t lane) noexcept nogil:
@@ -62,16 +64,7 @@ cdef inline bint count_step(const episodes_t* self, int64_t lane, double reward,
     return ends
 
 
-cdef inline report_t report_of(const episodes_t* self, int64_t lane) noexcept nogil:
-    cdef report_t report
-    report.total = self.returns[lane]
-    report.length = self.elapsed[lane]
-    report.seconds = self.clock - self.started[lane]
-    return report
-
-
 cdef inline void report_episode(const episodes_t* self, const reports_t* out, int64_t lane, int64_t row) noexcept nogil:
-    cdef report_t report = report_of(self, lane)
-    out.returns[row] = report.total
-    out.lengths[row] = report.length
-    out.times[row] = round_half_even(report.seconds * 1e6) / 1e6
+    out.returns[row] = self.returns[lane]
+    out.lengths[row] = self.elapsed[lane]
+    out.times[row] = round_half_even((self.clock - self.started[lane]) * 1e6) / 1e6

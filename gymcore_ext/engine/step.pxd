@@ -7,7 +7,9 @@ overwritten by their reset: cheaper than leaving them out of the vector loop.
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from gymcore_ext.engine.episodes cimport NEXT_STEP, SAME_STEP, begin_episode, episodes_t, report_of, report_t
+from gymcore_ext.engine.episodes cimport (
+    NEXT_STEP, SAME_STEP, begin_episode, clear_reports, episodes_t, report_episode, reports_t,
+)
 
 
 cdef extern from "gymcore/kernel.h":
@@ -165,7 +167,7 @@ ctypedef struct outputs_t:
     void* infos[MAX_INFOS]        # an array for each field; or NULL
     void* final_infos[MAX_INFOS]  # SAME_STEP: as final_observations
     uint8_t* begun             # which lanes began an episode in this step; or NULL
-    report_t* reports          # of lanes that ended in this step, undefined elsewhere; or NULL
+    reports_t reports          # of lanes that ended in this step, zero elsewhere; or NULL
 
 
 cdef inline void move_parts(void** parts, int count, int64_t bytes) noexcept nogil:
@@ -198,8 +200,10 @@ cdef inline outputs_t moved(const lanes_t* self, const outputs_t* out, int64_t r
         here.ended += rows
     if here.begun != NULL:
         here.begun += rows
-    if here.reports != NULL:
-        here.reports += rows
+    if here.reports.returns != NULL:
+        here.reports.returns += rows
+        here.reports.lengths += rows
+        here.reports.times += rows
     return here
 
 
@@ -264,8 +268,9 @@ cdef inline void observe_ended(
 
 
 cdef inline void clear_ended(const lanes_t* self, const outputs_t* out, int64_t lo, int64_t hi) noexcept nogil:
-    """Zero final observations and infos: only lanes that end in this step have any."""
+    """Zero final observations, infos and reports: only lanes that end in this step have any."""
     cdef int k
+    clear_reports(&out.reports, lo, hi)
     if out.final_observations[0] != NULL:
         for k in range(self.parts):
             memset(<char*> out.final_observations[k] + lo * self.row_bytes, 0, (hi - lo) * self.row_bytes)
@@ -298,13 +303,13 @@ cdef inline int64_t advance_block(
 
     if out.ended != NULL:
         memcpy(out.ended + lo, episodes.ended + lo, hi - lo)
-    if count and (episodes.mode == SAME_STEP or out.reports != NULL):
+    if count and (episodes.mode == SAME_STEP or out.reports.returns != NULL):
         count = flagged(episodes.ended, lo, hi, lanes)
         if episodes.mode == SAME_STEP:
             prefetch_streams(self, lanes, count)
-        if out.reports != NULL:
+        if out.reports.returns != NULL:
             for k in range(count):
-                out.reports[lanes[k]] = report_of(episodes, lanes[k])
+                report_episode(episodes, &out.reports, lanes[k], lanes[k])
         if episodes.mode == SAME_STEP and not self.defers_resets:
             observe_ended(self, out, lanes, count)
             begin_lanes(self, out, lanes, count)

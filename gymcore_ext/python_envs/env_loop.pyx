@@ -16,7 +16,7 @@ from libc.string cimport memchr, memset
 
 from gymcore_ext.arrays cimport ArrayRing, array_pointer, claim, make_room
 from gymcore_ext.engine.episodes cimport (
-    DISABLED, NEXT_STEP, SAME_STEP, begin_episode, count_step, episodes_t, report_episode, reports_t,
+    DISABLED, NEXT_STEP, SAME_STEP, begin_episode, clear_reports, count_step, episodes_t, report_episode, reports_t,
 )
 from gymcore_ext.python_envs.infos cimport InfoSlots, merge_lane
 from gymcore_ext.python_envs.batch_buffer cimport BatchBuffer
@@ -63,9 +63,7 @@ cdef class Outputs:
         self.return_array = self.return_ring.take(<void**> &self.reports.returns)
         self.length_array = self.length_ring.take(<void**> &self.reports.lengths)
         self.time_array = self.time_ring.take(<void**> &self.reports.times)
-        memset(self.reports.returns, 0, self.n * sizeof(double))
-        memset(self.reports.lengths, 0, self.n * sizeof(int64_t))
-        memset(self.reports.times, 0, self.n * sizeof(double))
+        clear_reports(&self.reports, 0, self.n)
         return 0
 
     cdef tuple take(self, object infos, object errors):
@@ -448,9 +446,7 @@ cdef class EnvLoop:
         cdef double reward
         cdef bint terminated, truncated, ended
         if out.bound and self.statistics:
-            out.reports.returns[row] = 0.0
-            out.reports.lengths[row] = 0
-            out.reports.times[row] = 0.0
+            clear_reports(&out.reports, row, row + 1)
         if self.mode == NEXT_STEP and self.episodes.ended[lane]:
             five = self.begin_lane(lane, None, None, True)
             out.rewards[row] = 0.0
