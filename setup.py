@@ -115,16 +115,23 @@ class BuildExtensions(build_ext):
     """Runs Cython only when something is built, and one compiler a processor."""
 
     def finalize_options(self) -> None:
-        """Turn .pyx into C files."""
-        self.distribution.ext_modules = cythonize(
+        """Compile in parallel."""
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count() or 1
+
+    def run(self) -> None:
+        """Turn .pyx into C files, and compile them."""
+        translated = cythonize(
             extensions(),
             build_dir=os.path.join("build", "cython-debug" if DEBUG else "cython"),
             compiler_directives=DIRECTIVES,
             nthreads=os.cpu_count() or 1,
             quiet=True,
         )
-        super().finalize_options()
-        self.parallel = self.parallel or os.cpu_count() or 1
+        for extension, with_c in zip(self.extensions, translated, strict=True):
+            assert extension.name == with_c.name
+            extension.sources = with_c.sources
+        super().run()
 
 
 setup(ext_modules=extensions(), cmdclass={"build_ext": BuildExtensions})
