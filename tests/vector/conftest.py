@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,8 +23,11 @@ from tests.vector.contract_toy import NOT_FOR
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test over the engines that it asks for as `backend`, `python_backend`, `async_backend`.
 
+    `mode` is each autoreset mode.
+
     A test of both `backend` and `env_id` runs over the environments in `IDS_OF`; the attribute
-    `env_ids` of the test function leaves some of them out.
+    `env_ids` of the test function leaves some of them out. If it has a `mode` as well, the engines
+    with worker processes take turns in the modes, another one beginning in every other test.
     """
     names = set(metafunc.fixturenames)
     for mark in metafunc.definition.iter_markers("parametrize"):
@@ -37,8 +41,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for id in IDS_OF[backend]
             if (not ids or id in ids) and metafunc.function.__name__ not in NOT_FOR.get(id, ())
         ]
-        metafunc.parametrize(("env_id", "backend"), pairs)
+        if "mode" not in names:
+            metafunc.parametrize(("env_id", "backend"), pairs)
+            return
+        first = zlib.crc32(metafunc.function.__name__.encode()) % 2
+        triples = [
+            pytest.param(id, backend, mode, id=f"{mode.value}-{id}-{backend}")
+            for i, mode in enumerate(MODES)
+            for id, backend in pairs
+            if backend not in ASYNC_BACKENDS or backend == ASYNC_BACKENDS[(first + i) % 2]
+        ]
+        metafunc.parametrize(("env_id", "backend", "mode"), triples)
         return
+    if "mode" in names:
+        metafunc.parametrize("mode", MODES, ids=lambda mode: mode.value)
     for name, values in (
         ("env_id", ids or IDS),
         ("backend", BACKENDS),
@@ -47,12 +63,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     ):
         if name in names:
             metafunc.parametrize(name, values)
-
-
-@pytest.fixture(params=MODES, ids=lambda mode: mode.value)
-def mode(request: pytest.FixtureRequest) -> Any:
-    """Each autoreset mode."""
-    return request.param
 
 
 @pytest.fixture

@@ -222,7 +222,7 @@ def settled_threads() -> int:
     """How many threads there are when none of what earlier tests left is still ending."""
     gc.collect()
     count, since = own_threads(), time.monotonic()
-    while time.monotonic() - since < 0.25:
+    while time.monotonic() - since < 0.05:
         time.sleep(0.005)
         if own_threads() != count:
             count, since = own_threads(), time.monotonic()

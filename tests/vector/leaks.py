@@ -169,10 +169,11 @@ class Held(NamedTuple):
             for number, target in now.files.items()
             if self.files.get(number) != target
         ]
-        table = processes()
+        later = now.processes - self.processes
+        table = processes() if later else {}
         new = [
             f"process {one.pid} ({table.get(one.pid, (0, 'gone', ''))[1]}): {_command(one.pid)}"
-            for one in now.processes - self.processes
+            for one in later
         ]
         threads = [f"thread {number}" for number in now.threads - self.threads]
         memory = [f"/dev/shm/{name}" for name in now.shared_memory - self.shared_memory]

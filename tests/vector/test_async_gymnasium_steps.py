@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import os
 
 import gymnasium
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import gymcore
+from tests.pairwise import pairwise
 from tests.testing_env import OBSERVATION_KINDS, assert_same
 from tests.vector.async_pairs import (
     COUNTING,
@@ -67,26 +69,22 @@ def test_calls_and_attributes(pair, shared_memory):
         assert_same(do(ours), do(theirs))
 
 
-@pytest.mark.parametrize(
-    "values",
-    [3, [1, 2], (1, 2), np.array([1, 2]), "ab", {"a": 1}, None, ([1], [2])],
-    ids=repr,
-)
-def test_values_of_set_attr(pair, values):
+def test_values_of_set_attr(pair):
     ours, theirs = pair()
-    for envs in (ours, theirs):
-        assert envs.set_attr("length", values) is None
-        envs.set_attr("new", values)
-    for name in ("length", "new"):
-        assert_same(ours.get_attr(name), theirs.get_attr(name))
+    for values in (3, [1, 2], (1, 2), np.array([1, 2]), "ab", {"a": 1}, None, ([1], [2])):
+        for envs in (ours, theirs):
+            assert envs.set_attr("length", values) is None
+            envs.set_attr("new", values)
+        for name in ("length", "new"):
+            assert_same(ours.get_attr(name), theirs.get_attr(name), f"{values!r}")
 
 
-@pytest.mark.parametrize("values", [[1], (1, 2, 3), []])
-def test_refused_values_of_set_attr(pair, values):
+def test_refused_values_of_set_attr(pair):
     ours, theirs = pair()
-    our_error, their_error = (error_of(e.set_attr, "length", values) for e in (ours, theirs))
-    assert isinstance(our_error, type(their_error)) and str(our_error) == str(their_error)
-    assert ours.get_attr("length") == theirs.get_attr("length")
+    for values in ([1], (1, 2, 3), []):
+        our_error, their_error = (error_of(e.set_attr, "length", values) for e in (ours, theirs))
+        assert isinstance(our_error, type(their_error)) and str(our_error) == str(their_error)
+        assert ours.get_attr("length") == theirs.get_attr("length")
 
 
 @pytest.mark.parametrize(
@@ -113,22 +111,20 @@ def test_calls_that_raise(pair, args):
 
 
 @pytest.mark.parametrize("shared_memory", MEMORY)
-@pytest.mark.parametrize(
-    "seed",
-    [None, 3, 0, True, [1, 2, 3], (3, 2, 1), [7, None, 7], range(3)],
-    ids=repr,
-)
-def test_seeds(pair, seed, shared_memory):
+def test_seeds(pair, shared_memory):
     ours, theirs = pair(RANDOM, 3, shared_memory=shared_memory)
-    for envs in (ours, theirs):
-        envs.reset(seed=9)
-    assert_same(
-        *(envs.reset(seed=seed, options={"level": 2}) for envs in (ours, theirs)),
-    )
-    assert_same(ours.np_random_seed, theirs.np_random_seed)
-    assert_same(
-        *((envs.reset_async(seed, {"a": 1}), envs.reset_wait())[1] for envs in (ours, theirs))
-    )
+    for seed in (None, 3, 0, True, [1, 2, 3], (3, 2, 1), [7, None, 7], range(3)):
+        for envs in (ours, theirs):
+            envs.reset(seed=9)
+        where = f"seed {seed!r}"
+        assert_same(
+            *(envs.reset(seed=seed, options={"level": 2}) for envs in (ours, theirs)), where
+        )
+        assert_same(ours.np_random_seed, theirs.np_random_seed, where)
+        assert_same(
+            *((envs.reset_async(seed, {"a": 1}), envs.reset_wait())[1] for envs in (ours, theirs)),
+            where,
+        )
 
 
 @pytest.mark.parametrize("seed", [[1], [1, 2, 3], "a", 1.5, -1, "ab", [1.5, 2], [-1, 2]], ids=repr)
@@ -142,41 +138,37 @@ def test_refused_seeds(pair, seed):
     assert ours._state.value == "default"
 
 
-def masks():
-    return [
-        *([True, False], None, np.array([1, 0]), np.array([True]), np.array([[True, False]])),
-        np.array([False, False]),
-    ]
-
-
-@pytest.mark.parametrize("mask", masks(), ids=repr)
-def test_refused_masks(pair, mask):
+def test_refused_masks(pair):
     ours, theirs = pair()
     for envs in (ours, theirs):
         envs.reset(seed=1)
-    our_error, their_error = (
-        error_of(envs.reset, options={"reset_mask": mask}) for envs in (ours, theirs)
-    )
-    assert isinstance(our_error, type(their_error)) and str(our_error) == str(their_error)
-    assert ours._state.value == theirs._state.value == "default"
+    for mask in (
+        *([True, False], None, np.array([1, 0]), np.array([True]), np.array([[True, False]])),
+        np.array([False, False]),
+    ):
+        our_error, their_error = (
+            error_of(envs.reset, options={"reset_mask": mask}) for envs in (ours, theirs)
+        )
+        assert isinstance(our_error, type(their_error)), mask
+        assert str(our_error) == str(their_error)
+        assert ours._state.value == theirs._state.value == "default"
 
 
 @pytest.mark.parametrize("shared_memory", MEMORY)
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("seed", [None, 3, [1, 2, 3, 4], [7, None, 7, None]], ids=repr)
-def test_masked_resets(pair, seed, mode, shared_memory):
+def test_masked_resets(pair, mode, shared_memory):
     ours, theirs = pair(RANDOM, 4, shared_memory=shared_memory, autoreset_mode=mode)
-    for envs in (ours, theirs):
-        envs.reset(seed=9)
-    options = {"reset_mask": np.array([True, False, True, False]), "level": 2}
-    kept = copy.copy(options)
-    results = [envs.reset(seed=seed, options=dict(options)) for envs in (ours, theirs)]
-    assert_same(*results)
-    ours.reset(options=options)
-    assert options.keys() == kept.keys()
-    if seed is not None:
+    for seed in (None, 3, [1, 2, 3, 4], [7, None, 7, None]):
+        for envs in (ours, theirs):
+            envs.reset(seed=9)
+        options = {"reset_mask": np.array([True, False, True, False]), "level": 2}
+        kept = copy.copy(options)
+        results = [envs.reset(seed=seed, options=dict(options)) for envs in (ours, theirs)]
+        assert_same(*results, f"seed {seed!r}")
+        ours.reset(options=options)
+        assert options.keys() == kept.keys()
         theirs.reset(options=kept)
-        step_both(ours, theirs, 5, mode)
+    step_both(ours, theirs, 5, mode)
 
 
 # Steps
@@ -187,26 +179,29 @@ def test_masked_resets(pair, seed, mode, shared_memory):
 def test_random_steps_with_infos(pair, mode, shared_memory):
     ours, theirs = pair(RANDOM, 4, autoreset_mode=mode, shared_memory=shared_memory)
     assert_same(ours.reset(seed=42), theirs.reset(seed=42), "reset")
-    step_both(ours, theirs, 150, mode)
+    step_both(ours, theirs, 60, mode)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
-def test_every_observation_space(pair, kind, mode):
-    # Texts and OneOfs in Gymnasium's shared memory never change; the "tuple" has a Text.
-    objects = kind in ("graph", "sequence", "text", "one_of", "tuple")
-    for shared_memory in [False] if objects else MEMORY:
-        ours, theirs = pair(
-            RANDOM,
-            2,
-            {"kind": kind, "limit": 4},
-            autoreset_mode=mode,
-            shared_memory=shared_memory,
-        )
-        assert repr(ours.observation_space) == repr(theirs.observation_space)
-        assert repr(ours.action_space) == repr(theirs.action_space)
-        assert_same(ours.reset(seed=1, options={"a": 1}), theirs.reset(seed=1, options={"a": 1}))
-        step_both(ours, theirs, 12, mode)
+# Texts and OneOfs in Gymnasium's shared memory never change; the "tuple" has a Text.
+OBJECTS = ("graph", "sequence", "text", "one_of", "tuple")
+# test_sync_parity.py has every kind in every mode.
+KINDS = [
+    (kind, shared_memory, next(modes))
+    for modes in [itertools.cycle(MODES)]
+    for kind in OBSERVATION_KINDS
+    for shared_memory in ([False] if kind in OBJECTS else MEMORY)
+]
+
+
+@pytest.mark.parametrize("kind,shared_memory,mode", KINDS)
+def test_every_observation_space(pair, kind, shared_memory, mode):
+    ours, theirs = pair(
+        RANDOM, 2, {"kind": kind, "limit": 4}, autoreset_mode=mode, shared_memory=shared_memory
+    )
+    assert repr(ours.observation_space) == repr(theirs.observation_space)
+    assert repr(ours.action_space) == repr(theirs.action_space)
+    assert_same(ours.reset(seed=1, options={"a": 1}), theirs.reset(seed=1, options={"a": 1}))
+    step_both(ours, theirs, 12, mode)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -224,23 +219,20 @@ def test_every_ending(ending, mode):
     ours.close(), theirs.close()
 
 
-@pytest.mark.parametrize(
-    "actions",
-    [
+def test_actions(pair):
+    ours, theirs = pair()
+    for actions in (
         *([0, 1], (0, 1), np.array([0, 1]), np.array([0, 1], np.int32), np.array([[0], [1]])[:, 0]),
         np.array([1, 7]),
-    ],
-    ids=repr,
-)
-def test_actions(pair, actions):
-    ours, theirs = pair()
-    for envs in (ours, theirs):
-        envs.reset(seed=1)
-    assert_same(ours.step(actions), theirs.step(actions))
-    assert_same(
-        *((envs.step_async(actions), envs.step_wait(timeout=60))[1] for envs in (ours, theirs))
-    )
-    assert np.array_equal(ours.get_attr("actions"), theirs.get_attr("actions"))
+    ):
+        for envs in (ours, theirs):
+            envs.reset(seed=1)
+        assert_same(ours.step(actions), theirs.step(actions), f"{actions!r}")
+        assert_same(
+            *((envs.step_async(actions), envs.step_wait(timeout=60))[1] for envs in (ours, theirs)),
+            f"{actions!r}",
+        )
+        assert np.array_equal(ours.get_attr("actions"), theirs.get_attr("actions"))
 
 
 @pytest.mark.parametrize("actions", [[0], [0, 1, 2], 3, None], ids=repr)
@@ -254,22 +246,23 @@ def test_refused_actions(pair, actions):
 
 
 @pytest.mark.parametrize("shared_memory", MEMORY)
-@pytest.mark.parametrize(
-    "result",
-    [
+def test_rewards_and_flags(pair, shared_memory):
+    results = [
         (1, True, False),
         (np.float32(0.1), np.bool_(True), np.bool_(False)),
         (np.array(2.5), 0, 1),
         (float("inf"), False, False),
         (float("nan"), False, False),
-    ],
-    ids=repr,
-)
-def test_rewards_and_flags(pair, result, shared_memory):
+    ]
+
     def returning(package):
         class Returning(COUNTING[package]):
+            def __init__(self):
+                super().__init__()
+                self.results = iter(results)
+
             def step(self, action):
-                return (super().step(action)[0], *result, {"a": 1})
+                return (super().step(action)[0], *next(self.results), {"a": 1})
 
         return Returning
 
@@ -278,14 +271,16 @@ def test_rewards_and_flags(pair, result, shared_memory):
         shared_memory=shared_memory,
         autoreset_mode="Disabled",
     )
-    for envs in (ours, theirs):
-        envs.reset(seed=1)
-    assert_same(ours.step([0, 1]), theirs.step([0, 1]))
+    for result in results:
+        for envs in (ours, theirs):
+            envs.reset(seed=1)
+        assert_same(ours.step([0, 1]), theirs.step([0, 1]), f"{result!r}")
 
 
-@pytest.mark.parametrize("shared_memory", MEMORY)
-@pytest.mark.parametrize("copy_observations", [True, False])
-@pytest.mark.parametrize("kind", ["box", "dict", "tuple"])
+@pytest.mark.parametrize(
+    "copy_observations,shared_memory,kind",
+    pairwise([True, False], MEMORY, ["box", "dict", "tuple"]),
+)
 def test_kept_observations(pair, copy_observations, shared_memory, kind):
     ours, theirs = pair(
         RANDOM, 2, {"kind": kind}, copy=copy_observations, shared_memory=shared_memory
@@ -341,12 +336,13 @@ class TwoWords(Exception):
     pass
 
 
-@pytest.mark.parametrize("shared_memory", MEMORY)
-@pytest.mark.parametrize("where", ["reset", "step", "render"])
 @pytest.mark.parametrize(
-    "error",
-    [ValueError("no fuel"), KeyError("door"), TwoWords("a", 3), ZeroDivisionError()],
-    ids=repr,
+    "where,error,shared_memory",
+    pairwise(
+        ["reset", "step", "render"],
+        [ValueError("no fuel"), KeyError("door"), TwoWords("a", 3), ZeroDivisionError()],
+        MEMORY,
+    ),
 )
 def test_environments_that_raise(pair, where, error, shared_memory):
     def raising(package):
@@ -376,8 +372,10 @@ def setattr_and_return(env, name, value):
     return env
 
 
-@pytest.mark.parametrize("shared_memory", MEMORY)
-@pytest.mark.parametrize("result", [None, (1, 2, 3, 4), 5, (1, 2, 3, 4, 5, 6)], ids=repr)
+@pytest.mark.parametrize(
+    "result,shared_memory",
+    [(None, True), ((1, 2, 3, 4), False), (5, False), ((1, 2, 3, 4, 5, 6), True)],
+)
 def test_wrong_results(pair, result, shared_memory):
     def returning(package):
         class Returning(COUNTING[package]):
@@ -428,7 +426,7 @@ def test_worker(pair, mode, shared_memory):
         max_concurrency=2,
     )
     assert_same(ours.reset(seed=42), theirs.reset(seed=42), "reset")
-    step_both(ours, theirs, 40, mode)
+    step_both(ours, theirs, 15, mode)
     for do in (
         lambda envs: envs.call("scaled", 10, offset=1),
         lambda envs: envs.set_attr("elapsed", [4, 5, 6]),

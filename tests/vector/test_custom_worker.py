@@ -15,6 +15,7 @@ from gymcore.error import EnvironmentFailed, SpaceMismatch, WorkerDied
 from gymcore.vector import AutoresetMode
 from gymcore.vector.utils import iterate
 from gymcore.vector.utils.infos import merge_info
+from tests.pairwise import pairwise
 from tests.testing_env import assert_same, make_counting_env
 from tests.vector.async_envs import SHARABLE, RandomSpacesEnv
 from tests.vector.custom_engines import custom_engines, misbehaving
@@ -40,9 +41,7 @@ def merged(engine, infos):
     return batch
 
 
-@pytest.mark.parametrize("shared_memory", [True, False])
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("mode,shared_memory,seed", pairwise(MODES, [True, False], range(3)))
 def test_equals_sync(make, mode, shared_memory, seed):
     env_fns = [functools.partial(RandomSpacesEnv, seed, SHARABLE)] * 3
     engine = make(env_fns, autoreset_mode=mode, shared_memory=shared_memory)
@@ -50,7 +49,7 @@ def test_equals_sync(make, mode, shared_memory, seed):
     observations, infos = engine.reset([5, 6, 7], {"a": 1})
     assert_same((observations, merged(engine, infos)), envs.reset(seed=5, options={"a": 1}))
     envs.action_space.seed(seed)
-    for step in range(60):
+    for step in range(40):
         actions = envs.action_space.sample()
         *ours, infos = engine.step(list(iterate(envs.action_space, actions)))
         *theirs, their_infos = envs.step(actions)

@@ -219,7 +219,7 @@ def test_out_of_memory(engine):
 class BigEnv(FaultyEnv):
     """Sends and takes results larger than any pipe holds."""
 
-    def big(self, megabytes=64):
+    def big(self, megabytes):
         return bytes(megabytes << 20)
 
     def take(self, blob):
@@ -236,7 +236,7 @@ def test_in_the_middle_of_a_result(engine, delay):
     with engine_of(engine, big_fns()) as envs:
         envs.reset()
         pid = envs.get_attr("pid")[FAULTY_LANE]
-        envs.call_async("big", 64)
+        envs.call_async("big", 8)
         time.sleep(delay)  # with a full pipe, or before
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(error.WorkerDied) as caught:
@@ -255,10 +255,10 @@ def test_in_the_middle_of_an_argument(engine, last_signal):
         threading.Timer(0.3, os.kill, (pid, last_signal)).start()
         if last_signal == signal.SIGKILL:
             with pytest.raises(error.WorkerDied) as caught:
-                envs.call("take", bytes(32 << 20))
+                envs.call("take", bytes(8 << 20))
             check(caught.value, -signal.SIGKILL)
         else:
-            assert envs.call("take", bytes(32 << 20)) == (32 << 20,) * NUM_ENVS
+            assert envs.call("take", bytes(8 << 20)) == (8 << 20,) * NUM_ENVS
 
 
 @ASYNC
@@ -266,7 +266,7 @@ def test_in_the_middle_of_an_argument(engine, last_signal):
 def test_at_any_moment_of_a_step(engine):
     """Kills spread over the instants of a step: always a death, never a wrong step."""
     rng = np.random.default_rng(0)
-    for _ in range(15):
+    for _ in range(8):
         with engine_of(engine) as envs:
             envs.reset()
             pid = envs.get_attr("pid")[FAULTY_LANE]

@@ -7,9 +7,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from tests.pairwise import pairwise
 from tests.vector.contract import (
     DISABLED,
     IDS,
+    MODES,
     SAME_STEP,
     draw_actions,
     make_envs,
@@ -205,8 +207,7 @@ def test_arrays_outlive_the_environment(mode):
     assert 0 <= views[2].random() < 1
 
 
-@pytest.mark.parametrize("env_id", IDS)
-@pytest.mark.parametrize("statistics", [False, True])
+@pytest.mark.parametrize("env_id,mode,statistics", pairwise(IDS, MODES, [False, True]))
 def test_memory_of_a_lane(env_id, mode, statistics):
     """At most 160 bytes a lane beside observations; spaces are made when used."""
     n = 20_000
