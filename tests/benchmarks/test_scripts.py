@@ -10,19 +10,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.benchmarks.scripts import ROOT, script
+
 QUICK = ("--repeats", "1", "--seconds", "0.002")
-
-
-def script(*words: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, paths)))
-    for name in [name for name in environment if name.startswith("PYTEST_XDIST")]:
-        del environment[name]  # a script's own pytest is not a part of this one
-    return subprocess.run(
-        [sys.executable, *map(str, words)],
-        capture_output=True, text=True, cwd=cwd, env=environment, timeout=280,
-    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -138,24 +128,3 @@ def children(pid: int) -> list[int]:
 def open_files(pid: int) -> list[str]:
     """What the process has open."""
     return [os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir()]
-
-
-def test_every_timing_runs_once():
-    """But those of Gymnasium's spaces: the same functions measure them, and they take seconds."""
-    ran = script(
-        "-m", "pytest", "benchmarks", "-q", "--benchmark-disable", "-p", "no:cacheprovider",
-        "-k", "not (bench_spaces and gymnasium)",
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stdout[-3000:]
-    assert " passed" in ran.stdout and "failed" not in ran.stdout
-
-
-def test_a_timing_notes_its_rate(tmp_path):
-    ran = script(
-        "-m", "pytest", "benchmarks/bench_step.py", "-q", "-p", "no:cacheprovider",
-        "-k", "single and Pendulum", "--benchmark-max-time=0.01", "--benchmark-warmup=off",
-        f"--benchmark-json={tmp_path / 'timing.json'}",
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stdout[-3000:]
-    (timing,) = json.loads((tmp_path / "timing.json").read_text())["benchmarks"]
-    assert timing["extra_info"]["steps_per_second"] > 1000

@@ -1,0 +1,28 @@
+"""The timings of `benchmarks/` run; what they measure here is too short to mean anything."""
+
+from __future__ import annotations
+
+import json
+
+from tests.benchmarks.scripts import script
+
+
+def test_every_timing_runs_once():
+    """But those of Gymnasium's spaces: the same functions measure them, and they take seconds."""
+    ran = script(
+        "-m", "pytest", "benchmarks", "-q", "--benchmark-disable", "-p", "no:cacheprovider",
+        "-k", "not (bench_spaces and gymnasium)",
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout[-3000:]
+    assert " passed" in ran.stdout and "failed" not in ran.stdout
+
+
+def test_a_timing_notes_its_rate(tmp_path):
+    ran = script(
+        "-m", "pytest", "benchmarks/bench_step.py", "-q", "-p", "no:cacheprovider",
+        "-k", "single and Pendulum", "--benchmark-max-time=0.01", "--benchmark-warmup=off",
+        f"--benchmark-json={tmp_path / 'timing.json'}",
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout[-3000:]
+    (timing,) = json.loads((tmp_path / "timing.json").read_text())["benchmarks"]
+    assert timing["extra_info"]["steps_per_second"] > 1000
