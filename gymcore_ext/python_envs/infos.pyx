@@ -52,6 +52,15 @@ cdef enum:
     MAX_MASK_KEYS = 256
 
 
+cdef object lookup(object infos, object key):
+    """`infos.get(key)`, in a third of the time for a dict."""
+    cdef PyObject* value
+    if not PyDict_CheckExact(infos):
+        return infos.get(key)
+    value = PyDict_GetItemWithError(infos, key)
+    return None if value == NULL else <object> value
+
+
 cdef object mask_key_of(object key):
     """The key under which the mask of `key` is stored."""
     cdef PyObject* found
@@ -98,11 +107,10 @@ cdef int merge_lane(object vector_infos, object env_info, Py_ssize_t env_num, Py
 cdef int merge_value(object vector_infos, object key, object value, Py_ssize_t env_num, Py_ssize_t num_envs) except -1:
     """Write the value that one environment has for one key."""
     cdef object mask_key = mask_key_of(key)
-    cdef object column = vector_infos.get(key)
-    cdef object mask = vector_infos.get(mask_key)
+    cdef object column = lookup(vector_infos, key)
+    cdef object mask = lookup(vector_infos, mask_key)
     if mask is not None and type(column) is ndarray and store_number(column, env_num, value):
-        mask[<object> env_num] = True
-        return 0
+        return set_mask(mask, env_num)
 
     if isinstance(value, dict) and key != FINAL_OBSERVATION:
         if column is None:
@@ -121,7 +129,13 @@ cdef int merge_value(object vector_infos, object key, object value, Py_ssize_t e
 
     if mask is None:
         mask = vector_infos[mask_key] = number_column(num_envs, cnp.NPY_BOOL)
-    mask[<object> env_num] = True
+    return set_mask(mask, env_num)
+
+
+cdef int set_mask(object mask, Py_ssize_t env_num) except -1:
+    """`mask[env_num] = True`."""
+    if type(mask) is not ndarray or not store_number(mask, env_num, True):
+        mask[<object> env_num] = True
     return 0
 
 
@@ -571,8 +585,9 @@ cdef class InfoSlots:
 def merge_slot(object vector_infos, InfoSlots slots, Py_ssize_t lane, Py_ssize_t row, Py_ssize_t num_rows):
     """Merge the info in a lane's slot into a row, as `merge_info` does; False where only `get` reads all there is."""
     cdef cursor_t cursor
-    if slots.word_of(lane) != FILLED:
-        return False
+    cdef uint64_t word = slots.word_of(lane)
+    if word != FILLED:
+        return word == 0
     cursor.at = slots.slots + lane * slots.slot_bytes
     cursor.end = cursor.at + slots.slot_bytes
     for _ in range(take_word(&cursor) >> 8):

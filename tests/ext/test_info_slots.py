@@ -185,7 +185,7 @@ def test_a_slot_is_merged_as_its_info() -> None:
     slots.put(4, {"k": 1}, {"k": 2})
     ours: dict[str, Any] = {}
     theirs: dict[str, Any] = {}
-    assert [merge_slot(ours, slots, lane, lane, 5) for lane in range(5)] == [1, 0, 1, 0, 0]
+    assert [merge_slot(ours, slots, lane, lane, 5) for lane in range(5)] == [1, 1, 1, 0, 0]
     for lane in (0, 2):
         merge_info(theirs, slots.get(lane)[0], lane, 5)
     assert_same(ours, theirs)

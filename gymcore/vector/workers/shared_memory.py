@@ -442,11 +442,8 @@ class Results:
         infos: dict[str, Any] = {}
         slots = self._memory.slots
         add = add_info or self._merge_into(num_rows)
-        filled = set(slots.filled())
-        for lane, row in zip(lanes, rows, strict=True) if filled else ():
-            if lane not in filled or (
-                add_info is None and merge_slot(infos, slots, lane, row, num_rows)
-            ):
+        for lane, row in zip(lanes, rows, strict=True) if slots.filled() else ():
+            if add_info is None and merge_slot(infos, slots, lane, row, num_rows):
                 continue
             info, final_info, extra = slots.get(lane, blobs.get(lane))
             if extra is not None:

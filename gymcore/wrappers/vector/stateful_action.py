@@ -98,18 +98,44 @@ class LaneRepeats(LaneWrapper):
         if self._maximum and "final_obs" in infos:
             self._raise_final(infos, observations.dtype, None)
         going = ~(terminated | truncated | resting)
-        if self._times > 1 and going.any():
+        previous = None  # observations of one step earlier
+        times = self._times
+        while times > 1 and lanes is None and going.all():
+            # What a step of all lanes returns needs no copies but for what it is added to.
+            previous = np.array(observations) if self._maximum else None
+            rewards = rewards.copy()
+            observations, more, terminated, truncated, infos = self.env.step(actions)
+            rewards += more
+            ended = terminated | truncated
+            if previous is not None:
+                self._end_previous(previous, observations, ended, infos)
+            going = ~ended
+            times -= 1
+        if times > 1 and going.any():
             observations = self._observations.copy(observations)
             rewards, terminated, truncated = map(np.array, (rewards, terminated, truncated))
+            if self._maximum and previous is None:
+                previous = observations.copy()
             results = observations, rewards, terminated, truncated
-            observations, infos = self._repeat(actions, lanes, going, results, infos)
+            observations, infos = self._repeat(
+                actions, lanes, going, results, infos, times, previous
+            )
+        if previous is not None:
+            observations = np.maximum(observations, previous)
         self._episodes.step(terminated, truncated, lanes)
         if self._last is not None:
             self._last[slice(None) if lanes is None else lanes] = observations
         return observations, rewards, terminated, truncated, infos
 
     def _repeat(
-        self, actions: Any, lanes: Lanes | None, going: Mask, results: Any, infos: dict[str, Any]
+        self,
+        actions: Any,
+        lanes: Lanes | None,
+        going: Mask,
+        results: Any,
+        infos: dict[str, Any],
+        times: int,
+        previous: Any,
     ) -> tuple[Any, dict[str, Any]]:
         """Take the actions again in the rows that are going, and write into the results.
 
@@ -120,23 +146,16 @@ class LaneRepeats(LaneWrapper):
         count = len(going)
         all_infos: list[tuple[dict[str, Any], Lanes]] = [(infos, np.arange(count))]
         last_infos = np.zeros(count, np.intp)  # which of these are a row's
-        previous = observations.copy() if self._maximum else None  # one step earlier
-        for k in range(1, self._times):
+        for k in range(1, times):
             rows = np.flatnonzero(going)
             if not rows.size:
                 break
-            if lanes is None and rows.size == count:
-                part = self.env.step(actions)
-            else:
-                ids = rows if lanes is None else lanes[rows]
-                part = self.env.step_lanes(self._actions.take(actions, rows), ids)
+            ids = rows if lanes is None else lanes[rows]
+            part = self.env.step_lanes(self._actions.take(actions, rows), ids)
             ended = part[2] | part[3]
             if previous is not None:
                 before = observations[rows]
-                if "final_obs" in part[4]:
-                    self._raise_final(part[4], before.dtype, before)
-                    # The observation of these rows is the first one of another episode.
-                    before[ended] = part[0][ended]
+                self._end_previous(before, part[0], ended, part[4])
                 previous[rows] = before
             observations = self._observations.put(observations, rows, part[0])
             rewards[rows] += part[1]
@@ -144,9 +163,15 @@ class LaneRepeats(LaneWrapper):
             last_infos[rows] = k
             all_infos.append((part[4], rows))
             going[rows[ended]] = False
-        if previous is not None:
-            np.maximum(observations, previous, out=observations)
         return observations, self._joined(all_infos, last_infos, lanes)
+
+    def _end_previous(
+        self, previous: Any, observations: Any, ended: Mask, infos: dict[str, Any]
+    ) -> None:
+        """Let rows that have begun another episode have no observation of one step earlier."""
+        if "final_obs" in infos:
+            self._raise_final(infos, previous.dtype, previous)
+            previous[ended] = observations[ended]
 
     def _raise_final(self, infos: dict[str, Any], dtype: Any, before: Any) -> None:
         """Let last observations be the maximum of themselves and those before, if there are any."""
@@ -186,7 +211,7 @@ class LaneStreams:
         >>> envs = gym.make_vec("CartPole-v1", num_envs=2)
         >>> _ = envs.reset(seed=5)
         >>> state = envs.np_random[1].bit_generator.state
-        >>> _ = LaneStreams(envs)[1].uniform()
+        >>> _ = LaneStreams(envs).of([1])[0].uniform()
         >>> envs.np_random[1].bit_generator.state == state
         False
     """
@@ -196,16 +221,16 @@ class LaneStreams:
         self._engine: Any = env.unwrapped
         self._streams: dict[int, np.random.Generator] = {}
 
-    def __getitem__(self, lane: int) -> np.random.Generator:
-        """Return the generator of a lane."""
+    def of(self, lanes: list[int]) -> list[np.random.Generator]:
+        """Return the generators of lanes."""
         if isinstance(self._engine, SyncVectorEnv):
-            return self._engine.envs[lane].np_random
-        if lane not in self._streams:
-            if isinstance(self._engine, NativeVectorEnv):
-                self._streams = dict(enumerate(self._engine.np_random))
-            else:
+            return [self._engine.envs[lane].np_random for lane in lanes]
+        if isinstance(self._engine, NativeVectorEnv) and not self._streams:
+            self._streams = dict(enumerate(self._engine.np_random))
+        for lane in lanes:
+            if lane not in self._streams:
                 self._streams[lane] = seeding.np_random()[0]
-        return self._streams[lane]
+        return [self._streams[lane] for lane in lanes]
 
     def seed(self, seeds: Sequence[int | None], lanes: Mask) -> None:
         """Note a reset, by which environments have seeded their generators themselves."""
@@ -363,12 +388,17 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
     def _draw(self, lanes: npt.NDArray[np.int64]) -> None:
         """Let chance decide in which lanes the last action begins to stick."""
         minimum, maximum = self.repeat_action_duration_range
-        for lane in lanes.tolist():
-            stream = self._streams[lane]
-            if stream.random() < self.repeat_action_probability:  # what `uniform` draws, and faster
-                self.is_sticky_actions[lane] = True
-                self.num_repeats[lane] = stream.integers(minimum, maximum + 1)
-                self.repeats_taken[lane] = 0
+        streams = self._streams.of(lanes.tolist())
+        # The numbers that `uniform` draws, and faster.
+        draws = np.array([stream.random() for stream in streams])
+        rows = np.flatnonzero(draws < self.repeat_action_probability)
+        begun = lanes[rows]
+        self.is_sticky_actions[begun] = True
+        self.repeats_taken[begun] = 0
+        self.num_repeats[begun] = minimum
+        if maximum > minimum:
+            counts = [streams[row].integers(minimum, maximum + 1) for row in rows.tolist()]
+            self.num_repeats[begun] = counts
 
     def _remember(
         self, actions: Any, lanes: npt.NDArray[np.int64], acting: npt.NDArray[np.bool_]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -162,6 +163,8 @@ class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
         self.single_action_space = self.wrapper.action_space
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._batch_function = _batch_function(self.wrapper)
+        self._whole_batch = _repeated(self._batch_function, self.num_envs)
+        self._shape, self._dtype = self.action_space.shape, env.action_space.dtype
 
     def actions(self, actions: Any) -> Any:
         """Return the batch of actions that `env` gets, a new one.
@@ -169,22 +172,29 @@ class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
         Raises:
             InvalidAction: if it is not a batch of one action for each environment.
         """
-        return self._some_actions(actions, self.num_envs)
+        if self._whole_batch is None:
+            return self._some_actions(actions, self.num_envs)
+        return self._checked(self._whole_batch, actions, self._shape)
 
     def _some_actions(self, actions: Any, n: int) -> Any:
-        single = self.env.single_action_space
         if self._batch_function is not None:
-            actions = np.asarray(actions)
             shape = (n, *(self.single_action_space.shape or ()))
-            if actions.shape != shape:
-                raise InvalidAction(f"Expected actions of shape {shape}, got {actions.shape}")
-            return self._batch_function(actions).astype(single.dtype, copy=False)
+            return self._checked(self._batch_function, actions, shape)
+        single = self.env.single_action_space
         # Copies, since the wrapper may change what it gets.
         each = iterate(batch_space(self.single_action_space, n), _copy(actions))
         changed = [self.wrapper.action(action) for action in each]
         if len(changed) != n:
             raise InvalidAction(f"Expected actions for {n} environments, got {len(changed)}")
         return concatenate(single, changed, create_empty_array(single, n))
+
+    def _checked(self, function: Callable[[Any], Any], actions: Any, shape: Any) -> Any:
+        """Return `function(actions)` in the dtype of the actions of `env`."""
+        actions = np.asarray(actions)
+        if actions.shape != shape:
+            raise InvalidAction(f"Expected actions of shape {shape}, got {actions.shape}")
+        changed = function(actions)
+        return changed if changed.dtype == self._dtype else changed.astype(self._dtype)
 
 
 class ClipAction(VectorizeTransformAction[ArrayType]):
@@ -295,3 +305,12 @@ def _batch_function(
     if type(wrapper) in (transform_action.ClipAction, transform_action.RescaleAction):
         return wrapper.func
     return None
+
+
+def _repeated(function: Callable[[Any], Any] | None, n: int) -> Callable[[Any], Any] | None:
+    """Return such a function for batches of `n`: NumPy takes four times as long to broadcast."""
+    if not isinstance(function, partial):
+        return function
+    arrays = isinstance(function.args[0], np.ndarray)  # bounds, or slope and offset
+    args = [np.array([each] * n) if arrays else each for each in function.args]
+    return partial(function.func, *args)
