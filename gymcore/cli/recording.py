@@ -16,7 +16,8 @@ Keys of the file, with T steps, N lanes and K episode ends:
 
 The observation that a step led to is `observations[t + 1]`, or the entry of `final_observations` if
 the step ended the episode: a dense [T, N, ...] array would mostly hold copies.
-Dict and Tuple observations are stored leaf by leaf: `observations.position`, `observations.0`.
+Dict and Tuple observations are stored leaf by leaf: `observations.position`, `observations.0`; a
+dot within a key has a backslash before it.
 Nothing in the file is pickled.
 """
 

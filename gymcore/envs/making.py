@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -371,16 +372,19 @@ def _make_of_singles(
     engine = "SyncVectorEnv" if mode is VectorizeMode.SYNC else "AsyncVectorEnv"
     vector_class = getattr(gymcore.vector, engine)
 
-    def create_single_env() -> Env[Any, Any]:
-        env = make(spec, **kwargs)
-        for wrapper in wrappers:
-            env = wrapper(env)
-        return env
-
-    vector_env: VectorEnv[Any, Any, Any] = vector_class(
-        [create_single_env] * num_envs, **vector_kwargs
-    )
+    create = functools.partial(_make_single, spec, wrappers, kwargs)
+    vector_env: VectorEnv[Any, Any, Any] = vector_class([create] * num_envs, **vector_kwargs)
     return vector_env
+
+
+def _make_single(
+    spec: EnvSpec, wrappers: Sequence[Callable[..., Any]], kwargs: dict[str, Any]
+) -> Env[Any, Any]:
+    """Make an environment of a vector environment; as a plain function, it pickles."""
+    env = make(spec, **kwargs)
+    for wrapper in wrappers:
+        env = wrapper(env)
+    return env
 
 
 def _check_autoreset_mode(env: VectorEnv[Any, Any, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 # Mode of a Batch that leaves the lifecycle to the wrappers around a single environment.
 SINGLE = 3
 
+
+# Twice this is still finite.
+_LARGEST_BOUND = sys.float_info.max / 2
 
 # Attributes of an environment that lanes of a batch do not share with it.
 _NOT_SHARED = ("_batch", "_np_random", "_np_random_seed", "_renderer", "render_mode", "spec")
@@ -365,7 +369,7 @@ def _keep_open() -> None:
 
 
 def as_bound(value: Any) -> float:
-    """A reset option as a finite float."""
+    """A reset option as a float between whose negative and itself numbers can be drawn."""
     try:
         number = float(value)
     except OverflowError:
@@ -374,8 +378,10 @@ def as_bound(value: Any) -> float:
         raise error.InvalidArgument(
             f"An option ({value}) could not be converted to a float."
         ) from None
-    if not math.isfinite(number):
-        raise error.InvalidArgument(f"An option ({value}) must be a finite number.")
+    if not abs(number) <= _LARGEST_BOUND:
+        raise error.InvalidArgument(
+            f"An option ({value}) must be a finite number of at most {_LARGEST_BOUND:.3g}."
+        )
     return number
 
 

@@ -592,6 +592,8 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             InvalidArgument: records of another environment, or another number of them, or with
                 values that no lane can have; nothing has changed.
         """
+        if self.closed:
+            raise error.ClosedEnvironmentError(f"set_state: {self} is closed")
         self._queue.check_empty("set_state")
         indices = lane_indices(lanes, self.num_envs)
         checked = checked_lanes(self._batch, self._model, self.spec, state, indices)

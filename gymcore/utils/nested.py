@@ -39,10 +39,15 @@ def named_leaves(value: Any, prefix: str = "") -> dict[str, Any]:
     Example:
         >>> named_leaves({"a": 1, "b": (2, 3)})
         {'.a': 1, '.b.0': 2, '.b.1': 3}
+
+    Dots within keys have a backslash before them, so that different leaves have different paths.
     """
     children: Any = getattr(value, "spaces", value)
     if isinstance(children, Mapping):
-        pairs = [(str(key), child) for key, child in children.items()]
+        pairs = [
+            (str(key).replace("\\", r"\\").replace(".", r"\."), child)
+            for key, child in children.items()
+        ]
     elif isinstance(children, (tuple, list)):
         pairs = [(str(k), child) for k, child in enumerate(children)]
     else:

@@ -34,7 +34,7 @@ from gymcore.utils.arguments import lane_indices, positive, seeds_per_env, split
 from gymcore.utils.cpus import usable_cpus
 from gymcore.vector.engine_options import adopt_spaces, check_engine_options
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, ended_mask
-from gymcore.vector.lane_states import LaneState
+from gymcore.vector.lane_states import LaneState, states_of
 from gymcore.vector.layouts import action_layout, has_objects, layout_of
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.space_utils import iterate
@@ -1016,13 +1016,10 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self._check_supported("set_state", "saves no states; use call('set_state', ...)")
         self._begin("set_state")
         chosen = lane_indices(lanes, self.num_envs).tolist()
-        if len(state) != len(chosen):
-            raise InvalidArgument(
-                f"state: expected one for each of the {len(chosen)} lanes, got {len(state)}"
-            )
+        states = states_of(state, chosen)
         if not self._ready and len(chosen) < self.num_envs:
             raise ResetNeeded("set_state: expected states of all lanes, or a reset() before")
-        args = {lane: (one,) for lane, one in zip(chosen, state, strict=True)}
+        args = {lane: (one,) for lane, one in states.items()}
         self._post_calls("check_state", args)
         self._call_results(None)
         self._post_calls("set_state", args)
@@ -1031,7 +1028,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         except Exception:
             self._ready = False
             raise
-        for lane, one in zip(chosen, state, strict=True):
+        for lane, one in states.items():
             self._results.store(lane, one.observation)
             self._ended[lane] = one.ended
             self._lost.discard(lane)

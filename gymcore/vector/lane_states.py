@@ -11,7 +11,7 @@ from gymcore.core import Env, Wrapper
 from gymcore.error import ArgumentTypeError, InvalidArgument, StateNotSupported
 from gymcore.spaces import Space
 
-__all__ = ["LaneState", "check_state", "load_env", "save_env"]
+__all__ = ["LaneState", "check_state", "load_env", "save_env", "states_of"]
 
 
 class LaneState(NamedTuple):
@@ -67,14 +67,31 @@ def check_state(env: Env[Any, Any], state: Any, lane: int) -> None:
         raise InvalidArgument(
             f"state: environment {lane} has the wrappers {here}, its state is of {there}"
         )
-    counts = (state.ended, state.elapsed, state.episode_return)
-    if not isinstance(state.ended, bool) or not 0 <= state.elapsed < 2**31 or isnan(counts[2]):
+    _, ended, elapsed, episode_return = counts = state[2:]
+    types = (type(ended), type(elapsed), type(episode_return))
+    if types != (bool, int, float) or not 0 <= elapsed < 2**31 or isnan(episode_return):
         raise InvalidArgument(
-            f"state: expected ended, elapsed and episode_return of an episode, got {counts} for "
-            f"environment {lane}"
+            f"state: expected ended, elapsed and episode_return of an episode, got {counts[1:]} "
+            f"for environment {lane}"
         )
     if hasattr(inner, "check_state"):
         inner.check_state(state.env)
+
+
+def states_of(state: Any, lanes: list[int]) -> dict[int, LaneState]:
+    """Return the states by their lanes.
+
+    Raises:
+        ArgumentTypeError: Not a list or tuple.
+        InvalidArgument: Not one state for each lane.
+    """
+    if not isinstance(state, (list, tuple)):
+        raise ArgumentTypeError(f"state: expected a list of states, got {type(state)}")
+    if len(state) != len(lanes):
+        raise InvalidArgument(
+            f"state: expected one for each of the {len(lanes)} lanes, got {len(state)}"
+        )
+    return dict(zip(lanes, state, strict=True))
 
 
 def load_env(env: Env[Any, Any], state: LaneState) -> None:

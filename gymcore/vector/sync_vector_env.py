@@ -25,7 +25,7 @@ from gymcore.spaces import Space
 from gymcore.utils.arguments import lane_indices, seeds_per_env, split_reset_mask
 from gymcore.vector.engine_options import adopt_spaces, check_engine_options
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
-from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env
+from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env, states_of
 from gymcore.vector.layouts import action_layout, layout_of, split_batch
 from gymcore.vector.send_recv import Lanes, SendQueue, StepResult
 from gymcore.vector.utils.space_utils import iterate
@@ -467,16 +467,13 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         if self.closed:
             raise ClosedEnvironmentError(f"set_state: {self} is closed")
         chosen = lane_indices(lanes, self.num_envs).tolist()
-        if len(state) != len(chosen):
-            raise InvalidArgument(
-                f"state: expected one for each of the {len(chosen)} lanes, got {len(state)}"
-            )
+        states = states_of(state, chosen)
         if self._loop.needs_reset and len(chosen) < self.num_envs:
             raise ResetNeeded("set_state: expected states of all lanes, or a reset() before")
         self._queue.check_empty("set_state")
-        for lane, one in zip(chosen, state, strict=True):
+        for lane, one in states.items():
             check_state(self.envs[lane], one, lane)
-        for lane, one in zip(chosen, state, strict=True):
+        for lane, one in states.items():
             with _naming_lane(lane, "set_state"):
                 load_env(self.envs[lane], one)
             self._loop.load_lane(lane, tuple(one[2:]))

@@ -614,7 +614,8 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         _check_size(shape)
         height, width = int(shape[0]), int(shape[1])
         new = (height, width, *space.shape[2:])
-        func = functools.partial(resize, load_cv2("ResizeObservation"), new)
+        load_cv2("ResizeObservation")
+        func = functools.partial(resize, new)
         box: Any = Box(0, 255, new, np.uint8)
         RecordConstructorArgs.__init__(self, shape=shape)
         TransformObservation.__init__(self, env, func, box)
@@ -635,8 +636,9 @@ def load_cv2(wrapper: str) -> ModuleType:
     return module
 
 
-def resize(cv2: ModuleType, shape: tuple[int, ...], image: Any, out: Image | None = None) -> Image:
+def resize(shape: tuple[int, ...], image: Any, out: Image | None = None) -> Image:
     """Resize one image, four channels at a time: OpenCV does not take more."""
+    cv2 = load_cv2("ResizeObservation")  # Not kept: wrappers are copied, modules cannot be.
     if out is None:
         out = np.empty(shape, np.uint8)
     height, width = shape[:2]
@@ -732,8 +734,13 @@ class AddRenderObservation(TransformObservation[WrapperObsType, ActType, ObsType
             self, render_only=render_only, render_key=render_key, obs_key=obs_key
         )
         TransformObservation.__init__(
-            self, env, lambda observation: func(observation, env.render()), joined
+            self, env, functools.partial(_observed_with_frame, env, func), joined
         )
+
+
+def _observed_with_frame(env: Env[Any, Any], join: Callable[..., Any], observation: Any) -> Any:
+    """Return an observation with the frame of now."""
+    return join(observation, env.render())
 
 
 def check_render_mode(mode: str | None) -> None:
@@ -773,17 +780,18 @@ def join_frames(
     space: Space[Any], frames: Any, render_only: bool, render_key: str, obs_key: str
 ) -> tuple[Any, Any]:
     """Return the space of observations with frames, and what makes one of the two."""
-    if render_only:
-        return frames, lambda observation, frame: frame
-    if isinstance(space, Dict):
-        return (
-            Dict({render_key: frames, **space.spaces}),
-            lambda observation, frame: {render_key: frame, **observation},
-        )
-    return (
-        Dict({obs_key: space, render_key: frames}),
-        lambda observation, frame: {obs_key: observation, render_key: frame},
-    )
+    key, parts = (None, space.spaces) if isinstance(space, Dict) else (obs_key, space)
+    join = functools.partial(_joined, render_only, render_key, key)
+    return frames if render_only else Dict(join(parts, frames)), join
+
+
+def _joined(only: bool, render_key: str, obs_key: str | None, observation: Any, frame: Any) -> Any:
+    """Return an observation, a dict if there is no key for it, with a frame."""
+    if only:
+        return frame
+    if obs_key is None:
+        return {render_key: frame, **observation}
+    return {obs_key: observation, render_key: frame}
 
 
 Indices = npt.NDArray[np.int64]

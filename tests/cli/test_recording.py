@@ -255,3 +255,10 @@ def test_targets_that_cannot_be_written_are_refused_beforehand(tmp_path, monkeyp
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(CliError, match="not writable"):
         check_target("--out", tmp_path / "data.npz", overwrite=False)
+
+
+def test_keys_with_dots_do_not_hide_others():
+    space = spaces.Dict({"a.b": spaces.Discrete(2), "a": spaces.Dict({"b": spaces.Discrete(3)})})
+    assert sorted(named_leaves(space)) == [".a.b", r".a\.b"]
+    inner = spaces.Dict({"b": spaces.Discrete(2)})
+    assert len(named_leaves(spaces.Dict({"a\\": inner, "a\\.b": spaces.Discrete(3)}))) == 2

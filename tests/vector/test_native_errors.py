@@ -2,6 +2,7 @@
 
 import re
 
+import gymnasium
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -252,6 +253,25 @@ def test_bounds_too_large_for_a_float(value):
         "must be a finite number",
         error.InvalidArgument,
     )
+
+
+@pytest.mark.parametrize(
+    ("env_id", "options"),
+    [
+        ("CartPole-v1", {"low": -1e308, "high": 1e308}),
+        ("Acrobot-v1", {"low": -1e308, "high": 1e308}),
+        ("MountainCarContinuous-v0", {"low": -1e308, "high": 1e308}),
+        ("Pendulum-v1", {"x_init": 1e308}),
+        ("Pendulum-v1", {"y_init": 1e308}),
+    ],
+)
+def test_bounds_too_far_apart_to_draw_between(env_id, options):
+    env = gymnasium.make(env_id)
+    with np.errstate(over="ignore"), pytest.raises(OverflowError):
+        env.reset(seed=1, options=options)
+    for ours in (gym.make(env_id), make_envs(env_id)):
+        with pytest.raises(error.InvalidArgument, match="must be a finite number of at most"):
+            ours.reset(seed=1, options=options)
 
 
 @pytest.mark.parametrize("name", ["reset", "step", "close", "set_state"])

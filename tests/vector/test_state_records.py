@@ -135,7 +135,14 @@ def test_flags_are_false_or_true(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["sync", "async"])
 @pytest.mark.parametrize(
-    "counts", [{"elapsed": -5}, {"elapsed": 2**31}, {"ended": 255}, {"episode_return": math.nan}]
+    "counts",
+    [
+        {"elapsed": -5},
+        {"elapsed": 2**31},
+        {"elapsed": None},
+        {"ended": 255},
+        {"episode_return": math.nan},
+    ],
 )
 def test_impossible_counts_of_an_episode(kind: str, counts: dict[str, Any]) -> None:
     env = make(kind, "CartPole-v1")
@@ -229,6 +236,24 @@ def test_records_without_pickles() -> None:
     env.set_state(np.frombuffer(data, dtype))
     assert repr([env.step(action) for action in actions]) == repr(expected)
     assert not dtype.hasobject
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+@pytest.mark.parametrize("state", [None, 3, "ab", np.zeros(2)], ids=repr)
+def test_what_is_no_list_of_states(kind: str, state: Any) -> None:
+    env = make(kind, "CartPole-v1")
+    with pytest.raises(error.ArgumentTypeError, match="state: expected a list of states"):
+        env.set_state(state)
+    env.close()
+
+
+@pytest.mark.parametrize("kind", MODES)
+def test_closed_environments_take_no_states(kind: str) -> None:
+    env = make(kind, "CartPole-v1")
+    saved = env.get_state()
+    env.close()
+    with pytest.raises(error.ClosedEnvironmentError):
+        env.set_state(saved)
 
 
 BOX2D = {

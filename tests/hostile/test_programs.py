@@ -1,0 +1,89 @@
+"""Seeded random programs: native against single, sync against async, saved against restored."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gymcore as gym
+from gymcore.vector import AutoresetMode
+from tests.hostile.programs import FAMILIES, action_of, ids_of, plain, program, run
+
+pytestmark = [pytest.mark.hostile, pytest.mark.filterwarnings("ignore")]
+
+MODES = list(AutoresetMode)
+SLOW = ids_of("box2d")
+# A walker's bits depend on the episodes before, unless every episode has a world of its own.
+WALKERS = ("BipedalWalker-v3", "BipedalWalkerHardcore-v3")
+
+
+def make(env_id: str, engine: str, mode: AutoresetMode, limit: int, num_envs: int = 3) -> Any:
+    options: dict[str, Any] = {"autoreset_mode": mode}
+    if engine == "async":
+        options["num_workers"] = 2
+    return gym.make_vec(
+        env_id,
+        num_envs,
+        vectorization_mode="vector_entry_point" if engine == "native" else engine,
+        vector_kwargs=options,
+        max_episode_steps=limit,
+    )
+
+
+def compare(
+    env_id: str, engines: tuple[str, str], rng: np.random.Generator, rounds: Iterator[int]
+) -> None:
+    """Run random programs in two engines, and expect the same."""
+    for number in rounds:
+        mode, limit = MODES[number % len(MODES)], int(rng.integers(2, 12))
+        both = [make(env_id, engine, mode, limit) for engine in engines]
+        try:
+            for envs in both:
+                if env_id in WALKERS:
+                    envs.set_attr("fresh_worlds", True)
+            calls = program(rng, both[0], 10 if env_id in SLOW else 40)
+            one, other = (run(envs, calls) for envs in both)
+        finally:
+            for envs in both:
+                envs.close()
+        for place, (first, second) in enumerate(zip(one, other, strict=True)):
+            assert first == second, f"round {number}, mode {mode}, call {place}: {calls[place]}"
+
+
+@pytest.mark.parametrize("env_id", ids_of("classic_control", "toy_text", "mujoco"))
+def test_native_is_single(env_id: str, rng: np.random.Generator, rounds: Iterator[int]) -> None:
+    compare(env_id, ("native", "sync"), rng, rounds)
+
+
+@pytest.mark.parametrize("env_id", ids_of(*FAMILIES))
+def test_sync_is_async(env_id: str, rng: np.random.Generator, rounds: Iterator[int]) -> None:
+    compare(env_id, ("sync", "async"), rng, rounds)
+
+
+@pytest.mark.parametrize("env_id", ids_of(*FAMILIES))
+def test_saved_is_restored(env_id: str, rng: np.random.Generator, rounds: Iterator[int]) -> None:
+    """A single environment goes on as saved: in itself, in a new one, and as a pickle."""
+    for number in rounds:
+        env, new = (gym.make(env_id).unwrapped for _ in range(2))
+        if env_id in WALKERS:
+            env.fresh_worlds = new.fresh_worlds = True
+        env.reset(seed=int(rng.integers(2**32)))
+        length = 15 if env_id in SLOW else 60
+        for _ in range(int(rng.integers(length))):
+            env.step(action_of(rng, env.action_space))
+        saved, pickled = env.get_state(), pickle.dumps(env)
+        actions = [action_of(rng, env.action_space) for _ in range(length)]
+        expected = episode(env, actions)
+        env.set_state(saved)
+        new.set_state(pickle.loads(pickle.dumps(saved)))
+        for how, other in (("same", env), ("new", new), ("pickle", pickle.loads(pickled))):
+            assert episode(other, actions) == expected, f"round {number}: {how}"
+
+
+def episode(env: Any, actions: list[Any]) -> Any:
+    """What the actions lead to, past the end of the episode, and the beginning of the next."""
+    return plain([*[env.step(action) for action in actions], env.reset()])
