@@ -142,7 +142,7 @@ cdef cnp.ndarray as_column(object array, int typenum, Py_ssize_t n, str name):
         if (cnp.PyArray_TYPE(column) == typenum and cnp.PyArray_NDIM(column) == 1 and cnp.PyArray_DIM(column, 0) == n
                 and cnp.PyArray_ISCARRAY_RO(column)):
             return column
-    converted = np.ascontiguousarray(array, cnp.PyArray_DescrFromType(typenum))
+    converted = np.require(array, cnp.PyArray_DescrFromType(typenum), "CA")
     if converted.shape != (n,) or np.ndim(array) != 1:
         raise ValueError(f"{name}: expected shape ({n},), got {np.shape(array)}")
     return converted

@@ -320,7 +320,8 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
 
         Args:
             actions: as for `step`.
-            observations: float32 [num_envs, size], C-contiguous, as all of these.
+            observations: float32 [num_envs, size], C-contiguous, as all of these; none shares
+                memory with another or with the actions.
             rewards: float64 [num_envs].
             terminated: bool [num_envs].
             truncated: bool [num_envs].

@@ -14,7 +14,8 @@ from gymcore_ext.copying cimport copy_bytes
 from gymcore_ext.engine.step cimport (
     FLOAT64, INT64, MAX_INFOS, MAX_PARTS, STREAM_BYTES, STREAM_WORDS, advance, begin_deferred, flag_t,
     info_field_t, job_t, kernel_t, lanes_t, lifecycle_t, outputs_t,
-    pool_free, pool_new, pool_run, pool_t, reset_job, reset_t, roll_job, rollout_t, step_job, subset_job, subset_t,
+    pool_free, pool_new, pool_run, pool_t, reset_job, reset_t, roll_job, rollout_t, shifted, step_job, subset_job,
+    subset_t,
 )
 from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
 from gymcore_ext.engine.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, LaneMemory
@@ -189,12 +190,15 @@ cdef object convert(object actions, tuple shape, int64_t discrete, int typenum, 
             f"actions: expected {wanted} array of shape {shape}, got {array.dtype} {array.shape}")
     if array.dtype == np.uint64 and discrete:
         array = np.minimum(array, np.uint64(2**63 - 1))  # what int64 cannot hold stays out of range
-    return np.ascontiguousarray(array, wanted)
+    return np.require(array, wanted, "CA")
 
 
-cdef object refuse(cnp.ndarray array, int discrete, object errors):
+cdef object refuse(cnp.ndarray actions, int64_t discrete, object errors):
     """Raise for the first action that is out of range or nan."""
+    array = actions.copy()
     bad = (array < 0) | (array >= discrete) if discrete else np.isnan(array)
+    if not bad.any():
+        raise errors.InvalidAction("actions: expected an array that nobody changes during the call")
     where = tuple(int(k) for k in np.argwhere(bad)[0])
     name = f"actions[{', '.join(map(str, where))}]"
     if discrete:
@@ -475,13 +479,13 @@ cdef dict infos_of_lane(const lanes_t* lanes, tuple names, int64_t lane, bint be
     if count == 0:
         return infos
     for part in range(count):
-        parts[part] = place + bytes - lane * lanes.info_bytes[part]
+        parts[part] = shifted(place, bytes - lane * lanes.info_bytes[part])
         bytes += (lanes.info_bytes[part] + 7) & ~<int64_t> 7
     lanes.kernel.write_infos(&lanes.columns, parts, &lane, 0, 1)
     for part in range(count):
         if not beginning or not lanes.kernel.infos[part].only_steps:
             infos[names[part]] = info_value(
-                &lanes.kernel.infos[part], <char*> parts[part] + lane * lanes.info_bytes[part])
+                &lanes.kernel.infos[part], <char*> shifted(parts[part], lane * lanes.info_bytes[part]))
     return infos
 
 
@@ -765,8 +769,8 @@ cdef class Batch(LaneMemory):
         cdef int64_t count
         self._enter(STEP)
         try:
-            self._bind(&out, observations, rewards, terminated, truncated, (self.num_envs,))
             checked = self._actions(actions, self.action_shape)
+            self._bind(&out, checked, observations, rewards, terminated, truncated, (self.num_envs,))
             self._check_ended()
             self._prepare()
             take_extras(self.arrays, &out)
@@ -777,15 +781,28 @@ cdef class Batch(LaneMemory):
         return infos
 
     cdef int _bind(
-        self, outputs_t* out, object observations, object rewards, object terminated, object truncated, tuple lead
+        self, outputs_t* out, object actions, object observations, object rewards, object terminated, object truncated,
+        tuple lead, object final_observations=None
     ) except -1:
+        """Write into these arrays, none of which may share memory with another or with the actions."""
         errors = self.errors
         taken = bind_parts(out.observations, observations, "observations", lead, self.spec, errors)
         out.rewards = <double*> array_pointer(rewards, "rewards", cnp.NPY_FLOAT64, lead, True, errors)
         out.terminated = <uint8_t*> array_pointer(terminated, "terminated", cnp.NPY_BOOL, lead, True, errors)
         out.truncated = <uint8_t*> array_pointer(truncated, "truncated", cnp.NPY_BOOL, lead, True, errors)
-        check_no_overlap(taken + [("rewards", rewards), ("terminated", terminated), ("truncated", truncated)], errors)
+        if final_observations is not None:
+            taken += bind_parts(
+                out.final_observations, final_observations, "final_observations", lead, self.spec, errors)
+        check_no_overlap(taken + [
+            ("rewards", rewards), ("terminated", terminated), ("truncated", truncated), ("actions", actions)], errors)
         return 0
+
+    cdef int64_t _steps(self, object actions) except -1:
+        """T of actions [T, num_envs, ...]."""
+        cdef tuple shape = np.shape(actions)
+        if len(shape) < 1 or shape[0] < 1:
+            raise self.errors.InvalidAction(f"actions: expected [T, num_envs, ...] with T >= 1, got shape {shape}")
+        return shape[0]
 
     def rollout(self, actions, observations, rewards, terminated, truncated, final_observations=None):
         """Step every lane through actions [T, num_envs, ...], writing arrays [T, num_envs, ...] of the caller.
@@ -797,33 +814,24 @@ cdef class Batch(LaneMemory):
         cdef cnp.ndarray checked
         cdef int64_t count, steps
         cdef bint deferred
-        cdef tuple lead, shape
         self._enter(STEP)
         try:
             if self.lanes.episodes.mode == DISABLED:
                 raise self.errors.InvalidArgument(
                     "rollout: expected autoreset_mode NEXT_STEP or SAME_STEP, got DISABLED, whose ended lanes must be "
                     "reset between steps")
-            shape = np.shape(actions)
-            if len(shape) < 1 or shape[0] < 1:
-                raise self.errors.InvalidAction(f"actions: expected [T, num_envs, ...] with T >= 1, got shape {shape}")
-            steps = shape[0]
-            lead = (steps, self.num_envs)
-            self._bind(&out, observations, rewards, terminated, truncated, lead)
+            if final_observations is not None and self.lanes.episodes.mode != SAME_STEP:
+                raise self.errors.InvalidArgument(
+                    "final_observations: only same-step autoreset replaces final observations")
+            steps = self._steps(actions)
+            checked = self._actions(actions, (steps,) + self.action_shape)
             memset(out.final_observations, 0, sizeof(out.final_observations))
             memset(out.infos, 0, sizeof(out.infos))
             memset(out.final_infos, 0, sizeof(out.final_infos))
             out.ended = out.begun = NULL
             out.reports.returns = NULL
-            if final_observations is not None:
-                if self.lanes.episodes.mode != SAME_STEP:
-                    raise self.errors.InvalidArgument(
-                        "final_observations: only same-step autoreset replaces final observations")
-                taken = bind_parts(
-                    out.final_observations, final_observations, "final_observations", lead, self.spec, self.errors)
-                others = [("rewards", rewards), ("terminated", terminated), ("truncated", truncated)]
-                check_no_overlap(named_parts("observations", observations) + others + taken, self.errors)
-            checked = self._actions(actions, (steps,) + self.action_shape)
+            self._bind(
+                &out, checked, observations, rewards, terminated, truncated, (steps, self.num_envs), final_observations)
             self._prepare()
             deferred, self.lanes.defers_resets = self.lanes.defers_resets, False
             count = self._run(cnp.PyArray_DATA(checked), &out, steps)
@@ -835,6 +843,8 @@ cdef class Batch(LaneMemory):
 
     def step_single(self, int64_t action):
         """Step the only lane by a discrete action: observation float32 [size], reward, terminated."""
+        if not 0 <= action < self.lanes.choices:
+            raise self.errors.InvalidAction(f"action = {action} is outside Discrete({self.lanes.choices})")
         return self._single(&action)
 
     def step_single_numbers(self, action):
@@ -969,14 +979,15 @@ cdef class Batch(LaneMemory):
         """
         cdef outputs_t out
         cdef cnp.ndarray checked, ends
-        cdef int64_t step, steps = np.shape(actions)[0], n = self.num_envs
+        cdef int64_t step, steps, n = self.num_envs
         cdef int64_t stride = n * self.lanes.action_bytes
         self._enter(STEP)
         try:
-            flags = np.empty(n, np.bool_)
-            self._bind(&out, observations, rewards, flags, flags.copy(), (n,))
-            ends = np.empty(n, np.int16)
+            steps = self._steps(actions)
             checked = self._actions(actions, (steps,) + self.action_shape)
+            flags = np.empty(n, np.bool_)
+            self._bind(&out, checked, observations, rewards, flags, flags.copy(), (n,))
+            ends = np.empty(n, np.int16)
             with nogil:
                 for step in range(steps):
                     self.lanes.step(

@@ -1,7 +1,7 @@
 """LaneMemory: where the lanes of a batch live, and what may be looked at and changed from outside."""
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
+from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
@@ -143,6 +143,8 @@ cdef class LanePCG64:
             raise ValueError(f"state: expected the state of a PCG64 bit generator, got {value!r} ({error!r})") from None
         if min(*numbers, *halves) < 0 or max(numbers) >> 128 or max(halves) >> 32:
             raise ValueError(f"state: expected 128-bit numbers and a 32-bit half draw, got {value!r}")
+        if not numbers[1] & 1:  # its draws may all be the same, and a draw below a number may never end
+            raise ValueError(f"state: expected an odd increment, got {value!r}")
         cdef object mask = (1 << 64) - 1
         self.rng.state_high = numbers[0] >> 64
         self.rng.state_low = numbers[0] & mask
@@ -219,7 +221,8 @@ cdef class LaneMemory:
     cdef int _set_constants(self, object constants) except -1:
         """Take the table that lanes share; the kernel trusts what its own module has put into the capsule.
 
-        What is given is the capsule, or an object that has it as `capsule`.
+        What is given is the capsule, or an object that has it as `capsule`. The context of a capsule of lanes is the
+        object that owns them, which says how many there are; the name of the capsule says whose they are.
         """
         cdef const char* name = self.lanes.kernel.constants_name
         if name == NULL:
@@ -229,6 +232,11 @@ cdef class LaneMemory:
         if not PyCapsule_IsValid(constants, name):
             raise self.errors.ArgumentTypeError(
                 f"constants: expected a capsule named {name.decode()}, got {type(constants).__name__}")
+        if PyCapsule_GetContext(constants) != NULL:
+            self.constants = <object> PyCapsule_GetContext(constants)
+            if len(self.constants) != self.num_envs:
+                raise self.errors.InvalidArgument(
+                    f"constants: expected {self.num_envs} lanes, got {len(self.constants)}")
         self.lanes.columns.constants = PyCapsule_GetPointer(constants, name)
         return 0
 
@@ -373,10 +381,10 @@ cdef class LaneMemory:
             return self._view(self.shared, cnp.NPY_FLOAT64, (count, 1)).copy()
         return self._view(self.varied, cnp.NPY_FLOAT64, (count, self.num_envs)).copy()
 
-    def set_parameters(self, cnp.ndarray values):
+    def set_parameters(self, cnp.ndarray values not None):
         """Take float64 [parameter_count, 1] for all lanes or [parameter_count, num_envs] for each."""
         cdef const kernel_t* spec = self.lanes.kernel
-        cdef bint shared = values.shape[1] == 1
+        cdef bint shared = cnp.PyArray_NDIM(values) == 2 and cnp.PyArray_DIM(values, 1) == 1
         cdef size_t width = 1 if shared else self.num_envs
         cdef double* place
         cdef double* data = <double*> array_pointer(

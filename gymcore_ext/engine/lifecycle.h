@@ -48,6 +48,14 @@ static const gymcore_lifecycle gymcore_lifecycles[GYMCORE_ISA_COUNT] = {
 #endif
 };
 
+/* A pointer moved by any number of bytes: a base that stands for lane 0 of memory that begins with a later lane. Such a
+ * place outside of an array is never read or written, but adding to a pointer must not even lead there; to an integer it
+ * may. */
+GYMCORE_INLINE void *gymcore_shifted(const void *pointer, int64_t bytes)
+{
+    return (void *)((uintptr_t)pointer + (uintptr_t)bytes);
+}
+
 /* --- listing lanes whose flag is set --- */
 
 /* Index of the lowest bit that is set; x is not 0. */

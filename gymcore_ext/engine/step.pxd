@@ -105,6 +105,7 @@ cdef extern from "engine/lifecycle.h":
 
     const lifecycle_t* lifecycles "gymcore_lifecycles"
     int best_isa "gymcore_best_isa"() noexcept nogil
+    void* shifted "gymcore_shifted"(const void* pointer, int64_t bytes) noexcept nogil
     enum:
         LIST_MARGIN "GYMCORE_LIST_MARGIN"
     int64_t flagged "gymcore_flagged"(
@@ -175,7 +176,7 @@ cdef inline void move_parts(void** parts, int count, int64_t bytes) noexcept nog
     cdef int k
     if parts[0] != NULL:
         for k in range(count):
-            parts[k] = <char*> parts[k] + bytes
+            parts[k] = shifted(parts[k], bytes)
 
 
 cdef inline void move_infos(const lanes_t* self, void** parts, int64_t rows) noexcept nogil:
@@ -183,7 +184,7 @@ cdef inline void move_infos(const lanes_t* self, void** parts, int64_t rows) noe
     cdef int k
     if parts[0] != NULL:
         for k in range(self.kernel.info_count):
-            parts[k] = <char*> parts[k] + rows * self.info_bytes[k]
+            parts[k] = shifted(parts[k], rows * self.info_bytes[k])
 
 
 cdef inline outputs_t moved(const lanes_t* self, const outputs_t* out, int64_t rows) noexcept nogil:
@@ -193,17 +194,17 @@ cdef inline outputs_t moved(const lanes_t* self, const outputs_t* out, int64_t r
     move_parts(here.final_observations, self.parts, rows * self.row_bytes)
     move_infos(self, here.infos, rows)
     move_infos(self, here.final_infos, rows)
-    here.rewards += rows
-    here.terminated += rows
-    here.truncated += rows
+    here.rewards = <double*> shifted(here.rewards, rows * <int64_t> sizeof(double))
+    here.terminated = <uint8_t*> shifted(here.terminated, rows)
+    here.truncated = <uint8_t*> shifted(here.truncated, rows)
     if here.ended != NULL:
-        here.ended += rows
+        here.ended = <uint8_t*> shifted(here.ended, rows)
     if here.begun != NULL:
-        here.begun += rows
+        here.begun = <uint8_t*> shifted(here.begun, rows)
     if here.reports.returns != NULL:
-        here.reports.returns += rows
-        here.reports.lengths += rows
-        here.reports.times += rows
+        here.reports.returns = <double*> shifted(here.reports.returns, rows * <int64_t> sizeof(double))
+        here.reports.lengths = <int64_t*> shifted(here.reports.lengths, rows * <int64_t> sizeof(int64_t))
+        here.reports.times = <double*> shifted(here.reports.times, rows * <int64_t> sizeof(double))
     return here
 
 
@@ -292,7 +293,8 @@ cdef inline int64_t advance_block(
     if episodes.mode == NEXT_STEP:
         pending = flagged(episodes.ended, lo, hi, lanes)
         prefetch_streams(self, lanes, pending)
-    self.step(&self.columns, actions, <void**> out.observations, out.rewards, ends - lo, lo, hi)
+    self.step(&self.columns, actions, <void**> out.observations, out.rewards,
+              <flag_t*> shifted(ends, -lo * <int64_t> sizeof(flag_t)), lo, hi)
     count = self.lifecycle.count_step(
         out.rewards, ends, out.terminated, out.truncated, episodes.ended, episodes.elapsed, episodes.returns,
         episodes.limit, lo, hi)
@@ -368,8 +370,8 @@ cdef inline int64_t advance_streamed(
         end = min(block + BLOCK, hi)
         if self.num_envs >= PREFETCH_LANES and end < hi:
             prefetch_block(self, actions, out, end, min(end + BLOCK, hi))
-        here.observations[0] = <char*> observations - block * size
-        here.rewards = rewards - block
+        here.observations[0] = shifted(observations, -block * size)
+        here.rewards = <double*> shifted(rewards, -block * <int64_t> sizeof(double))
         count += advance_block(self, actions, &here, block, end)
         stream(<char*> out.observations[0] + block * size, observations, size * (end - block))
         stream(out.rewards + block, rewards, 8 * (end - block))
@@ -458,7 +460,7 @@ cdef inline int64_t subset_job(void* context, int64_t lo, int64_t hi) noexcept n
             end += 1
         here = moved(job.lanes, job.out, row - first)
         count += advance(
-            job.lanes, job.actions + (row - first) * job.action_bytes, &here, first, first + end - row)
+            job.lanes, shifted(job.actions, (row - first) * job.action_bytes), &here, first, first + end - row)
         row = end
     return count
 

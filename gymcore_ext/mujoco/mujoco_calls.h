@@ -2,7 +2,9 @@
  *
  * MuJoCo reports errors through a handler of the thread. Without a handler it prints them, appends them to a file in the
  * working directory and ends the process. Here the call returns an error instead: the handler jumps out of it, over
- * MuJoCo's own C frames, which need no unwinding. Warnings are recorded instead of printed.
+ * MuJoCo's own C frames, which need no unwinding: MuJoCo's Python package jumps over the same ones. Warnings are recorded
+ * instead of printed. Threads that MuJoCo itself starts (mju_threadpool) have no handler: simulations with such threads are
+ * refused (`check_threads` in simulations.pyx).
  *
  * A library has one of two interfaces for handlers, both per thread:
  *   set_log_handler                   for errors and warnings (MuJoCo 4)

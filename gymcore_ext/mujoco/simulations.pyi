@@ -13,6 +13,7 @@ PHASES: tuple[str, ...]
 FIRST_ARRAYS: tuple[str, ...]
 
 class Simulations:
+    def __len__(self) -> int: ...
     @property
     def capsule(self) -> object: ...
     @property

@@ -8,8 +8,9 @@ cimport numpy as cnp
 from cpython.exc cimport PyErr_Fetch, PyErr_NormalizeException
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.object cimport PyObject
-from cpython.pycapsule cimport PyCapsule_New
-from cpython.ref cimport Py_DECREF, Py_XDECREF
+from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_New, PyCapsule_SetContext
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset, strncpy
 
@@ -71,8 +72,6 @@ HANDLERS = (
 )
 # The variable with the function that computes controls.
 CALLBACK = ("mjcb_control",)
-
-cdef const char* CAPSULE = "gymcore_ext.mujoco.simulations"
 
 # As `operation_t` in program.pxd.
 OPERAND = np.dtype([("space", np.int32), ("offset", np.int32), ("stride", np.int32)])
@@ -280,7 +279,7 @@ cdef inline void write_lane_infos(simulations_t* self, void* const* parts, int64
         field = &self.fields[k]
         for j in range(field.size):
             if field.type == INT64:
-                (<int64_t*> parts[k])[i * field.size + j] = <int64_t> values[j]
+                (<int64_t*> parts[k])[i * field.size + j] = <int64_t> values[j] if fabs(values[j]) < 2.0 ** 62 else 0
             else:
                 (<double*> parts[k])[i * field.size + j] = values[j]
         values += field.size
@@ -336,7 +335,7 @@ cdef class Simulations:
     cdef object on_fault
     cdef readonly list models, datas
     cdef readonly tuple arrays
-    cdef readonly object capsule, kernel
+    cdef const char* capsule_name  # of these simulations alone: a batch takes no other's for their kernel
     cdef readonly Py_ssize_t registers
 
     def __cinit__(
@@ -350,6 +349,10 @@ cdef class Simulations:
         self.datas = list(datas)
         self.arrays = tuple(arrays)
         self.registers = registers
+        width = sum([size for _, _, size, _ in infos])
+        results = (len(parameters) - 1, info_register + width - 1, reward_register, terminated_register)
+        if info_register < 0 or not 0 <= min(results[2:]) or not max(*results, 0) < registers:
+            raise ValueError(f"registers: expected more than {max(*results, 0)} and no negative ones, got {registers}")
         self.on_fault = on_fault
         self.sims.num_lanes = n
         self.sims.frame_skip = frame_skip
@@ -360,15 +363,26 @@ cdef class Simulations:
         self.sims.terminated = terminated_register
         self.sims.infos = info_register
         self.sims.info_count = len(infos)
-        self.sims.info_width = sum([size for _, _, size, _ in infos])
+        self.sims.info_width = width
         set_functions(&self.sims.calls, functions)
         self.sims.functions.sine = <ufunc_loop_t> double_loop(np.sin, &self.sims.functions.sine_data)
         self.sims.functions.cosine = <ufunc_loop_t> double_loop(np.cos, &self.sims.functions.cosine_data)
         self._make_lanes(n, constants)
         self._set_programs(programs, len(constants))
         self._make_kernel(parameters, observation_size, action_size, infos)
-        self.capsule = PyCapsule_New(&self.sims, CAPSULE, NULL)
-        self.kernel = PyCapsule_New(self.kernel_memory, KERNEL_CAPSULE, NULL)
+
+    def __len__(self):
+        return self.sims.num_lanes
+
+    @property
+    def kernel(self):
+        """The kernel that steps these simulations, a capsule that keeps them alive."""
+        return owned_capsule(self.kernel_memory, KERNEL_CAPSULE, self)
+
+    @property
+    def capsule(self):
+        """The lanes, for the `constants` of a batch of this kernel; it keeps them alive."""
+        return owned_capsule(&self.sims, self.capsule_name, self)
 
     def __dealloc__(self):
         cdef int64_t i
@@ -401,12 +415,15 @@ cdef class Simulations:
     cdef _bind_lane(self, Py_ssize_t i):
         """Set the addresses of the arrays of a lane's model and data."""
         cdef cnp.ndarray array
+        check_threads(self.datas[i])
         self.sims.lanes[i].model = <const void*> <size_t> self.models[i]._address
         self.sims.lanes[i].data = <void*> <size_t> self.datas[i]._address
         for k, (owner, name) in enumerate(self.arrays):
             array = getattr(self.datas[i] if owner == "data" else self.models[i], name)
             if array.dtype != np.float64 or not cnp.PyArray_IS_C_CONTIGUOUS(array):
                 raise ValueError(f"{owner}.{name}: expected a contiguous float64 array, got {array.dtype}")
+            if array.size != self._size(k):
+                raise ValueError(f"{owner}.{name}: expected {self._size(k)} numbers as in lane 0, got {array.size}")
             self.sims.lanes[i].bases[FIRST_ARRAY + k] = <double*> cnp.PyArray_DATA(array)
 
     cdef _set_programs(self, dict programs, Py_ssize_t constants):
@@ -432,10 +449,11 @@ cdef class Simulations:
     def _check(self, str phase, operations, list sizes):
         """Raise unless all operands are in their spaces, and results where they are allowed."""
         for place, operation in enumerate(operations.tolist()):
-            code, count, width, _, *operands = operation
+            code, count, width, follows_action, *operands = operation
             wrong = not 0 <= code < OPCODES or count < 0 or width < 0
             wrong |= code in (UNIFORM, NORMAL, REPEAT_UNLESS) and phase != "start"
             wrong |= code == REPEAT_UNLESS and width >= place
+            wrong |= code in (REPEAT_UNLESS, WEIGHTED_ROWS) and not count
             wrong |= operands[0][0] in (CONSTANTS, ACTION) or operands[0][2] not in (0, 1)
             wrong |= operands[0][0] >= FIRST_ARRAY and (
                 phase not in ("start", "before") or self.arrays[operands[0][0] - FIRST_ARRAY][0] != "data")
@@ -445,10 +463,13 @@ cdef class Simulations:
                     used = 1
                 if code == WEIGHTED_ROWS:
                     used = (width, count, count * width, 0)[k]
+                if k == 0 and follows_action and code != SUM:
+                    used = max(used, count)  # that many are rounded
                 if not 0 <= space < len(sizes) or offset < 0 or stride < 0:
                     wrong = True
-                elif used and (k == 0 or space != REGISTERS or offset or stride):
-                    wrong |= offset + (used - 1) * (1 if k == 0 else stride) >= sizes[space]
+                elif k == 0 or space != REGISTERS or offset or stride:
+                    last = (used - 1) * (1 if k == 0 else stride) if used else -1
+                    wrong |= offset + last >= sizes[space]
             if wrong:
                 raise ValueError(f"program {phase}: operation {place} {operation} leaves its spaces {sizes}")
 
@@ -484,7 +505,8 @@ cdef class Simulations:
         if infos:
             kernel.infos = self.fields
             kernel.write_infos = write_infos
-        kernel.constants_name = CAPSULE
+        self.capsule_name = self._text(f"gymcore_ext.mujoco.simulations at {id(self):#x}")
+        kernel.constants_name = self.capsule_name
         kernel.grain = 1
         kernel.faulted = faulted
         kernel.step[0].shared = kernel.step[0].varied = step_lanes
@@ -515,7 +537,15 @@ cdef class Simulations:
 
         The program still draws its random numbers. None leaves the initial state to the program.
         """
-        self.starts = (qpos, qvel)
+        # Copies of the very shape, which nobody else can change.
+        starts = [None if given is None else np.array(given, np.float64, order="C") for given in (qpos, qvel)]
+        rows = {len(start) for start in starts if start is not None and start.ndim == 2}
+        for name, start, size in zip(("qpos", "qvel"), starts, (self.sims.qpos_size, self.sims.qvel_size)):
+            if start is not None and (
+                len(rows) > 1 or start.shape not in ((1, size), (self.sims.num_lanes, size))
+            ):
+                raise ValueError(f"{name}: expected shape [1 or {self.sims.num_lanes}, {size}], got {start.shape}")
+        self.starts = qpos, qvel = tuple(starts)
         self.sims.qpos = NULL if qpos is None else <const double*> cnp.PyArray_DATA(qpos)
         self.sims.qvel = NULL if qvel is None else <const double*> cnp.PyArray_DATA(qvel)
         given = qvel if qpos is None else qpos
@@ -523,6 +553,8 @@ cdef class Simulations:
 
     def set_model(self, Py_ssize_t lane, model):
         """Give a lane another model of the same sizes."""
+        if not 0 <= lane < self.sims.num_lanes:
+            raise IndexError(f"lane {lane} is not in [0, {self.sims.num_lanes})")
         self.models[lane] = model
         self._bind_lane(lane)
 
@@ -550,6 +582,7 @@ cdef class Stepper:
         cdef trap_t trap
         cdef PyObject* exception = NULL
         cdef int outcome
+        check_threads(data)
         with nogil:
             trap_open(&trap, &self.calls)
             outcome = mujoco_step(&self.calls, &trap, model_address, data_address, count)
@@ -560,6 +593,25 @@ cdef class Stepper:
         if outcome == 0:
             return None
         return (<bytes> trap.text).decode(errors="replace"), outcome == FAILED
+
+
+cdef int check_threads(object data) except -1:
+    """Raise for a simulation that is computed by MuJoCo's own threads, which have no trap (mujoco_calls.h)."""
+    if getattr(data, "threadpool", 0):
+        raise ValueError("data: expected a simulation without a thread pool: an error in it would end the process")
+    return 0
+
+
+cdef void drop_owner(object capsule) noexcept:
+    Py_DECREF(<object> PyCapsule_GetContext(capsule))
+
+
+cdef object owned_capsule(void* pointer, const char* name, object owner):
+    """A capsule that keeps the owner of the memory alive."""
+    capsule = PyCapsule_New(pointer, name, drop_owner)
+    PyCapsule_SetContext(capsule, <void*> owner)
+    Py_INCREF(owner)
+    return capsule
 
 
 cdef int raise_exception(PyObject** place) except -1:

@@ -2,7 +2,7 @@
 
 Draws are those of `numpy.random.Generator.random()`: the first outcome whose cumulative probability exceeds the draw.
 """
-from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
 from gymcore_ext.physics.lane cimport random, rng_t, skip, to_whole
 
@@ -15,7 +15,8 @@ ctypedef struct transition_t:
 
 
 ctypedef struct table_t "gymcore_table":
-    int64_t states, actions, width, stride   # stride: outcomes of a state
+    int64_t states, actions, width
+    uint64_t pairs           # states * actions
     transition_t* outcomes   # [states, actions, width]
     double* starts           # [states]: cumulative probability of the first state
     int8_t* masks            # [states, actions]: which actions change something; or NULL
@@ -30,8 +31,13 @@ cdef inline int64_t state_index(const table_t* table, double s) noexcept nogil:
 cdef inline const transition_t* draw_outcome(
     const table_t* table, double s, int64_t action, rng_t* rng
 ) noexcept nogil:
-    """What an action leads to; one draw."""
-    cdef const transition_t* outcome = table.outcomes + state_index(table, s) * table.stride + action * table.width
+    """What an action leads to; one draw.
+
+    No number leads out of the table: callers may write any into a lane, and another thread any into actions that have
+    been checked. The one comparison for both costs as much as one for the state alone.
+    """
+    cdef int64_t known = action if <uint64_t> action < <uint64_t> table.actions else 0
+    cdef const transition_t* outcome = table.outcomes + (state_index(table, s) * table.actions + known) * table.width
     cdef double draw
     cdef int64_t _k
     if table.width == 1:

@@ -89,15 +89,10 @@ def pack(const transition_t[:, :, ::1] outcomes, const double[::1] starts, const
     cdef int64_t states = outcomes.shape[0], actions = outcomes.shape[1], width = outcomes.shape[2]
     cdef int64_t count = states * actions * width, k
     cdef table_t* table
-    cdef const transition_t* first
     if count == 0 or starts.shape[0] != states:
         raise ValueError(f"starts: expected {states} states, at least one, got {starts.shape[0]}")
     if masks is not None and (masks.shape[0] != states or masks.shape[1] != actions):
         raise ValueError(f"masks: expected shape {(states, actions)}")
-    first = &outcomes[0, 0, 0]
-    for k in range(count):
-        if not 0 <= first[k].next < states:
-            raise ValueError(f"outcomes: expected states below {states}, got {first[k].next}")
     table = <table_t*> PyMem_RawCalloc(
         1, sizeof(table_t) + count * sizeof(transition_t) + states * (sizeof(double) + actions))
     if table == NULL:
@@ -106,9 +101,12 @@ def pack(const transition_t[:, :, ::1] outcomes, const double[::1] starts, const
     table.states = states
     table.actions = actions
     table.width = width
-    table.stride = actions * width
+    table.pairs = states * actions
     table.outcomes = <transition_t*> (table + 1)
-    memcpy(table.outcomes, first, count * sizeof(transition_t))
+    memcpy(table.outcomes, &outcomes[0, 0, 0], count * sizeof(transition_t))
+    for k in range(count):  # of the copy, which nobody can change any more
+        if not 0 <= table.outcomes[k].next < states:
+            raise ValueError(f"outcomes: expected states below {states}, got {table.outcomes[k].next}")
     table.starts = <double*> (table.outcomes + count)
     memcpy(table.starts, &starts[0], states * sizeof(double))
     if masks is not None:

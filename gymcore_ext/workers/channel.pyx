@@ -344,7 +344,7 @@ cdef class Channel:
         array = np.asarray(lanes)
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
             raise ValueError(f"lanes: expected a vector of integers, got shape {array.shape} of {array.dtype}")
-        vector = np.ascontiguousarray(array, dtype=np.int64)
+        vector = np.array(array, np.int64)  # a copy: nobody else can change it after the check
         values = <const int64_t*> cnp.PyArray_DATA(vector)
         for i in range(cnp.PyArray_SIZE(vector)):
             if not 0 <= values[i] < self.channel.num_envs or self.owner[values[i]] < 0:

@@ -206,6 +206,7 @@ cdef class FrameMemory:
         cdef cnp.ndarray batch
         cdef char* out
         if lanes is not None:
+            lanes = lanes.copy()  # which another thread cannot change after the check
             indices, rows = lane_pointer(lanes, "lanes", self.num_envs, self.errors), cnp.PyArray_SIZE(lanes)
         flag = <const uint8_t*> array_pointer(
             flags, "mask" if call == PEEK else "begun", cnp.NPY_BOOL, (rows,), False, self.errors)

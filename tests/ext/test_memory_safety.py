@@ -1,0 +1,147 @@
+"""Arguments that once were read or written out of bounds."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gymcore as gym
+from gymcore import error
+from gymcore_ext.engine.batch import Batch
+from gymcore_ext.wrappers.frame_stack import FrameMemory
+from tests.envs.mujoco.hanging import hanging
+from tests.ext.lanes import make_batch, tables
+
+FAR = 2**40
+TABLES = ["tabular:lake", "tabular:cliff", "tabular:any", "taxi", "taxi:fickle"]
+
+
+def kernel_of(name: str) -> Any:
+    from gymcore_ext.physics import tabular, taxi
+
+    return taxi.kernel if name.startswith("taxi") else tabular.kernel
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_no_action_leads_out_of_a_table(name: str) -> None:
+    """The kernel itself holds: here the engine is told that there are more actions."""
+    batch = Batch(
+        kernel_of(name), 600, errors=error, constants=tables(name)["constants"], choices=FAR
+    )
+    batch.seed(1, 0, 600)
+    batch.reset()
+    for action in (6, 1000, 10**6, FAR - 1):
+        observations, _, _, _, _ = batch.step(np.full(600, action))
+        assert (observations >= 0).all()
+        assert (observations < 500).all()
+
+
+@pytest.mark.parametrize("env_id", ["Taxi-v4", "FrozenLake-v1", "CliffWalking-v1"])
+def test_a_replaced_action_space_lets_no_action_through(env_id: str) -> None:
+    env: Any = gym.make(env_id).unwrapped
+    env.action_space = gym.spaces.Discrete(FAR)
+    env.reset(seed=1)
+    before = env.get_state()
+    for action in (6, FAR - 1):
+        with pytest.raises(error.InvalidAction, match=rf"action = {action} is outside Discrete\("):
+            env.step(action)
+    assert env.get_state() == before
+
+
+def test_actions_must_not_share_memory_with_outputs() -> None:
+    envs: Any = gym.make_vec("FrozenLake-v1", num_envs=4)
+    envs.reset(seed=1)
+    before = envs.get_state()
+    actions = np.zeros((2, 4), np.int64)
+    outputs: dict[str, Any] = {
+        "rewards": np.empty((2, 4)),
+        "terminated": np.empty((2, 4), bool),
+        "truncated": np.empty((2, 4), bool),
+    }
+    match = "actions: expected memory of its own, got that of observations"
+    with pytest.raises(error.InvalidArgument, match=match):
+        envs.rollout(actions, observations=actions, **outputs)
+    first = {name: array[0] for name, array in outputs.items()}
+    with pytest.raises(error.InvalidArgument, match=match):
+        envs.step_into(actions[0], observations=actions[0], **first)
+    assert envs.get_state().tobytes() == before.tobytes()
+    # Actions that are converted are a copy.
+    small = np.zeros(4, np.int32)
+    envs.step_into(small, observations=np.zeros(4, np.int64), **first)
+
+
+@pytest.mark.parametrize("name", ["taxi", "mountain_car_continuous"])
+def test_misaligned_actions_are_copied(name: str) -> None:
+    batch = make_batch(name, 3)
+    dtype = np.dtype(np.int64 if name == "taxi" else np.float32)
+    shape = (3,) if name == "taxi" else (3, 1)
+    memory = np.zeros(3 * dtype.itemsize + 1, np.uint8)[1:]
+    actions = memory.view(dtype).reshape(shape)
+    assert not actions.flags.aligned
+    actions[:] = 1
+    checked = batch.checked_actions(actions, 3)
+    assert checked.flags.aligned
+    assert (checked == 1).all()
+
+
+@pytest.mark.parametrize("values", [np.zeros(()), np.zeros(3), np.zeros((1, 1, 1)), None])
+def test_parameters_of_another_rank(values: Any) -> None:
+    batch = make_batch("cartpole", 3)
+    with pytest.raises((error.InvalidArgument, TypeError), match=r"parameters|values"):
+        batch.set_parameters(values)
+
+
+def test_a_stream_whose_draws_never_end_is_refused() -> None:
+    generator = make_batch("blackjack", 1).generator(0).bit_generator
+    state = generator.state
+    state["state"] = {"state": 0, "inc": 0}
+    with pytest.raises(ValueError, match="odd increment"):
+        generator.state = state
+
+
+def test_lanes_of_stacked_frames_are_copied() -> None:
+    """Only the error can be seen: indices are checked in the copy."""
+    memory = FrameMemory(2, 2, (1,), np.float32, errors=error)
+    with pytest.raises(error.InvalidArgument, match="lanes: expected indices below 2"):
+        memory.step(np.zeros((1, 1), np.float32), np.ones(1, bool), np.array([2]))
+
+
+class TestCapsulesOfSimulations:
+    def test_another_number_of_lanes(self) -> None:
+        simulations = hanging(2)._batch.constants
+        for given in (simulations, simulations.capsule):
+            with pytest.raises(error.InvalidArgument, match="constants: expected 3 lanes, got 2"):
+                Batch(simulations.kernel, 3, errors=error, constants=given)
+
+    def test_another_kernel(self) -> None:
+        one, other = hanging(2)._batch.constants, hanging(2)._batch.constants
+        with pytest.raises(error.ArgumentTypeError, match="constants: expected a capsule named"):
+            Batch(one.kernel, 2, errors=error, constants=other.capsule)
+
+    def test_a_capsule_keeps_its_simulations(self) -> None:
+        envs = hanging(2)
+        kernel, capsule = envs._batch.constants.kernel, envs._batch.constants.capsule
+        del envs
+        gc.collect()
+        batch = Batch(kernel, 2, errors=error, constants=capsule)
+        del kernel, capsule
+        gc.collect()
+        batch.seed(1, 0, 2)
+        batch.reset()
+        observations, *_ = batch.step(np.zeros((2, 1)))
+        assert np.isfinite(observations).all()
+
+    def test_starts_of_another_shape(self) -> None:
+        simulations = hanging(2)._batch.constants
+        for wrong in (np.zeros((3, 1)), np.zeros(1), np.zeros((2, 1, 1)), np.zeros((2, 100))):
+            with pytest.raises(ValueError, match="qpos: expected shape"):
+                simulations.start_from(wrong, None)
+
+    @pytest.mark.parametrize("lane", [-1, 2])
+    def test_models_of_other_lanes(self, lane: int) -> None:
+        simulations = hanging(2)._batch.constants
+        with pytest.raises(IndexError, match=f"lane {lane} is not in"):
+            simulations.set_model(lane, simulations.models[0])

@@ -1,0 +1,289 @@
+"""Arrays of every dtype, layout and rank for every entry point that takes arrays."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import gymcore as gym
+from gymcore_ext import arrays, spaces
+from gymcore_ext.engine.batch import Batch
+from gymcore_ext.physics import cartpole
+
+pytestmark = [pytest.mark.hostile, pytest.mark.filterwarnings("ignore")]
+
+Array = npt.NDArray[Any]
+
+# What a call may raise for an array that it cannot take.
+REFUSALS = (gym.error.Error, TypeError, ValueError, OverflowError, IndexError)
+
+DTYPES = (
+    *("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "g", "c8", "c16"),
+    *("O", "S3", "U2", "M8[s]", "m8[s]", "V5"),
+)
+
+
+def misaligned(array: Array) -> Array:
+    """The same values one byte after an aligned place."""
+    if array.dtype.hasobject:
+        return array
+    memory = np.zeros(array.nbytes + 1, np.uint8)[1:]
+    result: Array = memory[: array.nbytes].view(array.dtype).reshape(array.shape)
+    result[...] = array
+    return result
+
+
+def strided(array: Array) -> Array:
+    wide = np.repeat(np.atleast_1d(array), 2, axis=-1)
+    return wide[..., ::2]
+
+
+def read_only(array: Array) -> Array:
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+def with_wild_values(rng: np.random.Generator, array: Array) -> Array:
+    if array.dtype.kind not in "iuf" or not array.size:
+        return array
+    array = array.copy()
+    wild: list[Any] = [np.nan, np.inf, -1e308]
+    if array.dtype.kind in "iu":
+        limits = np.iinfo(array.dtype)
+        wild = [limits.min, limits.max, 7]
+    array.reshape(-1)[rng.integers(array.size)] = wild[rng.integers(3)]
+    return array
+
+
+def recast(rng: np.random.Generator, array: Array) -> Array:
+    try:
+        return array.astype(DTYPES[rng.integers(len(DTYPES))])
+    except (TypeError, ValueError):
+        return array
+
+
+CHANGES: tuple[Callable[[np.random.Generator, Array], Any], ...] = (
+    recast,
+    lambda rng, a: misaligned(a),
+    lambda rng, a: strided(a),
+    lambda rng, a: a[::-1] if a.ndim else a,
+    lambda rng, a: np.asfortranarray(a),
+    lambda rng, a: a.T,
+    lambda rng, a: np.broadcast_to(a.reshape(-1)[:1], a.shape) if a.size else a,
+    lambda rng, a: a.astype(a.dtype.newbyteorder()) if not a.dtype.hasobject else a,
+    lambda rng, a: a.view(a.dtype.newbyteorder()) if not a.dtype.hasobject else a,
+    lambda rng, a: a[..., None],
+    lambda rng, a: a[None],
+    lambda rng, a: a[0] if a.ndim and len(a) else a,
+    lambda rng, a: a[:-1] if a.ndim else a,
+    lambda rng, a: a[:0] if a.ndim else a,
+    lambda rng, a: np.concatenate([a, a]) if a.ndim else a,
+    lambda rng, a: read_only(a),
+    with_wild_values,
+    lambda rng, a: np.ma.masked_array(a),
+    lambda rng, a: a.reshape((*a.shape, *[1] * (20 - a.ndim))),
+)
+OTHERS: tuple[Any, ...] = (None, 1, -1.5, "text", b"", [], [[1], [2, 3]], {}, object(), np.array(3))
+
+
+def hostile(rng: np.random.Generator, valid: Any) -> Any:
+    """An argument near a valid one: changed in one to three ways, or something else altogether."""
+    if rng.random() < 0.3:
+        return valid
+    if rng.random() < 0.05:
+        return OTHERS[rng.integers(len(OTHERS))]
+    if isinstance(valid, tuple):
+        return tuple(hostile(rng, part) for part in valid)
+    result = np.asarray(valid)
+    for _ in range(rng.integers(1, 4)):
+        result = np.asanyarray(CHANGES[rng.integers(len(CHANGES))](rng, result))
+    if rng.random() < 0.1:
+        return result.tolist()
+    return result
+
+
+def shared(rng: np.random.Generator, outputs: dict[str, Any]) -> dict[str, Any]:
+    """The outputs, of which some lie in one memory now and then."""
+    if rng.random() < 0.7:
+        return outputs
+    memory = np.zeros(1 << 16, np.uint8)
+    moved = {}
+    for name, array in outputs.items():
+        if not isinstance(array, np.ndarray) or array.dtype.hasobject or array.nbytes > 1 << 15:
+            moved[name] = array
+            continue
+        at = int(rng.integers(0, 4096))
+        moved[name] = memory[at : at + array.nbytes].view(array.dtype).reshape(array.shape)
+    return moved
+
+
+NATIVE = (
+    "CartPole-v1",
+    "Pendulum-v1",
+    "Blackjack-v1",
+    "FrozenLake-v1",
+    "Taxi-v4",
+    "HalfCheetah-v5",
+)
+LANES = 3
+
+
+def attack_native(envs: Any, rng: np.random.Generator) -> None:
+    """One call of an entry point with hostile arrays."""
+    choice = rng.integers(9)
+    actions = hostile(rng, envs.action_space.sample())
+    if choice == 0:
+        envs.step(actions)
+    elif choice == 1:
+        envs.step(actions, hostile(rng, np.arange(LANES)))
+    elif choice == 2:
+        envs.send(actions, hostile(rng, np.arange(LANES)))
+        envs.recv()
+    elif choice in (3, 4):
+        steps = int(rng.integers(1, 4))
+        lead: tuple[int, ...] = (LANES,) if choice == 3 else (steps, LANES)
+        outputs = {
+            "observations": envs._empty_observations(lead),
+            "rewards": np.empty(lead),
+            "terminated": np.empty(lead, bool),
+            "truncated": np.empty(lead, bool),
+            "actions": np.array(
+                np.broadcast_to(envs.action_space.sample(), (*lead[:-1], *envs.action_space.shape))
+            ),
+        }
+        if rng.random() < 0.7:
+            name = list(outputs)[rng.integers(len(outputs))]
+            outputs[name] = hostile(rng, outputs[name])
+        outputs = shared(rng, outputs)
+        (envs.step_into if choice == 3 else envs.rollout)(**outputs)
+    elif choice == 5:
+        envs.reset(options={"reset_mask": hostile(rng, np.array([True, False, True]))})
+    elif choice == 6:
+        envs.set_state(hostile(rng, envs.get_state()), hostile(rng, np.arange(LANES)))
+    elif choice == 7:
+        envs.end_episodes(hostile(rng, np.zeros(LANES, bool)))
+    else:
+        envs.reset(seed=hostile(rng, np.arange(LANES)))
+
+
+def attack_python(envs: Any, rng: np.random.Generator) -> None:
+    choice = rng.integers(4)
+    actions = hostile(rng, envs.action_space.sample())
+    if choice == 0:
+        envs.step(actions)
+    elif choice == 1:
+        envs.send(actions, hostile(rng, np.arange(LANES)))
+        envs.recv()
+    elif choice == 2:
+        envs.reset(options={"reset_mask": hostile(rng, np.array([True, False, True]))})
+    else:
+        envs.reset(seed=hostile(rng, np.arange(LANES)))
+
+
+def attack_until_the_end(
+    envs: Any,
+    attack: Callable[[Any, np.random.Generator], None],
+    rng: np.random.Generator,
+    rounds: Iterator[int],
+) -> None:
+    envs.action_space.seed(1)
+    envs.reset(seed=1)
+    for number in rounds:
+        with contextlib.suppress(*REFUSALS):
+            attack(envs, rng)
+        if number % 50 == 0:
+            envs.reset(seed=number)
+            envs.step(envs.action_space.sample())
+    envs.reset(seed=1)
+    envs.step(envs.action_space.sample())
+    envs.close()
+
+
+@pytest.mark.parametrize("env_id", NATIVE)
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+def test_native(env_id: str, mode: str, rng: np.random.Generator, rounds: Iterator[int]) -> None:
+    envs = gym.make_vec(env_id, num_envs=LANES, vector_kwargs={"autoreset_mode": mode})
+    attack_until_the_end(envs, attack_native, rng, rounds)
+
+
+@pytest.mark.parametrize("env_id", NATIVE)
+def test_one_environment(env_id: str, rng: np.random.Generator, rounds: Iterator[int]) -> None:
+    env: Any = gym.make(env_id, disable_env_checker=True).unwrapped
+    env.reset(seed=1)
+    for number in rounds:
+        with contextlib.suppress(*REFUSALS):
+            env.step(hostile(rng, np.asarray(env.action_space.sample())))
+        with contextlib.suppress(*REFUSALS):
+            env.set_state(hostile(rng, env.get_state()))
+        with contextlib.suppress(*REFUSALS):
+            env.state = hostile(rng, env.state)
+        if number % 50 == 0:
+            env.reset(seed=number)
+    env.reset(seed=1)
+    env.step(env.action_space.sample())
+    env.close()
+
+
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1", "Blackjack-v1"])
+@pytest.mark.parametrize("vectorization_mode", ["sync", "async"])
+def test_python_environments(
+    env_id: str, vectorization_mode: str, rng: np.random.Generator, rounds: Iterator[int]
+) -> None:
+    envs = gym.make_vec(env_id, num_envs=LANES, vectorization_mode=vectorization_mode)
+    attack_until_the_end(envs, attack_python, rng, rounds)
+
+
+def test_arrays_of_spaces(rng: np.random.Generator, rounds: Iterator[int]) -> None:
+    valid = np.arange(6, dtype=np.float32).reshape(2, 3)
+    box = gym.spaces.Box(-1.0, 7.0, (2, 3))
+    boxes = gym.vector.utils.batch_space(box, 3)
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: spaces.repeat(hostile(rng, valid), int(rng.integers(-1, 4))),
+        lambda: spaces.stack([hostile(rng, valid) for _ in range(rng.integers(4))]),
+        lambda: spaces.identical(hostile(rng, valid), hostile(rng, valid)),
+        lambda: spaces.finite_sides(hostile(rng, valid), hostile(rng, valid)),
+        lambda: arrays.are_lanes(hostile(rng, np.arange(4)), int(rng.integers(-1, 6))),
+        lambda: hostile(rng, valid) in box,
+        lambda: gym.spaces.Box(hostile(rng, valid), hostile(rng, valid)),
+        lambda: gym.spaces.MultiDiscrete(hostile(rng, np.array([2, 3]))),
+        lambda: list(gym.vector.utils.iterate(boxes, hostile(rng, np.stack([valid] * 3)))),
+        lambda: gym.vector.utils.concatenate(
+            box, [hostile(rng, valid) for _ in range(3)], hostile(rng, np.stack([valid] * 3))
+        ),
+        lambda: gym.spaces.flatten(box, hostile(rng, valid)),
+    )
+    for number in rounds:
+        with contextlib.suppress(*REFUSALS, AssertionError, NotImplementedError):
+            calls[number % len(calls)]()
+
+
+def test_parameters_and_lanes_of_a_batch(rng: np.random.Generator, rounds: Iterator[int]) -> None:
+    batch = Batch(cartpole.kernel, LANES, errors=gym.error)
+    batch.seed(1, 0, LANES)
+    batch.reset()
+    parameters = batch.get_parameters()
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: batch.set_parameters(hostile(rng, parameters)),
+        lambda: batch.set_parameters(hostile(rng, np.repeat(parameters, LANES, axis=1))),
+        lambda: batch.step_lanes(
+            hostile(rng, np.zeros(LANES, np.int64)), hostile(rng, np.arange(LANES))
+        ),
+        lambda: batch.check_lanes(hostile(rng, np.arange(LANES))),
+        lambda: batch.reset(hostile(rng, np.array([True, False, True]))),
+        lambda: batch.run_physics(
+            hostile(rng, np.zeros((2, LANES), np.int64)),
+            hostile(rng, np.zeros((LANES, 4), np.float32)),
+            hostile(rng, np.zeros(LANES)),
+        ),
+        lambda: batch.step_single(hostile(rng, np.array(1))),
+        lambda: batch.step_single_numbers(hostile(rng, np.array(1))),
+    )
+    for number in rounds:
+        with contextlib.suppress(*REFUSALS, AttributeError):
+            calls[number % len(calls)]()
