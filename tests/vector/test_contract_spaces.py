@@ -84,15 +84,21 @@ def run(envs, num_steps=8):
             yield reset, last, None
 
 
+@pytest.fixture(scope="module")
+def steps(engine):
+    """What `run` yields for the engine, for the sentences that say something of it."""
+    return list(run(engine))
+
+
 def as_number(value):
     """Return the number in an array without axes, and anything else as it is."""
     return value[()] if isinstance(value, np.ndarray) else value
 
 
-def test_12_1_rows_are_what_lanes_observed(engine):
+def test_12_1_rows_are_what_lanes_observed(engine, steps):
     space = engine.single_observation_space
     ends = 0
-    for result, expected, _ in run(engine):
+    for result, expected, _ in steps:
         for i, one in enumerate(expected):
             found = row(space, result[0], i)
             assert described(as_number(found)) == described(as_number(one[0]))
@@ -103,15 +109,15 @@ def test_12_1_rows_are_what_lanes_observed(engine):
     assert ends >= 6
 
 
-def test_12_2_batches_are_of_the_observation_space(engine):
+def test_12_2_batches_are_of_the_observation_space(engine, steps):
     assert engine.observation_space == batch_space(engine.single_observation_space, 3)
-    for result, _, _ in run(engine):
+    for result, _, _ in steps:
         assert result[0] in engine.observation_space
 
 
-def test_12_3_lanes_get_what_iterate_gives(engine):
+def test_12_3_lanes_get_what_iterate_gives(steps):
     compared = 0
-    for result, expected, single in run(engine):
+    for result, expected, single in steps:
         for i, one in enumerate(expected):
             if single is not None and "action" in one[4]:
                 assert result[4]["action"][i] == one[4]["action"] == described(single[i])
@@ -119,9 +125,9 @@ def test_12_3_lanes_get_what_iterate_gives(engine):
     assert compared >= 10
 
 
-def test_12_4_final_observations(engine):
+def test_12_4_final_observations(engine, steps):
     finals = 0
-    for result, expected, single in run(engine):
+    for result, expected, single in steps:
         if single is None:
             continue
         ended = [one[5] is not None for one in expected]
