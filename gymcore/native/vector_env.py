@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -26,8 +25,7 @@ from gymcore.utils.arguments import lane_indices, positive, seeds_per_env, split
 from gymcore.vector.engine_options import check_engine_options
 from gymcore.vector.final_observations import frame_columns
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
-from gymcore.vector.send_recv import Lanes, SendQueue, StepResult
-from gymcore.vector.vector_env import VectorEnv
+from gymcore.vector.send_recv import Lanes, QueuedVectorEnv, SendQueue, StepResult
 
 if TYPE_CHECKING:
     from gymcore.native.env import NativeEnv
@@ -64,7 +62,7 @@ class Rollout(NamedTuple):
     final_observations: Any
 
 
-class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]]):
+class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
     """Steps a batch of compiled environments in one call, without Python objects per lane.
 
     Lane `i` of `reset(seed=s)` is what `make(id).reset(seed=s + i)` is, bit for bit, at any batch
@@ -89,7 +87,6 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
     """
 
     env_class: ClassVar[type[NativeEnv[Any]]]
-    steps_some_lanes = True
 
     def __init__(
         self,
@@ -282,12 +279,6 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             self._show()
         return results
 
-    def step_lanes(
-        self, actions: npt.NDArray[Any], env_ids: Sequence[int] | npt.NDArray[Any]
-    ) -> StepResult:
-        """Step some of the lanes; see `step`, which this is with `env_ids`."""
-        return self.step(actions, env_ids)
-
     def _step_lanes(self, actions: npt.NDArray[Any], lanes: Lanes) -> StepResult:
         if self._keeps_frames:
             self._note_actions(self._batch.checked_actions(actions, len(lanes)), lanes)
@@ -398,46 +389,9 @@ class NativeVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         self._check_steppable(None)
         self._batch.view_lifecycle()[0][ended_mask(self, mask)] = True
 
-    # --- send and recv -------------------------------------------------------------------------
-
-    @property
-    def batch_size(self) -> int:
-        """How many results `recv` returns."""
-        return self._queue.batch_size
-
-    def send(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
-        """Request a step of some lanes; `recv` steps them and returns the results.
-
-        Args:
-            actions: One action for each of them; copied.
-            env_ids: Which ones, indices or a mask; None for those of the last `recv`, or all after
-                a `reset`.
-
-        Raises:
-            InvalidArgument: Lanes that were sent already (a `ValueError`); and as `step`.
-        """
-        self._check_steppable(None)
-        lanes = self._queue.choose(env_ids)
-        self._check_steppable(lanes)
-        self._queue.put(lanes, self._batch.checked_actions(deepcopy(actions), len(lanes)))
-
-    def recv(self, timeout: float | None = None) -> StepResult:
-        """Step the `batch_size` lanes that were sent first, and return their results.
-
-        Args:
-            timeout: For engines that wait for other processes; without effect here.
-
-        Returns:
-            As `step`, with `batch_size` rows; `infos["env_id"]` int64 names the lanes.
-
-        Raises:
-            NoAsyncCallError: Fewer lanes than that were sent; and as `step`.
-        """
-        self._check_steppable(None)
-        lanes, actions = self._queue.take()
-        results = self._step_lanes(actions, lanes)
-        self._queue.received = lanes
-        return results
+    def _actions_of(self, actions: Any, count: int) -> npt.NDArray[Any]:
+        checked: npt.NDArray[Any] = self._batch.checked_actions(actions, count)
+        return checked
 
     # --- random streams ------------------------------------------------------------------------
 

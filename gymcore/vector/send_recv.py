@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from copy import deepcopy
+from typing import Any, Generic
 
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.core import ActType, ObsType
 from gymcore.error import AlreadyPendingCallError, InvalidArgument, NoAsyncCallError
 from gymcore.utils.arguments import lane_indices, positive
+from gymcore.vector.vector_env import VectorEnv
 
-__all__ = ["Lanes", "SendQueue", "StepResult"]
+__all__ = ["Lanes", "QueuedVectorEnv", "SendQueue", "StepResult"]
 
 Lanes = npt.NDArray[np.int64]
 
@@ -112,3 +115,64 @@ class SendQueue:
                 "`recv` first.",
                 "step",
             )
+
+
+class QueuedVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]], Generic[ObsType, ActType]):
+    """The base of engines that step in this process, where `recv` steps what `send` has queued."""
+
+    steps_some_lanes = True
+    _queue: SendQueue
+
+    def _check_steppable(self, lanes: Lanes | None) -> None:
+        """Raise unless these lanes may be stepped now; None stands for any at all."""
+        raise NotImplementedError
+
+    def _actions_of(self, actions: Any, count: int) -> Any:
+        """Return the actions of so many lanes, checked, as `_step_lanes` takes them."""
+        raise NotImplementedError
+
+    def _step_lanes(self, actions: Any, lanes: Lanes) -> StepResult:
+        raise NotImplementedError
+
+    def step_lanes(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any]) -> StepResult:
+        """Step some of the environments; see `step`, which this is with `env_ids`."""
+        return self.step(actions, env_ids)  # type: ignore[call-arg]
+
+    @property
+    def batch_size(self) -> int:
+        """How many results `recv` returns."""
+        return self._queue.batch_size
+
+    def send(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
+        """Request a step of some environments; `recv` steps them and returns the results.
+
+        Args:
+            actions: One action for each of them; copied.
+            env_ids: Which ones, indices or a mask; None for those of the last `recv`, or all after
+                a `reset`.
+
+        Raises:
+            InvalidArgument: Environments that were sent already (a `ValueError`); and as `step`.
+        """
+        self._check_steppable(None)
+        lanes = self._queue.choose(env_ids)
+        self._check_steppable(lanes)
+        self._queue.put(lanes, self._actions_of(deepcopy(actions), len(lanes)))
+
+    def recv(self, timeout: float | None = None) -> StepResult:
+        """Step the `batch_size` environments that were sent first, and return their results.
+
+        Args:
+            timeout: For engines that wait for other processes; without effect here.
+
+        Returns:
+            As `step`, with `batch_size` rows; `infos["env_id"]` int64 names the environments.
+
+        Raises:
+            NoAsyncCallError: Fewer environments than that were sent; and as `step`.
+        """
+        self._check_steppable(None)
+        lanes, actions = self._queue.take()
+        results = self._step_lanes(actions, lanes)
+        self._queue.received = lanes
+        return results

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from gymcore.vector.engine_options import adopt_spaces, check_engine_options
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env, states_of
 from gymcore.vector.layouts import action_layout, layout_of, split_batch
-from gymcore.vector.send_recv import Lanes, SendQueue, StepResult
+from gymcore.vector.send_recv import Lanes, QueuedVectorEnv, SendQueue, StepResult
 from gymcore.vector.utils.space_utils import iterate
 from gymcore.vector.vector_env import VectorEnv
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
@@ -36,7 +35,7 @@ from gymcore_ext.python_envs.env_loop import EnvLoop
 __all__ = ["SyncVectorEnv"]
 
 
-class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
+class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
     """Steps a list of environments in order.
 
     An exception in `reset` or `step` of an environment is raised as an `EnvironmentFailed` that is
@@ -56,8 +55,6 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         array([1., 1.])
         >>> envs.close()
     """
-
-    steps_some_lanes = True
 
     def __init__(
         self,
@@ -241,14 +238,10 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         if self._queue.count:
             self._queue.check_empty("step")
         if env_ids is None:
-            return self._run(self._single_actions(actions, self.num_envs), None)
+            return self._run(self._actions_of(actions, self.num_envs), None)
         lanes = lane_indices(env_ids, self.num_envs, "env_ids")
         self._check_steppable(lanes)
-        return self._step_lanes(self._single_actions(actions, len(lanes)), lanes)
-
-    def step_lanes(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any]) -> StepResult:
-        """Step some of the environments; see `step`, which this is with `env_ids`."""
-        return self.step(actions, env_ids)
+        return self._step_lanes(self._actions_of(actions, len(lanes)), lanes)
 
     def _run(self, actions: list[Any], lanes: list[int] | None) -> StepResult:
         try:
@@ -274,7 +267,7 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         if lanes is not None and self.autoreset_mode is AutoresetMode.DISABLED:
             self._loop.check_ended(lanes.tolist())
 
-    def _single_actions(self, actions: Any, count: int) -> list[Any]:
+    def _actions_of(self, actions: Any, count: int) -> list[Any]:
         layout = self._action_layout
         if layout is not None and (type(actions) is np.ndarray or layout[0] != "array"):
             # `iterate` says what is wrong with others.
@@ -298,47 +291,6 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     def _step_lanes(self, actions: list[Any], lanes: Lanes) -> StepResult:
         results = self._run(actions, lanes.tolist())
         results[4]["env_id"] = lanes.copy()
-        return results
-
-    # --- send and recv -------------------------------------------------------------------------
-
-    @property
-    def batch_size(self) -> int:
-        """How many results `recv` returns."""
-        return self._queue.batch_size
-
-    def send(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
-        """Request a step of some environments; `recv` steps them and returns the results.
-
-        Args:
-            actions: One action for each of them; copied.
-            env_ids: Which ones, indices or a mask; None for those of the last `recv`, or all after
-                a `reset`.
-
-        Raises:
-            InvalidArgument: Environments that were sent already (a `ValueError`); and as `step`.
-        """
-        self._check_steppable(None)
-        lanes = self._queue.choose(env_ids)
-        self._check_steppable(lanes)
-        self._queue.put(lanes, self._single_actions(deepcopy(actions), len(lanes)))
-
-    def recv(self, timeout: float | None = None) -> StepResult:
-        """Step the `batch_size` environments that were sent first, and return their results.
-
-        Args:
-            timeout: For engines that wait for other processes; without effect here.
-
-        Returns:
-            As `step`, with `batch_size` rows; `infos["env_id"]` int64 names the environments.
-
-        Raises:
-            NoAsyncCallError: Fewer environments than that were sent; and as `step`.
-        """
-        self._check_steppable(None)
-        lanes, actions = self._queue.take()
-        results = self._step_lanes(actions, lanes)
-        self._queue.received = lanes
         return results
 
     # --- environments --------------------------------------------------------------------------
