@@ -54,8 +54,8 @@ def build_info():
 
     Example:
         >>> from gymcore_ext.build_info import build_info
-        >>> facts = build_info()
-        >>> facts["isa"] in facts["isa_built"]
+        >>> info = build_info()
+        >>> info["isa"] in info["isa_built"]
         True
     """
     return {

@@ -98,7 +98,7 @@ class NativeEnv(Env[Any, ActType]):
     @classmethod
     def kernel_spec(cls) -> dict[str, Any]:
         """Sizes, names and defaults of the kernel (see `gymcore_ext.engine.lane_memory`)."""
-        return _facts_of(cls.kernel_module)
+        return _spec_of(cls.kernel_module)
 
     @classmethod
     def make_batch(cls, num_envs: int, **options: Any) -> Batch:
@@ -354,7 +354,7 @@ class NativeEnv(Env[Any, ActType]):
 
 
 @cache
-def _facts_of(kernel_module: str) -> dict[str, Any]:
+def _spec_of(kernel_module: str) -> dict[str, Any]:
     return kernel_spec(import_module(kernel_module).kernel)
 
 

@@ -240,7 +240,7 @@ def write_lanes(batch: Any, saved: npt.NDArray[Any], indices: Any) -> None:
         batch.release()
 
 
-# The seed of a stream that came from external: a saved state, or a generator that was put in.
+# The seed of a stream that was not seeded here, as that of a saved state.
 UNKNOWN = -1
 
 
@@ -275,7 +275,7 @@ class LaneSeeds:
         self.known = known
 
     def forget(self, lanes: npt.NDArray[Any]) -> None:
-        """Note that these lanes' streams came from external."""
+        """Note that these lanes' streams were not seeded here."""
         unseeded = [UNKNOWN] * self._batch.num_envs
         known = unseeded if self.known is None else list(self.as_tuple())
         for lane in lanes.tolist():

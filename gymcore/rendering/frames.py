@@ -97,8 +97,8 @@ class Renderer:
         nothing by itself: SDL's events, `QUIT` among them, stay queued for `pygame.event.get()`.
 
         Args:
-            *args: handed to the drawing function after the surface.
-            **context: handed to the drawing function.
+            *args: passed to the drawing function after the surface.
+            **context: passed to the drawing function.
 
         Returns:
             For `"rgb_array"` the frame [height, width, 3] uint8, a new array that the caller owns;

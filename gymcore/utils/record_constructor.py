@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from types import ModuleType
 from typing import Any
 
-_CONTAINERS = (list, tuple, dict, set)
+from typing_extensions import Self
 
 
 def snapshot(value: Any) -> Any:
     """Return a copy of the built-in containers in `value`; everything else is kept by reference.
 
     This is what a recorded argument needs: a list that the caller changes later is recorded as it
-    was, while a model, an array or a function costs nothing and need not be copyable.
+    was, while a model, an array or a function costs nothing and need not be copyable. A module is
+    recorded by its name, which can be pickled.
 
     Example:
         >>> weights = object()
@@ -26,36 +30,54 @@ def snapshot(value: Any) -> Any:
         return {key: snapshot(item) for key, item in value.items()}
     if kind is set:
         return set(value)
-    return value
+    return value.__name__ if kind is ModuleType else value
+
+
+_signature = functools.lru_cache(maxsize=256)(inspect.signature)
 
 
 class RecordConstructorArgs:
     """A base for wrappers that can be made again from `env.spec`.
 
-    Call `RecordConstructorArgs.__init__` first in `__init__`, with every argument but the
-    environment. The arguments are recorded as `snapshot` does: containers are copied, all else is
-    kept by reference, so recording is cheap and works with any value. One that cannot be written as
-    JSON raises an error with its name only when the spec is serialised.
+    What its constructor is called with, all but `env`, is recorded as `snapshot` does: containers
+    are copied, all else is kept by reference, so recording is cheap and works with any value. One
+    that cannot be written as JSON raises an error with its name only when the spec is serialised.
+    As in Gymnasium, `__init__` may also call `RecordConstructorArgs.__init__`, to record others.
 
     Example:
         >>> class Scaled(RecordConstructorArgs):
-        ...     def __init__(self, scale: float) -> None:
-        ...         RecordConstructorArgs.__init__(self, scale=scale)
-        >>> Scaled(2.0)._saved_kwargs
+        ...     def __init__(self, env: object, scale: float = 1.0) -> None:
+        ...         self.scale = scale
+        >>> Scaled(object(), scale=2.0)._saved_kwargs
         {'scale': 2.0}
     """
 
+    _saved_kwargs: dict[str, Any]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Record the arguments of `__init__`."""
+        self = super().__new__(cls)
+        try:
+            bound = _signature(cls.__init__).bind(self, *args, **kwargs)
+        except TypeError:  # `__init__` will say what is wrong; copies are made without arguments
+            return self
+        bound.apply_defaults()
+        values: dict[str, Any] = {}
+        for name, parameter in list(bound.signature.parameters.items())[1:]:
+            if parameter.kind is parameter.VAR_KEYWORD:
+                values.update(bound.arguments[name])
+            elif name != "env":
+                values[name] = bound.arguments[name]
+        self._saved_kwargs = snapshot(values)
+        return self
+
     def __init__(self, *, _disable_deepcopy: bool = False, **kwargs: Any) -> None:
-        """Record `kwargs`. The first call wins: a subclass records more than its base.
+        """Record `kwargs` instead. The first call wins: a subclass records more than its base.
 
         Args:
             _disable_deepcopy: Record containers by reference too.
             **kwargs: The constructor's arguments.
         """
-        if "_saved_kwargs" in self.__dict__:
-            return
-        if not _disable_deepcopy:
-            for name, value in kwargs.items():
-                if type(value) in _CONTAINERS:
-                    kwargs[name] = snapshot(value)
-        self._saved_kwargs: dict[str, Any] = kwargs
+        if "_records_itself" not in self.__dict__:
+            self._records_itself = True
+            self._saved_kwargs = kwargs if _disable_deepcopy else snapshot(kwargs)

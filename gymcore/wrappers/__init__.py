@@ -31,46 +31,18 @@ if TYPE_CHECKING:
         VectorListInfo,
     )
     from gymcore.wrappers import vector
-    from gymcore.wrappers.array_conversion import ArrayConversion
-    from gymcore.wrappers.atari_preprocessing import AtariPreprocessing
-    from gymcore.wrappers.jax_to_numpy import JaxToNumpy
-    from gymcore.wrappers.jax_to_torch import JaxToTorch
-    from gymcore.wrappers.numpy_to_torch import NumpyToTorch
-    from gymcore.wrappers.rendering import (
-        AddWhiteNoise,
-        HumanRendering,
-        ObstructView,
-        RecordVideo,
-        RenderCollection,
-    )
-    from gymcore.wrappers.stateful_action import RepeatAction, StickyAction
-    from gymcore.wrappers.stateful_observation import (
-        DelayObservation,
-        FrameStackObservation,
-        MaxAndSkipObservation,
-        NormalizeObservation,
-        TimeAwareObservation,
-    )
-    from gymcore.wrappers.stateful_reward import NormalizeReward
-    from gymcore.wrappers.transform_action import (
-        ClipAction,
-        DiscretizeAction,
-        RescaleAction,
-        TransformAction,
-    )
-    from gymcore.wrappers.transform_observation import (
-        AddRenderObservation,
-        DiscretizeObservation,
-        DtypeObservation,
-        FilterObservation,
-        FlattenObservation,
-        GrayscaleObservation,
-        RescaleObservation,
-        ReshapeObservation,
-        ResizeObservation,
-        TransformObservation,
-    )
-    from gymcore.wrappers.transform_reward import ClipReward, TransformReward
+    from gymcore.wrappers.array_conversion import *
+    from gymcore.wrappers.atari_preprocessing import *
+    from gymcore.wrappers.jax_to_numpy import *
+    from gymcore.wrappers.jax_to_torch import *
+    from gymcore.wrappers.numpy_to_torch import *
+    from gymcore.wrappers.rendering import *
+    from gymcore.wrappers.stateful_action import *
+    from gymcore.wrappers.stateful_observation import *
+    from gymcore.wrappers.stateful_reward import *
+    from gymcore.wrappers.transform_action import *
+    from gymcore.wrappers.transform_observation import *
+    from gymcore.wrappers.transform_reward import *
 
 __all__ = [
     "AddRenderObservation",

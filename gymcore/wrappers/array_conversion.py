@@ -1,6 +1,6 @@
 """Environments whose arrays are of one library, used from another: NumPy, PyTorch, JAX, CuPy, ...
 
-Arrays are handed over through DLPack, or the library's own equivalent, so that both sides share
+Arrays are passed on through DLPack, or the library's own equivalent, so that both sides share
 their memory where they can. The new array keeps the old one's memory alive: what a compiled engine
 would recycle stays as it is while a tensor over it exists.
 """
@@ -330,11 +330,6 @@ class ConvertsArrays:
         self._target_xp = module_name_to_namespace(state["_target_xp"])
 
 
-def module_name(xp: ModuleType | str) -> Any:
-    """Return the name of a library, which can be recorded and written as JSON."""
-    return xp.__name__ if isinstance(xp, ModuleType) else xp
-
-
 class ArrayConversion(ConvertsArrays, Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Use an environment whose arrays are of one library from another.
 
@@ -375,13 +370,6 @@ class ArrayConversion(ConvertsArrays, Wrapper[Any, Any, Any, Any], RecordConstru
             DependencyNotInstalled: if there is no module of this name.
             ArgumentTypeError: if `env` is not an `Env`.
         """
-        RecordConstructorArgs.__init__(
-            self,
-            env_xp=module_name(env_xp),
-            target_xp=module_name(target_xp),
-            env_device=env_device,
-            target_device=target_device,
-        )
         Wrapper.__init__(self, env)
         self._set_libraries(env_xp, target_xp, env_device, target_device)
 
@@ -428,7 +416,5 @@ class ToTorch:
         Raises:
             DependencyNotInstalled: if PyTorch or the environment's library is not installed.
         """
-        assert isinstance(self, RecordConstructorArgs)
-        RecordConstructorArgs.__init__(self, device=device)
         super().__init__(env, self._library, "torch", target_device=device)  # type: ignore[call-arg]
         self.device = device

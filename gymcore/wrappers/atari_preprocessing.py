@@ -84,16 +84,6 @@ class AtariPreprocessing(
                 positive.
             DependencyNotInstalled: if OpenCV is not installed.
         """
-        RecordConstructorArgs.__init__(
-            self,
-            noop_max=noop_max,
-            frame_skip=frame_skip,
-            screen_size=screen_size,
-            terminal_on_life_loss=terminal_on_life_loss,
-            grayscale_obs=grayscale_obs,
-            grayscale_newaxis=grayscale_newaxis,
-            scale_obs=scale_obs,
-        )
         Wrapper.__init__(self, env)
         load_cv2("AtariPreprocessing")
         for name, value in (("frame_skip", frame_skip), ("noop_max", noop_max)):

@@ -79,7 +79,6 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
             raise error.InvalidArgument(
                 f"Expect the `max_episode_steps` to be positive, actually: {max_episode_steps}"
             )
-        RecordConstructorArgs.__init__(self, max_episode_steps=max_episode_steps)
         Wrapper.__init__(self, env)
         self._max_episode_steps = max_episode_steps
         self._elapsed_steps: int | None = None
@@ -124,7 +123,6 @@ class Autoreset(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
         Args:
             env: The environment.
         """
-        RecordConstructorArgs.__init__(self)
         Wrapper.__init__(self, env)
         self.autoreset = False
 
@@ -170,7 +168,6 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
             AttributeError: if it lacks a space.
             FailedCheck: if nothing can be sampled from a space.
         """
-        RecordConstructorArgs.__init__(self)
         Wrapper.__init__(self, env)
         for kind in ("action", "observation"):
             if not hasattr(env, f"{kind}_space"):
@@ -252,9 +249,6 @@ class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
             env: The environment.
             disable_render_order_enforcing: Let `render` come before `reset`.
         """
-        RecordConstructorArgs.__init__(
-            self, disable_render_order_enforcing=disable_render_order_enforcing
-        )
         Wrapper.__init__(self, env)
         self._has_reset = False
         self._disable_render_order_enforcing = disable_render_order_enforcing
@@ -339,7 +333,6 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
             buffer_length: How many episodes the queues keep; None for all.
             stats_key: The key in the info.
         """
-        RecordConstructorArgs.__init__(self, buffer_length=buffer_length, stats_key=stats_key)
         Wrapper.__init__(self, env)
         self._stats_key = stats_key
         self.episode_count = 0

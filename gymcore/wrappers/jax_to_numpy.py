@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.array_conversion import (
     ArrayConversion,
     array_conversion,
@@ -42,5 +41,4 @@ class JaxToNumpy(ArrayConversion):
         Raises:
             DependencyNotInstalled: if JAX is not installed.
         """
-        RecordConstructorArgs.__init__(self)
         super().__init__(env, "jax.numpy", "numpy")

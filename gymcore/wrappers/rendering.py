@@ -62,7 +62,6 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
             raise error.InvalidArgument(
                 f"Expected env.render_mode to not end with '_list', got {mode!r}"
             )
-        RecordConstructorArgs.__init__(self, pop_frames=pop_frames, reset_clean=reset_clean)
         Wrapper.__init__(self, env)
         self.frame_list: list[Any] = []
         self.pop_frames = pop_frames
@@ -174,7 +173,6 @@ class HumanRendering(  # type: ignore[misc]
         Raises:
             InvalidArgument: if it has another render mode, or no `render_fps` in its metadata.
         """
-        RecordConstructorArgs.__init__(self)
         Wrapper.__init__(self, env)
         self._prepare_window(env)
         self.screen_size: tuple[int, int] | None = None
@@ -496,7 +494,6 @@ class RecordVideo(
             "gc_trigger": gc_trigger,
             "format": format,
         }
-        RecordConstructorArgs.__init__(self, **recording)
         Wrapper.__init__(self, env)
         self._prepare_recording(env, **recording)
         self.render_history: list[Any] = []
@@ -563,7 +560,7 @@ _Frame = npt.NDArray[np.uint8]
 
 
 class _DisturbedFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
-    """Base of the two: hands every frame to `_disturb`."""
+    """The base of `AddWhiteNoise` and `ObstructView`: passes every frame to `_disturb`."""
 
     is_noise_grayscale: bool
 
@@ -634,11 +631,6 @@ class AddWhiteNoise(_DisturbedFrames[ObsType, ActType]):
                 "probability_of_noise_per_pixel should be in the interval [0,1). "
                 f"Received {probability_of_noise_per_pixel}"
             )
-        RecordConstructorArgs.__init__(
-            self,
-            probability_of_noise_per_pixel=probability_of_noise_per_pixel,
-            is_noise_grayscale=is_noise_grayscale,
-        )
         Wrapper.__init__(self, env)
         self.probability_of_noise_per_pixel = probability_of_noise_per_pixel
         self.is_noise_grayscale = is_noise_grayscale
@@ -696,12 +688,6 @@ class ObstructView(_DisturbedFrames[ObsType, ActType]):
             raise error.InvalidArgument(
                 f"obstruction_width should be larger or equal than 1. Received {obstruction_width}"
             )
-        RecordConstructorArgs.__init__(
-            self,
-            obstructed_pixels_ratio=obstructed_pixels_ratio,
-            obstruction_width=obstruction_width,
-            is_noise_grayscale=is_noise_grayscale,
-        )
         Wrapper.__init__(self, env)
         self.obstruction_centers_ratio = obstructed_pixels_ratio / obstruction_width**2
         self.obstruction_width = obstruction_width

@@ -97,11 +97,6 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
             InvalidBound: The fewest are more than the most.
         """
         durations = check_sticky(repeat_action_probability, repeat_action_duration)
-        RecordConstructorArgs.__init__(
-            self,
-            repeat_action_probability=repeat_action_probability,
-            repeat_action_duration=repeat_action_duration,
-        )
         ActionWrapper.__init__(self, env)
         self.repeat_action_probability = repeat_action_probability
         self.repeat_action_duration_range = durations
@@ -171,7 +166,6 @@ class RepeatAction(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructo
             InvalidArgument: It is less than 1.
         """
         count = check_repeats(num_repeats)
-        RecordConstructorArgs.__init__(self, num_repeats=num_repeats)
         Wrapper.__init__(self, env)
         self.num_repeats = count
 

@@ -121,7 +121,6 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
             InvalidArgument: It is negative.
         """
         count = check_delay(delay)
-        RecordConstructorArgs.__init__(self, delay=delay)
         ObservationWrapper.__init__(self, env)
         self.delay = count
         self.observation_queue: deque[Any] = deque()
@@ -186,9 +185,6 @@ class TimeAwareObservation(
         Raises:
             InvalidArgument: There is no time limit, or the key is taken.
         """
-        RecordConstructorArgs.__init__(
-            self, flatten=flatten, normalize_time=normalize_time, dict_time_key=dict_time_key
-        )
         ObservationWrapper.__init__(self, env)
         self.flatten = flatten
         self.normalize_time = normalize_time
@@ -273,7 +269,6 @@ class FrameStackObservation(
             ArgumentTypeError: `stack_size` is not an integer.
             InvalidArgument: It is not positive, or the padding is something else.
         """
-        RecordConstructorArgs.__init__(self, stack_size=stack_size, padding_type=padding_type)
         Wrapper.__init__(self, env)
         single = env.observation_space
         self.stack_size, self.padding_type, self.padding_value = check_stack(
@@ -343,7 +338,6 @@ class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordC
             ArgumentTypeError: `skip` is not an integer.
             InvalidArgument: It is less than 2, or observations are not arrays.
         """
-        RecordConstructorArgs.__init__(self, skip=skip)
         Wrapper.__init__(self, env)
         self._skip = check_skip(skip, env.observation_space)
         space = env.observation_space
@@ -408,7 +402,6 @@ class NormalizeObservation(
             InvalidArgument: The observation space has no shape.
             InvalidBound: `epsilon` is not positive.
         """
-        RecordConstructorArgs.__init__(self, epsilon=epsilon)
         ObservationWrapper.__init__(self, env)
         shape = env.observation_space.shape
         if shape is None:

@@ -60,7 +60,6 @@ class NormalizeReward(
         Raises:
             InvalidBound: `gamma` is not in [0, 1], or `epsilon` not positive.
         """
-        RecordConstructorArgs.__init__(self, gamma=gamma, epsilon=epsilon)
         Wrapper.__init__(self, env)
         check_gamma(gamma)
         check_epsilon(epsilon)

@@ -61,7 +61,6 @@ class TransformAction(
             raise ArgumentTypeError(
                 f"Expected action_space to be a Space or None, got {type(action_space)}"
             )
-        RecordConstructorArgs.__init__(self, func=func, action_space=action_space)
         ActionWrapper.__init__(self, env)
         if action_space is not None:
             self.action_space = action_space
@@ -97,7 +96,6 @@ class ClipAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]):
         Raises:
             ArgumentTypeError: if it has another one.
         """
-        RecordConstructorArgs.__init__(self)
         space = _box(self, env)
         low, high = (0, np.iinfo(space.dtype).max) if space.dtype.kind == "u" else (-np.inf, np.inf)
         TransformAction.__init__(
@@ -145,7 +143,6 @@ class RescaleAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]
             InvalidBound: if a lower bound equals the upper one, of the new space or of that of
                 `env`.
         """
-        RecordConstructorArgs.__init__(self, min_action=min_action, max_action=max_action)
         space = _box(self, env)
         func: Callable[[Any], Any]
         new_space, _, func = rescale_box(space, _cast(space, min_action), _cast(space, max_action))
@@ -210,7 +207,6 @@ class DiscretizeAction(TransformAction[ObsType, Any, npt.NDArray[Any]]):
             InvalidArgument: if the space is not bounded, or `bins` has the wrong length or is not
                 positive, or there are more combinations than integers.
         """
-        RecordConstructorArgs.__init__(self, bins=bins, multidiscrete=multidiscrete)
         ActionWrapper.__init__(self, env)
         space = env.action_space
         if not isinstance(space, Box):

@@ -95,7 +95,6 @@ class TransformObservation(
                 "TransformObservation requires observation_space to be a Space or None, "
                 f"got {type(observation_space)}"
             )
-        RecordConstructorArgs.__init__(self, func=func, observation_space=observation_space)
         ObservationWrapper.__init__(self, env)
         if observation_space is not None:
             self.observation_space = observation_space
@@ -180,7 +179,6 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
                 "FilterObservation wrapper is only usable with `Dict` and `Tuple` observations, "
                 f"actual type: {type(space)}"
             )
-        RecordConstructorArgs.__init__(self, filter_keys=filter_keys)
         TransformObservation.__init__(self, env, pick, filtered)
         pick_batch = pick
         if isinstance(filtered, Dict):  # batches have the order of their space
@@ -267,7 +265,6 @@ class FlattenObservation(TransformObservation[WrapperObsType, ActType, ObsType])
         """
         space = observed(env)
         func = functools.partial(flatten, space)
-        RecordConstructorArgs.__init__(self)
         TransformObservation.__init__(self, env, func, flatten_space(space))
         if _flattens_as_batch(space):
             self._batch = func, functools.partial(flatten_batch, space)
@@ -348,7 +345,6 @@ class ReshapeObservation(TransformObservation[WrapperObsType, ActType, ObsType])
         assert isinstance(shape, tuple)
         func = functools.partial(_reshape, shape)
         box: Any = Box(space.low.reshape(shape), space.high.reshape(shape), shape, space.dtype)
-        RecordConstructorArgs.__init__(self, shape=shape)
         TransformObservation.__init__(self, env, func, box)
         self._batch = func, functools.partial(_reshape_batch, shape)
         self.shape = shape
@@ -426,7 +422,6 @@ class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType])
         box: Any
         func: Any
         box, func, _ = rescale_box(space, min_obs, max_obs)
-        RecordConstructorArgs.__init__(self, min_obs=min_obs, max_obs=max_obs)
         TransformObservation.__init__(self, env, func, box)
         self._batch = func, func
         self.min_obs = min_obs
@@ -461,7 +456,6 @@ class DtypeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         """
         space, kind = _space_of_dtype(observed(env), dtype)
         func = functools.partial(_convert, kind)
-        RecordConstructorArgs.__init__(self, dtype=dtype)
         TransformObservation.__init__(self, env, func, space)
         self._batch = func, functools.partial(_convert_batch, kind)
         self.dtype = dtype
@@ -548,7 +542,6 @@ class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType
         func = _to_grayscale_axis if keep_dim else to_grayscale
         shape = (*space.shape[:2], 1) if keep_dim else space.shape[:2]
         box: Any = Box(0, 255, shape, np.uint8)
-        RecordConstructorArgs.__init__(self, keep_dim=keep_dim)
         TransformObservation.__init__(self, env, func, box)
         self._batch = func, functools.partial(_change_images, func, shape)
         self.keep_dim = keep_dim
@@ -617,7 +610,6 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         load_cv2("ResizeObservation")
         func = functools.partial(resize, new)
         box: Any = Box(0, 255, new, np.uint8)
-        RecordConstructorArgs.__init__(self, shape=shape)
         TransformObservation.__init__(self, env, func, box)
         self._batch = func, functools.partial(_change_images, func, new)
         self.shape = (height, width)
@@ -730,9 +722,6 @@ class AddRenderObservation(TransformObservation[WrapperObsType, ActType, ObsType
                 f"got {type(frame)}"
             )
         joined, func = join_frames(space, frame_space(frame), render_only, render_key, obs_key)
-        RecordConstructorArgs.__init__(
-            self, render_only=render_only, render_key=render_key, obs_key=obs_key
-        )
         TransformObservation.__init__(
             self, env, functools.partial(_observed_with_frame, env, func), joined
         )
@@ -851,7 +840,6 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
                 "DiscretizeObservation is only compatible with Box continuous observations. "
                 f"Got {type(space)}"
             )
-        RecordConstructorArgs.__init__(self, bins=bins, multidiscrete=multidiscrete)
         self.low, self.high = space.low.flatten(), space.high.flatten()
         bounded = space.bounded_below.all() and space.bounded_above.all()
         if not (bounded and np.isfinite(self.low).all() and np.isfinite(self.high).all()):

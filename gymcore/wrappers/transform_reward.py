@@ -45,7 +45,6 @@ class TransformReward(RewardWrapper[ObsType, ActType], RecordConstructorArgs):
         """
         if not callable(func):
             raise ArgumentTypeError(f"Expected func to be a function of rewards, got {type(func)}")
-        RecordConstructorArgs.__init__(self, func=func)
         RewardWrapper.__init__(self, env)
         self.func = func
 
@@ -96,7 +95,6 @@ class ClipReward(TransformReward[ObsType, ActType]):
             raise InvalidBound(
                 f"Min reward ({min_reward}) must be smaller than max reward ({max_reward})"
             )
-        RecordConstructorArgs.__init__(self, min_reward=min_reward, max_reward=max_reward)
         TransformReward.__init__(self, env, functools.partial(clip_rewards, min_reward, max_reward))
 
 

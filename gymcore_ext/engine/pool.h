@@ -1,9 +1,10 @@
 /* A small pool of threads that share the lanes of one batch with the thread that asks.
  *
- * The asking thread works too, and waits only for lanes that somebody has begun: a worker that the system does not run
- * cannot hold it up, and as everybody takes less and less at a time, a slow one hardly does. The asker takes lanes from
- * the top and workers from the bottom, so that most lanes stay in the caches of one core from step to step. Threads and locks are Python's portable ones (they need no GIL). Waking a sleeping core costs more
- * than a small batch's step, so workers spin for a moment before they sleep, and are woken only for work that is worth
+ * The calling thread works too, and waits only for lanes that a worker has begun: a worker that the system does not run
+ * cannot delay it, and as every thread takes fewer lanes each time, a slow one hardly does. The caller takes lanes from
+ * the top and workers from the bottom, so that most lanes stay in the caches of one core from step to step. Threads and
+ * locks are Python's portable ones (they need no GIL). Waking a sleeping core costs more than a small batch's step, so
+ * workers spin for a moment before they sleep, and are woken only for work that is worth
  * it, or when calls follow each other so closely that they will stay awake. Where others want the processors, sharing is
  * slower than not, so a pool may choose, by the clock. A pool does not live through fork(): its owner drops it in the
  * child (`Threads` in batch.pyx).
@@ -84,9 +85,9 @@ typedef struct gymcore_pool {
 /* Looks at the work between looks at the clock. */
 #define GYMCORE_SPINS 64
 /* While others still work on the batch, waiting is worth more: a lane of heavy physics takes up to half a millisecond, and
- * who sleeps meanwhile is late for the next batch. */
+ * a thread that sleeps meanwhile is late for the next batch. */
 #define GYMCORE_BUSY_SPINS 64000
-/* Who takes as many lanes or more takes whole cache lines of their flags. */
+/* A thread that takes as many lanes or more takes whole cache lines of their flags. */
 #define GYMCORE_LINE 64
 
 /* Lanes that are shared at a time: they are counted in halves of a word. */

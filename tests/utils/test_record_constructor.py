@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import pickle
 from types import ModuleType
 from typing import Any
 
@@ -43,6 +45,29 @@ def test_records_like_gymnasium() -> None:
         {"a": 3},
         True,
     ]
+
+
+class Base(RecordConstructorArgs):
+    def __init__(self, env: Any, low: float, high: float = 1.0, **others: Any) -> None:
+        self.env = env
+
+
+class Derived(Base):
+    def __init__(self, env: Any, *, width: list[int]) -> None:
+        super().__init__(env, 0.0, high=float(len(width)))
+        width.append(2)
+
+
+def test_arguments_are_recorded_without_a_call() -> None:
+    base = Base("env", 0.5, name=np)
+    assert base._saved_kwargs == {"low": 0.5, "high": 1.0, "name": "numpy"}
+    # Those of the class that was called, as they were then.
+    derived = Derived("env", width=[1])
+    assert derived._saved_kwargs == {"width": [1]}
+    for again in (copy.copy(derived), pickle.loads(pickle.dumps(derived))):
+        assert again._saved_kwargs == {"width": [1]}
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'low'"):
+        Base("env")  # type: ignore[call-arg]
 
 
 def test_what_cannot_be_copied_is_kept_by_reference() -> None:

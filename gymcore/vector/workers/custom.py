@@ -188,15 +188,6 @@ class CustomWorkers:
         """Start a process for each environment, and let the workers check the spaces.
 
         The options are the attributes of `envs`, an `AsyncVectorEnv` that has its spaces.
-
-        Raises:
-            InvalidArgument: A loop that does not take eight arguments, or a custom space in shared
-                memory (a `ValueError`).
-            ArgumentTypeError: A space of no fixed size in shared memory (a `TypeError`).
-            SpaceMismatch: The environments' spaces cannot be batched (a `RuntimeError`).
-            EnvironmentFailed: A worker reported an exception.
-            WorkerDied: A worker ended before its first answer.
-            WorkerTimeout: An answer did not come in time.
         """
         _check_signature(envs.worker)
         self.owner = os.getpid()
@@ -252,11 +243,7 @@ class CustomWorkers:
     # --- requests ------------------------------------------------------------------------------
 
     def post(self, call: str, requests: Sequence[Any]) -> None:
-        """Send a request to every worker; `wait` must follow.
-
-        Raises:
-            WorkerDied: A worker has died.
-        """
+        """Send a request to every worker, unless one has died; `wait` must follow."""
         pickled = [Pickled.of(request) for request in requests]
         self._call = call
         if dead := [worker for worker in self._workers if not worker.alive()]:

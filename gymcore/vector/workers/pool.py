@@ -481,10 +481,10 @@ class WorkerPool:
                 "another thread closed the environments while this one waited for them"
             )
 
-    # --- lanes of partial batches --------------------------------------------------------------
+    # --- lanes of send and recv -----------------------------------------------------------------
 
     def lane_message(self, lane: int, key: str) -> Any:
-        """Return what a worker sent with the result of one lane of a partial batch.
+        """Return what a worker sent with the result of one lane, for `recv`.
 
         Raises:
             WorkerDied: It died before it had sent it.

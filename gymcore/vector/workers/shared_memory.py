@@ -215,7 +215,7 @@ class Memory:
         rewards: float64 `[num_envs]`.
         terminated: bool `[num_envs]`.
         truncated: bool `[num_envs]`.
-        failed: bool `[num_envs]`, the lane's last step in a partial batch raised.
+        failed: bool `[num_envs]`, the lane's last step by `send` raised.
         episode_returns: float64 `[num_envs]`, or None where episodes are not counted.
         episode_lengths: int64 `[num_envs]`, or None.
         episode_times: float64 `[num_envs]` (s), or None.
@@ -363,7 +363,7 @@ class Results:
         copy: bool,
         keep: bool = False,
     ) -> None:
-        """Make room for the batches that are handed out."""
+        """Allocate the batches that are returned."""
         self._memory = memory
         self._space = space
         self._layout = layout

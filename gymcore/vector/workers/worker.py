@@ -352,7 +352,7 @@ class Worker:
         self._loop.step(actions, lanes)
 
     def _step_one(self, lane: int) -> None:
-        """Step one lane of a partial batch."""
+        """Step one lane, for `send`."""
         memory, slots = self._memory, self._memory.slots
         started = time.perf_counter()
         message: dict[str, Any] = {}

@@ -10,51 +10,19 @@ from typing import TYPE_CHECKING
 from gymcore.utils.lazy_namespace import lazy_namespace
 
 if TYPE_CHECKING:
-    from gymcore.wrappers.vector.array_conversion import ArrayConversion
-    from gymcore.wrappers.vector.common import RecordEpisodeStatistics, TimeLimit
-    from gymcore.wrappers.vector.dict_info_to_list import DictInfoToList
-    from gymcore.wrappers.vector.jax_to_numpy import JaxToNumpy
-    from gymcore.wrappers.vector.jax_to_torch import JaxToTorch
-    from gymcore.wrappers.vector.numpy_to_torch import NumpyToTorch
-    from gymcore.wrappers.vector.rendering import (
-        AddRenderObservation,
-        HumanRendering,
-        RecordVideo,
-        RenderCollection,
-    )
-    from gymcore.wrappers.vector.stateful_action import RepeatAction, StickyAction
-    from gymcore.wrappers.vector.stateful_observation import (
-        DelayObservation,
-        FrameStackObservation,
-        MaxAndSkipObservation,
-        NormalizeObservation,
-        TimeAwareObservation,
-    )
-    from gymcore.wrappers.vector.stateful_reward import NormalizeReward
-    from gymcore.wrappers.vector.vectorize_action import (
-        ClipAction,
-        DiscretizeAction,
-        RescaleAction,
-        TransformAction,
-        VectorizeTransformAction,
-    )
-    from gymcore.wrappers.vector.vectorize_observation import (
-        DiscretizeObservation,
-        DtypeObservation,
-        FilterObservation,
-        FlattenObservation,
-        GrayscaleObservation,
-        RescaleObservation,
-        ReshapeObservation,
-        ResizeObservation,
-        TransformObservation,
-        VectorizeTransformObservation,
-    )
-    from gymcore.wrappers.vector.vectorize_reward import (
-        ClipReward,
-        TransformReward,
-        VectorizeTransformReward,
-    )
+    from gymcore.wrappers.vector.array_conversion import *
+    from gymcore.wrappers.vector.common import *
+    from gymcore.wrappers.vector.dict_info_to_list import *
+    from gymcore.wrappers.vector.jax_to_numpy import *
+    from gymcore.wrappers.vector.jax_to_torch import *
+    from gymcore.wrappers.vector.numpy_to_torch import *
+    from gymcore.wrappers.vector.rendering import *
+    from gymcore.wrappers.vector.stateful_action import *
+    from gymcore.wrappers.vector.stateful_observation import *
+    from gymcore.wrappers.vector.stateful_reward import *
+    from gymcore.wrappers.vector.vectorize_action import *
+    from gymcore.wrappers.vector.vectorize_observation import *
+    from gymcore.wrappers.vector.vectorize_reward import *
 
 __all__ = [
     "AddRenderObservation",

@@ -8,7 +8,7 @@ from typing import Any
 from gymcore.core import Info, Options
 from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.vector_env import Seeds, VectorEnv, VectorWrapper
-from gymcore.wrappers.array_conversion import ConvertsArrays, module_name
+from gymcore.wrappers.array_conversion import ConvertsArrays
 
 __all__ = ["ArrayConversion"]
 
@@ -43,13 +43,6 @@ class ArrayConversion(
         target_device: Any = None,
     ) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.ArrayConversion`."""
-        RecordConstructorArgs.__init__(
-            self,
-            env_xp=module_name(env_xp),
-            target_xp=module_name(target_xp),
-            env_device=env_device,
-            target_device=target_device,
-        )
         VectorWrapper.__init__(self, env)
         self._set_libraries(env_xp, target_xp, env_device, target_device)
 

@@ -81,7 +81,6 @@ class RecordEpisodeStatistics(
         stats_key: str = "episode",
     ) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.RecordEpisodeStatistics`."""
-        RecordConstructorArgs.__init__(self, buffer_length=buffer_length, stats_key=stats_key)
         VectorWrapper.__init__(self, env)
         if "autoreset_mode" not in env.metadata:
             logger.warn(
@@ -199,7 +198,6 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
             raise InvalidArgument(
                 f"Expect the `max_episode_steps` to be positive, actually: {max_episode_steps}"
             )
-        RecordConstructorArgs.__init__(self, max_episode_steps=max_episode_steps)
         LaneWrapper.__init__(self, env)
         self._max_episode_steps = int(max_episode_steps)
         self._elapsed_steps = np.zeros(env.num_envs, np.int64)

@@ -39,7 +39,6 @@ class DictInfoToList(
         Args:
             env: The vector environment.
         """
-        RecordConstructorArgs.__init__(self)
         VectorWrapper.__init__(self, env)
 
     def step(  # type: ignore[override]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.vector.array_conversion import ArrayConversion
 
 if TYPE_CHECKING:
@@ -21,5 +20,4 @@ class JaxToNumpy(ArrayConversion):
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         """Wrap a vector environment."""
-        RecordConstructorArgs.__init__(self)
         super().__init__(env, "jax.numpy", "numpy")

@@ -80,7 +80,6 @@ class RenderCollection(
             UnsupportedMode: in SAME_STEP with `reset_clean=False`, an engine that does not render
                 before it resets, as `AsyncVectorEnv` with a `worker` of your own.
         """
-        RecordConstructorArgs.__init__(self, pop_frames=pop_frames, reset_clean=reset_clean)
         VectorWrapper.__init__(self, env)
         mode = env.render_mode
         if mode is None:
@@ -169,7 +168,6 @@ class HumanRendering(  # type: ignore[misc]
         screen_size: tuple[int, int] | None = None,
     ) -> None:
         """Wrap a vector environment; `screen_size` None takes the size of one lane's frame."""
-        RecordConstructorArgs.__init__(self, screen_size=screen_size)
         VectorWrapper.__init__(self, env)
         self._prepare_window(env)
         if screen_size is not None:
@@ -332,12 +330,6 @@ class RecordVideo(
             "gc_trigger": gc_trigger,
             "format": format,
         }
-        RecordConstructorArgs.__init__(
-            self,
-            video_aspect_ratio=video_aspect_ratio,
-            record_first_only=record_first_only,
-            **recording,
-        )
         VectorWrapper.__init__(self, env)
         try:
             across, down = (float(side) for side in video_aspect_ratio)
@@ -530,9 +522,6 @@ class AddRenderObservation(
         space = env.single_observation_space
         if not render_only:
             check_render_keys(space, render_key, obs_key)
-        RecordConstructorArgs.__init__(
-            self, render_only=render_only, render_key=render_key, obs_key=obs_key
-        )
         mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
         if AutoresetMode(mode) is AutoresetMode.SAME_STEP:
             env.keep_final_frames()

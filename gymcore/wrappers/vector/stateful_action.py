@@ -269,7 +269,6 @@ class RepeatAction(LaneRepeats, RecordConstructorArgs):
             UnsupportedMode: The environment steps all lanes or none.
         """
         count = check_repeats(num_repeats)
-        RecordConstructorArgs.__init__(self, num_repeats=num_repeats)
         LaneRepeats.__init__(self, env, count)
         self.num_repeats = count
 
@@ -307,11 +306,6 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
     ) -> None:
         """Wrap a vector environment; the arguments are those of `gymcore.wrappers.StickyAction`."""
         durations = check_sticky(repeat_action_probability, repeat_action_duration)
-        RecordConstructorArgs.__init__(
-            self,
-            repeat_action_probability=repeat_action_probability,
-            repeat_action_duration=repeat_action_duration,
-        )
         LaneWrapper.__init__(self, env)
         self.repeat_action_probability = repeat_action_probability
         self.repeat_action_duration_range = durations

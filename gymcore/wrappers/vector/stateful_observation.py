@@ -262,7 +262,6 @@ class DelayObservation(_FrameObservations, RecordConstructorArgs):
     def __init__(self, env: VectorEnv[Any, Any, Any], delay: int) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.DelayObservation`."""
         count = check_delay(delay)
-        RecordConstructorArgs.__init__(self, delay=delay)
         LaneObservations.__init__(self, env)
         self.delay = count
         single = env.single_observation_space
@@ -298,7 +297,6 @@ class FrameStackObservation(_FrameObservations, RecordConstructorArgs):
         padding_type: Any = "reset",
     ) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.FrameStackObservation`."""
-        RecordConstructorArgs.__init__(self, stack_size=stack_size, padding_type=padding_type)
         LaneObservations.__init__(self, env)
         single = env.single_observation_space
         count, kind, padding = check_stack(stack_size, padding_type, single)
@@ -338,9 +336,6 @@ class TimeAwareObservation(LaneObservations, RecordConstructorArgs):
         dict_time_key: str = "time",
     ) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.TimeAwareObservation`."""
-        RecordConstructorArgs.__init__(
-            self, flatten=flatten, normalize_time=normalize_time, dict_time_key=dict_time_key
-        )
         LaneObservations.__init__(self, env)
         self.flatten = flatten
         self.normalize_time = normalize_time
@@ -441,7 +436,6 @@ class MaxAndSkipObservation(LaneRepeats, RecordConstructorArgs):
         Raises:
             UnsupportedMode: The environment steps all lanes or none.
         """
-        RecordConstructorArgs.__init__(self, skip=skip)
         VectorWrapper.__init__(self, env)
         count = check_skip(skip, env.single_observation_space)
         LaneRepeats.__init__(self, env, count)
@@ -486,7 +480,6 @@ class NormalizeObservation(
 
     def __init__(self, env: VectorEnv[Array, ActType, ArrayType], epsilon: float = 1e-8) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.NormalizeObservation`."""
-        RecordConstructorArgs.__init__(self, epsilon=epsilon)
         VectorObservationWrapper.__init__(self, env)
         shape = env.single_observation_space.shape
         if shape is None:

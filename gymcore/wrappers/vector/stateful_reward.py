@@ -60,7 +60,6 @@ class NormalizeReward(
         self, env: VectorEnv[ObsType, ActType, Array], gamma: float = 0.99, epsilon: float = 1e-8
     ) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.NormalizeReward`."""
-        RecordConstructorArgs.__init__(self, gamma=gamma, epsilon=epsilon)
         VectorWrapper.__init__(self, env)
         check_gamma(gamma)
         check_epsilon(epsilon)

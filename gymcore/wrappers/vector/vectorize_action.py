@@ -97,9 +97,6 @@ class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType])
         ):
             if not (space is None or isinstance(space, Space)):
                 raise ArgumentTypeError(f"Expected {name} to be a Space or None, got {type(space)}")
-        RecordConstructorArgs.__init__(
-            self, func=func, action_space=action_space, single_action_space=single_action_space
-        )
         _LaneActions.__init__(self, env)
         if single_action_space is not None:
             self.single_action_space = single_action_space
@@ -157,7 +154,6 @@ class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
         Raises:
             ArgumentTypeError: if `env` is not a `VectorEnv`, or `wrapper` no such class.
         """
-        RecordConstructorArgs.__init__(self, wrapper=wrapper, **kwargs)
         _LaneActions.__init__(self, env)
         self.wrapper = make_single(env, wrapper, transform_action.TransformAction, kwargs)
         self.single_action_space = self.wrapper.action_space
@@ -210,7 +206,6 @@ class ClipAction(VectorizeTransformAction[ArrayType]):
 
     def __init__(self, env: VectorEnv[Any, Any, ArrayType]) -> None:
         """Wrap a vector environment."""
-        RecordConstructorArgs.__init__(self)
         VectorizeTransformAction.__init__(self, env, transform_action.ClipAction)
 
 
@@ -232,7 +227,6 @@ class RescaleAction(VectorizeTransformAction[ArrayType]):
         max_action: float | npt.NDArray[Any],
     ) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.RescaleAction`."""
-        RecordConstructorArgs.__init__(self, min_action=min_action, max_action=max_action)
         VectorizeTransformAction.__init__(
             self,
             env,
@@ -264,7 +258,6 @@ class DiscretizeAction(VectorizeTransformAction[ArrayType]):
         multidiscrete: bool = False,
     ) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.DiscretizeAction`."""
-        RecordConstructorArgs.__init__(self, bins=bins, multidiscrete=multidiscrete)
         VectorizeTransformAction.__init__(
             self, env, transform_action.DiscretizeAction, bins=bins, multidiscrete=multidiscrete
         )

@@ -113,7 +113,6 @@ class TransformObservation(_EachRow[WrapperObsType, ActType, ObsType, ArrayType]
                 raise error.ArgumentTypeError(
                     f"TransformObservation requires {name} to be a Space or None, got {type(space)}"
                 )
-        RecordConstructorArgs.__init__(self, func=func, **spaces)
         VectorObservationWrapper.__init__(self, env)
         if single_observation_space is not None:
             self.single_observation_space = single_observation_space
@@ -173,7 +172,6 @@ class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, A
                 "from the observations"
             )
         VectorObservationWrapper.__init__(self, env)
-        RecordConstructorArgs.__init__(self, wrapper=wrapper, **kwargs)
         made = make_single(env, wrapper, transform_observation.TransformObservation, kwargs)
         self.wrapper = made
         self.single_observation_space = made.observation_space
@@ -207,7 +205,6 @@ class FilterObservation(VectorizeTransformObservation[WrapperObsType, ActType, O
         self, env: VectorEnv[ObsType, ActType, ArrayType], filter_keys: Sequence[str | int]
     ) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.FilterObservation`."""
-        RecordConstructorArgs.__init__(self, filter_keys=filter_keys)
         super().__init__(env, transform_observation.FilterObservation, filter_keys=filter_keys)
 
 
@@ -225,7 +222,6 @@ class FlattenObservation(
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
         """Wrap a vector environment."""
-        RecordConstructorArgs.__init__(self)
         super().__init__(env, transform_observation.FlattenObservation)
 
 
@@ -244,7 +240,6 @@ class GrayscaleObservation(
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType], keep_dim: bool = False) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.GrayscaleObservation`."""
-        RecordConstructorArgs.__init__(self, keep_dim=keep_dim)
         super().__init__(env, transform_observation.GrayscaleObservation, keep_dim=keep_dim)
 
 
@@ -261,7 +256,6 @@ class ResizeObservation(VectorizeTransformObservation[WrapperObsType, ActType, O
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType], shape: tuple[int, ...]) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.ResizeObservation`."""
-        RecordConstructorArgs.__init__(self, shape=shape)
         super().__init__(env, transform_observation.ResizeObservation, shape=shape)
 
 
@@ -281,7 +275,6 @@ class ReshapeObservation(
         self, env: VectorEnv[ObsType, ActType, ArrayType], shape: int | tuple[int, ...]
     ) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.ReshapeObservation`."""
-        RecordConstructorArgs.__init__(self, shape=shape)
         super().__init__(env, transform_observation.ReshapeObservation, shape=shape)
 
 
@@ -304,7 +297,6 @@ class RescaleObservation(
         max_obs: float | np.floating[Any] | np.integer[Any] | npt.NDArray[Any],
     ) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.RescaleObservation`."""
-        RecordConstructorArgs.__init__(self, min_obs=min_obs, max_obs=max_obs)
         super().__init__(
             env, transform_observation.RescaleObservation, min_obs=min_obs, max_obs=max_obs
         )
@@ -322,7 +314,6 @@ class DtypeObservation(VectorizeTransformObservation[WrapperObsType, ActType, Ob
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType], dtype: Any) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.DtypeObservation`."""
-        RecordConstructorArgs.__init__(self, dtype=dtype)
         super().__init__(env, transform_observation.DtypeObservation, dtype=dtype)
 
 
@@ -354,7 +345,6 @@ class DiscretizeObservation(
         multidiscrete: bool = False,
     ) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.DiscretizeObservation`."""
-        RecordConstructorArgs.__init__(self, bins=bins, multidiscrete=multidiscrete)
         super().__init__(
             env,
             transform_observation.DiscretizeObservation,

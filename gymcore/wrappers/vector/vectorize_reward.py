@@ -86,7 +86,6 @@ class TransformReward(_LaneRewards):
         """
         if not callable(func):
             raise ArgumentTypeError(f"Expected func to be a function of rewards, got {type(func)}")
-        RecordConstructorArgs.__init__(self, func=func)
         _LaneRewards.__init__(self, env)
         self.func = func
 
@@ -129,7 +128,6 @@ class VectorizeTransformReward(_LaneRewards):
         Raises:
             ArgumentTypeError: if `env` is not a `VectorEnv`, or `wrapper` no such class.
         """
-        RecordConstructorArgs.__init__(self, wrapper=wrapper, **kwargs)
         _LaneRewards.__init__(self, env)
         self.wrapper = make_single(env, wrapper, transform_reward.TransformReward, kwargs)
 
@@ -160,7 +158,6 @@ class ClipReward(VectorizeTransformReward):
         max_reward: float | npt.NDArray[Any] | None = None,
     ) -> None:
         """Wrap a vector environment; the arguments are those of `gymcore.wrappers.ClipReward`."""
-        RecordConstructorArgs.__init__(self, min_reward=min_reward, max_reward=max_reward)
         VectorizeTransformReward.__init__(
             self,
             env,

@@ -52,7 +52,6 @@ class AutoResetWrapper(Wrapper, RecordConstructorArgs):
 
     def __init__(self, env: Env[Any, Any]) -> None:
         """Wrap `env`."""
-        RecordConstructorArgs.__init__(self)
         Wrapper.__init__(self, env)
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
@@ -154,7 +153,6 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
         """
         if deque_size is not None:
             deque_size = count("deque_size", deque_size, 0)
-        RecordConstructorArgs.__init__(self, deque_size=deque_size)
         Wrapper.__init__(self, env)
         self.is_vector_env = getattr(env, "is_vector_env", False)
         self.num_envs = getattr(env, "num_envs", 1)
@@ -229,7 +227,6 @@ class StepAPICompatibility(Wrapper, RecordConstructorArgs):
 
     def __init__(self, env: Any, output_truncation_bool: bool = True) -> None:
         """Wrap an environment or a vector environment whose steps have four or five values."""
-        RecordConstructorArgs.__init__(self, output_truncation_bool=output_truncation_bool)
         Wrapper.__init__(self, env)
         self.is_vector_env = getattr(env, "is_vector_env", False)
         self.output_truncation_bool = output_truncation_bool
@@ -263,7 +260,6 @@ class VectorListInfo(Wrapper, RecordConstructorArgs):
                 "This wrapper can only be used in vectorized environments: expected a "
                 f"gymcore.vector.VectorEnv, got {type(env)}"
             )
-        RecordConstructorArgs.__init__(self)
         Wrapper.__init__(self, env)
 
     def step(self, action: Any) -> tuple[Any, Any, Any, Any, Any]:

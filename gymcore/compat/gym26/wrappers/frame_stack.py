@@ -159,7 +159,6 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
             num_stack: Observations in a stack, at least 1.
             lz4_compress: Hold them compressed, which needs lz4.
         """
-        RecordConstructorArgs.__init__(self, num_stack=num_stack, lz4_compress=lz4_compress)
         ObservationWrapper.__init__(self, env)
         space = box_space(env.observation_space, "FrameStack", "observation")
         self.num_stack = positive("num_stack", num_stack)

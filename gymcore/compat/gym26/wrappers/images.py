@@ -62,7 +62,6 @@ class GrayScaleObservation(ObservationWrapper, RecordConstructorArgs):
                 `FailedTypeCheck` (an `AssertionError`).
             keep_dim: Return [height, width, 1], not [height, width].
         """
-        RecordConstructorArgs.__init__(self, keep_dim=keep_dim)
         ObservationWrapper.__init__(self, env)
         space = env.observation_space
         if not isinstance(space, Box) or len(space.shape) != 3 or space.shape[-1] != 3:
@@ -96,7 +95,6 @@ class ResizeObservation(ObservationWrapper, RecordConstructorArgs):
                 `FailedTypeCheck`.
             shape: New height and width, or one number for both.
         """
-        RecordConstructorArgs.__init__(self, shape=shape)
         ObservationWrapper.__init__(self, env)
         sizes: Any = (shape, shape) if isinstance(shape, (int, np.integer)) else shape
         try:
@@ -188,9 +186,6 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
             render_kwargs: Arguments of `render`, for each of the pixel keys.
             pixel_keys: The names of the images; other entries must not have them.
         """
-        RecordConstructorArgs.__init__(
-            self, pixels_only=pixels_only, render_kwargs=render_kwargs, pixel_keys=pixel_keys
-        )
         ObservationWrapper.__init__(self, env)
         if env.render_mode is None:
             raise AttributeError(

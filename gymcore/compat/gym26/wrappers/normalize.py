@@ -37,7 +37,6 @@ class NormalizeObservation(Wrapper, RecordConstructorArgs):
 
     def __init__(self, env: Any, epsilon: float = 1e-8) -> None:
         """Wrap an environment or a vector environment."""
-        RecordConstructorArgs.__init__(self, epsilon=epsilon)
         Wrapper.__init__(self, env)
         self.is_vector_env = getattr(env, "is_vector_env", False)
         self.num_envs = getattr(env, "num_envs", 1)
@@ -94,7 +93,6 @@ class NormalizeReward(Wrapper, RecordConstructorArgs):
 
     def __init__(self, env: Any, gamma: float = 0.99, epsilon: float = 1e-8) -> None:
         """Wrap an environment or a vector environment."""
-        RecordConstructorArgs.__init__(self, gamma=gamma, epsilon=epsilon)
         Wrapper.__init__(self, env)
         self.is_vector_env = getattr(env, "is_vector_env", False)
         self.num_envs = getattr(env, "num_envs", 1)

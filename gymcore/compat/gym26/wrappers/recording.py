@@ -160,14 +160,6 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         The arguments are those of `gymcore.wrappers.RecordVideo`, but both triggers together are a
         `FailedCheck` (an `AssertionError`), and `video_length` counts the frames after the first.
         """
-        RecordConstructorArgs.__init__(
-            self,
-            video_folder=video_folder,
-            episode_trigger=episode_trigger,
-            step_trigger=step_trigger,
-            video_length=video_length,
-            name_prefix=name_prefix,
-        )
         Wrapper.__init__(self, env)
         self.is_vector_env = getattr(env, "is_vector_env", False)
         self.video_length = count("video_length", video_length)
@@ -318,16 +310,6 @@ class Monitor(Wrapper, RecordConstructorArgs):
             InvalidArgument: for another mode.
             ArgumentTypeError: if `video_callable` is not a function.
         """
-        RecordConstructorArgs.__init__(
-            self,
-            directory=directory,
-            video_callable=video_callable,
-            force=force,
-            resume=resume,
-            write_upon_reset=write_upon_reset,
-            uid=uid,
-            mode=mode,
-        )
         Wrapper.__init__(self, env)
         if mode not in (None, "evaluation", "training"):
             raise error.InvalidArgument(

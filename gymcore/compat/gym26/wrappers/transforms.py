@@ -52,7 +52,6 @@ class ClipAction(ActionWrapper, RecordConstructorArgs):
 
     def __init__(self, env: Env[Any, Any]) -> None:
         """Wrap an environment with a `Box` action space; another is a `FailedTypeCheck`."""
-        RecordConstructorArgs.__init__(self)
         ActionWrapper.__init__(self, env)
         box_space(env.action_space, "ClipAction", "action")
 
@@ -92,7 +91,6 @@ class RescaleAction(ActionWrapper, RecordConstructorArgs):
             min_action: Lower bound of all components, or an array of them.
             max_action: Upper bounds, at least as large (else a `FailedCheck`).
         """
-        RecordConstructorArgs.__init__(self, min_action=min_action, max_action=max_action)
         ActionWrapper.__init__(self, env)
         space = box_space(env.action_space, "RescaleAction", "action")
         for name, bound in (("min_action", min_action), ("max_action", max_action)):
@@ -134,7 +132,6 @@ class TransformReward(RewardWrapper, RecordConstructorArgs):
     def __init__(self, env: Env[Any, Any], f: Callable[[SupportsFloat], SupportsFloat]) -> None:
         """Wrap `env`; an `f` that cannot be called is a `FailedTypeCheck`."""
         _check_function(f)
-        RecordConstructorArgs.__init__(self, f=f)
         RewardWrapper.__init__(self, env)
         self.f = f
 
@@ -156,7 +153,6 @@ class TransformObservation(ObservationWrapper, RecordConstructorArgs):
     def __init__(self, env: Env[Any, Any], f: Callable[[Any], Any]) -> None:
         """Wrap `env`; an `f` that cannot be called is a `FailedTypeCheck`."""
         _check_function(f)
-        RecordConstructorArgs.__init__(self, f=f)
         ObservationWrapper.__init__(self, env)
         self.f = f
 
@@ -170,7 +166,6 @@ class FlattenObservation(ObservationWrapper, RecordConstructorArgs):
 
     def __init__(self, env: Env[Any, Any]) -> None:
         """Wrap an environment whose observation space can be flattened."""
-        RecordConstructorArgs.__init__(self)
         ObservationWrapper.__init__(self, env)
         self.observation_space = flatten_space(env.observation_space)
 
@@ -204,7 +199,7 @@ class FilterObservation(ObservationWrapper, RecordConstructorArgs):
             filter_keys: The keys to keep, which the space must have; None for all.
         """
         filter_keys = None if filter_keys is None else tuple(filter_keys)
-        RecordConstructorArgs.__init__(self, filter_keys=filter_keys)
+        self._saved_kwargs["filter_keys"] = filter_keys
         ObservationWrapper.__init__(self, env)
         space = env.observation_space
         if not isinstance(space, Dict):
@@ -247,7 +242,6 @@ class TimeAwareObservation(ObservationWrapper, RecordConstructorArgs):
 
     def __init__(self, env: Env[Any, Any]) -> None:
         """Wrap an environment with a float32 `Box` of rank 1; another is a `FailedTypeCheck`."""
-        RecordConstructorArgs.__init__(self)
         ObservationWrapper.__init__(self, env)
         space = env.observation_space
         if not isinstance(space, Box) or space.dtype != np.float32:
