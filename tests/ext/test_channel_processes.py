@@ -31,7 +31,7 @@ def test_every_start_method(method):
 @pytest.mark.parametrize(
     ("workers", "spin", "rounds"),
     [
-        (1, 2000 if ENOUGH_CPUS else 0, 30_000),
+        (1, 2000 if ENOUGH_CPUS else 0, 10_000),
         (4, 0, 4_000),
         pytest.param(1, 0, 100_000, marks=pytest.mark.soak),
         pytest.param(4, 0, 100_000, marks=pytest.mark.soak),
