@@ -12,14 +12,19 @@ import numpy.typing as npt
 from gymcore.error import ArgumentTypeError, InvalidArgument
 
 
-def as_number(value: Any) -> tuple[float, ...]:
-    """One finite number, as the one column of a parameter."""
+def as_float(value: Any) -> float:
+    """Any number; infinity for one that is too large."""
     try:
-        number = float(value)
+        return float(value)
     except OverflowError:
-        number = math.inf
+        return math.inf
     except (TypeError, ValueError):
         raise ArgumentTypeError(f"expected a number, got {value!r} ({type(value)})") from None
+
+
+def as_number(value: Any) -> tuple[float, ...]:
+    """One finite number, as the one column of a parameter."""
+    number = as_float(value)
     if not math.isfinite(number):
         raise InvalidArgument(f"expected a finite number, got {value}")
     return (number,)

@@ -147,14 +147,13 @@ def checked_lanes(batch: Any, model: Any, spec: Any, saved: Any, indices: Any) -
             f"got shape {saved.shape} of {saved.dtype}"
         )
     saved = saved.copy()  # what is checked is what is written
-    own, ids = _identity(model, spec), saved["identity"][:, 0]
-    for what, wrong in (
-        ("environments of another id", (ids != own[0]) & (ids != 0) & (own[0] != 0)),
-        ("another kernel, table, model or version", saved["identity"][:, 1] != own[1]),
-    ):
-        if wrong.any():
-            where = np.flatnonzero(wrong).tolist()
-            raise InvalidArgument(f"state: expected lanes of {name}, got {what} at {where[:8]}")
+    (own_id, fixed), ids = _identity(model, spec), saved["identity"][:, 0]
+    of_another_id = (ids != own_id) & (ids != 0) & (own_id != 0)
+    if of_another_id.any() or (saved["identity"][:, 1] != fixed).any():
+        raise InvalidArgument(
+            f"state: expected lanes of {name}, got some of another id, kernel, table, model or "
+            "version of the records"
+        )
     fresh = saved["elapsed"] == NEVER_RESET
     for field, valid in _valid_fields(batch, model, saved, fresh, indices):
         if not valid.all():
@@ -182,9 +181,9 @@ def _valid_fields(
     yield "steps_after_end", saved["steps_after_end"] >= -1
     yield "ended", saved["ended"].view(np.uint8) <= 1
     yield "episode_return", ~np.isnan(saved["episode_return"])
-    # The last number is whether half a draw is buffered, and that half, 32 bits each.
+    # PCG64's increment is odd; the last number is whether half a draw is buffered, and that half.
     halves = np.ascontiguousarray(saved["random"][:, 4:]).view(np.uint32)
-    yield "random", halves[:, 0] <= 1
+    yield "random", (saved["random"][:, 3] % 2 == 1) & (halves[:, 0] <= 1)
     valid = np.isfinite(saved["state"]).all(axis=1)
     names = model.kernel_spec()["state_names"]
     for name, (low, high) in model.state_bounds().items():

@@ -28,6 +28,8 @@ from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended
 from gymcore.vector.send_recv import Lanes, QueuedVectorEnv, SendQueue, StepResult
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from gymcore.native.env import NativeEnv
     from gymcore.spaces import Space
 
@@ -87,6 +89,14 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
     """
 
     env_class: ClassVar[type[NativeEnv[Any]]]
+
+    @classmethod
+    def of(cls, env_class: type[NativeEnv[Any]]) -> type[Self]:
+        """Return a subclass for an environment; assign it to `<Name>VectorEnv` in its module."""
+        name = f"{env_class.__name__.removesuffix('Env')}VectorEnv"
+        documentation = f"A batch of `{env_class.__name__}`; see `{cls.__name__}`."
+        attributes = {"env_class": env_class, "__module__": env_class.__module__}
+        return type(name, (cls,), {**attributes, "__doc__": documentation})
 
     def __init__(
         self,

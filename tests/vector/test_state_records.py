@@ -99,6 +99,7 @@ VALUES = {
     "layout": ("CartPole-v1", "identity", put(1, 7)),
     "parameter": ("CartPole-v1", "parameters", put(1, -1.0)),
     "choice": ("CartPole-v1", "parameters", put(6, 7.0)),
+    "increment": ("CartPole-v1", "random", put(3, 0)),
     "half draw": ("CartPole-v1", "random", put(4, 0x0000000100000002)),
     "outside the table": ("FrozenLake-v1", "state", put(0, 16.0)),
     "below the table": ("Taxi-v4", "state", put(0, -1.0)),

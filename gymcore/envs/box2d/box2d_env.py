@@ -176,8 +176,7 @@ class Box2DEnv(Env[npt.NDArray[Any], ActType]):
                 f"state: expected what get_state() returned, got {state!r}"
             )
         wanted = self._identity()
-        made_by = {name: state.get(name) for name in wanted}
-        if made_by != wanted:
+        if (made_by := {name: state.get(name) for name in wanted}) != wanted:
             raise error.InvalidArgument(f"state: expected one of {wanted}, got one of {made_by}")
         try:
             episode = (state["start"], *state["moves"], *state["counters"].values())

@@ -156,10 +156,7 @@ class AcrobotEnv(NativeDiscreteEnv):
         return {"link_length_1": self.LINK_LENGTH_1, "link_length_2": self.LINK_LENGTH_2}
 
 
-class AcrobotVectorEnv(NativeVectorEnv):
-    """Many Acrobots in one batch; see `NativeVectorEnv`."""
-
-    env_class = AcrobotEnv
+AcrobotVectorEnv = NativeVectorEnv.of(AcrobotEnv)
 
 
 # --- rendering -----------------------------------------------------------------------------------

@@ -58,7 +58,4 @@ class Continuous_MountainCarEnv(MountainCarRendering, NativeContinuousEnv):
         self.action_space = spaces.Box(self.min_action, self.max_action, (1,), np.float32)
 
 
-class Continuous_MountainCarVectorEnv(NativeVectorEnv):
-    """Many MountainCarContinuous in one batch; see `NativeVectorEnv`."""
-
-    env_class = Continuous_MountainCarEnv
+Continuous_MountainCarVectorEnv = NativeVectorEnv.of(Continuous_MountainCarEnv)

@@ -149,10 +149,7 @@ class MountainCarEnv(MountainCarRendering, NativeDiscreteEnv):
         return dict(self.keys)
 
 
-class MountainCarVectorEnv(NativeVectorEnv):
-    """Many MountainCars in one batch; see `NativeVectorEnv`."""
-
-    env_class = MountainCarEnv
+MountainCarVectorEnv = NativeVectorEnv.of(MountainCarEnv)
 
 
 # --- rendering -----------------------------------------------------------------------------------

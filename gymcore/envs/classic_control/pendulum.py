@@ -154,10 +154,7 @@ class PendulumEnv(NativeContinuousEnv):
         return {"last_torque": torque, "max_torque": limit}
 
 
-class PendulumVectorEnv(NativeVectorEnv):
-    """Many Pendulums in one batch; see `NativeVectorEnv`."""
-
-    env_class = PendulumEnv
+PendulumVectorEnv = NativeVectorEnv.of(PendulumEnv)
 
 
 # --- rendering -----------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from gymcore.envs.mujoco.library import (
     report_faults,
     warnings_while,
 )
-from gymcore.envs.mujoco.mujoco_env import MujocoEnv, check_time_step, checked_frame_skip
+from gymcore.envs.mujoco.mujoco_env import MujocoEnv, check_time_step, checked_count
 from gymcore.envs.mujoco.program import Evaluator, Program, sources_of
 from gymcore.envs.mujoco.quantities import Quantity, as_quantity
 from gymcore.envs.mujoco.weights import PrivateName, Range, Weight, to_columns
@@ -269,7 +269,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         if self._shares_batch:
             raise AttributeError(f"{name}: all lanes of a vector environment have the same")
         if name == "frame_skip":
-            value = checked_frame_skip(value)
+            value = checked_count(name, value)
         elif name in ("model", "data") and sizes_of(value) != sizes_of(getattr(self, name)):
             raise InvalidArgument(f"{name}: expected one of the same sizes, got {value!r}")
         before = dict(self.__dict__)

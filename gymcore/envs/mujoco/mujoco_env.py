@@ -58,8 +58,8 @@ def expand_model_path(model_path: str | os.PathLike[str]) -> str:
     return full
 
 
-# More simulation steps than anyone waits for.
-MAX_FRAMES = 1_000_000
+# More simulation steps than anyone waits for, and more pixels than a frame has.
+MAX_COUNT = 1_000_000
 
 
 class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
@@ -155,9 +155,9 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
             gymcore.error.InvalidArgument: both `camera_id` and `camera_name` are given, or another
                 argument for rendering is invalid.
         """
-        self.frame_skip = checked_frame_skip(frame_skip)
-        self.width = _positive("width", width)
-        self.height = _positive("height", height)
+        self.frame_skip = checked_count("frame_skip", frame_skip)
+        self.width = checked_count("width", width)
+        self.height = checked_count("height", height)
         self._xml = model_path if _is_xml(model_path) else None
         self.fullpath = "" if self._xml else expand_model_path(model_path)
 
@@ -343,8 +343,8 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
 
     def _step_mujoco_simulation(self, ctrl: ArrayLike, n_frames: int) -> None:
         """Step, then compute forces at the bodies (`cfrc_ext`, ...), which `mj_step` does not."""
-        if type(n_frames) is not int or not 0 <= n_frames <= MAX_FRAMES:
-            n_frames = checked_frames("n_frames", n_frames)
+        if type(n_frames) is not int or not 0 <= n_frames <= MAX_COUNT:
+            n_frames = checked_count("n_frames", n_frames, 0)
         try:
             self.data.ctrl[:] = ctrl
         except (TypeError, ValueError) as problem:
@@ -375,29 +375,6 @@ def _is_xml(model_path: Any) -> bool:
     return isinstance(model_path, str) and model_path.lstrip().startswith("<")
 
 
-def _integer(name: str, value: Any) -> int:
-    """Return `value` as an int, or raise the error that names it."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise error.FailedTypeCheck(
-            f"{name}: expected an integer, got {value!r} ({type(value).__name__})"
-        ) from None
-
-
-def checked_frames(name: str, value: Any) -> int:
-    """Return a number of simulation steps as an int, or raise the error that names it."""
-    value = _integer(name, value)
-    if abs(value) > MAX_FRAMES:
-        raise error.FailedCheck(f"{name}: expected at most {MAX_FRAMES}, got {value}")
-    return value
-
-
-def checked_frame_skip(value: Any) -> int:
-    """Return `frame_skip` as an int of at least 1, or raise the error that names it."""
-    return checked_frames("frame_skip", _positive("frame_skip", value))
-
-
 def check_time_step(model: Any, dt: float) -> None:
     """Raise unless steps of the simulation take time, and their frequency is a number.
 
@@ -408,9 +385,15 @@ def check_time_step(model: Any, dt: float) -> None:
         raise BrokenModel(f"model: expected a time step above 0, got {model.opt.timestep}")
 
 
-def _positive(name: str, value: Any) -> int:
-    """Return `value` as an int of at least 1, or raise the error that names it."""
-    value = _integer(name, value)
-    if value < 1:
-        raise error.FailedCheck(f"{name}: expected at least 1, got {value}")
+def checked_count(name: str, value: Any, minimum: int = 1) -> int:
+    """Return `value` as an int from `minimum` to MAX_COUNT, or raise the error that names it."""
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise error.FailedTypeCheck(
+            f"{name}: expected an integer, got {value!r} ({type(value).__name__})"
+        ) from None
+    if not minimum <= value <= MAX_COUNT:
+        limit = f"least {minimum}" if value < minimum else f"most {MAX_COUNT}"
+        raise error.FailedCheck(f"{name}: expected at {limit}, got {value}")
     return value

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.envs.mujoco.library import mujoco_module
-from gymcore.error import ArgumentTypeError, FailedCheck
+from gymcore.envs.mujoco.library import mujoco_module, warnings_while
+from gymcore.error import ArgumentTypeError, FailedCheck, InvalidArgument
 
 
 def get_state(env: Any, state_type: Any = None) -> npt.NDArray[np.float64]:
@@ -49,6 +49,7 @@ def set_state(env: Any, state: npt.NDArray[np.float64], state_type: Any = None) 
 
     Raises:
         ArgumentTypeError: `state` is not a float64 array of that size; nothing has changed.
+        InvalidArgument: it is not finite; nothing has changed.
     """
     mujoco = mujoco_module()
     model, data = env.unwrapped.model, env.unwrapped.data
@@ -59,8 +60,11 @@ def set_state(env: Any, state: npt.NDArray[np.float64], state_type: Any = None) 
         raise ArgumentTypeError(
             f"state: expected a float64 array of shape ({size},), got {dtype} of {np.shape(state)}"
         )
+    if not np.isfinite(state).all():
+        raise InvalidArgument(f"state: expected finite numbers, got {state}")
     mujoco.mj_setState(model, data, state, kind)
-    mujoco.mj_forward(model, data)
+    with warnings_while("setting a state"):
+        mujoco.mj_forward(model, data)
     # `mj_forward` changes some of the state, such as the warm start of the next step.
     mujoco.mj_setState(model, data, state, kind)
 

@@ -44,14 +44,6 @@ class MujocoVectorEnv(NativeVectorEnv):
     env_class: ClassVar[type[CompiledMujocoEnv]]
     _model: CompiledMujocoEnv
 
-    @classmethod
-    def of(cls, env_class: type[CompiledMujocoEnv]) -> type[MujocoVectorEnv]:
-        """Return a subclass for an environment; assign it to `<Name>VectorEnv` in its module."""
-        name = f"{env_class.__name__.removesuffix('Env')}VectorEnv"
-        documentation = f"A batch of `{env_class.__name__}`."
-        attributes = {"env_class": env_class, "__module__": env_class.__module__}
-        return type(name, (cls,), {**attributes, "__doc__": documentation})
-
     def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
         """Return the number of threads, by default that of processors."""
         threads = min(usable_cpus() if num_threads is None else num_threads, self.num_envs)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
-from gymcore.native.parameters import Parameter, as_number, first
+from gymcore.native.parameters import Parameter, as_float, as_number, first
 
 
 def as_weight(value: Any) -> tuple[float, ...]:
     """Return one number, which may be infinite."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentTypeError(f"expected a number, got {value!r} ({type(value)})") from None
-    if math.isnan(number):
+    number = as_float(value)
+    if number != number:
         raise InvalidArgument(f"expected a number, got {value}")
     return (number,)
 

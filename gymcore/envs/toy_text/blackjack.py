@@ -170,10 +170,7 @@ def unpacked(cards: int) -> list[int]:
     return [int(digit, 16) for digit in f"{max(0, cards):x}"]
 
 
-class BlackjackVectorEnv(NativeVectorEnv):
-    """Many hands of blackjack in one batch; see `NativeVectorEnv`."""
-
-    env_class = BlackjackEnv
+BlackjackVectorEnv = NativeVectorEnv.of(BlackjackEnv)
 
 
 # --- rendering -----------------------------------------------------------------------------------

@@ -122,10 +122,7 @@ class CliffWalkingEnv(GridEnv):
         draw_walker(Pen(surface, (col * tile, row * tile), tile), look(state[1], STEPS))
 
 
-class CliffWalkingVectorEnv(NativeVectorEnv):
-    """Many walks along the cliff in one batch; see `NativeVectorEnv`."""
-
-    env_class = CliffWalkingEnv
+CliffWalkingVectorEnv = NativeVectorEnv.of(CliffWalkingEnv)
 
 
 # --- rendering -----------------------------------------------------------------------------------

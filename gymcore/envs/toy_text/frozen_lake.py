@@ -280,10 +280,7 @@ def _rewards(schedule: Any) -> tuple[Any, Any, Any]:
     return goal, hole, frozen
 
 
-class FrozenLakeVectorEnv(NativeVectorEnv):
-    """Many walks over the same lake in one batch; see `NativeVectorEnv`."""
-
-    env_class = FrozenLakeEnv
+FrozenLakeVectorEnv = NativeVectorEnv.of(FrozenLakeEnv)
 
 
 # --- rendering -----------------------------------------------------------------------------------

@@ -309,10 +309,7 @@ class TaxiEnv(GridEnv):
         return {"orientation": self.taxi_orientation, "is_rainy": bool(self.is_rainy)}
 
 
-class TaxiVectorEnv(NativeVectorEnv):
-    """Many taxis in one batch; see `NativeVectorEnv`."""
-
-    env_class = TaxiEnv
+TaxiVectorEnv = NativeVectorEnv.of(TaxiEnv)
 
 
 # --- rendering -----------------------------------------------------------------------------------

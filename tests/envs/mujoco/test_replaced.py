@@ -14,6 +14,7 @@ import pytest
 
 import gymcore as gym
 from gymcore import error
+from gymcore.envs.mujoco import utils
 from gymcore.envs.mujoco.mujoco_env import BrokenModel, MujocoEnv
 from tests.vector.contract import same_bytes
 
@@ -170,6 +171,10 @@ def test_states_that_are_not_finite(value: float, tmp_path: Path) -> None:
             with pytest.raises(error.InvalidArgument, match="qvel: expected finite"):
                 env.set_state(qpos, qvel)
             assert same_bytes(env.state_vector(), before)
+        saved = utils.get_state(env)
+        with pytest.raises(error.InvalidArgument, match="state: expected finite"):
+            utils.set_state(env, np.full(len(saved), value))
+        assert same_bytes(utils.get_state(env), saved)
         envs = gym.make_vec(ID, num_envs=2)
         envs.reset(seed=1)
         with pytest.raises(error.InvalidArgument, match="finite"):
