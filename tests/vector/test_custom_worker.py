@@ -15,6 +15,7 @@ from gymcore.error import EnvironmentFailed, SpaceMismatch, WorkerDied
 from gymcore.vector import AutoresetMode
 from gymcore.vector.utils import iterate
 from gymcore.vector.utils.infos import merge_info
+from gymcore.vector.workers.custom import CustomWorkers
 from tests.pairwise import pairwise
 from tests.testing_env import assert_same, make_counting_env
 from tests.vector.async_envs import SHARABLE, RandomSpacesEnv
@@ -234,6 +235,22 @@ def test_loops_that_end_with_an_exception(make):
         engine.step(["raise lost", 5])
     with pytest.raises(WorkerDied, match="worker 0 with environment 0 died in reset: exit code 1"):
         engine.reset([1, 2])
+
+
+def test_loops_that_end_before_they_are_asked(make, monkeypatch):
+    def loop(*args):
+        raise FileNotFoundError("no map")
+
+    post = CustomWorkers.post
+
+    def post_late(self, *args):
+        for process in self.processes:
+            process.join(10)
+        post(self, *args)
+
+    monkeypatch.setattr(CustomWorkers, "post", post_late)
+    with pytest.raises(FileNotFoundError, match=r"environments 0-1 raised .* in starting: no map"):
+        make([PlainEnv] * 2, loop, shared_memory=False)
 
 
 def test_exceptions_that_do_not_pickle(make):

@@ -132,7 +132,7 @@ class _Worker(pool.WorkerProcess):
     def ask(self, request: Pickled) -> None:
         """Send a request; what the pipe does not take now is sent by `answered`."""
         if self.outcome()[0]:
-            self._exchange = ([], [])
+            self.forget()
         with contextlib.suppress(OSError):  # its reader has ended: `answered` finds that out
             # In one call: a signal handler that raises must not come between sending and counting.
             self._exchange[0].extend(map(self.stream.put, (request,)))
@@ -150,6 +150,10 @@ class _Worker(pool.WorkerProcess):
                 if isinstance(message, Failure):
                     self.crash = message.traceback
         return bool(self.outcome()[0])
+
+    def forget(self) -> None:
+        """Drop the requests so far, and what came in answer to them."""
+        self._exchange = ([], [])
 
     def outcome(self) -> tuple[list[Any], list[Failure]]:
         """Return the answer to the last request, if it has come, and the exceptions reported."""
@@ -247,8 +251,7 @@ class CustomWorkers:
         pickled = [Pickled.of(request) for request in requests]
         self._call = call
         if dead := [worker for worker in self._workers if not worker.alive()]:
-            self._hurried = True
-            raise pool.died(dead, call)
+            raise self._died(dead)
         self._pending = True
         for worker, request in zip(self._workers, pickled, strict=True):
             worker.ask(request)
@@ -321,12 +324,19 @@ class CustomWorkers:
         ended = [worker for worker in self._workers if not worker.alive()]
         missing = [worker for worker in self._workers if not worker.answered()]
         if dead := [worker for worker in missing if worker in ended or worker.stream.ended]:
-            self._hurried = True
-            failures, exit_code = self._reported(dead), dead[0].exit_code()
-            if failures and exit_code is not None and exit_code >= 0:
-                raise failures_raised(failures)  # an exception ended the loop
-            raise pool.died(dead, self._call)
+            raise self._died(dead)
         return missing
+
+    def _died(self, workers: list[_Worker]) -> EnvironmentFailed:
+        """Return the exception for workers that have ended: that of their loop, if it is new."""
+        self._hurried = True
+        exit_code = workers[0].exit_code()
+        failures = self._reported([worker for worker in workers if not worker.answered()])
+        if failures and exit_code is not None and exit_code >= 0:
+            for worker in workers:
+                worker.forget()
+            return failures_raised(failures)
+        return pool.died(workers, self._call)
 
     def _wrong_answer(self, index: int, expected: str, answer: Any) -> EnvironmentFailed:
         return EnvironmentFailed(
