@@ -40,12 +40,32 @@ cdef cnp.ndarray as_column(object array, int typenum, Py_ssize_t n, str name)
 cdef const int64_t* lane_pointer(object lanes, str name, Py_ssize_t num_envs, object errors) except NULL
 
 
-cdef inline int claim(bint* busy, str use, object errors) except -1:
-    """Raise the busy flag of an object for one call, which lowers it in a `finally`; a second call is an error."""
-    if busy[0]:
+# How often this process is the child of a fork, plus 1. A thread that had claimed an object is not in the child.
+cdef int fork_generation
+
+
+cdef inline int claim(int* busy, str use, object errors) except -1:
+    """Raise the busy flag of an object for one call, which lowers it in a `finally`; a second call is an error.
+
+    The `finally` must be compiled too, and follow at once: a signal handler may raise between two lines of Python.
+    """
+    if busy[0] == fork_generation:
         raise errors.ConcurrentUseError(f"{use} by another thread; use one at a time")
-    busy[0] = True
+    busy[0] = fork_generation
     return 0
+
+
+cdef inline bint cut_off(int* busy) noexcept:
+    """Whether a fork has cut off the call that raised the busy flag, which is lowered then."""
+    if busy[0] == 0 or busy[0] == fork_generation:
+        return False
+    busy[0] = 0
+    return True
+
+
+cdef class Turn:
+    cdef unsigned long thread   # that is inside, or 0
+    cdef int generation         # in which it came
 
 
 cdef inline int make_room(dict by_size) except -1:

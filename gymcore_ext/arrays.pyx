@@ -1,15 +1,30 @@
 """NumPy arrays at the border: recycled outputs, and checked access to arrays of the caller."""
 cimport numpy as cnp
 from cpython.object cimport PyObject
+from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport int64_t
 
 
 cdef extern from "Python.h":
     PyObject* PyList_GET_ITEM(object sequence, Py_ssize_t index)
 
+import functools
+import os
+
 import numpy as np
 
 cnp.import_array()
+
+fork_generation = 1
+
+
+def _count_fork():
+    global fork_generation
+    fork_generation += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
 
 
 cdef extern from *:
@@ -178,3 +193,35 @@ def are_lanes(cnp.ndarray lanes not None, Py_ssize_t num_envs):
             return False
         seen[indices[k]] = 1
     return True
+
+
+# --- one caller at a time --------------------------------------------------------------------------------------------
+
+cdef class Turn:
+    """Which thread is inside the methods of an object that `one_at_a_time` wraps; a copy or pickle is nobody's."""
+
+    def __reduce__(self):
+        return Turn, ()
+
+
+def one_at_a_time(errors):
+    """Decorate a method so that a second thread gets `errors.ConcurrentUseError`; methods may call each other.
+
+    The object has a `Turn` as `_turn`, which all of its methods share.
+    """
+    def decorate(method):
+        @functools.wraps(method)
+        def call(self, *args, **kwargs):
+            cdef Turn turn = self._turn
+            cdef unsigned long thread = <unsigned long> PyThread_get_thread_ident()
+            cdef unsigned long before = turn.thread if turn.generation == fork_generation else 0
+            if before != 0 and before != thread:
+                raise errors.ConcurrentUseError(
+                    f"{method.__name__}: another thread is using {type(self).__name__}; use one at a time")
+            turn.thread, turn.generation = thread, fork_generation
+            try:
+                return method(self, *args, **kwargs)
+            finally:
+                turn.thread = before
+        return call
+    return decorate

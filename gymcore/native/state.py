@@ -82,12 +82,12 @@ def write_states(batch: Any, states: npt.NDArray[np.float64], indices: Any) -> N
     """Write physics states [len(indices), state_size] into lanes, which may be stepped then."""
     if len(indices) < batch.num_envs and not batch.is_ready:
         raise InvalidArgument("lanes: expected all lanes, or a reset() before some are set")
-    batch.claim()
-    try:
+
+    def write() -> None:
         batch.view_state()[:, indices] = states.T
         batch.mark_ready()
-    finally:
-        batch.release()
+
+    batch.exclusively(write)
 
 
 def _external_memory(batch: Any) -> Any:
@@ -112,8 +112,8 @@ def save_lanes(batch: Any, model: Any, spec: Any, indices: Any) -> npt.NDArray[A
     saved = np.empty(len(indices), lane_dtype(model.kernel_spec(), external and external.width))
     saved["identity"] = _identity(model, spec)
     saved["steps_after_end"] = -1
-    batch.claim()
-    try:
+
+    def save() -> None:
         if external is None:
             saved["state"] = batch.view_state()[:, indices].T
         else:
@@ -123,8 +123,8 @@ def save_lanes(batch: Any, model: Any, spec: Any, indices: Any) -> npt.NDArray[A
         saved["episode_return"] = returns[indices]
         saved["elapsed"] = elapsed[indices] if batch.is_ready else NEVER_RESET
         saved["ended"] = ended[indices]
-    finally:
-        batch.release()
+
+    batch.exclusively(save)
     return saved
 
 
@@ -221,8 +221,8 @@ def write_lanes(batch: Any, saved: npt.NDArray[Any], indices: Any) -> None:
         table = np.repeat(table, batch.num_envs // table.shape[1], axis=1)
         table[:, indices] = saved["parameters"].T
         write_table(batch, table)
-    batch.claim()
-    try:
+
+    def load() -> None:
         ended, elapsed, returns = batch.view_lifecycle()
         if external is None:
             batch.view_state()[:, indices] = saved["state"].T
@@ -235,8 +235,8 @@ def write_lanes(batch: Any, saved: npt.NDArray[Any], indices: Any) -> None:
         batch.mark_ready(indices)
         if fresh.all():
             batch.forget()
-    finally:
-        batch.release()
+
+    batch.exclusively(load)
 
 
 # The seed of a stream that was not seeded here, as that of a saved state.

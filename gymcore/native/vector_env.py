@@ -26,6 +26,7 @@ from gymcore.vector.engine_options import check_engine_options
 from gymcore.vector.final_observations import frame_columns
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
 from gymcore.vector.send_recv import Lanes, QueuedVectorEnv, SendQueue, StepResult
+from gymcore_ext.arrays import Turn, one_at_a_time
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -139,7 +140,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.copy = copy
         check_engine_options(num_threads, num_workers, on_worker_death)
-        self._queue = SendQueue(self.num_envs, batch_size)
+        self._queue, self._turn = SendQueue(self.num_envs, batch_size), Turn()
         limit = None if max_episode_steps in (None, -1) else max_episode_steps
         self.max_episode_steps = None if limit is None else positive("max_episode_steps", limit)
         known = {*self.env_class.parameters, *self.env_class.arguments}
@@ -205,6 +206,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
 
     # --- stepping ------------------------------------------------------------------------------
 
+    @one_at_a_time(error)
     def reset(
         self,
         *,
@@ -279,7 +281,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
             lanes = lane_indices(env_ids, self.num_envs, "env_ids")
             self._check_steppable(lanes)
             return self._step_lanes(actions, lanes)
-        if self._queue.count:
+        if self._queue.sent:
             self._queue.check_empty("step")
         if self._keeps_frames:
             self._note_actions(self._batch.checked_actions(actions, self.num_envs))

@@ -9,12 +9,12 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import logger
+from gymcore import error, logger
 from gymcore.core import ActType, Env, ObsType, RenderFrame
 from gymcore.error import (
     AlreadyPendingCallError,
@@ -51,6 +51,7 @@ from gymcore.vector.workers.shared_memory import (
     split_lanes,
     store_actions,
 )
+from gymcore_ext.arrays import Turn, one_at_a_time
 
 __all__ = ["AsyncState", "AsyncVectorEnv"]
 
@@ -65,6 +66,8 @@ _LOOK_SECONDS = 0.2
 
 # Methods of an environment that the batch has its own call for.
 _BATCH_CALLS = ("reset", "step", "close", "_setattr", "_check_spaces")
+
+_Result = TypeVar("_Result")
 
 StepResult = tuple[
     Any, npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]
@@ -157,6 +160,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             WorkerTimeout: They were not made in time.
         """
         self._state = AsyncState.DEFAULT
+        self._turn = Turn()
         self._owner = os.getpid()
         self._engine: WorkerPool | CustomWorkers | None = None
         self.env_fns = _checked_functions(env_fns)
@@ -337,6 +341,16 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
                 state.value,
             )
 
+    def _call_whole(self, begin: Callable[[], None], wait: Callable[[], _Result]) -> _Result:
+        """Begin a call and wait for its results; an exception leaves nothing pending."""
+        pending = self._state
+        try:
+            begin()
+            return wait()
+        except BaseException:
+            self._state = pending
+            raise
+
     def _check_supported(self, what: str, reason: str) -> None:
         """Raise where a loop of the user's own does not have something."""
         if self._custom is not None:
@@ -371,6 +385,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
     # --- reset ---------------------------------------------------------------------------------
 
+    @one_at_a_time(error)
     def reset(
         self,
         *,
@@ -385,14 +400,11 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             EnvironmentFailed: Environments raised; another `reset` is needed before `step`.
             WorkerDied: A worker died.
         """
-        pending = self._state
-        try:
-            self.reset_async(seed=seed, options=options)
-            return self.reset_wait()
-        except BaseException:  # a key press between the two as well
-            self._state = pending
-            raise
+        return self._call_whole(
+            lambda: self.reset_async(seed=seed, options=options), self.reset_wait
+        )
 
+    @one_at_a_time(error)
     def reset_async(
         self,
         seed: int | Sequence[int | None] | None = None,
@@ -431,6 +443,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self._resume = (lanes, seeds, env_options)
         self._state = AsyncState.WAITING_RESET
 
+    @one_at_a_time(error)
     def reset_wait(self, timeout: float | None = None) -> tuple[ObsType, dict[str, Any]]:
         """Return the results of `reset_async`.
 
@@ -488,6 +501,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
     # --- step ----------------------------------------------------------------------------------
 
+    @one_at_a_time(error)
     def step(
         self, actions: ActType, env_ids: Sequence[int] | npt.NDArray[Any] | None = None
     ) -> StepResult:
@@ -506,14 +520,9 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         """
         if env_ids is not None:
             return self._step_some(actions, env_ids)
-        pending = self._state
-        try:
-            self.step_async(actions)
-            return self.step_wait()
-        except BaseException:  # a key press between the two as well
-            self._state = pending
-            raise
+        return self._call_whole(lambda: self.step_async(actions), self.step_wait)
 
+    @one_at_a_time(error)
     def step_async(self, actions: ActType) -> None:
         """Begin a step; `step_wait` returns its results.
 
@@ -578,6 +587,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             )
         return single
 
+    @one_at_a_time(error)
     def step_wait(self, timeout: float | None = None) -> StepResult:
         """Return the results of `step_async`.
 
@@ -601,6 +611,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
     # --- step some -----------------------------------------------------------------------------
 
+    @one_at_a_time(error)
     def step_lanes(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any]) -> StepResult:
         """Step some of the environments; see `step`, which this is with `env_ids`."""
         return self._step_some(actions, env_ids)
@@ -629,6 +640,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         rows = np.asarray(lanes, dtype=np.int64)
         store_actions(self._action_layout, self._action_rows, checked, rows)  # type: ignore[arg-type]
 
+    @one_at_a_time(error)
     def send(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
         """Begin to step some environments; `recv` returns results as they come.
 
@@ -667,6 +679,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self._channel.submit([lane for lane in lanes if lane not in self._lost])
         self._received = []
 
+    @one_at_a_time(error)
     def recv(self, timeout: float | None = None) -> StepResult:
         """Return the results of `batch_size` environments, those that were ready first.
 
@@ -872,16 +885,12 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
     # --- calls ---------------------------------------------------------------------------------
 
+    @one_at_a_time(error)
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of every environment, or get an attribute; see `SyncVectorEnv.call`."""
-        pending = self._state
-        try:
-            self.call_async(name, *args, **kwargs)
-            return self.call_wait()
-        except BaseException:  # a key press between the two as well
-            self._state = pending
-            raise
+        return self._call_whole(lambda: self.call_async(name, *args, **kwargs), self.call_wait)
 
+    @one_at_a_time(error)
     def call_async(self, name: str, /, *args: Any, **kwargs: Any) -> None:
         """Begin a call; `call_wait` returns its results.
 
@@ -899,6 +908,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             self._post_calls("call", dict.fromkeys(self._all, (name, args, kwargs)))
         self._state = AsyncState.WAITING_CALL
 
+    @one_at_a_time(error)
     def call_wait(self, timeout: float | None = None) -> tuple[Any, ...]:
         """Return the results of `call_async`.
 
@@ -937,6 +947,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         """Return an attribute of every environment; a method is called."""
         return self.call(name)
 
+    @one_at_a_time(error)
     def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
         """Set an attribute of every environment; see `SyncVectorEnv.set_attr`."""
         self._begin("set_attr")
@@ -954,6 +965,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self._post_calls("set_attr", {lane: (name, values[lane]) for lane in self._all})
         self._call_results(None)
 
+    @one_at_a_time(error)
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
         """End episodes, as if the last step had; see `VectorEnv.end_episodes`."""
         self._check_supported("end_episodes", "ends its episodes itself")
@@ -965,6 +977,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self._call_results(None)
         self._ended = self._ended | mask
 
+    @one_at_a_time(error)
     def keep_final_frames(self, keep: bool = True) -> None:
         """Render before resets in SAME_STEP; see `VectorEnv.keep_final_frames`."""
         self._check_supported("keep_final_frames", "does not render")
@@ -987,6 +1000,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         """The seed of each environment's generator."""
         return self.get_attr("np_random_seed")
 
+    @one_at_a_time(error)
     def get_state(self, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> list[LaneState]:
         """Return everything that decides what environments do next; see `SyncVectorEnv.get_state`.
 
@@ -1004,6 +1018,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             states[lane]._replace(observation=self._results.observation(lane)) for lane in chosen
         ]
 
+    @one_at_a_time(error)
     def set_state(
         self, state: Sequence[LaneState], lanes: Sequence[int] | npt.NDArray[Any] | None = None
     ) -> None:
@@ -1050,6 +1065,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         terminate = kwargs.pop("terminate", False)
         self.close_extras(timeout=timeout, terminate=terminate, **kwargs)
 
+    @one_at_a_time(error)
     def close_extras(  # type: ignore[override]
         self, timeout: float | None = None, terminate: bool = False
     ) -> None:

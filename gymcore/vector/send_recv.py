@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, Generic
@@ -10,10 +9,12 @@ from typing import Any, Generic
 import numpy as np
 import numpy.typing as npt
 
+from gymcore import error
 from gymcore.core import ActType, ObsType
 from gymcore.error import AlreadyPendingCallError, InvalidArgument, NoAsyncCallError
 from gymcore.utils.arguments import lane_indices, positive
 from gymcore.vector.vector_env import VectorEnv
+from gymcore_ext.arrays import Turn, one_at_a_time
 
 __all__ = ["Lanes", "QueuedVectorEnv", "SendQueue", "StepResult"]
 
@@ -27,9 +28,11 @@ StepResult = tuple[
 class SendQueue:
     """Lanes that were sent with their actions, to be stepped in order, `batch_size` at a time.
 
+    An exception of a signal handler finds what is sent before a change or after it.
+
     Attributes:
         batch_size: How many lanes `take` returns.
-        count: How many lanes wait.
+        sent: Lanes that wait, and a list or array of their actions; empty if none wait.
         received: Lanes of the last `recv`, which the next `send` without indices takes; empty after
             a `send`, None after a reset.
     """
@@ -44,10 +47,14 @@ class SendQueue:
 
     def clear(self) -> None:
         """Drop what was sent: after a reset of all lanes nothing of it can be stepped."""
-        self.count = 0
+        self.sent: tuple[()] | tuple[Lanes, Any] = ()
         self.received: Lanes | None = None
-        self._batches: deque[tuple[Lanes, Any]] = deque()
-        self._waits = np.zeros(self._num_envs, dtype=np.bool_)
+
+    @property
+    def count(self) -> int:
+        """How many lanes wait."""
+        sent = self.sent
+        return len(sent[0]) if sent else 0
 
     def choose(self, env_ids: Sequence[int] | npt.NDArray[Any] | None) -> Lanes:
         """Return the lanes of a `send`.
@@ -64,19 +71,25 @@ class SendQueue:
             lanes = self.received
         else:
             lanes = np.arange(self._num_envs)
-        waiting = self._waits[lanes]
-        if waiting.any():
-            raise InvalidArgument(
-                "env_ids: expected environments that are not being stepped, got "
-                f"{sorted(lanes[waiting].tolist())}"
-            )
+        if self.sent:
+            waits = np.zeros(self._num_envs, dtype=np.bool_)
+            waits[self.sent[0]] = True
+            if waits[lanes].any():
+                raise InvalidArgument(
+                    "env_ids: expected environments that are not being stepped, got "
+                    f"{sorted(lanes[waits[lanes]].tolist())}"
+                )
         return lanes
 
     def put(self, lanes: Lanes, actions: Any) -> None:
         """Append lanes as `choose` returned them, with a list or array of their actions."""
-        self._batches.append((lanes, actions))
-        self.count += len(lanes)
-        self._waits[lanes] = True
+        if self.sent:
+            before, first = self.sent
+            lanes = np.concatenate((before, lanes))
+            actions = (
+                first + actions if isinstance(actions, list) else np.concatenate((first, actions))
+            )
+        self.sent = lanes, actions
         self.received = lanes[:0]
 
     def take(self) -> tuple[Lanes, Any]:
@@ -86,30 +99,19 @@ class SendQueue:
             NoAsyncCallError: Fewer wait.
         """
         size = self.batch_size
-        if self.count < size:
+        if not self.sent or len(self.sent[0]) < size:
             raise NoAsyncCallError(
                 f"Calling `recv` for {size} environments while {self.count} are "
                 "being stepped; call `send` first.",
                 "step",
             )
-        lanes, actions = self._batches.popleft()
-        while len(lanes) < size:
-            more, more_actions = self._batches.popleft()
-            lanes = np.concatenate((lanes, more))
-            if isinstance(actions, list):
-                actions = actions + more_actions
-            else:
-                actions = np.concatenate((actions, more_actions))
-        if len(lanes) > size:
-            self._batches.appendleft((lanes[size:], actions[size:]))
-            lanes, actions = lanes[:size], actions[:size]
-        self.count -= size
-        self._waits[lanes] = False
-        return lanes, actions
+        lanes, actions = self.sent
+        self.sent = (lanes[size:], actions[size:]) if len(lanes) > size else ()
+        return lanes[:size], actions[:size]
 
     def check_empty(self, method: str) -> None:
         """Raise `AlreadyPendingCallError` if lanes wait, naming the method that was called."""
-        if self.count:
+        if self.sent:
             raise AlreadyPendingCallError(
                 f"Calling `{method}` while {self.count} environments are being stepped; call "
                 "`recv` first.",
@@ -122,6 +124,7 @@ class QueuedVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]], Generic[Obs
 
     steps_some_lanes = True
     _queue: SendQueue
+    _turn: Turn
 
     def _check_steppable(self, lanes: Lanes | None) -> None:
         """Raise unless these lanes may be stepped now; None stands for any at all."""
@@ -143,6 +146,7 @@ class QueuedVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]], Generic[Obs
         """How many results `recv` returns."""
         return self._queue.batch_size
 
+    @one_at_a_time(error)
     def send(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
         """Request a step of some environments; `recv` steps them and returns the results.
 
@@ -159,6 +163,7 @@ class QueuedVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]], Generic[Obs
         self._check_steppable(lanes)
         self._queue.put(lanes, self._actions_of(deepcopy(actions), len(lanes)))
 
+    @one_at_a_time(error)
     def recv(self, timeout: float | None = None) -> StepResult:
         """Step the `batch_size` environments that were sent first, and return their results.
 

@@ -29,6 +29,7 @@ from gymcore.vector.layouts import action_layout, layout_of, split_batch
 from gymcore.vector.send_recv import Lanes, QueuedVectorEnv, SendQueue, StepResult
 from gymcore.vector.utils.space_utils import iterate
 from gymcore.vector.vector_env import VectorEnv
+from gymcore_ext.arrays import Turn, one_at_a_time
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 from gymcore_ext.python_envs.env_loop import EnvLoop
 
@@ -106,7 +107,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
         check_engine_options(num_threads, num_workers, on_worker_death)
         self.episode_statistics = bool(episode_statistics)
         self._final_frames = False
-        self._queue = SendQueue(self.num_envs, batch_size)
+        self._queue, self._turn = SendQueue(self.num_envs, batch_size), Turn()
 
         self._envs: list[Env[Any, Any]] = []
         try:
@@ -158,6 +159,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
 
     # --- stepping ------------------------------------------------------------------------------
 
+    @one_at_a_time(error)
     def reset(
         self,
         *,
@@ -200,14 +202,14 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
             self._queue.check_empty("reset")
             lanes = np.flatnonzero(mask).tolist()
             seeds = [seeds[lane] for lane in lanes]
-        else:
-            self._queue.clear()
         try:
             results: tuple[ObsType, dict[str, Any]]
             results = self._loop.reset(lanes, seeds, env_options)
         except Exception as problem:
             self._name_failed_lane(problem)
             raise
+        if lanes is None:
+            self._queue.clear()
         return results
 
     def step(
@@ -235,7 +237,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
         """
         if self.closed or self._loop.needs_reset:
             self._check_steppable(None)
-        if self._queue.count:
+        if self._queue.sent:
             self._queue.check_empty("step")
         if env_ids is None:
             return self._run(self._actions_of(actions, self.num_envs), None)

@@ -4,23 +4,23 @@ Python validates what actions mean (spaces, options) and turns ended lanes into 
 GIL is released, and everything per lane happens in step.pxd.
 """
 cimport numpy as cnp
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memchr, memcpy, memset
 
 from gymcore_ext.arrays cimport (
-    ArrayRing, array_pointer, check_no_overlap, has_shape, lane_pointer, make_room,
+    ArrayRing, array_pointer, check_no_overlap, fork_generation, has_shape, lane_pointer, make_room,
 )
 from gymcore_ext.copying cimport copy_bytes
 from gymcore_ext.engine.step cimport (
-    FLOAT64, INT64, MAX_INFOS, MAX_PARTS, STREAM_BYTES, STREAM_WORDS, advance, begin_deferred, flag_t,
-    info_field_t, job_t, kernel_t, lanes_t, lifecycle_t, outputs_t,
+    FLOAT64, INT64, MAX_INFOS, MAX_PARTS, STREAM_BYTES, STREAM_WORDS, advance, begin_deferred, clock_now, flag_t,
+    info_field_t, job_t, kernel_t, lanes_t, lifecycle_t, moved, outputs_t,
     pool_free, pool_new, pool_run, pool_t, reset_job, reset_t, roll_job, rollout_t, shifted, step_job, subset_job,
     subset_t,
 )
 from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
 from gymcore_ext.engine.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, LaneMemory
 
-import os
 import time
 
 import numpy as np
@@ -30,19 +30,6 @@ from gymcore_ext.engine.lane_memory import kernel_spec
 cnp.import_array()
 
 # --- threads ---------------------------------------------------------------------------------------------------------
-
-# Raised in the child of a fork, where the threads of every pool are gone.
-cdef int fork_generation = 0
-
-
-def _count_fork():
-    global fork_generation
-    fork_generation += 1
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_count_fork)
-
 
 cdef class Threads:
     """As many threads as `count`, the asking one among them.
@@ -88,6 +75,8 @@ cdef enum:
     # Values that a thread looks at before it asks for more.
     CHECK_LEAST = 4096
     CHECK_MOST = 8192
+    # Values between two looks at signals.
+    CHECK_PART = 1048576
 
 
 ctypedef struct check_t:
@@ -109,22 +98,27 @@ cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
 
 cdef int64_t count_bad(check_t* check, int64_t size, Threads threads) except -1:
     """0 if all values are actions; the caller must own the threads, or give None."""
-    cdef int64_t bad, ended
+    cdef int64_t lo = 0, hi, bad, ended
     cdef pool_t* pool = NULL
     if size < SHARED_VALUES:
         return check_job(check, 0, size)
     if threads is not None:
         threads.start()
         pool = threads.pool
-    with nogil:
-        if pool != NULL:
-            # A check is no step: the one that follows is not to take the threads for awake because of it.
-            ended = pool.ended
-            bad = pool_run(pool, check_job, check, size, CHECK_LEAST, CHECK_MOST, threads.helpers)
-            pool.ended = ended
-        else:
-            bad = check_job(check, 0, size)
-    return bad
+    while True:
+        hi = min(size, lo + CHECK_PART)
+        with nogil:
+            if pool != NULL:
+                # A check is no step: the one that follows is not to take the threads for awake because of it.
+                ended = pool.ended
+                bad = pool_run(pool, check_job, check, lo, hi, CHECK_LEAST, CHECK_MOST, threads.helpers)
+                pool.ended = ended
+            else:
+                bad = check_job(check, lo, hi)
+        if bad or hi == size:
+            return bad
+        PyErr_CheckSignals()
+        lo = hi
 
 
 cdef void widen(const float* source, double* target, Py_ssize_t count) noexcept nogil:
@@ -500,6 +494,11 @@ cdef enum:
     LEAST_WORK = 5000
     # Steps in one call that are worth waking every thread.
     LONG_ROLLOUT = 4
+    # Nanoseconds of work between two looks at signals, and steps of lanes to begin with where their cost is not known.
+    PART = 2000000
+    FIRST_PART = 4
+    # Lanes that a rollout takes through many steps before it turns to others: their state stays in the caches.
+    ROLLED_LANES = 4096
 
 
 cdef class Batch(LaneMemory):
@@ -521,6 +520,7 @@ cdef class Batch(LaneMemory):
         isa: name of the instruction set to use; the best one by default.
 
     After an error nothing has changed. One thread at a time may use a batch; a second one gets ConcurrentUseError.
+    Signals are handled every few milliseconds; after an exception of their handlers all lanes must be reset.
     """
 
     cdef Threads threads
@@ -531,6 +531,7 @@ cdef class Batch(LaneMemory):
     cdef StepArrays arrays
     cdef dict spec, subsets       # subsets: arrays for steps of fewer lanes, by their number
     cdef object before_reset
+    cdef int64_t part, reset_part  # steps and resets of lanes between two looks at signals
 
     def __cinit__(
         self, object kernel, Py_ssize_t num_envs, *, int64_t limit=0, int mode=0, int num_threads=1, bint reuse=False,
@@ -559,6 +560,7 @@ cdef class Batch(LaneMemory):
         self.reuse = reuse
         self.arrays = self._arrays(num_envs)
         self.subsets = {}
+        self.part = self.reset_part = FIRST_PART if spec.grain else max(PART // spec.cost, 1)
 
     cdef StepArrays _arrays(self, Py_ssize_t n):
         return StepArrays(n, self.spec, self.lanes.episodes.mode, self.reuse, self.statistics)
@@ -567,7 +569,7 @@ cdef class Batch(LaneMemory):
         """Stop the threads; every later call but `close` raises."""
         self._enter(ANY_USE)
         self.closed = True
-        self.busy = False
+        self.busy = 0
         self.threads.stop()
 
     # --- stepping -------------------------------------------------------------------------------------------------
@@ -601,33 +603,79 @@ cdef class Batch(LaneMemory):
             f"step: {len(lanes)} of {self.num_envs} lanes ended and autoreset is disabled: reset lanes [{shown}] "
             "with reset(options={'reset_mask': mask}) first")
 
-    cdef int64_t _run(self, const void* actions, outputs_t* out, int64_t steps) noexcept:
+    cdef int64_t _run(self, const void* actions, outputs_t* out, int64_t steps) except -1:
         """Step (steps = 0) or roll out every lane, by one thread or the pool."""
         cdef rollout_t job
+        cdef int64_t count, n = self.lanes.num_envs
         job.lanes = &self.lanes
         out.streamed = (
             self.lanes.parts == 1 and self.lanes.row_bytes <= 8 * STREAM_WORDS
-            and self.lanes.row_bytes * self.lanes.num_envs * max(steps, 1) > STREAM_BYTES)
+            and self.lanes.row_bytes * n * max(steps, 1) > STREAM_BYTES)
         job.actions = actions
         job.out = out
-        job.steps = steps
-        return self._share(roll_job if steps else step_job, &job, self.lanes.num_envs, steps)
+        job.steps = 0
+        if steps == 0:
+            return self._share(step_job, &job, n, 0, &self.part)
+        count = 0
+        while True:
+            job.steps = min(max(self.part // min(n, ROLLED_LANES), 1), steps)
+            count += self._share(roll_job, &job, n, job.steps, &self.part)
+            steps -= job.steps
+            if steps == 0:
+                return count
+            self._handle_signals()
+            job.actions = <const char*> job.actions + job.steps * n * self.lanes.action_bytes
+            out[0] = moved(&self.lanes, out, job.steps * n)
 
-    cdef int64_t _share(self, job_t job, void* context, int64_t n, int64_t steps) noexcept:
-        """Do a job on [0, n), one step (steps = 0) or many of each lane, by one thread or the pool."""
+    cdef int _handle_signals(self) except -1:
+        """Let Python handle its signals in the middle of a call, which an exception of theirs ends."""
+        try:
+            PyErr_CheckSignals()
+        except BaseException:
+            self.ready = False
+            raise
+        return 0
+
+    cdef int64_t _share(self, job_t job, void* context, int64_t n, int64_t steps, int64_t* part) except -1:
+        """Do a job on [0, n), one step (steps = 0) or many of each lane, and handle signals every few milliseconds.
+
+        `part`: how many steps of lanes that is; it is adapted by the clock.
+        """
+        cdef int64_t lo = 0, hi, lanes, spent, count = 0
+        if n <= part[0] and steps == 0 and self.lanes.kernel.grain == 0:
+            return self._do(job, context, 0, n, 0)
+        while True:
+            lanes = max(part[0] // max(steps, 1), 1)
+            if self.lanes.kernel.grain == 0:
+                lanes = (lanes + 63) & ~<int64_t> 63  # whole cache lines of their flags
+            hi = min(n, lo + lanes)
+            spent = -clock_now()
+            count += self._do(job, context, lo, hi, steps)
+            spent += clock_now()
+            if spent > 2 * PART:
+                part[0] = max(part[0] // 2, 1)
+            elif spent < PART // 2 and (hi - lo) * max(steps, 1) > part[0] // 2:
+                part[0] *= 2
+            if hi == n:
+                return count
+            self._handle_signals()
+            lo = hi
+
+    cdef int64_t _do(self, job_t job, void* context, int64_t lo, int64_t hi, int64_t steps) noexcept:
+        """Do a job on [lo, hi), by one thread or the pool."""
         cdef pool_t* pool = self.threads.pool
         cdef int helpers = self.threads.count - 1 if steps >= LONG_ROLLOUT else self.threads.helpers
-        cdef int64_t grain = self.lanes.kernel.grain, count
+        cdef int64_t grain = self.lanes.kernel.grain, count, n = hi - lo
         cdef int64_t share = (n + self.threads.count - 1) // self.threads.count
         cdef int64_t least = grain or (min(share, LEAST_WORK // self.lanes.kernel.cost) + 64) & ~<int64_t> 63
         if pool != NULL and n > least:
             with nogil:
-                count = pool_run(pool, job, context, n, least, grain or MOST_TAKEN, helpers)
+                count = pool_run(pool, job, context, lo, hi, least, grain or MOST_TAKEN, helpers)
         elif n < GIL_LANES and steps == 0 and grain == 0:
-            count = job(context, 0, n)
+            count = job(context, lo, hi)
         else:
             with nogil:
-                count = job(context, 0, n)
+                count = job(context, lo, hi)
         return count
 
     cdef int _raise_faults(self) except -1:
@@ -673,7 +721,7 @@ cdef class Batch(LaneMemory):
             count = self._run(cnp.PyArray_DATA(checked), &out, 0)
             infos = self._finish(arrays, &out, None, count)
         finally:
-            self.busy = False
+            self.busy = 0
         return observations, rewards, terminated, truncated, infos
 
     cdef dict _finish(self, StepArrays arrays, outputs_t* out, object lanes, int64_t ended):
@@ -729,10 +777,10 @@ cdef class Batch(LaneMemory):
             job.action_bytes = self.lanes.action_bytes
             job.out = &out
             job.indices = <const int64_t*> cnp.PyArray_DATA(lanes)
-            count = self._share(subset_job, &job, n, 0)
+            count = self._share(subset_job, &job, n, 0, &self.part)
             infos = self._finish(arrays, &out, lanes, count)
         finally:
-            self.busy = False
+            self.busy = 0
         return observations, rewards, terminated, truncated, infos
 
     def checked_actions(self, actions, Py_ssize_t n):
@@ -777,7 +825,7 @@ cdef class Batch(LaneMemory):
             count = self._run(cnp.PyArray_DATA(checked), &out, 0)
             infos = self._finish(self.arrays, &out, None, count)
         finally:
-            self.busy = False
+            self.busy = 0
         return infos
 
     cdef int _bind(
@@ -807,7 +855,7 @@ cdef class Batch(LaneMemory):
     def rollout(self, actions, observations, rewards, terminated, truncated, final_observations=None):
         """Step every lane through actions [T, num_envs, ...], writing arrays [T, num_envs, ...] of the caller.
 
-        The GIL is free for the whole call. `final_observations` (float32 [T, num_envs, size], same-step autoreset) gets
+        The GIL is free but for moments. `final_observations` (float32 [T, num_envs, size], same-step autoreset) gets
         the last observation of every lane that ended at t, zeros elsewhere. Returns how many episodes ended.
         """
         cdef outputs_t out
@@ -834,11 +882,13 @@ cdef class Batch(LaneMemory):
                 &out, checked, observations, rewards, terminated, truncated, (steps, self.num_envs), final_observations)
             self._prepare()
             deferred, self.lanes.defers_resets = self.lanes.defers_resets, False
-            count = self._run(cnp.PyArray_DATA(checked), &out, steps)
-            self.lanes.defers_resets = deferred
+            try:
+                count = self._run(cnp.PyArray_DATA(checked), &out, steps)
+            finally:
+                self.lanes.defers_resets = deferred
             self._raise_faults()
         finally:
-            self.busy = False
+            self.busy = 0
         return count
 
     def step_single(self, int64_t action):
@@ -870,7 +920,7 @@ cdef class Batch(LaneMemory):
                 advance(&self.lanes, action, &out, 0, 1)
             self._raise_faults()
         finally:
-            self.busy = False
+            self.busy = 0
         return self._row(observation, numbers), reward, terminated != 0
 
     cdef object _take_row(self, outputs_t* out, int64_t* numbers):
@@ -908,7 +958,6 @@ cdef class Batch(LaneMemory):
         cdef outputs_t out
         cdef cnp.ndarray chosen
         cdef reset_t job
-        cdef pool_t* pool
         cdef int64_t count, k
         cdef bint single = self.lanes.episodes.mode == SINGLE
         cdef object infos
@@ -930,14 +979,13 @@ cdef class Batch(LaneMemory):
             array = self._take_row(&out, numbers) if single else self.arrays.take_observations(out.observations)
             self.arrays.take_infos(out.infos, mask, True)
             self._prepare()
-            pool = self.threads.pool
             job.lanes = &self.lanes
             job.options = limits
             job.indices = <const int64_t*> cnp.PyArray_DATA(chosen)
+            if spec.grain:
+                self._share(reset_job, &job, count, 0, &self.reset_part)
             with nogil:
-                if spec.grain and pool != NULL and count:
-                    pool_run(pool, reset_job, &job, count, spec.grain, spec.grain, pool.workers)
-                else:
+                if spec.grain == 0:
                     reset_job(&job, 0, count)
                 spec.observe(&self.lanes.columns, out.observations, NULL, 0, self.num_envs)
                 if out.infos[0] != NULL:
@@ -947,7 +995,7 @@ cdef class Batch(LaneMemory):
             self._raise_faults()
             infos, self.arrays.infos = self.arrays.infos, None
         finally:
-            self.busy = False
+            self.busy = 0
         if single:
             return self._row(array, numbers), infos_of_lane(&self.lanes, self.info_names, 0, True)
         return array, infos or {}
@@ -963,7 +1011,7 @@ cdef class Batch(LaneMemory):
             array = self._take_row(&out, numbers) if single else self.arrays.take_observations(out.observations)
             self.lanes.kernel.observe(&self.lanes.columns, out.observations, NULL, 0, self.num_envs)
         finally:
-            self.busy = False
+            self.busy = 0
         return self._row(array, numbers) if single else array
 
     def infos_of(self, Py_ssize_t lane, bint beginning=False):
@@ -994,4 +1042,4 @@ cdef class Batch(LaneMemory):
                         &self.lanes.columns, <const char*> cnp.PyArray_DATA(checked) + step * stride,
                         <void**> out.observations, out.rewards, <flag_t*> cnp.PyArray_DATA(ends), 0, n)
         finally:
-            self.busy = False
+            self.busy = 0

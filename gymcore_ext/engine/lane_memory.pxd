@@ -21,7 +21,8 @@ cdef class LaneMemory:
     cdef void* memory
     cdef double* varied               # per-lane parameters, when there are any
     cdef double[MAX_NUMBERS] shared           # parameters that all lanes share
-    cdef bint busy, ready, closed, statistics
+    cdef int busy
+    cdef bint ready, closed, statistics
     cdef object errors, capsule
     cdef readonly object constants    # what lanes share, as it was given
     cdef readonly Py_ssize_t num_envs

@@ -5,7 +5,7 @@ from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetPointer, PyCap
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
-from gymcore_ext.arrays cimport array_pointer, claim
+from gymcore_ext.arrays cimport array_pointer, claim, cut_off
 from gymcore_ext.engine.step cimport (
     INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_INFOS, MAX_PARTS, best_isa, bind_bitgen, bitgen_t, kernel_t,
     lifecycles, rng_seed_range, rng_t,
@@ -287,7 +287,9 @@ cdef class LaneMemory:
     # --- one caller at a time -------------------------------------------------------------------------------------
 
     cdef int _enter(self, int use) except -1:
-        """Claim the batch for one call. Between this and `busy = False` nothing may raise without lowering it."""
+        """Claim the batch for one call. Between this and `busy = 0` nothing may raise without lowering it."""
+        if cut_off(&self.busy):  # in the middle of a step
+            self.ready = False
         if use != ANY_USE and not self.busy:
             if self.closed:
                 raise self.errors.ClosedEnvironmentError("the environment was closed; make a new one")
@@ -307,15 +309,15 @@ cdef class LaneMemory:
         self._enter(ANY_USE)
         with nogil:
             rng_seed_range(self.lanes.rngs + lo, hi - lo, &words[0], count)
-        self.busy = False
+        self.busy = 0
 
-    def claim(self):
-        """Keep other callers out while Python writes to views; pair it with `release`."""
+    def exclusively(self, function):
+        """Call a function that reads or writes views, while other callers are kept out; return its result."""
         self._enter(ANY_USE)
-
-    def release(self):
-        """End what `claim` began."""
-        self.busy = False
+        try:
+            return function()
+        finally:
+            self.busy = 0
 
     def mark_ready(self, lanes=None):
         """Allow steps without a reset: the caller has written every lane's state.
@@ -336,6 +338,8 @@ cdef class LaneMemory:
     @property
     def is_ready(self):
         """Whether the lanes have a state: reset was called, or mark_ready."""
+        if cut_off(&self.busy):
+            self.ready = False
         return self.ready
 
     # --- what Python may look at ----------------------------------------------------------------------------------
@@ -406,4 +410,4 @@ cdef class LaneMemory:
             self.lanes.columns.parameter_stride = 0 if shared else 1
             self.lanes.step = self.loops.shared if shared else self.loops.varied
         finally:
-            self.busy = False
+            self.busy = 0

@@ -200,30 +200,30 @@ static void gymcore_pool_share(gymcore_pool *pool, int64_t first, int64_t lanes,
     }
 }
 
-/* Run the job over all lanes and return the sum of its results. A thread takes `least` to `most` of them at a time;
+/* Run the job over lanes [lo, hi) and return the sum of its results. A thread takes `least` to `most` of them at a time;
  * `helpers`: how many workers the job is worth waking, if it comes alone. */
 static int64_t gymcore_pool_run(
-    gymcore_pool *pool, gymcore_job *job, void *context, int64_t lanes, int64_t least, int64_t most, int helpers)
+    gymcore_pool *pool, gymcore_job *job, void *context, int64_t lo, int64_t hi, int64_t least, int64_t most, int helpers)
 {
     int64_t begun = gymcore_clock(), sum;
     int soon = begun - pool->ended < GYMCORE_SOON_NS;
     if (pool->chooses && !(soon ? pool->choice.shared : helpers)) {
-        sum = job(context, 0, lanes);
+        sum = job(context, lo, hi);
     } else {
         pool->job = job;
         pool->context = context;
         gymcore_store64(&pool->least, least);
         gymcore_store64(&pool->most, most);
         gymcore_store64(&pool->sum, 0);
-        for (int64_t first = 0, count; first < lanes; first += count) {
-            count = lanes - first < GYMCORE_MOST_LANES ? lanes - first : GYMCORE_MOST_LANES;
+        for (int64_t first = lo, count; first < hi; first += count) {
+            count = hi - first < GYMCORE_MOST_LANES ? hi - first : GYMCORE_MOST_LANES;
             gymcore_pool_share(pool, first, count, soon ? pool->workers : helpers);
         }
         sum = gymcore_load64(&pool->sum);
     }
     pool->ended = gymcore_clock();
     if (pool->chooses && soon)
-        gymcore_choose(&pool->choice, lanes, begun, pool->ended);
+        gymcore_choose(&pool->choice, hi - lo, begun, pool->ended);
     return sum;
 }
 

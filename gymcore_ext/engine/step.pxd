@@ -119,10 +119,12 @@ cdef extern from "engine/pool.h":
     ctypedef struct pool_t "gymcore_pool":
         int workers
         int64_t ended
+    int64_t clock_now "gymcore_clock"() noexcept nogil
     pool_t* pool_new "gymcore_pool_new"(int threads, bint chooses)
     void pool_free "gymcore_pool_free"(pool_t* pool) noexcept nogil
     int64_t pool_run "gymcore_pool_run"(
-        pool_t* pool, job_t job, void* context, int64_t lanes, int64_t least, int64_t most, int helpers) noexcept nogil
+        pool_t* pool, job_t job, void* context, int64_t lo, int64_t hi, int64_t least, int64_t most, int helpers
+    ) noexcept nogil
 
 
 # Lanes that one pass takes through a whole step, so that what it touches stays in the first-level cache; measured on

@@ -14,7 +14,7 @@ from cpython.tuple cimport PyTuple_CheckExact
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memchr, memset
 
-from gymcore_ext.arrays cimport ArrayRing, array_pointer, claim, make_room
+from gymcore_ext.arrays cimport ArrayRing, array_pointer, claim, cut_off, make_room
 from gymcore_ext.engine.episodes cimport (
     DISABLED, NEXT_STEP, SAME_STEP, begin_episode, clear_reports, count_step, episodes_t, report_episode, reports_t,
 )
@@ -195,7 +195,8 @@ cdef class EnvLoop:
     cdef InfoSlots info_slots            # `slots`, where they are ours
     cdef episodes_t episodes
     cdef void* memory
-    cdef bint ready, busy
+    cdef bint ready
+    cdef int busy
     cdef readonly bint statistics
     cdef readonly int mode
     cdef public bint final_frames        # whether lanes are rendered when their episode ends, with same-step autoreset
@@ -258,18 +259,24 @@ cdef class EnvLoop:
     @property
     def needs_reset(self):
         """Whether every lane must be reset before the next step: none was yet, or an environment raised."""
+        return self.wants_reset()
+
+    cdef bint wants_reset(self) noexcept:
+        if cut_off(&self.busy):  # in the middle of a step
+            self.ready = False
         return not self.ready
 
     # --- one call at a time ---------------------------------------------------------------------------------------
 
     cdef int enter(self, list lanes) except -1:
-        """Claim the loop for one call. Between this and `busy = False` nothing may raise without lowering it."""
+        """Claim the loop for one call. Between this and `busy = 0` nothing may raise without lowering it."""
         if len(self.envs) != self.count:
             raise self.errors.InvalidArgument(f"envs: expected {self.count} environments, got {len(self.envs)}")
         self.check_lanes(lanes)
+        infos = {}
         claim(&self.busy, "these environments are being stepped by one of themselves, or", self.errors)
         self.lane = -1
-        self.infos = {}
+        self.infos = infos
         return 0
 
     cdef int check_lanes(self, list lanes) except -1:
@@ -323,7 +330,7 @@ cdef class EnvLoop:
         cdef tuple result
         self.failed_lane = -1
         self.failed_call = None
-        if not self.ready and lanes is not None and len(set(lanes)) < self.count:
+        if self.wants_reset() and lanes is not None and len(set(lanes)) < self.count:
             raise self.errors.ResetNeeded("reset: expected a reset of all lanes before one of some")
         if seeds is not None and len(seeds) != count:
             raise self.errors.InvalidArgument(f"seeds: expected {count}, got {len(seeds)}")
@@ -351,7 +358,7 @@ cdef class EnvLoop:
             raise
         finally:
             self.infos = None
-            self.busy = False
+            self.busy = 0
 
     cdef object env(self, Py_ssize_t lane):
         if lane >= len(self.envs):  # an environment has changed the list
@@ -401,7 +408,7 @@ cdef class EnvLoop:
         cdef Py_ssize_t k, lane, ended = 0, count = self.count if lanes is None else len(lanes)
         self.failed_lane = -1
         self.failed_call = None
-        if not self.ready:
+        if self.wants_reset():
             raise self.errors.ResetNeeded("step: expected a reset of all lanes first")
         if len(actions) != count:
             raise self.errors.InvalidArgument(f"actions: expected {count}, got {len(actions)}")
@@ -425,7 +432,7 @@ cdef class EnvLoop:
             return out.take(infos, self.errors)
         finally:
             self.infos = None
-            self.busy = False
+            self.busy = 0
 
     def check_ended(self, list lanes=None):
         """Without autoreset: raise `ResetNeeded` if an episode has ended in one of these lanes (None: of all)."""

@@ -117,7 +117,7 @@ cdef class FrameMemory:
     cdef object dtype, errors
     cdef cnp.ndarray frames, newest, padding
     cdef dict rings          # ArrayRing of results, by their number of rows
-    cdef bint busy
+    cdef int busy
 
     def __cinit__(
         self, Py_ssize_t num_envs, Py_ssize_t depth, tuple shape, object dtype, *, object padding=None,
@@ -225,7 +225,7 @@ cdef class FrameMemory:
                         &self.memory, <const char*> cnp.PyArray_DATA(batch), flag, call, indices, rows, self.oldest, out
                     )
         finally:
-            self.busy = False
+            self.busy = 0
         return result
 
     cdef object _output(self, int call, Py_ssize_t rows, char** out):

@@ -192,13 +192,12 @@ def test_one_thread_at_a_time():
         except error.ConcurrentUseError as problem:
             caught.append(problem)
 
-    env._batch.claim()  # as a step of this thread does
-    try:
+    def meanwhile():
         thread = threading.Thread(target=other_thread)
         thread.start()
         thread.join()
-    finally:
-        env._batch.release()
+
+    env._batch.exclusively(meanwhile)  # as a step of this thread
     assert len(caught) == 1
     assert env.np_random_seed == 1
     env.step(Action())

@@ -67,7 +67,7 @@ int main(int argc, char **argv)
             int64_t least = leasts[round % 5], most = round % 3 ? 2048 : least;
             for (int64_t i = 0; i < LANES; i++)
                 seen[i] = -i;
-            int64_t sum = gymcore_pool_run(pool, job, &mine, mine.lanes, least, most, round % (workers + 1));
+            int64_t sum = gymcore_pool_run(pool, job, &mine, 0, mine.lanes, least, most, round % (workers + 1));
             if (sum != mine.lanes)
                 return fprintf(stderr, "%d lanes of %d\n", (int)sum, (int)mine.lanes), 1;
             for (int64_t i = 0; i < LANES; i++)

@@ -493,11 +493,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     def _allow_steps(self) -> None:
         """Let the simulation continue from its current state, without a reset."""
         self._ensure_seeded()
-        self._batch.claim()
-        try:
-            self._batch.mark_ready()
-        finally:
-            self._batch.release()
+        self._batch.exclusively(self._batch.mark_ready)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return everything but the compiled parts, which `__setstate__` makes again."""

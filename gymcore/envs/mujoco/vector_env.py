@@ -112,16 +112,16 @@ class MujocoVectorEnv(NativeVectorEnv):
         self._seeds.ensure()
         mujoco, simulations = mujoco_module(), self._simulations
         rows = np.broadcast_to(states, (self.num_envs, size))
-        self._batch.claim()
-        try:
+
+        def write() -> None:
             lanes = zip(simulations.models, simulations.datas, rows, strict=True)
             for lane_model, data, state in lanes:
                 data.qpos[:], data.qvel[:] = state[: model.nq], state[model.nq :]
                 with warnings_while("setting a state"):
                     mujoco.mj_forward(lane_model, data)
             self._batch.mark_ready()
-        finally:
-            self._batch.release()
+
+        self._batch.exclusively(write)
 
     def _is_of_model(self, name: str) -> bool:
         if name in _OPTIONS:

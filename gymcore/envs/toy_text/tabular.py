@@ -127,11 +127,8 @@ class TabularEnv(NativeDiscreteEnv):
 
     def _write_column(self, name: str, value: float) -> None:
         row = self.kernel_spec()["state_names"].index(name)
-        self._batch.claim()
-        try:
-            self._batch.view_state()[row, self._lane] = value
-        finally:
-            self._batch.release()
+        place = row, self._lane
+        self._batch.exclusively(lambda: self._batch.view_state().__setitem__(place, value))
 
     @property
     def s(self) -> int:

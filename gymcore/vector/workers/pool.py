@@ -477,9 +477,7 @@ class WorkerPool:
 
     def _check_open(self) -> None:
         if self._closing:
-            raise error.ClosedEnvironmentError(
-                "another thread closed the environments while this one waited for them"
-            )
+            raise error.ClosedEnvironmentError("the environments were closed during this call")
 
     # --- lanes of send and recv -----------------------------------------------------------------
 

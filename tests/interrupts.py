@@ -1,0 +1,82 @@
+"""Exceptions at chosen instants of a call, as a signal handler raises them."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gymcore
+
+PACKAGE = os.path.dirname(gymcore.__file__)
+
+
+class Interrupt(BaseException):
+    """What is raised."""
+
+
+def raises_at(call: Callable[[], Any], instruction: int) -> bool:
+    """Raise `Interrupt` before the n-th bytecode instruction that `call` executes in gymcore.
+
+    Returns whether the call got there.
+    """
+    left = instruction
+
+    def enter(frame: Any, event: str, arg: Any) -> Any:
+        if not frame.f_code.co_filename.startswith(PACKAGE) or frame.f_code.co_name == "__del__":
+            return None
+        frame.f_trace_opcodes = True
+        return execute
+
+    def execute(frame: Any, event: str, arg: Any) -> Any:
+        nonlocal left
+        if event == "opcode":
+            left -= 1
+            if left < 0:
+                sys.settrace(None)
+                raise Interrupt
+        return execute
+
+    before = sys.gettrace()
+    sys.settrace(enter)
+    try:
+        call()
+    except Interrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def at_every_instruction(call: Callable[[], Any], step: int = 1) -> Iterator[int]:
+    """Make the call again and again, raising at its first, second, ... instruction, to its end."""
+    for instruction in itertools.count(0, step):
+        if not raises_at(call, instruction):
+            return
+        yield instruction
+
+
+class Timer:
+    """A context in which SIGALRM raises `Interrupt`, once, after `start(seconds)`."""
+
+    def __enter__(self) -> Timer:
+        self._before = signal.signal(signal.SIGALRM, self._fire)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
+        signal.signal(signal.SIGALRM, self._before)
+
+    def _fire(self, number: int, frame: Any) -> None:
+        raise Interrupt
+
+    def start(self, seconds: float) -> None:
+        """Fire after so many seconds."""
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
+
+    def stop(self) -> None:
+        """Do not fire any more."""
+        signal.setitimer(signal.ITIMER_REAL, 0)
