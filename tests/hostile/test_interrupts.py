@@ -1,0 +1,139 @@
+"""Interrupts at every instruction and at random times: all objects reset and close afterwards."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gymcore as gym
+from gymcore import error
+from tests.interrupts import Interrupt, Timer, raises_at
+
+pytestmark = [
+    pytest.mark.hostile,
+    # Python drops what is raised in a finalizer, and says so.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+NUM_ENVS = 3
+
+#: Timed interrupts of each engine, unless the seconds of the test are over before.
+INTERRUPTS = 2000
+
+
+def make_lane() -> Any:
+    return gym.make("CartPole-v1")
+
+
+def make(engine: str) -> Any:
+    if engine == "native":
+        return gym.make_vec("CartPole-v1", num_envs=NUM_ENVS)
+    if engine == "mujoco":
+        return gym.make_vec("InvertedPendulum-v5", num_envs=NUM_ENVS)
+    if engine == "single":
+        return gym.make("CartPole-v1")
+    if engine == "sync":
+        return gym.vector.SyncVectorEnv([make_lane] * NUM_ENVS)
+    return gym.vector.AsyncVectorEnv([make_lane] * NUM_ENVS, num_workers=2, context="fork")
+
+
+def calls_of(envs: Any) -> dict[str, Any]:
+    """Every entry point, with arguments that it accepts after a reset."""
+    action = envs.action_space.sample()
+    calls = {
+        "step": lambda: envs.step(action),
+        "reset": lambda: envs.reset(seed=2),
+    }
+    if not hasattr(envs, "num_envs"):
+        inner = envs.unwrapped
+        state = inner.get_state()
+        return calls | {
+            "get_state": inner.get_state,
+            "set_state": lambda: inner.set_state(state),
+        }
+    state = envs.get_state()
+    some = np.array([True, False, True])
+    calls |= {
+        "get_state": envs.get_state,
+        "set_state": lambda: envs.set_state(state),
+        "reset_mask": lambda: envs.reset(options={"reset_mask": some}),
+        "step_lanes": lambda: envs.step(action[:2], [0, 2]),
+        "send and recv": lambda: (envs.send(action), envs.recv()),
+        "get_attr": lambda: envs.get_attr("np_random_seed"),
+    }
+    if hasattr(envs, "rollout"):
+        many = np.stack([action] * 2000)
+        calls["rollout"] = lambda: envs.rollout(many)
+    return calls
+
+
+ENGINES = ["native", "mujoco", "single", "sync", "async"]
+
+
+def first_observation(envs: Any) -> bytes:
+    return bytes(np.asarray(envs.reset(seed=1)[0]).tobytes())
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_instruction(engine: str, hostile_seconds: float, hostile_seed: int) -> None:
+    """Each in its turn when the seconds last, and a sample spread over all when they do not."""
+    rng = np.random.default_rng(hostile_seed)
+    envs = make(engine)
+    expected = first_observation(envs)
+    for name, call in calls_of(envs).items():
+        total = 50
+        while raises_at(call, total):
+            total += 50
+            first_observation(envs)
+        first_observation(envs)
+        count = min(total, max(10, int(hostile_seconds * 50)))
+        for instruction in sorted(rng.choice(total, count, replace=False).tolist()):
+            raises_at(call, instruction)
+            assert first_observation(envs) == expected, (name, instruction)
+            envs.step(envs.action_space.sample())
+    envs.close()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_instruction_of_close(engine: str, hostile_seconds: float) -> None:
+    stride = 1 if hostile_seconds > 30 else 23
+    for instruction in itertools.count(0, stride):
+        envs = make(engine)
+        expected = first_observation(envs)
+        interrupted = raises_at(envs.close, instruction)
+        try:
+            assert first_observation(envs) == expected, instruction
+        except error.ClosedEnvironmentError:
+            assert engine != "single"
+        envs.close()
+        if not interrupted:
+            break
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_random_times(engine: str, rng: np.random.Generator, rounds: Any) -> None:
+    envs = make(engine)
+    expected = first_observation(envs)
+    calls = calls_of(envs)
+    names = list(calls)
+    interrupts = 0
+    with Timer() as timer:
+        for _ in rounds:
+            name = names[rng.integers(len(names))]
+            try:
+                timer.start(rng.random() * 10 ** rng.uniform(-5, -2))
+                for _ in range(6):  # steps, of an episode that does not end
+                    calls[name]()
+                timer.stop()
+            except Interrupt:
+                interrupts += 1
+            else:
+                timer.stop()
+            assert first_observation(envs) == expected, (name, interrupts)
+            if interrupts == INTERRUPTS:
+                break
+    envs.close()
+    assert interrupts
