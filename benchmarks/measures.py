@@ -26,7 +26,10 @@ OPTIONAL = (
 def _native_step(env_id: str, num_envs: int, **options: Any) -> Session:
     import gymcore
 
-    envs = gymcore.make_vec(env_id, num_envs=num_envs, vector_kwargs=options)
+    return _steps_of(gymcore.make_vec(env_id, num_envs=num_envs, vector_kwargs=options), num_envs)
+
+
+def _steps_of(envs: Any, num_envs: int) -> Session:
     envs.reset(seed=0)
     actions = random_batches(envs.single_action_space, (num_envs,), RING)
     return Session(envs.step, actions, num_envs, envs.close)
@@ -46,6 +49,14 @@ def _same_step(env_id: str, num_envs: int, num_threads: int) -> Session:
     """The same with same-step autoreset, which also keeps final observations."""
     options = {"num_threads": num_threads, "episode_statistics": True}
     return _native_step(env_id, num_envs, autoreset_mode="SameStep", **options)
+
+
+def _vector_make(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """The step of Gym 0.26's `vector.make`: same-step autoreset, infos with its names."""
+    import gymcore
+
+    options = {"num_threads": num_threads, "episode_statistics": True}
+    return _steps_of(gymcore.vector.make(env_id, num_envs=num_envs, **options), num_envs)
 
 
 def _raw_physics(env_id: str, num_envs: int, num_threads: int) -> Session:
@@ -123,6 +134,7 @@ CONTENDERS = {
             "gymcore-statistics", "gymcore make_vec, statistics on", "gymcore", _statistics_step
         ),
         Contender("gymcore-same-step", "the same, same-step autoreset", "gymcore", _same_step),
+        Contender("gymcore-vector-make", "vector.make of Gym 0.26", "gymcore", _vector_make),
         Contender("raw-physics", "raw physics loop", "gymcore", _raw_physics),
         Contender("gymcore-make", "gymcore make", "gymcore", _gymcore_make),
         Contender("gymnasium-make", "Gymnasium make", "gymnasium", _gymnasium_make),
