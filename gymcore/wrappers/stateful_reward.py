@@ -13,7 +13,6 @@ from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.utils import (
     KeepsStatistics,
     RunningMeanStd,
-    add_numbers,
     check_epsilon,
     check_gamma,
 )
@@ -76,7 +75,7 @@ class NormalizeReward(
         self.discounted_reward = np.array([discounted])
         if self.update_running_mean:
             # The variance of one number: 0, or NaN if it is not finite.
-            add_numbers(self.return_rms, discounted, discounted - discounted, 1)
+            self.return_rms.update_from_moments(discounted, discounted - discounted, 1)
         deviation = math.sqrt(self.return_rms.var + self.epsilon)
         scaled: Any = reward / np.float64(deviation)
         return observation, scaled, terminated, truncated, info

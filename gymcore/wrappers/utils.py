@@ -255,18 +255,6 @@ def update_mean_var_count_from_moments(
     return new_mean, squares / total, total
 
 
-def add_numbers(statistics: RunningMeanStd, mean: float, var: float, count: int) -> None:
-    """Do `update_from_moments` for statistics of numbers, in plain floats: a fifth of the time."""
-    if type(statistics) is not RunningMeanStd:
-        statistics.update_from_moments(mean, var, count)
-        return
-    old_mean, old_var = float(statistics.mean), float(statistics.var)
-    new_mean, new_var, statistics.count = update_mean_var_count_from_moments(
-        old_mean, old_var, statistics.count, mean, var, count
-    )
-    statistics.mean, statistics.var = np.float64(new_mean), np.float64(new_var)
-
-
 class KeepsStatistics:
     """A wrapper with running statistics, in the attribute that `_statistics_name` names.
 
