@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
+from gymcore.core import Info, Options
 from gymcore.native.parameters import write_parameter
 from gymcore.native.state import (
     LaneSeeds,
@@ -26,6 +27,7 @@ from gymcore.vector.engine_options import check_engine_options
 from gymcore.vector.final_observations import frame_columns
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
 from gymcore.vector.send_recv import Lanes, QueuedVectorEnv, SendQueue, StepResult
+from gymcore.vector.vector_env import Seeds
 from gymcore_ext.arrays import Turn, one_at_a_time
 
 if TYPE_CHECKING:
@@ -207,12 +209,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
     # --- stepping ------------------------------------------------------------------------------
 
     @one_at_a_time(error)
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Observations, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Observations, Info]:
         """Begin new episodes.
 
         Args:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
-from gymcore.core import ActType, Env, ObsType, RenderFrame
+from gymcore.core import ActType, Env, Info, ObsType, Options, RenderFrame
 from gymcore.error import (
     AlreadyPendingCallError,
     ArgumentTypeError,
@@ -38,7 +38,7 @@ from gymcore.vector.lane_states import LaneState, states_of
 from gymcore.vector.layouts import action_layout, has_objects, layout_of
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.space_utils import iterate
-from gymcore.vector.vector_env import AutoresetMode, VectorEnv
+from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv
 from gymcore.vector.workers import worker as worker_process
 from gymcore.vector.workers.custom import CustomWorkers
 from gymcore.vector.workers.failures import failures_raised, worker_timeout
@@ -386,12 +386,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     # --- reset ---------------------------------------------------------------------------------
 
     @one_at_a_time(error)
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset all environments, or those that `options["reset_mask"]` selects.
 
         As `SyncVectorEnv.reset`; see there for the arguments.

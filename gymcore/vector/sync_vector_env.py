@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.core import ActType, Env, ObsType, RenderFrame
+from gymcore.core import ActType, Env, Info, ObsType, Options, RenderFrame
 from gymcore.error import (
     ArgumentTypeError,
     ClosedEnvironmentError,
@@ -28,7 +28,7 @@ from gymcore.vector.lane_states import LaneState, check_state, load_env, save_en
 from gymcore.vector.layouts import action_layout, layout_of, split_batch
 from gymcore.vector.send_recv import Lanes, QueuedVectorEnv, SendQueue, StepResult
 from gymcore.vector.utils.space_utils import iterate
-from gymcore.vector.vector_env import VectorEnv
+from gymcore.vector.vector_env import Seeds, VectorEnv
 from gymcore_ext.arrays import Turn, one_at_a_time
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 from gymcore_ext.python_envs.env_loop import EnvLoop
@@ -160,12 +160,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
     # --- stepping ------------------------------------------------------------------------------
 
     @one_at_a_time(error)
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset all environments, or those that `options["reset_mask"]` selects.
 
         A reset of all drops what was sent and not received.
