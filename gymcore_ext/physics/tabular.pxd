@@ -15,8 +15,8 @@ ctypedef struct transition_t:
 
 
 ctypedef struct table_t "gymcore_table":
-    int64_t states, actions, width
-    uint64_t pairs           # states * actions
+    int64_t states, actions, width, stride   # stride: outcomes of a state
+    uint64_t last            # where the outcomes of the last action in the last state begin
     transition_t* outcomes   # [states, actions, width]
     double* starts           # [states]: cumulative probability of the first state
     int8_t* masks            # [states, actions]: which actions change something; or NULL
@@ -34,10 +34,10 @@ cdef inline const transition_t* draw_outcome(
     """What an action leads to; one draw.
 
     No number leads out of the table: callers may write any into a lane, and another thread any into actions that have
-    been checked. The one comparison for both costs as much as one for the state alone.
+    been checked. One comparison holds for both, as cheap as one for the state alone.
     """
-    cdef int64_t known = action if <uint64_t> action < <uint64_t> table.actions else 0
-    cdef const transition_t* outcome = table.outcomes + (state_index(table, s) * table.actions + known) * table.width
+    cdef uint64_t place = <uint64_t> to_whole(s) * <uint64_t> table.stride + <uint64_t> action * <uint64_t> table.width
+    cdef const transition_t* outcome = table.outcomes + (place if place <= table.last else 0)
     cdef double draw
     cdef int64_t _k
     if table.width == 1:

@@ -101,7 +101,8 @@ def pack(const transition_t[:, :, ::1] outcomes, const double[::1] starts, const
     table.states = states
     table.actions = actions
     table.width = width
-    table.pairs = states * actions
+    table.stride = actions * width
+    table.last = count - width
     table.outcomes = <transition_t*> (table + 1)
     memcpy(table.outcomes, &outcomes[0, 0, 0], count * sizeof(transition_t))
     for k in range(count):  # of the copy, which nobody can change any more

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import gymcore as gym
 from gymcore import error
+from gymcore.envs.mujoco.library import step_simulation
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.wrappers.frame_stack import FrameMemory
 from tests.envs.mujoco.hanging import hanging
@@ -145,3 +147,9 @@ class TestCapsulesOfSimulations:
         simulations = hanging(2)._batch.constants
         with pytest.raises(IndexError, match=f"lane {lane} is not in"):
             simulations.set_model(lane, simulations.models[0])
+
+    def test_a_simulation_with_a_thread_pool(self) -> None:
+        """Nothing of it is looked at: the addresses lead nowhere."""
+        model = SimpleNamespace(_address=0)
+        with pytest.raises(ValueError, match="data: expected a simulation without a thread pool"):
+            step_simulation(model, SimpleNamespace(_address=0, threadpool=1), 1)
