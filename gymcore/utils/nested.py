@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -40,12 +41,13 @@ def named_leaves(value: Any, prefix: str = "") -> dict[str, Any]:
         >>> named_leaves({"a": 1, "b": (2, 3)})
         {'.a': 1, '.b.0': 2, '.b.1': 3}
 
-    Dots within keys have a backslash before them, so that different leaves have different paths.
+    Different leaves have different paths: dots, brackets and backslashes within keys have a
+    backslash before them, and keys that are not strings are written in brackets.
     """
     children: Any = getattr(value, "spaces", value)
     if isinstance(children, Mapping):
         pairs = [
-            (str(key).replace("\\", r"\\").replace(".", r"\."), child)
+            (re.sub(r"[\\.\[]", r"\\\g<0>", key) if isinstance(key, str) else f"[{key!r}]", child)
             for key, child in children.items()
         ]
     elif isinstance(children, (tuple, list)):

@@ -260,5 +260,7 @@ def test_targets_that_cannot_be_written_are_refused_beforehand(tmp_path, monkeyp
 def test_keys_with_dots_do_not_hide_others():
     space = spaces.Dict({"a.b": spaces.Discrete(2), "a": spaces.Dict({"b": spaces.Discrete(3)})})
     assert sorted(named_leaves(space)) == [".a.b", r".a\.b"]
+    space = spaces.Dict({"1": spaces.Discrete(2), 1: spaces.Discrete(3), "[1]": spaces.Discrete(4)})
+    assert sorted(named_leaves(space)) == [".1", ".[1]", r".\[1]"]
     inner = spaces.Dict({"b": spaces.Discrete(2)})
     assert len(named_leaves(spaces.Dict({"a\\": inner, "a\\.b": spaces.Discrete(3)}))) == 2
