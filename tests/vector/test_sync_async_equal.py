@@ -96,12 +96,12 @@ def compare(num_steps, num_envs, mode, variants, *args, seed=7, **kwargs):
 
 @pytest.mark.parametrize("space_seed,mode", [*zip(ARRAYS, itertools.cycle(MODES))])
 def test_spaces_of_arrays(space_seed, mode):
-    compare(200, 3, mode, [{"num_workers": 2}, {**PIPES, "num_workers": 2}], space_seed, FIXED)
+    compare(120, 3, mode, [{"num_workers": 2}, {**PIPES, "num_workers": 2}], space_seed, FIXED)
 
 
 @pytest.mark.parametrize("space_seed,mode", [*zip(OBJECTS, MODES, strict=True)])
 def test_spaces_of_objects(space_seed, mode):
-    compare(200, 3, mode, [{"num_workers": 2}, {**PIPES, "num_workers": 2}], space_seed, SHARABLE)
+    compare(120, 3, mode, [{"num_workers": 2}, {**PIPES, "num_workers": 2}], space_seed, SHARABLE)
 
 
 @pytest.mark.parametrize("space_seed,mode", [*zip(SIZES, MODES, strict=True)])
