@@ -260,7 +260,7 @@ def play(
         MissingKeysToAction: if there are no keys.
         DependencyNotInstalled: if pygame is missing.
     """
-    own = keys_to_action is None
+    given = keys_to_action is not None
     if keys_to_action is None:
         keys_to_action = _environment_keys(env)
         if keys_to_action is None:
@@ -274,7 +274,7 @@ def play(
                 "manually"
             )
     codes = _key_codes(keys_to_action)
-    if () in codes and not own:
+    if () in codes and given:
         raise error.InvalidArgument(
             "Key combinations in keys_to_action tuples cannot be empty; `noop` is the action "
             "without a key"

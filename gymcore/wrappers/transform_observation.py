@@ -109,8 +109,8 @@ class TransformObservation(
 
         None if there is none: the function is the user's, or a subclass has changed something.
         """
-        own = TransformObservation.observation
-        if self._batch is None or type(self).observation is not own:
+        inherited = TransformObservation.observation
+        if self._batch is None or type(self).observation is not inherited:
             return None
         func, batch_func = self._batch
         return batch_func if self.func is func else None

@@ -50,10 +50,6 @@ class AutoResetWrapper(Wrapper, RecordConstructorArgs):
         (True, ['final_info', 'final_observation', 'terminal_info', 'terminal_observation'])
     """
 
-    def __init__(self, env: Env[Any, Any]) -> None:
-        """Wrap `env`."""
-        Wrapper.__init__(self, env)
-
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Step the environment, and reset it if its episode ended."""
         observation, reward, terminated, truncated, info = self.env.step(action)
