@@ -182,7 +182,7 @@ def test_constructors_that_raise(make, method):
         return PlainEnv()
 
     with pytest.raises(
-        FileNotFoundError, match=r"environment \d raised .* in starting: no map"
+        FileNotFoundError, match=r"environments? [01-]+ raised .* in starting: no map"
     ) as e:
         make([env_fn] * 2, context=method)
     assert isinstance(e.value, EnvironmentFailed)
