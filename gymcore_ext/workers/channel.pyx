@@ -426,8 +426,8 @@ cdef class Channel:
 
     def outstanding(self):
         """Lanes that were submitted and not handed out, int64, in order."""
-        state = np.array(<uint8_t[:self.channel.num_envs]> self.parent.state) if self.channel.num_envs else np.zeros(0)
-        return np.flatnonzero(state != IDLE)
+        cdef int64_t i
+        return np.array([i for i in range(self.channel.num_envs) if self.parent.state[i] != IDLE], np.int64)
 
     def forget(self, lanes):
         """Give up lanes that are outstanding (others are left alone): they are not handed out any more.
