@@ -202,6 +202,8 @@ class NativeEnv(Env[Any, ActType]):
             self._seed(seeding.np_random()[1])
 
     def _invalid(self, action: Any) -> error.InvalidAction:
+        if isinstance(action, np.ndarray):
+            action = action.copy()  # another thread may write to it while it is shown
         return error.InvalidAction(
             f"action: {action!r} ({type(action)}) invalid, expected an element of "
             f"{self.action_space}"
