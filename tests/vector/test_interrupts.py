@@ -192,7 +192,7 @@ def fork_while(stepping, check):
     """Fork while another thread is in `stepping`, and run `check` in the child."""
     thread = threading.Thread(target=stepping)
     thread.start()
-    time.sleep(0.1)
+    time.sleep(0.05)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
         pid = os.fork()
@@ -210,7 +210,7 @@ def fork_while(stepping, check):
 def test_a_fork_while_another_thread_steps():
     envs = gym.make_vec("Acrobot-v1", num_envs=2000, vector_kwargs={"num_threads": 2})
     expected = envs.reset(seed=1)[0]
-    actions = np.ones((300, 2000), np.int64)
+    actions = np.ones((1000, 2000), np.int64)
 
     def check():
         with pytest.raises(error.ResetNeeded):  # its lanes are in the middle of the step
