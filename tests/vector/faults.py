@@ -212,6 +212,16 @@ def pause(seconds: float) -> Fault:
     return functools.partial(time.sleep, seconds)
 
 
+def wait_for(path: str) -> Fault:
+    """Return a fault that lasts until a file exists."""
+    return functools.partial(_wait_for, path)
+
+
+def _wait_for(path: str) -> None:
+    while not os.path.exists(path):
+        time.sleep(0.01)
+
+
 def note(path: str) -> Fault:
     """Return a fault that adds a line to a file, whichever process it happens in."""
     return functools.partial(_note, path)

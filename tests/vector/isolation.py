@@ -263,7 +263,7 @@ class Script:
             pytest.fail(f"no end after {seconds} s: {self.process.communicate()}")
         return self.process.returncode, (self._printed + out).decode(), err.decode()
 
-    def all_gone(self, seconds: float = 5.0) -> bool:
+    def all_gone(self, seconds: float = SETTLE_SECONDS) -> bool:
         """Wait for the end of all processes that `below` has seen; return whether they ended."""
         gone = wait_until(lambda: not alive(self._seen), seconds)
         self._reap()

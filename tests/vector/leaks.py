@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
-# A bound for what happens by itself soon, such as the end of a killed process. Only a failure takes
-# this long.
-SETTLE_SECONDS = 5.0
+# A bound for what happens by itself soon, such as the end of a killed process, also on a busy
+# machine. Only a failure takes this long.
+SETTLE_SECONDS = 10.0
 
 _HAS_PROC = os.path.isdir("/proc/self/fd")
 
@@ -149,6 +149,29 @@ def shared_memory_files() -> set[str]:
     return set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
 
 
+def without_foreign(names: set[str]) -> set[str]:
+    """Return those names in `/dev/shm` that may come from this process or one below it.
+
+    A file of another user is foreign, and one that another process maps. One that nobody maps may
+    have been left by a process that was killed.
+    """
+    numbers: dict[str, int] = {}
+    for name in names:
+        with contextlib.suppress(OSError):  # it is gone again
+            status = os.stat(f"/dev/shm/{name}")
+            if status.st_uid == os.getuid():
+                numbers[name] = status.st_ino
+    if not numbers or not _HAS_PROC:
+        return set(numbers)
+    mine = {os.getpid()} | {one.pid for one in descendants()}
+    foreign: set[int] = set()
+    for pid in processes().keys() - mine:
+        # By number: a semaphore's mapping has the name that the file was made under.
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/maps") as file:
+            foreign |= {int(line.split()[4]) for line in file if " /dev/shm/" in line}
+    return {name for name, number in numbers.items() if number not in foreign}
+
+
 class Held(NamedTuple):
     """What this process holds."""
 
@@ -176,7 +199,8 @@ class Held(NamedTuple):
             for one in later
         ]
         threads = [f"thread {number}" for number in now.threads - self.threads]
-        memory = [f"/dev/shm/{name}" for name in now.shared_memory - self.shared_memory]
+        names = without_foreign(now.shared_memory - self.shared_memory)
+        memory = [f"/dev/shm/{name}" for name in names]
         return files + new + threads + memory
 
 

@@ -1,5 +1,6 @@
 """The fault tests' own instruments: what they are to find, they find."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -11,7 +12,16 @@ import pytest
 
 from tests.vector.faults import loop_holding_the_gil
 from tests.vector.isolation import Script, isolated
-from tests.vector.leaks import Held, alive, descendants, kill, no_leaks, wait_until
+from tests.vector.leaks import (
+    Held,
+    alive,
+    descendants,
+    kill,
+    no_leaks,
+    shared_memory_files,
+    wait_until,
+    without_foreign,
+)
 
 
 @isolated(leaks=False)
@@ -45,6 +55,7 @@ def test_unreaped_processes_are_leaks():
         pid = os.fork()
         if pid == 0:
             os._exit(0)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     assert os.waitpid(pid, 0)
 
 
@@ -54,6 +65,22 @@ def test_shared_memory_files_are_leaks():
     with pytest.raises(AssertionError, match="/dev/shm/gymcore"), no_leaks(seconds=0.2):
         file = tempfile.NamedTemporaryFile(prefix="gymcore", dir="/dev/shm")  # noqa: SIM115
     file.close()
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="needs /dev/shm")
+def test_semaphores_of_other_programs_are_no_leaks():
+    before = shared_memory_files()
+    semaphore = multiprocessing.get_context("spawn").Semaphore()  # which this process keeps
+
+    @isolated()
+    def look():
+        (name,) = shared_memory_files() - before
+        assert name.startswith("sem.mp-")
+        assert not without_foreign({name})
+
+    look()
+    assert without_foreign(shared_memory_files() - before)
+    del semaphore
 
 
 @isolated()

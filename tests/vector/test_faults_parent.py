@@ -20,7 +20,13 @@ from tests.vector.faulty_envs import (
     make_fns,
 )
 from tests.vector.isolation import Script, isolated
-from tests.vector.leaks import alive, descendants, shared_memory_files, wait_until
+from tests.vector.leaks import (
+    alive,
+    descendants,
+    shared_memory_files,
+    wait_until,
+    without_foreign,
+)
 
 # Parents that are killed
 
@@ -56,9 +62,9 @@ def kill_parent(engine, place, fault, signal_number=signal.SIGKILL, fork=""):
         os.kill(script.process.pid, signal_number)
         # A forked child is not the engine's business; the processes of `multiprocessing` are.
         mine = {one for one in below if str(one.pid) not in child}
-        assert wait_until(lambda: not alive(mine), seconds=3), alive(mine)
+        assert wait_until(lambda: not alive(mine)), alive(mine)
         assert len(alive(below)) == len(child)
-    assert not shared_memory_files() - before
+    assert not without_foreign(shared_memory_files() - before)
 
 
 @engines_and(

@@ -25,6 +25,7 @@ from gymcore.vector.workers.shared_memory import (
     split_lanes,
     store_actions,
 )
+from tests.vector.leaks import shared_memory_files, without_foreign
 
 PATIENCE = 60.0  # s: only a failure waits so long
 METHODS = ["fork", "spawn", "forkserver"] if sys.platform != "win32" else ["spawn"]
@@ -39,8 +40,8 @@ def block_of(nbytes: int) -> SharedBlock:
     return block
 
 
-def held() -> tuple[list[str], list[str], list[str]]:
-    """Descriptors, shared mappings and /dev/shm entries of this process."""
+def held() -> tuple[list[str], list[str]]:
+    """Descriptors and shared mappings of this process."""
     gc.collect()
     files = []
     for name in os.listdir("/proc/self/fd"):
@@ -49,8 +50,7 @@ def held() -> tuple[list[str], list[str], list[str]]:
         except OSError:  # that of the listing
             continue
     maps = [line for line in Path("/proc/self/maps").read_text().splitlines() if "gymcore" in line]
-    names = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
-    return sorted(files), maps, names
+    return sorted(files), maps
 
 
 def test_holds_zeros_of_the_size_that_was_set():
@@ -123,15 +123,16 @@ def test_reaches_processes_that_were_started_before_its_size_was_set(method):
 
 @pytest.mark.skipif(not HAS_PROC, reason="needs /proc")
 def test_leaves_nothing():
-    before = held()
+    before, names = held(), shared_memory_files()
     for cycle in range(200):
         block = block_of(1 << 16)
         array = np.frombuffer(block.map(1 << 16), np.uint8)
         array[:] = 1
-        assert cycle or held()[2] == before[2], "visible in /dev/shm"
+        assert cycle or not without_foreign(shared_memory_files() - names), "visible in /dev/shm"
         block.close()
         del block, array
     assert held() == before
+    assert not without_foreign(shared_memory_files() - names)
 
 
 @pytest.mark.skipif(not HAS_PROC, reason="needs /proc")
