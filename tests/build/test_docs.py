@@ -41,8 +41,8 @@ FLAGS = doctest.NORMALIZE_WHITESPACE
 # Lines that a test does not run, because they install, take minutes or need what was installed.
 NOT_RUN = (
     "python3 -m venv", ".venv/bin/", "pip install", "pytest", "ruff", "mypy", "cython-lint",
-    ".ci/", "python -m build", "python benchmarks/", "python tools/readme_table.py", "GYMCORE_",
-    "gymcore bench", "python -m gymcore collect docking:",
+    ".ci/", "python -m build", "python benchmarks/", "python tools/readme_table.py",
+    "python tools/soak.py", "GYMCORE_", "gymcore bench", "python -m gymcore collect docking:",
 )  # fmt: skip
 
 

@@ -1,0 +1,68 @@
+"""tools/soak.py steps, plots what the process holds, and fails on growth and on wrong rows."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.vector.isolation import isolated
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("soak", ROOT / "tools/soak.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["soak"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("mode, steps", [("native", "3e6"), ("async", "400")])
+@isolated(leaks=False)  # matplotlib keeps fonts open
+def test_a_short_run(tool: ModuleType, tmp_path: Path, capsys: Any, mode: str, steps: str) -> None:
+    """With 20 kills, in async mode."""
+    tool.main([mode, "--steps", steps, "--plot", str(tmp_path / "soak.png")])
+    assert "steps/s" in capsys.readouterr().out
+    assert (tmp_path / "soak.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["memory", "descriptors", "threads", "processes"])
+def test_growth_is_found(tool: ModuleType, name: str) -> None:
+    flat = [tool.Sample(k, k, 1 << 25, 20 + k % 3, 3 + k % 2, 4 - k % 2) for k in range(40)]
+    assert tool.growth(flat) == []
+    amount = 1 << 21 if name == "memory" else 1
+    grown = [
+        each._replace(**{name: getattr(each, name) + amount * k // 4})
+        for k, each in enumerate(flat)
+    ]
+    (text,) = tool.growth(grown)
+    assert text.startswith(f"{name} grew from ")
+    assert tool.growth(flat[:10]) == ["too few samples: take more steps"]
+
+
+def test_wrong_rows_are_found(tool: ModuleType) -> None:
+    def results_of(step: Any = lambda results: None) -> Any:
+        envs = [tool.Mixing(lane) for lane in range(tool.LANES)]
+        expected = tool.Expected(np.stack([env.reset()[0] for env in envs]))
+        observations, rewards, *flags = zip(*(env.step(7)[:4] for env in envs), strict=True)
+        results = (np.stack(observations), np.array(rewards), *map(np.array, flags), {})
+        step(results)
+        return expected.check([7] * tool.LANES, results)
+
+    assert results_of() == set()
+    with pytest.raises(SystemExit, match=r"observations\[3\]"):
+        results_of(lambda results: results[0][3, 8:].fill(0))
+    with pytest.raises(SystemExit, match=r"rewards\[0\]"):
+        results_of(lambda results: results[1].__setitem__(0, 1))
+    with pytest.raises(SystemExit, match=r"truncations\[5\]"):
+        results_of(lambda results: results[3].__setitem__(5, True))
