@@ -101,9 +101,9 @@ def test_death_while_nothing_is_asked(make):
 
 def test_timeouts_drop_late_answers(make):
     engine = misbehaving(make)
-    engine.step_async([3, "sleep 0.5"])
-    with pytest.raises(WorkerTimeout, match=r"`step_wait` has timed out after 0.05 second.*1") as e:
-        engine.step_wait(timeout=0.05)
+    engine.step_async([3, "sleep 1"])
+    with pytest.raises(WorkerTimeout, match=r"`step_wait` has timed out after 0.3 second.*1") as e:
+        engine.step_wait(timeout=0.3)
     assert e.value.lanes == [1]
     assert isinstance(e.value, multiprocessing.TimeoutError)
     with pytest.raises(NoAsyncCallError):
