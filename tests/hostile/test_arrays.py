@@ -77,7 +77,10 @@ CHANGES: tuple[Callable[[np.random.Generator, Array], Any], ...] = (
     lambda rng, a: a.T,
     lambda rng, a: np.broadcast_to(a.reshape(-1)[:1], a.shape) if a.size else a,
     lambda rng, a: a.astype(a.dtype.newbyteorder()) if not a.dtype.hasobject else a,
-    lambda rng, a: a.view(a.dtype.newbyteorder()) if not a.dtype.hasobject else a,
+    # Not texts: what is no character at all NumPy itself cannot print in a message.
+    lambda rng, a: (
+        a if a.dtype.hasobject or a.dtype.kind == "U" else a.view(a.dtype.newbyteorder())
+    ),
     lambda rng, a: a[..., None],
     lambda rng, a: a[None],
     lambda rng, a: a[0] if a.ndim and len(a) else a,
