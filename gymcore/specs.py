@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from gymcore import error, logger
 from gymcore.error import ArgumentTypeError, Error, InvalidArgument
@@ -160,6 +160,9 @@ class EnvSpec:
     additional_wrappers: tuple[WrapperSpec, ...] = field(default_factory=tuple)
     vector_entry_point: VectorEnvCreator | str | None = None
 
+    # False for a spec read from JSON: see `load_creator`.
+    _trusted: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         """Split the id into its parts."""
         self.namespace, self.name, self.version = parse_env_id(self.id)
@@ -250,12 +253,18 @@ class EnvSpec:
                 )
 
     @staticmethod
-    def from_json(json_env_spec: str) -> EnvSpec:
+    def from_json(json_env_spec: str, trusted: bool = False) -> EnvSpec:
         """Return the spec that `to_json` wrote.
+
+        `make` and `make_vec` import the modules that the entry points name and call what they find
+        there. From a text that may not be yours they call nothing but entry points of registered
+        ids and classes of environments and wrappers; others are an `InvalidArgument`. The modules
+        are still imported, and the arguments are those of the text.
 
         Args:
             json_env_spec: The JSON text. Fields may be missing; a list stays a list, even if it was
                 a tuple before it was written.
+            trusted: Whether entry points may be anything, as in a spec that you make yourself.
 
         Raises:
             InvalidArgument: if the text is not a JSON object of a spec.
@@ -274,7 +283,9 @@ class EnvSpec:
                     f"An issue occurred when trying to make {wrapper} a WrapperSpec"
                 ) from error
         try:
-            return EnvSpec(**parsed, additional_wrappers=tuple(wrappers))
+            spec = EnvSpec(**parsed, additional_wrappers=tuple(wrappers))
+            vars(spec)["_trusted"] = trusted
+            return spec
         except (TypeError, Error) as error:
             raise InvalidArgument(
                 f"An issue occurred when trying to make {parsed} an EnvSpec"
@@ -362,6 +373,29 @@ def load_env_creator(name: str) -> Callable[..., Any]:
         raise error.InvalidArgument(f"entry point: expected 'module:attribute', got {name!r}")
     creator: Callable[..., Any] = getattr(importlib.import_module(parts[0]), parts[1])
     return creator
+
+
+def load_creator(spec: EnvSpec, entry_point: Any, base: type) -> Callable[..., Any]:
+    """Return the class or function that an entry point of `spec` is or names.
+
+    Unless the spec is trusted, raise an `InvalidArgument` for a name that is neither registered nor
+    that of a class derived from `base`.
+    """
+    if callable(entry_point):
+        return entry_point
+    creator = load_env_creator(entry_point)
+    if (
+        spec._trusted
+        or (isinstance(creator, type) and issubclass(creator, base))
+        or any(
+            entry_point in (each.entry_point, each.vector_entry_point) for each in registry.values()
+        )
+    ):
+        return creator
+    raise InvalidArgument(
+        f"{spec.id}: the entry point {entry_point!r} in JSON is neither registered nor a class "
+        f"derived from {base.__name__}; EnvSpec.from_json(text, trusted=True) allows it"
+    )
 
 
 def _versioned_specs(ns: str | None, name: str) -> dict[int, EnvSpec]:

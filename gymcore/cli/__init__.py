@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from gymcore.cli import bench, collect, info, play, video
 from gymcore.cli import list as list_command
-from gymcore.cli.common import CliError
+from gymcore.cli.common import CliError, exit_on_sigterm
 
 __all__ = ["main"]
 
@@ -48,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 on success, 2 when the request cannot be fulfilled (unknown id, missing package, bad
         policy; one line on stderr says which), 1 for any other failure, 130 after Ctrl-C.
+        After SIGTERM it raises `SystemExit(143)`, and leaves no temporary files.
 
     Example:
         >>> from gymcore.cli import main
@@ -65,7 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 2
     try:
-        return int(_COMMANDS[arguments.command].run(arguments))
+        with exit_on_sigterm():
+            return int(_COMMANDS[arguments.command].run(arguments))
     except KeyboardInterrupt:
         print("gymcore: interrupted", file=sys.stderr)
         return 130

@@ -19,8 +19,8 @@ from gymcore.cli.common import (
     PolicyActions,
     RandomActions,
     byte_count,
-    check_target,
     count,
+    file_errors,
     load_policy,
     rate,
     seed,
@@ -28,6 +28,7 @@ from gymcore.cli.common import (
 from gymcore.cli.episodes import BINS, EpisodeStatistics, RunHistory, check_plot, plot_run
 from gymcore.cli.list import is_native
 from gymcore.cli.recording import Recording, check_disk, observations_at, save
+from gymcore.utils.new_file import check_target
 
 HELP = "collect experience from an environment and report steps a second and episode returns"
 
@@ -170,7 +171,8 @@ def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started:
     steps = -(-arguments.num_steps // envs.num_envs)
     recording = None
     if arguments.out is not None:
-        check_target("--out", arguments.out, overwrite=arguments.overwrite)
+        with file_errors("--out", arguments.out):
+            check_target(arguments.out, overwrite=arguments.overwrite)
         recording = Recording(envs, steps)
         check_disk(arguments.out, recording.predicted_bytes)
     history = None
@@ -201,7 +203,8 @@ def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started:
         _store(arguments, collector, recording, _metadata(arguments, collector, engine, first_seed))
     if history is not None:
         title = f"{arguments.id}: {envs.num_envs} lanes, {engine}, policy {arguments.policy}"
-        plot_run(history, arguments.plot, f"{title}, seed {first_seed}")
+        title += f", seed {first_seed}"
+        plot_run(history, arguments.plot, title, overwrite=arguments.overwrite)
         print(f"plotted     {arguments.plot}")
     return 130 if collector.interrupted else 0
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -146,17 +148,22 @@ def table(rows: list[list[str]], header: list[str]) -> str:
 # --- files, environments, Ctrl-C ------------------------------------------------------------------
 
 
-def check_target(option: str, path: Any, *, overwrite: bool) -> None:
-    """Raise a `CliError` naming `option` if `path` cannot be written, before any work is done."""
-    if path.is_dir():
-        raise CliError(f"{option}: {path} is a directory")
-    if path.exists() and not overwrite:
-        raise CliError(f"{option}: {path} exists already; --overwrite replaces it")
-    folder = path.parent
-    if not folder.is_dir():
-        raise CliError(f"{option}: directory {folder} does not exist")
-    if not os.access(folder, os.W_OK):
-        raise CliError(f"{option}: the directory {folder} is not writable")
+@contextlib.contextmanager
+def file_errors(option: str, path: Path) -> Iterator[None]:
+    """Turn an `OSError` in the block, in which the file of `option` is written, into a `CliError`.
+
+    Example:
+        >>> with file_errors("--out", Path("no/file")):
+        ...     open("no/file", "w")
+        Traceback (most recent call last):
+        gymcore.cli.common.CliError: --out: cannot write no/file: No such file or directory
+    """
+    try:
+        yield
+    except FileExistsError as error:
+        raise CliError(f"{option}: {error}; --overwrite replaces it") from error
+    except OSError as error:
+        raise CliError(f"{option}: cannot write {path}: {error.strerror or error}") from error
 
 
 def make_rgb(env_id: str, num_envs: int | None = None) -> Any:
@@ -227,6 +234,27 @@ class Interruption:
         if self._installed:
             signal.signal(signal.SIGINT, self._previous)
             self._installed = False
+
+
+@contextlib.contextmanager
+def exit_on_sigterm() -> Iterator[None]:
+    """Let SIGTERM raise `SystemExit`, so that `finally` clauses run, unless the program handles it.
+
+    By default the signal ends Python at once, and temporary files would stay.
+    """
+
+    def leave(signum: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + signum)
+
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 # --- actions --------------------------------------------------------------------------------------

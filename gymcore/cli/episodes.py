@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.cli.common import CliError, check_target
+from gymcore.cli.common import CliError, file_errors
+from gymcore.utils.new_file import NewFile, check_target
 
 # Size of the uniform sample of episodes that the medians come from.
 SAMPLE_SIZE = 2**16
@@ -227,15 +228,16 @@ def check_plot(path: Path, *, overwrite: bool) -> None:
     """Raise a `CliError` if matplotlib is missing or `path` cannot be written."""
     if path.suffix.lower() not in SUFFIXES:
         raise CliError(f"--plot {path}: expected a name that ends in one of {', '.join(SUFFIXES)}")
-    check_target("--plot", path, overwrite=overwrite)
+    with file_errors("--plot", path):
+        check_target(path, overwrite=overwrite)
     try:
         import matplotlib  # noqa: F401
     except ImportError:
         raise CliError('--plot needs matplotlib: pip install "gymcore[other]"') from None
 
 
-def plot_run(history: RunHistory, path: Path, title: str) -> None:
-    """Plot the run into a file, whose suffix determines the format."""
+def plot_run(history: RunHistory, path: Path, title: str, *, overwrite: bool) -> None:
+    """Plot the run into a file, whose suffix determines the format; a `CliError` as for `save`."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter
@@ -270,7 +272,5 @@ def plot_run(history: RunHistory, path: Path, title: str) -> None:
     for axis in (above, below):
         axis.grid(alpha=0.3)
         axis.spines[["top", "right"]].set_visible(False)
-    try:
-        figure.savefig(path)
-    except OSError as exc:
-        raise CliError(f"--plot {path}: {exc.strerror}") from exc
+    with file_errors("--plot", path), NewFile(path, overwrite=overwrite) as new:
+        figure.savefig(new.part, format=path.suffix[1:].lower())

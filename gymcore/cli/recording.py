@@ -23,11 +23,9 @@ Nothing in the file is pickled.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,9 +33,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.cli.common import CliError, byte_count
+from gymcore.cli.common import CliError, byte_count, file_errors
 from gymcore.cli.info import available_memory
 from gymcore.utils.nested import map_leaves, named_leaves, stack_nested
+from gymcore.utils.new_file import NewFile
 
 # Assumed share of steps that end an episode, for the predicted size.
 _FINAL_SHARE = 0.1
@@ -233,39 +232,9 @@ def save(path: Path, arrays: dict[str, npt.NDArray[Any]], *, overwrite: bool) ->
     Readers see the whole new file, or what was there before. A file that exists by now, unless
     `overwrite`, or cannot be written is a `CliError`.
     """
-    temporary = ""
-    try:
-        handle, temporary = tempfile.mkstemp(
-            prefix=f".{path.name}.", suffix=".part", dir=path.parent
-        )
-        with os.fdopen(handle, "wb") as file:
+    with file_errors("--out", path):
+        with NewFile(path, overwrite=overwrite) as new, new.part.open("wb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # mkstemp's mode is private
-        if overwrite:
-            os.replace(temporary, path)
-        else:
-            # A link fails if the file exists, so a race cannot replace another file.
-            _link(temporary, path)
         return path.stat().st_size
-    except OSError as error:
-        raise CliError(f"--out: cannot write {path}: {error.strerror or error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-
-
-def _link(temporary: str, path: Path) -> None:
-    """Rename the temporary file to `path` unless that exists."""
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        raise CliError(f"--out: {path} exists already; --overwrite replaces it") from None
-    except OSError:
-        # No hard links on this file system: check and rename.
-        if path.exists():
-            raise CliError(f"--out: {path} exists already; --overwrite replaces it") from None
-        os.replace(temporary, path)

@@ -13,13 +13,14 @@ from gymcore.cli.common import (
     PolicyActions,
     RandomActions,
     byte_count,
-    check_target,
     count,
+    file_errors,
     load_policy,
     make_rgb,
     positive,
     seed,
 )
+from gymcore.utils.new_file import check_target
 
 HELP = "record an environment into an mp4 or GIF file"
 
@@ -66,11 +67,12 @@ def run(arguments: argparse.Namespace) -> int:
     from gymcore.rendering.video_files import VideoWriter
 
     path: Path = arguments.out
-    check_target("--out", path, overwrite=arguments.overwrite)
+    with file_errors("--out", path):
+        check_target(path, overwrite=arguments.overwrite)
     envs = make_rgb(arguments.id, arguments.num_envs)
     try:
         fps = arguments.fps or envs.metadata.get("render_fps", 30)
-        video = VideoWriter(path, fps)
+        video = VideoWriter(path, fps, overwrite=arguments.overwrite)
         try:
             interrupted = _record(arguments, envs, video)
         except BaseException:

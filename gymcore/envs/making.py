@@ -15,7 +15,7 @@ from gymcore.specs import (
     VectorizeMode,
     WrapperSpec,
     find_spec,
-    load_env_creator,
+    load_creator,
 )
 from gymcore.utils.record_constructor import snapshot
 from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker, TimeLimit
@@ -173,6 +173,8 @@ def make(
         ArgumentTypeError: if `id` is neither a string nor a spec, or the entry point makes no
             `Env`.
         Error: if the id is not registered (with a suggestion), or cannot be made.
+        InvalidArgument: if `id` is a spec from JSON that names anything but environments and
+            wrappers; see `EnvSpec.from_json`.
         TypeError: from the environment's constructor, with the arguments it was given.
 
     Example:
@@ -195,8 +197,7 @@ def make(
         max_episode_steps = None
     _check_recreatable(env_spec.additional_wrappers)
 
-    creator = env_spec.entry_point
-    creator = creator if callable(creator) else load_env_creator(creator)
+    creator = load_creator(env_spec, env_spec.entry_point, Env)
     env_kwargs = own_kwargs(env_spec)
     env_kwargs.update(kwargs)
     render_wrapper = None
@@ -226,7 +227,7 @@ def make(
     if max_episode_steps is not None:
         env = TimeLimit(env, max_episode_steps)
     for wrapper in env_spec.additional_wrappers[made_by_creator:]:
-        wrap: Any = load_env_creator(wrapper.entry_point)
+        wrap: Any = load_creator(env_spec, wrapper.entry_point, Wrapper)
         arguments = snapshot(wrapper.kwargs)
         for name in getattr(wrap, "_tuple_arguments", ()):  # a spec that was JSON has lists
             if isinstance(arguments.get(name), list):
@@ -342,8 +343,9 @@ def _make_native(
     arguments = {name: value for name, value in kwargs.items() if name != "disable_env_checker"}
     if twice := sorted(arguments.keys() & vector_kwargs.keys()):
         raise error.InvalidArgument(f"vector_kwargs: {twice} given as environment arguments too")
-    creator = spec.vector_entry_point
-    creator = creator if callable(creator) else load_env_creator(creator)
+    from gymcore.vector import VectorEnv
+
+    creator = load_creator(spec, spec.vector_entry_point, VectorEnv)
     env = creator(num_envs=num_envs, **arguments, **vector_kwargs)
     if not hasattr(env, "unwrapped"):
         raise error.ArgumentTypeError(
@@ -430,7 +432,8 @@ def make_vec(
         The vector environment.
 
     Raises:
-        InvalidArgument: if `num_envs` or `vectorization_mode` is not valid.
+        InvalidArgument: if `num_envs` or `vectorization_mode` is not valid, or for a spec from JSON
+            as in `make`.
         Error: if the id is not registered (with a suggestion), or has nothing for the mode.
 
     Example:

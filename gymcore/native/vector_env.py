@@ -540,7 +540,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
 
         Returns:
             A structured array with one record a lane (`gymcore.native.state.lane_dtype`), a
-            copy.
+            copy. It holds no pickles: `numpy.save(..., allow_pickle=False)` writes it.
         """
         self._seeds.ensure()
         return save_lanes(self._batch, self._model, self.spec, lane_indices(lanes, self.num_envs))

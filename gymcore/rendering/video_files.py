@@ -1,6 +1,6 @@
 """Video files, mp4 or animated GIF: frames go to ffmpeg one by one.
 
-A file has the name `NAME.part` until it is complete.
+A file has a random name with the suffix `.part`, in the same folder, until it is complete.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.utils.new_file import NewFile
 
 __all__ = ["VIDEO_FORMATS", "VideoEncodingFailed", "VideoWriter", "as_rgb", "find_ffmpeg"]
 
@@ -127,14 +128,21 @@ class VideoWriter:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], fps: float, *, format: str | None = None
+        self,
+        path: str | os.PathLike[str],
+        fps: float,
+        *,
+        format: str | None = None,
+        overwrite: bool = True,
     ) -> None:
         """Prepare to write; the first frame starts the file.
 
         Args:
-            path: Path of the file. Its folder must exist; an existing file is replaced.
+            path: Path of the file. Its folder must exist; an existing file is replaced, but
+                nothing else, and no symbolic link.
             fps: Frames per second. A GIF shows at most 50, and skips frames above that.
             format: "mp4" or "gif"; None takes it from the path's suffix.
+            overwrite: Whether an existing file is replaced; else `write` or `close` fails.
 
         Raises:
             InvalidArgument: the suffix or the format is another one, or `fps` is not positive.
@@ -152,6 +160,7 @@ class VideoWriter:
         if not 0 < fps < float("inf"):
             raise error.InvalidArgument(f"fps: expected a positive number, got {fps}")
         self.fps = float(fps)
+        self._overwrite = overwrite
         self.frames = 0
         self.size: tuple[int, int] | None = None
         self.closed = False
@@ -211,7 +220,8 @@ class VideoWriter:
                 *("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{even[1]}x{even[0]}"),
                 *("-r", f"{self.fps:g}", "-i", "pipe:0", "-an", *output),
             ],
-            Path(os.path.abspath(self.path)),
+            self.path,
+            self._overwrite,
         )
         self._finalizer = weakref.finalize(self, self._encoder.finish, quiet=True)
 
@@ -255,15 +265,13 @@ class VideoWriter:
 class _Encoder:
     """A running ffmpeg, which reads a pipe and writes a file."""
 
-    def __init__(self, command: list[str], path: Path) -> None:
+    def __init__(self, command: list[str], path: Path, overwrite: bool) -> None:
         """Start it; `command` is complete but for the output file."""
-        self._path = path
-        self._part = path.with_name(path.name + ".part")
         self._owner = os.getpid()
         try:
-            self._part.open("wb").close()
+            self._file = NewFile(path, overwrite=overwrite)
         except OSError as exc:
-            raise VideoEncodingFailed(f"cannot write {path}: {exc.strerror}") from None
+            raise VideoEncodingFailed(f"cannot write {path}: {exc.strerror or exc}") from None
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with ffmpeg)
         # In a new session Ctrl-C does not reach ffmpeg: the program ends, and finishes the file.
         options: dict[str, Any] = {"start_new_session": True}
@@ -271,16 +279,18 @@ class _Encoder:
             options = {"creationflags": subprocess.CREATE_NO_WINDOW}
         try:
             self._process = subprocess.Popen(
-                [*command, str(self._part)],
+                [*command, str(self._file.part)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=self._log,
                 bufsize=0,
                 **options,
             )
-        except OSError as exc:
+        except BaseException as exc:
             self._log.close()
-            self._remove()
+            self._file.discard()
+            if not isinstance(exc, OSError):
+                raise
             raise VideoEncodingFailed(f"cannot start {command[0]}: {exc}") from exc
 
     def send(self, pixels: npt.NDArray[np.uint8]) -> None:
@@ -307,13 +317,16 @@ class _Encoder:
         try:
             self._process.stdin.close()
             self._wait()
-            if self._process.returncode not in (0, 255) or not self._part.stat().st_size:
+            if self._process.returncode not in (0, 255) or not self._file.part.stat().st_size:
                 raise OSError(f"exit code {self._process.returncode}")
-            os.replace(self._part, self._path)
+            self._file.finish()
         except OSError as exc:
             if not quiet:
                 self._fail(exc)
             self.abandon()
+        except BaseException:
+            self.abandon()
+            raise
         self._log.close()
 
     def _wait(self) -> None:
@@ -335,15 +348,15 @@ class _Encoder:
         self._log.seek(0)
         output = self._log.read().decode(errors="replace").strip()
         self._log.close()
-        self._remove()
+        self._file.discard()
         message = "; ".join(line.strip() for line in output.splitlines()[-5:]) or str(cause)
-        raise VideoEncodingFailed(f"ffmpeg could not write {self._path}: {message}") from cause
+        raise VideoEncodingFailed(f"ffmpeg could not write {self._file.path}: {message}") from cause
 
     def abandon(self) -> None:
         """End ffmpeg and remove the file."""
         self._stop()
         self._log.close()
-        self._remove()
+        self._file.discard()
 
     def _stop(self) -> None:
         """End ffmpeg; it has a second to report an error."""
@@ -355,6 +368,3 @@ class _Encoder:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-
-    def _remove(self) -> None:
-        self._part.unlink(missing_ok=True)

@@ -90,6 +90,9 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     A worker that dies, hangs or raises is an exception here that names its environments; `close`
     always succeeds, and no process or memory is left.
 
+    Other infos, results of calls, states and failures come from workers as pickles, which may run
+    any code here: run only environments that you trust.
+
     With a `worker`, a loop of the user's own, there is a process for each environment, which speaks
     the protocol of `gymcore.vector.workers.custom`. Such an environment has no `send` and `recv`,
     steps of some environments, restarts, saved states or episode statistics.
@@ -440,7 +443,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
     @one_at_a_time(error)
     def reset_wait(self, timeout: float | None = None) -> tuple[ObsType, dict[str, Any]]:
-        """Return the results of `reset_async`.
+        """Return the results of `reset_async`; infos may come as pickles of the workers.
 
         Args:
             timeout: How long to wait, in seconds; None forever.
@@ -584,7 +587,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
     @one_at_a_time(error)
     def step_wait(self, timeout: float | None = None) -> StepResult:
-        """Return the results of `step_async`.
+        """Return the results of `step_async`; infos may come as pickles of the workers.
 
         Args:
             timeout: How long to wait, in seconds; None forever.
@@ -677,6 +680,8 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     @one_at_a_time(error)
     def recv(self, timeout: float | None = None) -> StepResult:
         """Return the results of `batch_size` environments, those that were ready first.
+
+        Infos may come as pickles of the workers.
 
         Args:
             timeout: How long to wait, in seconds; None forever.
@@ -905,7 +910,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
     @one_at_a_time(error)
     def call_wait(self, timeout: float | None = None) -> tuple[Any, ...]:
-        """Return the results of `call_async`.
+        """Return the results of `call_async`, which come as pickles of the workers.
 
         Args:
             timeout: How long to wait, in seconds; None forever.
@@ -939,7 +944,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         return [one for index in sorted(replies) for one in replies[index].get("result", ())]
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of every environment; a method is called."""
+        """Return an attribute of every environment, from pickles; a method is called."""
         return self.call(name)
 
     @one_at_a_time(error)
@@ -999,6 +1004,8 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     def get_state(self, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> list[LaneState]:
         """Return everything that decides what environments do next; see `SyncVectorEnv.get_state`.
 
+        The states come as pickles of the workers.
+
         Args:
             lanes: Indices or a mask; None for all.
         """
@@ -1018,6 +1025,8 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self, state: Sequence[LaneState], lanes: Sequence[int] | npt.NDArray[Any] | None = None
     ) -> None:
         """Let environments go on from states; see `SyncVectorEnv.set_state`.
+
+        The states of wrappers are pickles and may run any code: set only states that you trust.
 
         Args:
             state: One state for each of the lanes.

@@ -17,6 +17,9 @@ __all__ = ["LaneState", "check_state", "load_env", "save_env", "states_of"]
 class LaneState(NamedTuple):
     """All that decides what a lane does next. It pickles if the environment's own state does.
 
+    `wrappers` are pickles, which `set_state` loads: a state from a source that you do not trust may
+    run any code. Records of native environments are plain arrays.
+
     Attributes:
         env: What `get_state` returned, of the outermost layer of the environment that has one.
         wrappers: The attributes of the wrappers around that layer, outermost first: name of the

@@ -403,6 +403,8 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
     ) -> None:
         """Let environments go on from states, which may be those of other lanes or batches.
 
+        The states of wrappers are pickles and may run any code: set only states that you trust.
+
         Args:
             state: One state for each of the lanes.
             lanes: Indices or a mask; None for all.

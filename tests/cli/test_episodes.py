@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from gymcore.cli import episodes
+from gymcore.cli.common import CliError
 from gymcore.cli.episodes import BINS, EpisodeStatistics, RunHistory, plot_run
 
 
@@ -221,5 +223,17 @@ def test_memory_does_not_grow() -> None:
 
 def test_a_run_without_episodes(tmp_path: Path) -> None:
     history = RunHistory(100)
-    plot_run(history, tmp_path / "a.png", "nothing")
+    plot_run(history, tmp_path / "a.png", "nothing", overwrite=False)
     assert np.isnan(history.mean).all() and (tmp_path / "a.png").exists()
+
+
+def test_a_failed_plot_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Figure, file: Path, **kwargs: object) -> None:
+        file.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Figure, "savefig", full)
+    (tmp_path / "a.png").write_text("old")
+    with pytest.raises(CliError, match=r"--plot: cannot write .*a\.png: No space left on device"):
+        plot_run(RunHistory(100), tmp_path / "a.png", "nothing", overwrite=True)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.png", "old")]

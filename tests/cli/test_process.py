@@ -112,3 +112,22 @@ def test_ctrl_c(tmp_path, policy):
     assert process.returncode == 130, errors
     assert b"Traceback" not in errors and b"interrupted" in errors
     assert b"throughput" in out and b"steps/s" in out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM")
+def test_sigterm_leaves_no_temporary_file(tmp_path):
+    process = subprocess.Popen(
+        command("video", "CartPole-v1", "--steps", 10**6, "--out", "a.mp4"),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env=environment(),
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + 60
+        while not os.listdir(tmp_path) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 128 + signal.SIGTERM and b"Traceback" not in errors
+    assert os.listdir(tmp_path) == []

@@ -11,9 +11,10 @@ import pytest
 
 from gymcore import spaces
 from gymcore.cli import recording
-from gymcore.cli.common import CliError, check_target
+from gymcore.cli.common import CliError, file_errors
 from gymcore.cli.recording import Recording, check_disk, observations_at, save
 from gymcore.utils.nested import named_leaves
+from gymcore.utils.new_file import check_target
 from gymcore.vector.utils import batch_space
 
 
@@ -170,6 +171,11 @@ def test_an_allocation_that_fails_all_the_same_is_told(monkeypatch):
         Recording(envs, 10)
 
 
+def check(path: Path, *, overwrite: bool) -> None:
+    with file_errors("--out", path):
+        check_target(path, overwrite=overwrite)
+
+
 ARRAYS = {"a": np.arange(6).reshape(2, 3), "b": np.array("text")}
 
 
@@ -195,12 +201,12 @@ def test_an_existing_file_survives_unless_overwriting_was_asked_for(tmp_path: Pa
     path = tmp_path / "data.npz"
     path.write_bytes(b"precious")
     with pytest.raises(CliError, match="exists already; --overwrite replaces it"):
-        check_target("--out", path, overwrite=False)
+        check(path, overwrite=False)
     with pytest.raises(CliError, match="exists already"):
         save(path, ARRAYS, overwrite=False)
     assert path.read_bytes() == b"precious"
     assert os.listdir(tmp_path) == ["data.npz"]
-    check_target("--out", path, overwrite=True)
+    check(path, overwrite=True)
     save(path, ARRAYS, overwrite=True)
     with np.load(path) as data:
         assert sorted(data) == ["a", "b"]
@@ -235,7 +241,7 @@ def test_without_hard_links_the_file_is_renamed_if_the_name_is_free(tmp_path, mo
     def no_links(source, target):
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr(recording.os, "link", no_links)
+    monkeypatch.setattr(os, "link", no_links)
     save(tmp_path / "data.npz", ARRAYS, overwrite=False)
     with pytest.raises(CliError, match="exists already"):
         save(tmp_path / "data.npz", ARRAYS, overwrite=False)
@@ -244,9 +250,9 @@ def test_without_hard_links_the_file_is_renamed_if_the_name_is_free(tmp_path, mo
 
 def test_targets_that_cannot_be_written_are_refused_beforehand(tmp_path, monkeypatch) -> None:
     with pytest.raises(CliError, match="is a directory"):
-        check_target("--out", tmp_path, overwrite=True)
+        check(tmp_path, overwrite=True)
     with pytest.raises(CliError, match="does not exist"):
-        check_target("--out", tmp_path / "missing" / "data.npz", overwrite=False)
+        check(tmp_path / "missing" / "data.npz", overwrite=False)
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(recording.shutil, "disk_usage", lambda path: usage._replace(free=2**20))
     check_disk(tmp_path / "data.npz", 2**20)
@@ -254,7 +260,7 @@ def test_targets_that_cannot_be_written_are_refused_beforehand(tmp_path, monkeyp
         check_disk(tmp_path / "data.npz", 2**21)
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(CliError, match="not writable"):
-        check_target("--out", tmp_path / "data.npz", overwrite=False)
+        check(tmp_path / "data.npz", overwrite=False)
 
 
 def test_keys_with_dots_do_not_hide_others():

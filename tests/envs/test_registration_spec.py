@@ -15,7 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gymcore
+from gymcore.compat import gym26
 from gymcore.envs.registration import EnvSpec, WrapperSpec
+from gymcore.error import InvalidArgument
 from tests.parity import compare
 
 plain_json = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3)
@@ -187,3 +189,57 @@ def test_make(registries: None) -> None:
     env = gymcore.spec("CartPole-v1").make(max_episode_steps=7)
     assert env.spec is not None
     assert env.spec.max_episode_steps == 7
+
+
+# Trust
+
+
+def call_me(**kwargs: Any) -> gymcore.Env[Any, Any]:
+    """An entry point that must not be called."""
+    CALLED.append(kwargs)
+    return gymcore.make("CartPole-v1")
+
+
+CALLED: list[Any] = []
+HERE = f"{__name__}:call_me"
+
+
+def test_specs_from_json_call_only_environments_and_registered_entry_points() -> None:
+    wrapper = {"name": "W", "entry_point": HERE, "kwargs": {}}
+    cart_pole = gymcore.spec("CartPole-v1").entry_point
+    for fields in (
+        {"id": "A-v0", "entry_point": HERE},
+        {"id": "A-v0", "entry_point": "os:system", "kwargs": {"command": "exit"}},
+        {"id": "A-v0", "entry_point": "builtins:dict"},
+        {"id": "CartPole-v1", "entry_point": cart_pole, "additional_wrappers": [wrapper]},
+    ):
+        read = EnvSpec.from_json(json.dumps(fields))
+        for spec in (read, read.copy(), copy.deepcopy(read), pickle.loads(pickle.dumps(read))):
+            with pytest.raises(InvalidArgument, match=r"in JSON is neither registered nor a class"):
+                gymcore.make(spec)
+            with pytest.raises(InvalidArgument, match="derived from"):
+                gymcore.make_vec(spec, vectorization_mode="sync")
+            with pytest.raises(InvalidArgument, match="derived from"):
+                gym26.make(spec, apply_api_compatibility="additional_wrappers" not in fields)
+    spec = EnvSpec.from_json(json.dumps({"id": "A-v0", "vector_entry_point": HERE}))
+    with pytest.raises(InvalidArgument, match="derived from VectorEnv"):
+        gymcore.make_vec(spec)
+    assert not CALLED
+
+
+def test_trusted_and_registered_specs_from_json_call_functions() -> None:
+    text = json.dumps({"id": "CallMe-v0", "entry_point": HERE, "disable_env_checker": True})
+    for spec in (EnvSpec.from_json(text, trusted=True), EnvSpec("CallMe-v0", HERE)):
+        gymcore.make(spec).close()
+    gymcore.register("CallMe-v0", HERE)
+    try:
+        gymcore.make(EnvSpec.from_json(text), max_episode_steps=3).close()
+        assert CALLED == [{}, {}, {}]
+    finally:
+        del gymcore.registry["CallMe-v0"]
+        CALLED.clear()
+
+
+def test_specs_from_json_make_classes_of_environments() -> None:
+    spec = {"id": "A-v0", "entry_point": "gymcore.envs.box2d.lunar_lander:LunarLander"}
+    gymcore.make(EnvSpec.from_json(json.dumps(spec))).close()

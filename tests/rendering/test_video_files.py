@@ -71,9 +71,28 @@ def test_frames_are_the_callers(tmp_path: Path) -> None:
 
 def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
     video = VideoWriter(tmp_path / "missing" / "a.mp4", 10)
-    with pytest.raises(VideoEncodingFailed, match=r"cannot write .*a\.mp4: No such file"):
+    with pytest.raises(
+        VideoEncodingFailed, match=r"cannot write .*a\.mp4: directory .* does not exist"
+    ):
         video.write(np.zeros((2, 2, 3), np.uint8))
     assert video.closed
+
+
+def test_only_regular_files_are_replaced(tmp_path: Path) -> None:
+    (tmp_path / "victim").write_text("precious")
+    for name in ("a.mp4", "b.mp4.part"):
+        (tmp_path / name).symlink_to("victim")
+    video = VideoWriter(tmp_path / "a.mp4", 10)
+    with pytest.raises(VideoEncodingFailed, match=r"a\.mp4 is a symbolic link"):
+        video.write(np.zeros((2, 2, 3), np.uint8))
+    with VideoWriter(tmp_path / "b.mp4", 10) as video:
+        video.write(np.zeros((2, 2, 3), np.uint8))
+    (tmp_path / "c.mp4").write_text("precious")
+    video = VideoWriter(tmp_path / "c.mp4", 10, overwrite=False)
+    with pytest.raises(VideoEncodingFailed, match=r"c\.mp4 exists already"):
+        video.write(np.zeros((2, 2, 3), np.uint8))
+    assert (tmp_path / "victim").read_text() == (tmp_path / "c.mp4").read_text() == "precious"
+    assert len(os.listdir(tmp_path)) == 5
 
 
 def test_an_ffmpeg_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,7 @@ def test_every_frame_is_in_the_file(tmp_path: Path) -> None:
     env.reset()
     for _ in range(9):
         env.step(0)
-    assert os.listdir(tmp_path / "new" / "folder") == ["rl-video-episode-0.mp4.part"]
+    assert [path.suffix for path in (tmp_path / "new" / "folder").iterdir()] == [".part"]
     env.close()
     assert os.listdir(tmp_path / "new" / "folder") == ["rl-video-episode-0.mp4"]
     path = tmp_path / "new" / "folder" / "rl-video-episode-0.mp4"

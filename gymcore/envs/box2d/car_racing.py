@@ -161,6 +161,7 @@ class CarRacing(Box2DEnv[Any]):
         self._moves: list[Any] = []
 
     def _no_world(self) -> None:
+        self._destroy()
         self.contactListener_keepref = FrictionDetector(self, self.lap_complete_percent)
         self.world: Any = Box2D.b2World((0, 0), contactListener=self.contactListener_keepref)
         self.fd_tile: Any = Box2D.b2FixtureDef(
@@ -257,13 +258,18 @@ class CarRacing(Box2DEnv[Any]):
         self.car.leaves_marks = self.render_mode in ("human", "rgb_array")
         self._move(None)
 
+    def __del__(self) -> None:
+        """Break the cycles through Box2D: its bodies refer to themselves by their user data."""
+        self._destroy()
+
     def _destroy(self) -> None:
-        """Remove road and car from the world."""
-        if not self.road:
+        """Remove road and car from the world, if they are in one."""
+        road = self.__dict__.get("road")
+        if not road:
             return
         # Contacts with the removed road must not be reported.
         self.world.contactListener = None
-        for tile in self.road:
+        for tile in road:
             self.world.DestroyBody(tile)
         self.road = []
         if self.car is not None:

@@ -41,7 +41,7 @@ class CloudpickleWrapper(Generic[EnvType]):
         return cloudpickle.dumps(self.fn)
 
     def __setstate__(self, state: bytes) -> None:
-        """Restore the function from cloudpickle's bytes."""
+        """Restore the function from cloudpickle's bytes, which may run any code."""
         self.fn = pickle.loads(state)
 
     def __call__(self) -> EnvType:

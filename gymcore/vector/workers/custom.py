@@ -23,7 +23,7 @@ With shared memory the worker writes observations with `write_to_shared_memory(s
 observation, shared_memory)`, and those in its answers are ignored. Autoreset is the worker's duty:
 in same-step mode its info is `{"final_info": ..., "final_obs": ..., **reset_info}`. An exception is
 reported by `error_queue.put((index, type, exception, traceback_text))` and the answer
-`(None, False)`, after which the loop may return.
+`(None, False)`, after which the loop may return. Requests and answers are pickles.
 """  # noqa: E501
 
 from __future__ import annotations

@@ -343,3 +343,18 @@ def test_vector_environment():
         np.testing.assert_array_equal(observations[1], expected)
         observations, *_ = envs.step(np.stack([GAS, GAS]))
         np.testing.assert_array_equal(observations[1], single.step(GAS)[0])
+
+
+def test_dropped_environments_leave_no_objects() -> None:
+    def make_and_drop() -> None:
+        env = gymcore.make("CarRacing-v3")
+        env.reset(seed=1)
+        env.step(np.zeros(3, np.float32))
+        env.unwrapped.set_state(env.unwrapped.get_state())
+
+    counts = []
+    for _ in range(3):
+        make_and_drop()
+        gc.collect()
+        counts.append(len(gc.get_objects()))
+    assert counts[2] - counts[1] < 20, counts

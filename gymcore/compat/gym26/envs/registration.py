@@ -9,7 +9,15 @@ from gymcore.compat.gym26 import wrappers
 from gymcore.compat.old_envs import OldEnvCreator
 from gymcore.core import Env
 from gymcore.envs.registration import namespace
-from gymcore.specs import EnvSpec, find_spec, get_env_id, parse_env_id, registry, spec
+from gymcore.specs import (
+    EnvSpec,
+    find_spec,
+    get_env_id,
+    load_creator,
+    parse_env_id,
+    registry,
+    spec,
+)
 from gymcore.specs import load_env_creator as load
 
 __all__ = [
@@ -61,7 +69,7 @@ def make(
         if isinstance(entry_point, OldEnvCreator):
             entry_point = entry_point.entry_point
         if apply_api_compatibility:
-            entry_point = OldEnvCreator(entry_point)
+            entry_point = OldEnvCreator(load_creator(env_spec, entry_point, Env))
         env_spec = env_spec.copy(entry_point=entry_point)
     env = envs.make(env_spec, max_episode_steps, disable_env_checker, **kwargs)
     return _of_this_era(env, autoreset)

@@ -16,6 +16,7 @@ from gymcore.core import Env
 from gymcore.rendering.video_files import VideoWriter
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import count
+from gymcore.utils.new_file import NewFile
 from gymcore.utils.save_video import capped_cubic_video_schedule
 from gymcore.wrappers import rendering
 
@@ -129,7 +130,8 @@ class VideoRecorder:
         self._write_metadata()
 
     def _write_metadata(self) -> None:
-        Path(self.metadata_path).write_text(json.dumps(self.metadata))
+        with NewFile(self.metadata_path) as file:
+            file.part.write_text(json.dumps(self.metadata))
 
 
 class RecordVideo(Wrapper, RecordConstructorArgs):
@@ -418,4 +420,5 @@ class Monitor(Wrapper, RecordConstructorArgs):
 
     def _write(self) -> None:
         name = f"{FILE_PREFIX}.episode_batch.{self.file_infix}.stats.json"
-        Path(self.directory, name).write_text(json.dumps(self._statistics))
+        with NewFile(Path(self.directory, name)) as file:
+            file.part.write_text(json.dumps(self._statistics))
