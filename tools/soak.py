@@ -9,6 +9,7 @@ Steps, memory, file descriptors, threads and processes over time are printed and
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import os
 import signal
@@ -224,6 +225,8 @@ def asynchronous(steps: int) -> Iterator[int]:
 
 # The report
 
+LINE = "{:9.1f} {:16,} {:12,} {:12} {:8} {:10}"
+
 
 def plot(samples: Sequence[Sample], path: Path) -> None:
     """Draw all that was sampled over time, into a PNG file."""
@@ -243,12 +246,17 @@ def plot(samples: Sequence[Sample], path: Path) -> None:
 
 
 def soak(run: Iterable[int], path: Path) -> list[str]:
-    """Sample a run to its end, print and plot the samples, and return what grew."""
-    began = time.monotonic()
-    samples = [sample(0, began), *(sample(steps, began) for steps in run)]
-    print("  seconds            steps       memory  descriptors  threads  processes")
-    for each in samples[:: max(1, len(samples) // 20)] + samples[-1:]:
-        print("{:9.1f} {:16,} {:12,} {:12} {:8} {:10}".format(*each))
+    """Sample a run to its end or to Ctrl-C, print and plot the samples, and return what grew."""
+    began = printed = time.monotonic()
+    samples = [sample(0, began)]
+    print("  seconds            steps       memory  descriptors  threads  processes", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        for steps in run:
+            samples.append(sample(steps, began))
+            if time.monotonic() > printed + 10:
+                printed = time.monotonic()
+                print(LINE.format(*samples[-1]), flush=True)
+    print(LINE.format(*samples[-1]))
     print(rate(samples[-1].steps / samples[-1].seconds), "with all checks, plotted in", path)
     plot(samples, path)
     return growth(samples)
