@@ -47,7 +47,8 @@ class Sample(NamedTuple):
 
 
 # How much more each may be at the end of a run without being called growth. Forked workers share
-# pages until one of them writes: the memory depends on how old they are, by some 3 MiB.
+# pages until one of them writes, and libraries with other programs: the memory depends on how old
+# workers are, and on what else runs, by some 3 MiB.
 SLACK = {"memory": 4 << 20, "descriptors": 0, "threads": 0, "processes": 0}
 
 
