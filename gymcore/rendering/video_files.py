@@ -268,24 +268,31 @@ class _Encoder:
     def __init__(self, command: list[str], path: Path, overwrite: bool) -> None:
         """Start it; `command` is complete but for the output file."""
         self._owner = os.getpid()
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with ffmpeg)
         try:
             self._file = NewFile(path, overwrite=overwrite)
         except OSError as exc:
+            self._log.close()
             raise VideoEncodingFailed(f"cannot write {path}: {exc.strerror or exc}") from None
-        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with ffmpeg)
         # In a new session Ctrl-C does not reach ffmpeg: the program ends, and finishes the file.
         options: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
             options = {"creationflags": subprocess.CREATE_NO_WINDOW}
         try:
-            self._process = subprocess.Popen(
-                [*command, str(self._file.part)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=self._log,
-                bufsize=0,
-                **options,
-            )
+            with self._file.part.open("r+b") as part:
+                output = str(self._file.part)
+                if sys.platform == "linux":
+                    # An interrupt here leaves an ffmpeg behind: it must not make the file again.
+                    output = f"/proc/self/fd/{part.fileno()}"
+                    options["pass_fds"] = (part.fileno(),)
+                self._process = subprocess.Popen(
+                    [*command, output],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=self._log,
+                    bufsize=0,
+                    **options,
+                )
         except BaseException as exc:
             self._log.close()
             self._file.discard()

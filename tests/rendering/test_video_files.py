@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,6 +95,23 @@ def test_only_regular_files_are_replaced(tmp_path: Path) -> None:
         video.write(np.zeros((2, 2, 3), np.uint8))
     assert (tmp_path / "victim").read_text() == (tmp_path / "c.mp4").read_text() == "precious"
     assert len(os.listdir(tmp_path)) == 5
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_an_interrupt_while_ffmpeg_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    def start(*args: Any, **kwargs: Any) -> None:
+        started.append(popen(*args, **kwargs))
+        raise KeyboardInterrupt
+
+    popen = subprocess.Popen
+    video = VideoWriter(tmp_path / "a.mp4", 10)
+    monkeypatch.setattr(subprocess, "Popen", start)
+    with pytest.raises(KeyboardInterrupt):
+        video.write(np.zeros((2, 2, 3), np.uint8))
+    started[0].communicate(bytes(12))
+    assert os.listdir(tmp_path) == []
 
 
 def test_an_ffmpeg_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
