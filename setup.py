@@ -78,6 +78,7 @@ BUILD_INFO_MACROS = [
     ("GYMCORE_COMPILE_FLAGS", '"' + " ".join(COMPILING) + '"'),
     ("GYMCORE_CYTHON_VERSION", f'"{Cython.__version__}"'),
     ("GYMCORE_NUMPY_VERSION", f'"{numpy.__version__}"'),
+    ("GYMCORE_SWITCHES", '"' + " ".join(SWITCHES) + '"'),
 ]
 
 

@@ -15,30 +15,12 @@ cdef extern from *:
     #else
     #define GYMCORE_COMPILER "unknown"
     #endif
-
-    #ifdef GYMCORE_DEBUG
-    #define GYMCORE_IS_DEBUG 1
-    #else
-    #define GYMCORE_IS_DEBUG 0
-    #endif
-    #ifdef GYMCORE_SANITIZE
-    #define GYMCORE_IS_SANITIZED 1
-    #else
-    #define GYMCORE_IS_SANITIZED 0
-    #endif
-    #ifdef GYMCORE_COVERAGE
-    #define GYMCORE_IS_COVERAGE 1
-    #else
-    #define GYMCORE_IS_COVERAGE 0
-    #endif
     """
     const char* COMPILER "GYMCORE_COMPILER"
     const char* COMPILE_FLAGS "GYMCORE_COMPILE_FLAGS"
     const char* CYTHON_VERSION "GYMCORE_CYTHON_VERSION"
     const char* NUMPY_VERSION "GYMCORE_NUMPY_VERSION"
-    bint IS_DEBUG "GYMCORE_IS_DEBUG"
-    bint IS_SANITIZED "GYMCORE_IS_SANITIZED"
-    bint IS_COVERAGE "GYMCORE_IS_COVERAGE"
+    const char* SWITCHES "GYMCORE_SWITCHES"
 
 
 def build_info():
@@ -58,14 +40,15 @@ def build_info():
         >>> info["isa"] in info["isa_built"]
         True
     """
+    switches = SWITCHES.decode().split()
     return {
         "compiler": COMPILER.decode(),
         "flags": COMPILE_FLAGS.decode(),
         "cython": CYTHON_VERSION.decode(),
         "numpy_headers": NUMPY_VERSION.decode(),
-        "debug": IS_DEBUG,
-        "sanitized": IS_SANITIZED,
-        "coverage": IS_COVERAGE,
+        "debug": "DEBUG" in switches,
+        "sanitized": "SANITIZE" in switches,
+        "coverage": "COVERAGE" in switches,
         "isa_built": list(ISA_NAMES),
         "isa": ISA_NAMES[choose_isa()],
     }

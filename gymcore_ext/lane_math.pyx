@@ -3,6 +3,7 @@
 For tests, for authors of kernels who want to know what `sin` in a kernel gives, and for code that must compute the same
 bits on every machine, which NumPy's own functions do not promise.
 """
+cimport numpy as cnp
 from libc.stdint cimport int64_t
 
 import numpy as np
@@ -21,6 +22,12 @@ cdef extern from "array_math.h":
         clip_loop_t clip
 
     const array_math_t* array_maths "gymcore_array_maths"
+
+cnp.import_array()
+
+
+cdef double* data(cnp.ndarray array) noexcept:
+    return <double*> cnp.PyArray_DATA(array)
 
 
 def sincos(x, *, isa=None):
@@ -44,15 +51,9 @@ def sincos(x, *, isa=None):
         >>> cosine.tolist()
         [1.0, 0.5403023058681398]
     """
-    cdef const double[::1] flat
-    cdef double[::1] sines, cosines
-    cdef const array_math_t* loops = &array_maths[<int> choose_isa(isa)]
-    values = np.asarray(x, np.float64)
+    values = np.asarray(x, np.float64, "C")
     sine, cosine = np.empty(values.shape), np.empty(values.shape)
-    flat, sines, cosines = np.ascontiguousarray(values).reshape(-1), sine.reshape(-1), cosine.reshape(-1)
-    if flat.shape[0]:
-        with nogil:
-            loops.sincos(&flat[0], &sines[0], &cosines[0], flat.shape[0])
+    array_maths[<int> choose_isa(isa)].sincos(data(values), data(sine), data(cosine), values.size)
     return sine, cosine
 
 
@@ -73,15 +74,9 @@ def mod_two_pi(x, *, isa=None):
         >>> mod_two_pi([7.0, -1.0]).tolist() == [7.0 % 6.283185307179586, -1.0 % 6.283185307179586]
         True
     """
-    cdef const double[::1] flat
-    cdef double[::1] remainders
-    cdef const array_math_t* loops = &array_maths[<int> choose_isa(isa)]
-    values = np.asarray(x, np.float64)
+    values = np.asarray(x, np.float64, "C")
     remainder = np.empty(values.shape)
-    flat, remainders = np.ascontiguousarray(values).reshape(-1), remainder.reshape(-1)
-    if flat.shape[0]:
-        with nogil:
-            loops.mod_two_pi(&flat[0], &remainders[0], flat.shape[0])
+    array_maths[<int> choose_isa(isa)].mod_two_pi(data(values), data(remainder), values.size)
     return remainder
 
 
@@ -105,13 +100,7 @@ def clip(x, double low, double high, *, isa=None):
         >>> clip([-2.0, 0.5, 2.0], -1.0, 1.0).tolist()
         [-1.0, 0.5, 1.0]
     """
-    cdef const double[::1] flat
-    cdef double[::1] results
-    cdef const array_math_t* loops = &array_maths[<int> choose_isa(isa)]
-    values = np.asarray(x, np.float64)
+    values = np.asarray(x, np.float64, "C")
     clipped = np.empty(values.shape)
-    flat, results = np.ascontiguousarray(values).reshape(-1), clipped.reshape(-1)
-    if flat.shape[0]:
-        with nogil:
-            loops.clip(&flat[0], low, high, &results[0], flat.shape[0])
+    array_maths[<int> choose_isa(isa)].clip(data(values), low, high, data(clipped), values.size)
     return clipped

@@ -7,7 +7,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcmp, memset
 
-from gymcore_ext.copying cimport copy_bytes
+from gymcore_ext.arrays cimport copy_bytes
 
 import numpy as np
 

@@ -9,9 +9,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memchr, memcpy, memset
 
 from gymcore_ext.arrays cimport (
-    ArrayRing, array_pointer, check_no_overlap, fork_generation, has_shape, lane_pointer, make_room,
+    ArrayRing, array_pointer, check_no_overlap, copy_bytes, fork_generation, has_shape, lane_pointer, make_room,
 )
-from gymcore_ext.copying cimport copy_bytes
 from gymcore_ext.engine.step cimport (
     FLOAT64, INT64, MAX_INFOS, MAX_PARTS, STREAM_BYTES, STREAM_WORDS, advance, begin_deferred, clock_now, flag_t,
     info_field_t, job_t, kernel_t, lanes_t, lifecycle_t, moved, outputs_t,
@@ -141,22 +140,13 @@ cdef cnp.ndarray checked_actions(
     """
     cdef cnp.ndarray array
     cdef check_t check
-    if (
-        cnp.PyArray_CheckExact(actions)
-        and cnp.PyArray_TYPE(<cnp.ndarray> actions) == typenum
-        and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> actions)
-        and has_shape(<cnp.ndarray> actions, shape)
-    ):
+    cdef int given = -1   # the type of an array of this shape and layout
+    if (cnp.PyArray_CheckExact(actions) and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> actions)
+            and has_shape(<cnp.ndarray> actions, shape)):
+        given = cnp.PyArray_TYPE(<cnp.ndarray> actions)
+    if given == typenum:
         array = actions
-    elif (
-        typenum == cnp.NPY_FLOAT64
-        and scratch is not None
-        and cnp.PyArray_CheckExact(actions)
-        and cnp.PyArray_TYPE(<cnp.ndarray> actions) == cnp.NPY_FLOAT32
-        and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> actions)
-        and has_shape(<cnp.ndarray> actions, shape)
-        and has_shape(scratch, shape)
-    ):
+    elif given == cnp.NPY_FLOAT32 and scratch is not None and has_shape(scratch, shape):
         array = scratch
         widen(<const float*> cnp.PyArray_DATA(<cnp.ndarray> actions), <double*> cnp.PyArray_DATA(scratch),
               cnp.PyArray_SIZE(scratch))
@@ -204,6 +194,10 @@ cdef object refuse(cnp.ndarray actions, int64_t discrete, object errors):
 
 cdef tuple rings(list shapes, object dtype, bint reuse):
     return tuple([ArrayRing(shape, dtype, reuse) for shape in shapes])
+
+
+cdef tuple rings_of_infos(Py_ssize_t n, tuple fields, bint reuse):
+    return tuple([ArrayRing((n,) if size == 1 else (n, size), dtype, reuse) for _, dtype, size in fields])
 
 
 cdef object take_all(tuple sources, void** parts):
@@ -259,20 +253,15 @@ cdef class StepArrays:
             self.returns, self.times = ArrayRing((n,), np.float64, reuse), ArrayRing((n,), np.float64, reuse)
             self.lengths = ArrayRing((n,), np.int64, reuse)
         if spec["infos"] and mode != SINGLE:
-            self._prepare_infos(n, spec["infos"], finals, reuse)
+            self.info_names = tuple([name for name, _, _ in spec["infos"]])
+            self.mask_names = tuple([f"_{name}" for name in self.info_names])
+            self.info_rings = rings_of_infos(n, spec["infos"], reuse)
+            self.mask_rings = rings([(n,)] * len(self.info_names), np.bool_, reuse)
+            if finals:
+                self.final_info_rings = rings_of_infos(n, spec["infos"], reuse)
             self.step_infos = tuple([name in spec["step_infos"] for name in self.info_names])
             if spec["step_infos"]:
                 self.begun = np.zeros(n, np.bool_)
-
-    def _prepare_infos(self, Py_ssize_t n, tuple fields, bint finals, bint reuse):
-        self.info_names = tuple([name for name, _, _ in fields])
-        self.mask_names = tuple([f"_{name}" for name in self.info_names])
-        made = [ArrayRing((n,) if size == 1 else (n, size), dtype, reuse) for _, dtype, size in fields]
-        self.info_rings = tuple(made)
-        self.mask_rings = rings([(n,)] * len(fields), np.bool_, reuse)
-        if finals:
-            self.final_info_rings = tuple([
-                ArrayRing((n,) if size == 1 else (n, size), dtype, reuse) for _, dtype, size in fields])
 
     cdef object take_observations(self, void** parts):
         """An array, or a tuple of arrays, for observations, and where each begins."""
@@ -408,13 +397,6 @@ cdef tuple take_results(StepArrays arrays, outputs_t* out):
     return observations, rewards, terminated, truncated
 
 
-cdef list named_parts(str name, object arrays):
-    """Pairs (name, array) of the array, or the arrays of the tuple, that a caller gave."""
-    if isinstance(arrays, tuple):
-        return [(f"{name}[{k}]", array) for k, array in enumerate(arrays)]
-    return [(name, arrays)]
-
-
 cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict spec, object errors):
     """Where the arrays of observations [*lead, ...] that a caller gave begin; as pairs (name, array) too."""
     cdef Py_ssize_t k
@@ -427,7 +409,9 @@ cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict spe
         raise errors.ArgumentTypeError(f"{name}: expected a tuple of {size} int64 arrays of shape {shape}, got {got}")
     if isinstance(arrays, tuple) and not (integers and size > 1):
         raise errors.ArgumentTypeError(f"{name}: expected a NumPy array of shape {shape}, got tuple")
-    named = named_parts(name, arrays)
+    named = [(name, arrays)]
+    if isinstance(arrays, tuple):
+        named = [(f"{name}[{k}]", array) for k, array in enumerate(arrays)]
     for k in range(len(named)):
         parts[k] = array_pointer(named[k][1], named[k][0], typenum, shape, True, errors)
     return named
@@ -726,8 +710,7 @@ cdef class Batch(LaneMemory):
 
     cdef dict _finish(self, StepArrays arrays, outputs_t* out, object lanes, int64_t ended):
         """Begin the episodes that were deferred, and return the infos of a step of these lanes (None for all)."""
-        cdef const int64_t* indices = NULL if lanes is None else <const int64_t*> cnp.PyArray_DATA(
-            <cnp.ndarray> lanes)
+        cdef int64_t* indices = NULL if lanes is None else <int64_t*> cnp.PyArray_DATA(<cnp.ndarray> lanes)
         if ended and self.lanes.defers_resets:
             try:
                 arrays.final_infos.update(self.before_reset(arrays.ended, lanes))
@@ -873,11 +856,7 @@ cdef class Batch(LaneMemory):
                     "final_observations: only same-step autoreset replaces final observations")
             steps = self._steps(actions)
             checked = self._actions(actions, (steps,) + self.action_shape)
-            memset(out.final_observations, 0, sizeof(out.final_observations))
-            memset(out.infos, 0, sizeof(out.infos))
-            memset(out.final_infos, 0, sizeof(out.final_infos))
-            out.ended = out.begun = NULL
-            out.reports.returns = NULL
+            memset(&out, 0, sizeof(out))
             self._bind(
                 &out, checked, observations, rewards, terminated, truncated, (steps, self.num_envs), final_observations)
             self._prepare()

@@ -19,10 +19,8 @@ cdef extern from "gymcore/kernel.h":
     enum:
         MAX_PARTS "GYMCORE_MAX_PARTS"
         MAX_INFOS "GYMCORE_MAX_INFOS"
-        FLOAT32 "GYMCORE_FLOAT32"
         FLOAT64 "GYMCORE_FLOAT64"
         INT64 "GYMCORE_INT64"
-        INT8 "GYMCORE_INT8"
 
     ctypedef struct rng_t "gymcore_rng":
         uint64_t state_high, state_low, increment_high, increment_low
@@ -79,7 +77,6 @@ cdef extern from "gymcore/kernel.h":
     uint64_t rng_next64 "gymcore_rng_next64"(rng_t* rng) noexcept nogil
     uint32_t rng_next32 "gymcore_rng_next32"(rng_t* rng) noexcept nogil
     double rng_double "gymcore_rng_double"(rng_t* rng) noexcept nogil
-    uint32_t rng_below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
 
 
 cdef extern from "gymcore/platform.h":
@@ -93,15 +90,12 @@ cdef extern from "engine/lifecycle.h":
     ctypedef int64_t (*count_loop_t)(
         const double*, const flag_t*, uint8_t*, uint8_t*, uint8_t*, int32_t*, double*, int32_t, int64_t, int64_t
     ) noexcept nogil
-    ctypedef int64_t (*discrete_check_t)(const int64_t*, int64_t, int64_t) noexcept nogil
-    ctypedef int64_t (*nan_check_t)(const float*, int64_t) noexcept nogil
-    ctypedef int64_t (*wide_nan_check_t)(const double*, int64_t) noexcept nogil
 
     ctypedef struct lifecycle_t "gymcore_lifecycle":
         count_loop_t count_step
-        discrete_check_t outside
-        nan_check_t nans
-        wide_nan_check_t wide_nans
+        int64_t (*outside)(const int64_t* actions, int64_t choices, int64_t count) noexcept nogil
+        int64_t (*nans)(const float* values, int64_t count) noexcept nogil
+        int64_t (*wide_nans)(const double* values, int64_t count) noexcept nogil
 
     const lifecycle_t* lifecycles "gymcore_lifecycles"
     int best_isa "gymcore_best_isa"() noexcept nogil
@@ -219,14 +213,6 @@ cdef inline void count_begun(const lanes_t* self, uint8_t* begun, const int64_t*
     if begun != NULL:
         for k in range(count):
             begun[lanes[k]] = 1
-
-
-cdef inline void reset_lanes(
-    const lanes_t* self, const double* options, const int64_t* lanes, int64_t count
-) noexcept nogil:
-    """Begin a new episode in each of the lanes."""
-    self.kernel.reset(&self.columns, options, lanes, count)
-    count_begun(self, NULL, lanes, count)
 
 
 cdef inline void prefetch_streams(const lanes_t* self, const int64_t* lanes, int64_t count) noexcept nogil:
@@ -476,7 +462,8 @@ ctypedef struct reset_t:
 cdef inline int64_t reset_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     """Begin new episodes in the lanes indices[lo:hi]."""
     cdef reset_t* job = <reset_t*> context
-    reset_lanes(job.lanes, job.options, job.indices + lo, hi - lo)
+    job.lanes.kernel.reset(&job.lanes.columns, job.options, job.indices + lo, hi - lo)
+    count_begun(job.lanes, NULL, job.indices + lo, hi - lo)
     return 0
 
 

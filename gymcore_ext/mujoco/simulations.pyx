@@ -113,7 +113,7 @@ ctypedef struct simulations_t:
     int32_t frame_skip, parameter_count, action_size, row_size, qpos_size, qvel_size
     int32_t reward, terminated           # registers
     int32_t infos, info_count, info_width
-    const info_field_t* fields
+    info_field_t* fields
     PyObject* exception                  # of a callback in Python, the first one that is not raised yet
     # Positions and velocities to begin with instead of those of the program: [lanes or 1, size], or NULL.
     const double* qpos
@@ -254,43 +254,38 @@ cdef void reset_lanes(
         begin_lanes(columns, options, lanes, count)
 
 
-cdef inline void observe_lane(const columns_t* columns, simulations_t* self, int64_t i, double* row) noexcept nogil:
-    cdef lane_t* lane = &self.lanes[i]
-    load_parameters(columns, lane, self.parameter_count, i)
-    lane.bases[OBSERVATION] = row
-    run_phase(self, lane, OBSERVE)
-
-
 cdef void observe_lanes(
     const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
 ) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> columns.constants
+    cdef lane_t* lane
     cdef int64_t i, k
     for k in range(lo, hi):
         i = k if lanes == NULL else lanes[k]
-        observe_lane(columns, self, i, <double*> parts[0] + i * self.row_size)
-
-
-cdef inline void write_lane_infos(simulations_t* self, void* const* parts, int64_t i) noexcept nogil:
-    cdef const double* values = self.lanes[i].bases[REGISTERS] + self.infos
-    cdef const info_field_t* field
-    cdef int k, j
-    for k in range(self.info_count):
-        field = &self.fields[k]
-        for j in range(field.size):
-            if field.type == INT64:
-                (<int64_t*> parts[k])[i * field.size + j] = <int64_t> values[j] if fabs(values[j]) < 2.0 ** 62 else 0
-            else:
-                (<double*> parts[k])[i * field.size + j] = values[j]
-        values += field.size
+        lane = &self.lanes[i]
+        load_parameters(columns, lane, self.parameter_count, i)
+        lane.bases[OBSERVATION] = <double*> parts[0] + i * self.row_size
+        run_phase(self, lane, OBSERVE)
 
 
 cdef void write_infos(
     const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
 ) noexcept nogil:
-    cdef int64_t k
+    cdef const simulations_t* self = <const simulations_t*> columns.constants
+    cdef const info_field_t* field
+    cdef const double* values
+    cdef int64_t i, j, k, row
     for k in range(lo, hi):
-        write_lane_infos(<simulations_t*> columns.constants, parts, k if lanes == NULL else lanes[k])
+        row = k if lanes == NULL else lanes[k]
+        values = self.lanes[row].bases[REGISTERS] + self.infos
+        for i in range(self.info_count):
+            field = &self.fields[i]
+            for j in range(row * field.size, (row + 1) * field.size):
+                if field.type == INT64:
+                    (<int64_t*> parts[i])[j] = <int64_t> values[0] if fabs(values[0]) < 2.0 ** 62 else 0
+                else:
+                    (<double*> parts[i])[j] = values[0]
+                values += 1
 
 
 cdef int faulted(const void* constants) noexcept nogil:
@@ -328,7 +323,6 @@ cdef class Simulations:
 
     cdef simulations_t sims
     cdef kernel_t* kernel_memory
-    cdef info_field_t* fields
     cdef double* defaults
     cdef list references           # what C points to
     cdef tuple starts
@@ -369,7 +363,7 @@ cdef class Simulations:
         self.sims.functions.cosine = <ufunc_loop_t> double_loop(np.cos, &self.sims.functions.cosine_data)
         self._make_lanes(n, constants)
         self._set_programs(programs, len(constants))
-        self._make_kernel(parameters, observation_size, action_size, infos)
+        self._make_kernel(parameters, infos)
 
     def __len__(self):
         return self.sims.num_lanes
@@ -392,7 +386,7 @@ cdef class Simulations:
         Py_XDECREF(self.sims.exception)
         PyMem_RawFree(self.sims.lanes)
         PyMem_RawFree(self.kernel_memory)
-        PyMem_RawFree(self.fields)
+        PyMem_RawFree(self.sims.fields)
         PyMem_RawFree(self.defaults)
 
     cdef _make_lanes(self, Py_ssize_t n, object constants):
@@ -473,22 +467,22 @@ cdef class Simulations:
             if wrong:
                 raise ValueError(f"program {phase}: operation {place} {operation} leaves its spaces {sizes}")
 
-    cdef _make_kernel(self, dict parameters, int observation_size, int action_size, tuple infos):
+    cdef _make_kernel(self, dict parameters, tuple infos):
         cdef kernel_t* kernel
+        cdef info_field_t* fields
         cdef Py_ssize_t k
         self.kernel_memory = kernel = <kernel_t*> PyMem_RawCalloc(1, sizeof(kernel_t))
-        self.fields = <info_field_t*> PyMem_RawCalloc(len(infos) + 1, sizeof(info_field_t))
+        self.sims.fields = fields = <info_field_t*> PyMem_RawCalloc(len(infos) + 1, sizeof(info_field_t))
         self.defaults = <double*> PyMem_RawCalloc(len(parameters) + 1, sizeof(double))
-        if kernel == NULL or self.fields == NULL or self.defaults == NULL:
+        if kernel == NULL or fields == NULL or self.defaults == NULL:
             raise MemoryError("no memory for a kernel")
         for k, value in enumerate(parameters.values()):
             self.defaults[k] = value
         for k, (name, dtype, size, only_steps) in enumerate(infos):
-            self.fields[k].name = self._text(name)
-            self.fields[k].type = INT64 if dtype is np.int64 else FLOAT64
-            self.fields[k].size = size
-            self.fields[k].only_steps = only_steps
-        self.sims.fields = self.fields
+            fields[k].name = self._text(name)
+            fields[k].type = INT64 if dtype is np.int64 else FLOAT64
+            fields[k].size = size
+            fields[k].only_steps = only_steps
         kernel.abi = KERNEL_ABI
         kernel.isa_count = 1
         kernel.name = "mujoco"
@@ -496,14 +490,14 @@ cdef class Simulations:
         kernel.parameter_names = self._text(" ".join(parameters))
         kernel.parameter_count = len(parameters)
         kernel.observation_type = FLOAT64
-        kernel.observation_size = observation_size
-        kernel.action_size = action_size
+        kernel.observation_size = self.sims.row_size
+        kernel.action_size = self.sims.action_size
         kernel.action_type = FLOAT64
         kernel.parameter_defaults = kernel.reset_option_defaults = self.defaults
         kernel.observe = observe_lanes
         kernel.info_count = len(infos)
         if infos:
-            kernel.infos = self.fields
+            kernel.infos = fields
             kernel.write_infos = write_infos
         self.capsule_name = self._text(f"gymcore_ext.mujoco.simulations at {id(self):#x}")
         kernel.constants_name = self.capsule_name
@@ -546,8 +540,8 @@ cdef class Simulations:
             ):
                 raise ValueError(f"{name}: expected shape [1 or {self.sims.num_lanes}, {size}], got {start.shape}")
         self.starts = qpos, qvel = tuple(starts)
-        self.sims.qpos = NULL if qpos is None else <const double*> cnp.PyArray_DATA(qpos)
-        self.sims.qvel = NULL if qvel is None else <const double*> cnp.PyArray_DATA(qvel)
+        self.sims.qpos = NULL if qpos is None else <double*> cnp.PyArray_DATA(qpos)
+        self.sims.qvel = NULL if qvel is None else <double*> cnp.PyArray_DATA(qvel)
         given = qvel if qpos is None else qpos
         self.sims.start_stride = 0 if given is None or len(given) == 1 else 1
 

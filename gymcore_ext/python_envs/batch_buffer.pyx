@@ -12,8 +12,7 @@ cimport numpy as cnp
 from cpython.long cimport PyLong_CheckExact
 from libc.stdint cimport int64_t
 
-from gymcore_ext.arrays cimport MOST_AXES, ArrayRing
-from gymcore_ext.copying cimport copy_bytes
+from gymcore_ext.arrays cimport MOST_AXES, ArrayRing, copy_bytes
 
 import numpy as np
 

@@ -549,8 +549,7 @@ cdef class EnvLoop:
     def save_lane(self, Py_ssize_t lane):
         """State of a lane in the loop: its last observation (None if slots have it), ended, elapsed steps, return."""
         cdef BatchBuffer rows = self.outputs.rows
-        if not 0 <= lane < self.count:
-            raise IndexError(f"lane {lane} is not in [0, {self.count})")
+        self.check_lanes([lane])
         observation = None
         if self.last is not None:
             observation = copied_value(self.last[lane])
@@ -561,8 +560,7 @@ cdef class EnvLoop:
 
     def load_lane(self, Py_ssize_t lane, tuple saved not None):
         """Take back what `save_lane` gave; the episode's clock starts anew."""
-        if not 0 <= lane < self.count:
-            raise IndexError(f"lane {lane} is not in [0, {self.count})")
+        self.check_lanes([lane])
         observation, ended, elapsed, returns = saved
         self.read_clock()
         begin_episode(&self.episodes, lane)

@@ -350,21 +350,15 @@ cdef char* claim(cursor_t* cursor, size_t nbytes) noexcept:
     return place
 
 
+cdef bint put_bytes(cursor_t* cursor, const void* data, size_t nbytes) noexcept:
+    cdef char* place = claim(cursor, nbytes)
+    if place != NULL:
+        memcpy(place, data, nbytes)
+    return place != NULL
+
+
 cdef bint put_word(cursor_t* cursor, uint64_t word) noexcept:
-    cdef uint64_t* place = <uint64_t*> claim(cursor, 8)
-    if place != NULL:
-        place[0] = word
-    return place != NULL
-
-
-cdef bint put_number(cursor_t* cursor, uint64_t tag, const void* number, size_t nbytes) noexcept:
-    cdef char* place
-    if not put_word(cursor, tag):
-        return False
-    place = claim(cursor, nbytes)
-    if place != NULL:
-        memcpy(place, number, nbytes)
-    return place != NULL
+    return put_bytes(cursor, &word, 8)
 
 
 cdef bint put_value(cursor_t* cursor, object value) except -1:
@@ -376,13 +370,13 @@ cdef bint put_value(cursor_t* cursor, object value) except -1:
     cdef char* place
     if PyFloat_CheckExact(value):
         real = PyFloat_AS_DOUBLE(value)
-        return put_number(cursor, FLOAT, &real, 8)
+        return put_word(cursor, FLOAT) and put_bytes(cursor, &real, 8)
     if value is True or value is False:
         number = value is True
-        return put_number(cursor, BOOL, &number, 8)
+        return put_word(cursor, BOOL) and put_word(cursor, number)
     if PyLong_CheckExact(value):
         number = PyLong_AsLongLongAndOverflow(value, &overflow)
-        return not overflow and put_number(cursor, INT, &number, 8)
+        return not overflow and put_word(cursor, INT) and put_word(cursor, number)
     if PyDict_CheckExact(value):
         return put_dict(cursor, value)
     if type(value) is ndarray:
@@ -405,14 +399,13 @@ cdef bint put_dict(cursor_t* cursor, dict value) except -1:
         if not PyUnicode_CheckExact(key) or not PyUnicode_IS_ASCII(key):
             return False
         text = PyUnicode_AsUTF8AndSize(key, &length)
-        if not put_number(cursor, length, text, length) or not put_value(cursor, item):
+        if not (put_word(cursor, length) and put_bytes(cursor, text, length) and put_value(cursor, item)):
             return False
     return True
 
 
 cdef bint put_array(cursor_t* cursor, cnp.ndarray array) except -1:
     cdef int axis, rank = cnp.PyArray_NDIM(array)
-    cdef char* place
     if cnp.PyArray_TYPE(array) not in number_types or not cnp.PyArray_ISCARRAY_RO(array):
         return False
     if not put_word(cursor, ARRAY | <uint64_t> cnp.PyArray_TYPE(array) << 8 | <uint64_t> rank << 16):
@@ -420,10 +413,7 @@ cdef bint put_array(cursor_t* cursor, cnp.ndarray array) except -1:
     for axis in range(rank):
         if not put_word(cursor, cnp.PyArray_DIM(array, axis)):
             return False
-    place = claim(cursor, cnp.PyArray_NBYTES(array))
-    if place != NULL:
-        memcpy(place, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))
-    return place != NULL
+    return put_bytes(cursor, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))
 
 
 cdef uint64_t take_word(cursor_t* cursor) noexcept:

@@ -9,7 +9,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.math cimport isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memmove, memset
 
 import numpy as np
 
@@ -80,11 +80,7 @@ cdef int64_t deadline_after(double timeout) except -1:
     """Nanoseconds of the clock at which a wait that begins now is over; what is past the clock's range is forever."""
     if isnan(timeout):
         raise ValueError("timeout: expected seconds, got nan")
-    if timeout <= 0:
-        return clock_now()
-    if timeout > 1e9:
-        timeout = 1e9
-    return clock_now() + <int64_t> (timeout * 1e9)
+    return clock_now() + <int64_t> (min(max(timeout, 0.0), 1e9) * 1e9)
 
 
 cdef void* zeros(Py_ssize_t count, size_t size) except NULL:
@@ -420,8 +416,7 @@ cdef class Channel:
             self.parent.state[values[i]] = IDLE
         self.parent.count -= count
         self.parent.submitted -= count
-        for i in range(self.parent.count):
-            self.parent.queue[i] = self.parent.queue[count + i]
+        memmove(self.parent.queue, self.parent.queue + count, self.parent.count * sizeof(int64_t))
         return lanes
 
     def outstanding(self):

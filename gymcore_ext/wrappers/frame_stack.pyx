@@ -6,8 +6,7 @@ episodes, and may be stepped, independently of one another.
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from gymcore_ext.arrays cimport ArrayRing, array_pointer, claim, lane_pointer, make_room
-from gymcore_ext.copying cimport copy_bytes
+from gymcore_ext.arrays cimport ArrayRing, array_pointer, claim, copy_bytes, lane_pointer, make_room
 
 from importlib import import_module
 from types import ModuleType
@@ -148,7 +147,7 @@ cdef class FrameMemory:
     cdef _bind(self):
         self.memory.frames = <char*> cnp.PyArray_DATA(self.frames)
         self.memory.newest = <int32_t*> cnp.PyArray_DATA(self.newest)
-        self.memory.padding = NULL if self.padding is None else <const char*> cnp.PyArray_DATA(self.padding)
+        self.memory.padding = NULL if self.padding is None else <char*> cnp.PyArray_DATA(self.padding)
         self.memory.depth = self.depth
         self.memory.row = cnp.PyArray_NBYTES(self.frames) // (self.num_envs * self.depth)
 
