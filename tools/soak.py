@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import functools
 import os
+import re
 import signal
 import threading
 import time
@@ -40,16 +41,21 @@ class Sample(NamedTuple):
 
     seconds: float
     steps: int
-    memory: int  # bytes; shared pages count in parts
+    memory: int  # bytes, without the files of libraries, which are shared with other programs
     descriptors: int
     threads: int
     processes: int
 
 
 # How much more each may be at the end of a run without being called growth. Forked workers share
-# pages until one of them writes, and libraries with other programs: the memory depends on how old
-# workers are, and on what else runs, by some 3 MiB.
+# pages until one of them writes: the memory depends on how old they are, by some 3 MiB.
 SLACK = {"memory": 4 << 20, "descriptors": 0, "threads": 0, "processes": 0}
+
+
+def memory(pid: int) -> int:
+    """Return the bytes that a process has written to, its part of pages that it shares."""
+    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return 1024 * sum(int(size) for size in re.findall(r"Pss_(?:Anon|Shmem): +(\d+)", text))
 
 
 def sample(steps: int, began: float) -> Sample:
@@ -59,7 +65,7 @@ def sample(steps: int, began: float) -> Sample:
     return Sample(
         time.monotonic() - began,
         steps,
-        sum(process.memory_full_info().pss for process in processes),
+        sum(memory(process.pid) for process in processes),
         sum(process.num_fds() for process in processes),
         sum(process.num_threads() for process in processes),
         len(processes),
