@@ -71,10 +71,13 @@ def happens(gym: ModuleType, expression: str) -> tuple[list[str], BaseException 
     """Return the warnings and the error of an expression."""
     registry = dict(gym.registry)
     error: BaseException | None = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # imports have warnings of their own, once
+        available = names(gym)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            eval(expression, names(gym))
+            eval(expression, available)
         except Exception as problem:
             error = problem
         finally:
