@@ -16,6 +16,9 @@
 #include <setjmp.h>
 #include <string.h>
 
+#include "../engine/atomics.h"
+#include "Python.h"
+
 #if defined(_MSC_VER)
 #define GYMCORE_THREAD __declspec(thread)
 #define GYMCORE_MARK(place) setjmp(place)
@@ -61,6 +64,8 @@ typedef struct {
     gymcore_log_handler *log_handler;
     gymcore_text_handler *error_fn, *warning_fn;
     void *outer;
+    PyThreadState *thread; /* while there is a callback in Python; or NULL */
+    PyGILState_STATE gil;
 } gymcore_trap;
 
 static GYMCORE_THREAD gymcore_trap *gymcore_trap_here;
@@ -98,9 +103,15 @@ static void gymcore_on_message(const gymcore_log_message *message)
         gymcore_on_warning(message->subject);
 }
 
-/* Send MuJoCo's messages of this thread to the trap, until gymcore_trap_close. */
+/* Send MuJoCo's messages of this thread to the trap, until gymcore_trap_close. MuJoCo's package drops an exception of a
+ * callback with the state of a thread that Python does not know: while there is a callback, the thread is made known. */
 static void gymcore_trap_open(gymcore_trap *trap, const gymcore_mujoco *calls)
 {
+    trap->thread = NULL;
+    if (calls->control && *calls->control) {
+        trap->gil = PyGILState_Ensure();
+        trap->thread = PyEval_SaveThread();
+    }
     trap->armed = 0;
     trap->outer = gymcore_trap_here;
     gymcore_trap_here = trap;
@@ -123,32 +134,52 @@ static void gymcore_trap_close(gymcore_trap *trap, const gymcore_mujoco *calls)
         calls->set_warning_fn(trap->warning_fn);
     }
     gymcore_trap_here = (gymcore_trap *)trap->outer;
+    if (trap->thread) {
+        PyEval_RestoreThread(trap->thread);
+        PyGILState_Release(trap->gil);
+    }
 }
 
-/* Call mj_forward or mj_resetData, or step a simulation `count` times; returns the outcome. After a failure the data must
- * be reset. */
-static int gymcore_mujoco_call(gymcore_trap *trap, gymcore_mujoco_function *function, const void *model, void *data)
+/* Handle signals; whether a handler raised an exception, which stays that of the thread. */
+static int gymcore_handle_signals(void)
 {
+    PyGILState_STATE state = PyGILState_Ensure();
+    int raised = PyErr_CheckSignals();
+    PyGILState_Release(state);
+    return raised;
+}
+
+/* Call a function `count` times; returns the outcome. After about 20 ms signals are handled between calls; an exception of
+ * a handler is a failure, and so is one that another thread has put into `*stop`. After a failure the data must be reset. */
+static int gymcore_mujoco_call(
+    gymcore_trap *trap, gymcore_mujoco_function *function, const void *model, void *data, int count,
+    PyObject *volatile *stop)
+{
+    int64_t now, look = 0;
     trap->outcome = GYMCORE_FINE;
     if (GYMCORE_MARK(trap->place) == 0) {
         trap->armed = 1;
-        function(model, data);
+        for (int k = 1; k <= count; k++) {
+            function(model, data);
+            if (k % 8 || (now = gymcore_clock()) < look)
+                continue;
+            if (look && (*stop || gymcore_handle_signals()))
+                gymcore_on_error("interrupted");
+            look = now + 20000000;
+        }
     }
     trap->armed = 0;
     return trap->outcome;
 }
 
-static int gymcore_mujoco_step(const gymcore_mujoco *calls, gymcore_trap *trap, const void *model, void *data, int count)
+/* Step a simulation `count` times. */
+static int gymcore_mujoco_step(
+    const gymcore_mujoco *calls, gymcore_trap *trap, const void *model, void *data, int count, PyObject *volatile *stop)
 {
-    trap->outcome = GYMCORE_FINE;
-    if (GYMCORE_MARK(trap->place) == 0) {
-        trap->armed = 1;
-        for (int k = 0; k < count; k++)
-            calls->step(model, data);
-        calls->rne_post_constraint(model, data);
-    }
-    trap->armed = 0;
-    return trap->outcome;
+    int outcome = gymcore_mujoco_call(trap, calls->step, model, data, count, stop);
+    if (outcome != GYMCORE_FAILED && gymcore_mujoco_call(trap, calls->rne_post_constraint, model, data, 1, stop))
+        return trap->outcome;
+    return outcome;
 }
 
 #endif

@@ -49,9 +49,9 @@ cdef extern from "mujoco/mujoco_calls.h":
     void trap_open "gymcore_trap_open"(trap_t* trap, const mujoco_t* calls) noexcept nogil
     void trap_close "gymcore_trap_close"(trap_t* trap, const mujoco_t* calls) noexcept nogil
     int mujoco_call "gymcore_mujoco_call"(
-        trap_t* trap, void* function, const void* model, void* data) noexcept nogil
+        trap_t* trap, void* function, const void* model, void* data, int count, PyObject** stop) noexcept nogil
     int mujoco_step "gymcore_mujoco_step"(
-        const mujoco_t* calls, trap_t* trap, const void* model, void* data, int count) noexcept nogil
+        const mujoco_t* calls, trap_t* trap, const void* model, void* data, int count, PyObject** stop) noexcept nogil
 
 
 # NumPy's own declaration differs between versions.
@@ -163,7 +163,7 @@ cdef inline void note(simulations_t* self, lane_t* lane, int outcome, const char
         strncpy(lane.text, text, FAULT_TEXT - 1)
 
 
-cdef void simulate_lanes(
+cdef void step_lanes(
     const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* terminated, int64_t lo,
     int64_t hi
 ) noexcept nogil:
@@ -176,14 +176,14 @@ cdef void simulate_lanes(
     for i in range(lo, hi):
         rewards[i] = 0.0
         terminated[i] = 0
-        # Lanes that are about to begin a new episode.
-        if columns.resetting != NULL and columns.resetting[i]:
+        # Lanes that are about to begin a new episode, and all after an exception.
+        if (columns.resetting != NULL and columns.resetting[i]) or self.exception != NULL:
             continue
         lane = &self.lanes[i]
         load_parameters(columns, lane, self.parameter_count, i)
         lane.bases[ACTION] = <double*> actions + i * self.action_size
         run_phase(self, lane, BEFORE, NULL, NULL, columns.float32_actions)
-        outcome = mujoco_step(&self.calls, &trap, lane.model, lane.data, self.frame_skip)
+        outcome = mujoco_step(&self.calls, &trap, lane.model, lane.data, self.frame_skip, &self.exception)
         if outcome:
             note(self, lane, outcome, trap.text)
         if outcome != FAILED:
@@ -195,7 +195,7 @@ cdef void simulate_lanes(
     trap_close(&trap, &self.calls)
 
 
-cdef void begin_lanes(
+cdef void reset_lanes(
     const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
 ) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> columns.constants
@@ -209,7 +209,7 @@ cdef void begin_lanes(
         i = lanes[k]
         lane = &self.lanes[i]
         load_parameters(columns, lane, self.parameter_count, i)
-        outcome = mujoco_call(&trap, self.calls.reset_data, lane.model, lane.data)
+        outcome = mujoco_call(&trap, self.calls.reset_data, lane.model, lane.data, 1, NULL)
         bind_bitgen(&bitgen, &columns.rngs[i])
         if outcome == 0 and not run_phase(self, lane, START, &columns.rngs[i], &bitgen):
             note(self, lane, FAILED, "no draw satisfied the condition of the start")
@@ -218,40 +218,12 @@ cdef void begin_lanes(
         if self.qvel != NULL:
             memcpy(lane.bases[QVEL], self.qvel + i * self.start_stride * self.qvel_size, 8 * self.qvel_size)
         if outcome == 0:
-            outcome = mujoco_call(&trap, self.calls.forward, lane.model, lane.data)
+            outcome = mujoco_call(&trap, self.calls.forward, lane.model, lane.data, 1, NULL)
         if outcome:
             note(self, lane, outcome, trap.text)
         memset(lane.bases[REGISTERS] + self.infos, 0, 8 * self.info_width)
         run_phase(self, lane, BEGUN)
     trap_close(&trap, &self.calls)
-
-
-# MuJoCo's package drops an exception of a callback with the state of a thread that Python does not know: while there is
-# a callback, the two loops make the thread known.
-
-cdef inline bint calls_python(const simulations_t* self) noexcept nogil:
-    return self.calls.control != NULL and self.calls.control[0] != NULL
-
-
-cdef void step_lanes(
-    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* terminated, int64_t lo,
-    int64_t hi
-) noexcept nogil:
-    if not calls_python(<simulations_t*> columns.constants):
-        simulate_lanes(columns, actions, parts, rewards, terminated, lo, hi)
-        return
-    with gil, nogil:
-        simulate_lanes(columns, actions, parts, rewards, terminated, lo, hi)
-
-
-cdef void reset_lanes(
-    const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
-) noexcept nogil:
-    if not calls_python(<simulations_t*> columns.constants):
-        begin_lanes(columns, options, lanes, count)
-        return
-    with gil, nogil:
-        begin_lanes(columns, options, lanes, count)
 
 
 cdef void observe_lanes(
@@ -579,7 +551,7 @@ cdef class Stepper:
         check_threads(data)
         with nogil:
             trap_open(&trap, &self.calls)
-            outcome = mujoco_step(&self.calls, &trap, model_address, data_address, count)
+            outcome = mujoco_step(&self.calls, &trap, model_address, data_address, count, &exception)
             trap_close(&trap, &self.calls)
             if outcome == FAILED:
                 take_exception(&exception)

@@ -151,9 +151,13 @@ def test_a_rollout_answers_signals(env_id, num_envs, steps):
     envs.close()
 
 
-def test_a_long_step_answers_signals():
-    vector_kwargs = {"num_threads": 1, "frame_skip": 100}
-    envs = gym.make_vec("Ant-v5", num_envs=200, vector_kwargs=vector_kwargs)
+@pytest.mark.parametrize(
+    "num_envs, num_threads, frame_skip", [(200, 1, 100), (1, 1, 1_000_000), (2, 2, 1_000_000)]
+)
+def test_a_long_step_answers_signals(num_envs, num_threads, frame_skip):
+    """Of many lanes, and of one lane alone."""
+    vector_kwargs = {"num_threads": num_threads, "frame_skip": frame_skip}
+    envs = gym.make_vec("Ant-v5", num_envs=num_envs, vector_kwargs=vector_kwargs)
     expected = envs.reset(seed=1)[0]
     actions = envs.action_space.sample()
 
@@ -164,15 +168,31 @@ def test_a_long_step_answers_signals():
 
     late = Late(step)
     assert min(late.seconds) < 0.05, late.seconds
+    with pytest.raises(error.ResetNeeded):
+        envs.step(actions)
     assert np.array_equal(envs.reset(seed=1)[0], expected)
     envs.close()
 
 
-def test_signals_that_raise_nothing_change_nothing():
-    envs, other = (gym.make_vec("Ant-v5", num_envs=20) for _ in range(2))
+def test_a_long_step_of_one_environment_answers_signals():
+    env = gym.make("Hopper-v5", frame_skip=1_000_000).unwrapped
+    expected = env.reset(seed=1)[0]
+    for call in (env.step, lambda action: env.do_simulation(action, 1_000_000)):
+        late = Late(lambda call=call: (env.reset(), call(np.ones(3))))
+        assert min(late.seconds) < 0.05, late.seconds
+    assert np.array_equal(env.reset(seed=1)[0], expected)
+    env.close()
+
+
+@pytest.mark.parametrize("num_envs, steps, frame_skip", [(20, 25, 5), (1, 2, 1500)])
+def test_signals_that_raise_nothing_change_nothing(num_envs, steps, frame_skip):
+    vector_kwargs = {"frame_skip": frame_skip}
+    envs, other = (
+        gym.make_vec("Ant-v5", num_envs=num_envs, vector_kwargs=vector_kwargs) for _ in range(2)
+    )
     for each in (envs, other):
         each.reset(seed=1)
-    actions, outputs = rollout_arrays(envs, 100)
+    actions, outputs = rollout_arrays(envs, steps)
     expected = other.rollout(actions)
     with Timer() as timer:
         calls = []

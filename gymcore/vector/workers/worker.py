@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import gymcore.core
 import gymcore.error
 from gymcore.core import Env
 from gymcore.specs import registry
@@ -83,6 +84,7 @@ class ProcessSetup:
 
 def run_process(setup: ProcessSetup, main: Callable[..., None], *args: Any) -> None:
     """Run a process: `main(setup, *args)`, which ends with its parent at the latest."""
+    gymcore.core._process = 0  # under any start method, environments are closed by `main` alone
     _set_signals()
     for fd in setup.close_fds:
         with contextlib.suppress(OSError):
