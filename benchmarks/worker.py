@@ -63,8 +63,9 @@ def main() -> None:
         answers.write(json.dumps(answer) + "\n")
 
 
+@functools.cache
 def version(module: str) -> str | None:
-    """Return the version of the distribution that carries a module."""
+    """Return the version of the distribution that carries a module, found once: it takes 0.2 s."""
     names = metadata.packages_distributions().get(module) or [module]
     try:
         return metadata.version(names[0])

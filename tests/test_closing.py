@@ -275,16 +275,16 @@ class Closing(Plain):
     def close(self):
         self.closed = True
 
-def show(env_class):
-    env = env_class()
-    env.close()
-    print(env_class.__name__, flush=True)
+def show(*env_classes):
+    for env_class in env_classes:
+        env = env_class()
+        env.close()
+        print(env_class.__name__, flush=True)
 
 if __name__ == "__main__":
-    for env_class in (Plain, Closing):
-        child = multiprocessing.get_context(sys.argv[1]).Process(target=show, args=(env_class,))
-        child.start()
-        child.join()
+    child = multiprocessing.get_context(sys.argv[1]).Process(target=show, args=(Plain, Closing))
+    child.start()
+    child.join()
 """
 
 

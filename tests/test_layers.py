@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.for_each import for_each
+from tests.syntax import statements
 
 ROOT = Path(__file__).parents[1] / "gymcore"
 
@@ -77,7 +78,10 @@ def called(node: ast.Call) -> str:
 def imported_names(name: str) -> Iterator[tuple[str, int]]:
     """Yield what a module imports, with the line, in full: modules or names in them."""
     package = name if name in FACES else name.rpartition(".")[0]
-    for node in ast.walk(ast.parse(MODULES[name].read_text())):
+    text = MODULES[name].read_text()
+    tree = ast.parse(text)
+    calls = "lazy_namespace" in text or "import_module" in text
+    for node in ast.walk(tree) if calls else statements(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, node.lineno
@@ -90,11 +94,11 @@ def imported_names(name: str) -> Iterator[tuple[str, int]]:
         elif isinstance(node, ast.Call) and called(node).endswith(
             ("lazy_namespace", "import_module")
         ):
-            for text in (n.value for n in ast.walk(node) if isinstance(n, ast.Constant)):
-                if isinstance(text, str) and text.startswith("."):
-                    yield package + text, node.lineno
-                elif isinstance(text, str) and text.startswith("gymcore."):
-                    yield text, node.lineno
+            for given in (n.value for n in ast.walk(node) if isinstance(n, ast.Constant)):
+                if isinstance(given, str) and given.startswith("."):
+                    yield package + given, node.lineno
+                elif isinstance(given, str) and given.startswith("gymcore."):
+                    yield given, node.lineno
 
 
 def imports(name: str) -> dict[str, int]:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.equal import assert_equal_arrays
+
 OBSERVATION_KINDS = (
     "box",
     "image",
@@ -193,7 +195,7 @@ def assert_same(ours: Any, theirs: Any, where: str = "data") -> None:
             for index in np.ndindex(theirs.shape):
                 assert_same(ours[index], theirs[index], f"{where}[{index}]")
         else:
-            np.testing.assert_array_equal(ours, theirs, err_msg=where)
+            assert_equal_arrays(ours, theirs, where)
     else:
         assert type(ours) is type(theirs), f"{where}: {type(ours)} against {type(theirs)}"
         assert ours == theirs or (ours != ours and theirs != theirs), where

@@ -44,7 +44,7 @@ def test_the_plain_cart_pole_is_the_cart_pole(python_envs):
     plain = python_envs.factories("gymcore", "PlainCartPole", 1)[0]()
     compiled = gymcore.make("CartPole-v1")
     generator = np.random.default_rng(0)
-    for episode in range(20):
+    for episode in range(6):
         # A coin lets the pole fall at once; who pushes to where it leans and turns keeps it up.
         balance = episode % 2
         ours, _ = plain.reset(seed=episode)

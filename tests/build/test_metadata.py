@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 
 import gymcore
 from gymcore.cli.info import OPTIONAL_PACKAGES
+from tests.syntax import statements
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -47,7 +48,7 @@ def test_all_is_every_extra_a_user_needs_on_one_machine():
 def test_tests_need_nothing_that_the_test_extra_lacks():
     imported = set()
     for path in (ROOT / "tests").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in statements(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 imported |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
+    importlib.import_module("matplotlib.backends.backend_agg")  # once, not in every forked test
     spec = importlib.util.spec_from_file_location("soak", ROOT / "tools/soak.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

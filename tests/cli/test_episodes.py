@@ -46,7 +46,7 @@ def random_run(seed, steps, lanes, share, next_step):
     return rewards, terminated, truncated
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     steps=st.integers(1, 40),
@@ -158,12 +158,13 @@ def test_the_block_is_read_only_to_the_counter():
 )
 def test_a_picture(run, tmp_path: Path, name: str, start: bytes) -> None:
     words = ("collect", "CartPole-v1", "--num-envs", 8, "--num-steps", 4000, "--no-progress")
-    ran = run(*words, "--plot", tmp_path / name, "--seed", 1)
-    assert ran.code == 0 and f"plotted     {tmp_path / name}" in ran.out
-    assert (tmp_path / name).read_bytes().startswith(start)
+    (tmp_path / name).write_bytes(b"old")
     again = run(*words, "--plot", tmp_path / name)
     assert again.code == 2 and "exists already; --overwrite replaces it" in again.err
-    assert run(*words, "--plot", tmp_path / name, "--overwrite").code == 0
+    assert (tmp_path / name).read_bytes() == b"old"
+    ran = run(*words, "--plot", tmp_path / name, "--seed", 1, "--overwrite")
+    assert ran.code == 0 and f"plotted     {tmp_path / name}" in ran.out
+    assert (tmp_path / name).read_bytes().startswith(start)
 
 
 def test_the_run_is_the_same_with_a_picture(run, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_fields_like_gymnasium() -> None:
     compare(scenario)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(fields, wrappers)
 def test_text_and_json_like_gymnasium(fields: dict[str, Any], wrappers: list[Any]) -> None:
     def scenario(gym: ModuleType) -> list[Any]:

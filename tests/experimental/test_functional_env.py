@@ -114,7 +114,7 @@ def test_a_vector_does_what_its_lanes_do(functions, mode, limit):
     rng = np.random.default_rng(1)
     ended = np.zeros(4, np.bool_)
     endings = 0
-    for step in range(120):
+    for step in range(40):
         mask = ended if mode is AutoresetMode.DISABLED else rng.random(4) < 0.05
         if mask.any():
             options = {"reset_mask": mask.copy()}

@@ -46,7 +46,7 @@ def test_blank_is_white_in_rgb_layout():
     assert (pixels(surface) == 255).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.floats(5.0, 15.0), fraction, fraction)
 def test_disc_area_and_middle(radius, dx, dy):
     area, x, y = moments(ink(lambda s: disc(s, BLACK, (30 + dx, 22 + dy), radius)))
@@ -54,7 +54,7 @@ def test_disc_area_and_middle(radius, dx, dy):
     assert (x, y) == pytest.approx((30 + dx, 22 + dy), abs=0.03)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(angle, fraction, fraction, st.floats(8.0, 15.0), st.floats(3.0, 6.0))
 def test_bar_area_and_middle(turn, dx, dy, half_length, half_width):
     center = (31.5 + dx, 23.5 + dy)
@@ -67,7 +67,7 @@ def test_bar_area_and_middle(turn, dx, dy, half_length, half_width):
     assert (x, y) == pytest.approx(center, abs=0.08)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(angle, fraction, fraction)
 def test_triangle_area_and_middle(turn, dx, dy):
     corners = [

@@ -205,7 +205,7 @@ def test_probabilities_that_numpy_would_refuse_get_our_message():
         Discrete(2).sample(probability=f8(0.5, 0.50001))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     n=st.integers(1, 300),
     start=st.integers(-(2**40), 2**40),

@@ -248,7 +248,7 @@ def test_a_space_without_axes_takes_a_plain_mask():
     assert MultiDiscrete(3).sample(mask=i8(0, 0, 1)) == 2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     nvec=hnp.arrays(
         np.int64,

@@ -14,7 +14,7 @@ from tests.spaces.parity import assert_same, random_states
 from tests.spaces.strategies import flattenable_spaces, nested_spaces
 
 SEEDS = st.integers(0, 2**32)
-few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @few

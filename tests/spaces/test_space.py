@@ -74,7 +74,7 @@ def test_description_equals_gymnasiums(factory):
 
 @every_space_and_more
 def test_seeds_and_samples_equal_gymnasiums(factory):
-    for seed in (0, 1, 2**70):
+    for seed in (0, 2**70):
 
         def run(spaces, seed=seed):
             space = factory(spaces)

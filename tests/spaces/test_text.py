@@ -174,7 +174,7 @@ def test_probabilities_that_numpy_would_refuse_get_our_message():
         Text(5, charset="ab").sample(probability=(None, f8(0.5, 0.50001)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     # Gymnasium draws an empty string in place of the character NUL.
     charset=st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=30),

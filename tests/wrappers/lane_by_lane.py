@@ -64,7 +64,7 @@ def check_lane_by_lane(
     *,
     mode: AutoresetMode,
     num_envs: int = 3,
-    steps: int = 40,
+    steps: int = 24,
     seed: int = 0,
     masked: bool = True,
     exact: bool = True,

@@ -27,7 +27,7 @@ def assert_same_space(ours: Any, theirs: Any) -> None:
 def check_side_by_side(
     wrap: Callable[[Any, Any], Any],
     *,
-    steps: int = 40,
+    steps: int = 24,
     seed: int = 0,
     exact: bool = True,
     spaces: bool = True,
@@ -65,7 +65,7 @@ def check_vectors_side_by_side(
     *,
     mode: str = "NextStep",
     num_envs: int = 3,
-    steps: int = 40,
+    steps: int = 24,
     seed: int = 0,
     exact: bool = True,
     spaces: bool = True,

@@ -22,7 +22,7 @@ BOUNDS = st.tuples(st.floats(-1e6, 1e6, width=32), st.floats(0, 1e6, width=32)).
 COLUMNS = st.lists(st.tuples(BOUNDS, st.integers(1, 20)), min_size=1, max_size=4)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(COLUMNS, st.data(), st.sampled_from([np.float32, np.float64]))
 def test_indices_are_those_of_digitize(columns, data, dtype):
     low, high = (np.array([bounds[i] for bounds, _ in columns], dtype) for i in (0, 1))
@@ -47,7 +47,7 @@ def test_indices_are_those_of_digitize(columns, data, dtype):
         np.testing.assert_array_equal(one, other)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(COLUMNS)
 def test_bins_cover_the_box_without_gaps(columns):
     low, high = (np.array([bounds[i] for bounds, _ in columns], np.float32) for i in (0, 1))

@@ -34,7 +34,7 @@ def test_sticky_like_gymnasium(probability: float, duration: Any, action_kind: s
     check_side_by_side(
         lambda gym, env: gym.wrappers.StickyAction(env, probability, duration),
         action_kind=action_kind,
-        steps=60,
+        steps=36,
     )
 
 
@@ -98,7 +98,7 @@ def test_durations_that_are_no_integers() -> None:
 @pytest.mark.parametrize("kind", ["box", "dict", "text"])
 def test_repeat_like_gymnasium(num_repeats: int, kind: str) -> None:
     check_side_by_side(
-        lambda gym, env: gym.wrappers.RepeatAction(env, num_repeats), kind=kind, steps=40
+        lambda gym, env: gym.wrappers.RepeatAction(env, num_repeats), kind=kind, steps=24
     )
 
 

@@ -41,7 +41,7 @@ def outcome(call: Any) -> Any:
 @for_each("delay", [0, 1, 3])
 def test_delay_like_gymnasium(kind: str, delay: int) -> None:
     check_side_by_side(
-        lambda gym, env: gym.wrappers.DelayObservation(env, delay), kind=kind, steps=40
+        lambda gym, env: gym.wrappers.DelayObservation(env, delay), kind=kind, steps=24
     )
 
 
@@ -87,7 +87,7 @@ def test_stack_like_gymnasium(kind: str, padding: str) -> None:
     def wrap(gym: Any, env: Any) -> Any:
         return gym.wrappers.FrameStackObservation(env, 3, padding_type=padding)
 
-    check_side_by_side(wrap, kind=kind, steps=40)
+    check_side_by_side(wrap, kind=kind, steps=24)
 
 
 @pytest.mark.parametrize("kind", ["box", "dict", "text", "discrete"])
@@ -97,7 +97,7 @@ def test_stack_with_a_padding_of_ones_own(kind: str) -> None:
         space.seed(5)
         return gym.wrappers.FrameStackObservation(env, 4, padding_type=space.sample())
 
-    check_side_by_side(wrap, kind=kind, steps=40)
+    check_side_by_side(wrap, kind=kind, steps=24)
 
 
 def test_stack_attributes_like_gymnasium() -> None:
@@ -160,7 +160,7 @@ def test_time_like_gymnasium(kind: str, flatten: bool, normalize: bool) -> None:
         env = gym.wrappers.TimeLimit(env, 7)
         return gym.wrappers.TimeAwareObservation(env, flatten, normalize)
 
-    check_side_by_side(wrap, kind=kind, steps=30)
+    check_side_by_side(wrap, kind=kind, steps=18)
 
 
 def test_time_limits_that_are_found_like_gymnasium() -> None:
@@ -193,7 +193,7 @@ def test_time_under_another_key() -> None:
         env = gym.wrappers.TimeLimit(env, 7)
         return gym.wrappers.TimeAwareObservation(env, False, dict_time_key="age")
 
-    check_side_by_side(wrap, kind="dict", steps=20)
+    check_side_by_side(wrap, kind="dict", steps=12)
     env = wrap(gymcore, make_walk_env(gymcore)("dict"))
     assert env.timesteps == 0
     env.reset(seed=1)
@@ -210,7 +210,7 @@ def test_skip_like_gymnasium_where_no_episode_ends_within(kind: str, skip: int) 
     def wrap(gym: Any, env: Any) -> Any:
         return gym.wrappers.MaxAndSkipObservation(env, skip)
 
-    check_side_by_side(wrap, kind=kind, steps=30, terminate=0.0, limit=24)
+    check_side_by_side(wrap, kind=kind, steps=18, terminate=0.0, limit=24)
 
 
 def test_spaces_without_a_maximum() -> None:

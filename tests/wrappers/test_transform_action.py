@@ -107,7 +107,7 @@ bound = st.floats(-1e3, 1e3, width=32)
 number = st.floats(width=32)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     dtype=st.sampled_from(FLOATS),
     bounds=st.lists(st.tuples(bound, bound), min_size=1, max_size=5),
@@ -122,7 +122,7 @@ def test_any_clip_equals_gymnasiums(dtype: Any, bounds: Any, data: Any) -> None:
         assert_same(ours.action(action), theirs.action(action))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=40)
 @given(
     dtype=st.sampled_from(FLOATS),
     bounds=st.lists(
@@ -162,7 +162,7 @@ def test_any_rescaling_equals_gymnasiums_to_the_bit(dtype: Any, bounds: Any, act
         assert_same(ours.action(actions), theirs.action(actions))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     dtype=st.sampled_from((*FLOATS, np.uint8, np.int64)),
     bounds=st.lists(

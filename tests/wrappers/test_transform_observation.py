@@ -51,7 +51,7 @@ def check(name, *args, space=None, **kwargs):
             env.observation_space = space(package.spaces)
         return getattr(package.wrappers, name)(env, *args)
 
-    check_side_by_side(wrap, steps=30, **kwargs)
+    check_side_by_side(wrap, steps=18, **kwargs)
 
 
 # --- parity ---------------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ def test_add_render(kind, render_only):
     def wrap(package, env):
         return package.wrappers.AddRenderObservation(env, render_only, obs_key="o")
 
-    check_side_by_side(wrap, kind=kind, render_mode="rgb_array", steps=30)
+    check_side_by_side(wrap, kind=kind, render_mode="rgb_array", steps=18)
 
 
 def test_add_render_knows_the_dtype_of_frames():
@@ -473,4 +473,4 @@ def test_nested_observations_go_through_a_stack(kind):
         env = w.DtypeObservation(env, np.int32)
         return w.ReshapeObservation(env, (*env.observation_space.shape, 1))
 
-    check_side_by_side(wrap, kind=kind, render_mode="rgb_array", steps=20)
+    check_side_by_side(wrap, kind=kind, render_mode="rgb_array", steps=12)

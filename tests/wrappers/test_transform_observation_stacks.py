@@ -111,7 +111,7 @@ def test_nested_observations_pass_a_stack_as_in_gymnasium(kind):
         env.observation_space = spaces[package]
         return wrap(package, env)
 
-    check_side_by_side(wrap_with_space, steps=30, render_mode="rgb_array")
+    check_side_by_side(wrap_with_space, steps=18, render_mode="rgb_array")
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])

@@ -50,7 +50,7 @@ rewards = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=60)
 @given(low=bounds, high=bounds, reward=rewards)
 def test_any_clip_equals_gymnasiums(low: Any, high: Any, reward: Any) -> None:
     if (low is None and high is None) or (None not in (low, high) and low > high):

@@ -42,7 +42,7 @@ POLICIES = [random_actions, walk, no_action]
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_equals_gymnasium(env_id):
-    fly_side_by_side(*make_pair(env_id), POLICIES, episodes=7, seed=1, steps=200)
+    fly_side_by_side(*make_pair(env_id), POLICIES, episodes=4, seed=1, steps=150)
 
 
 @pytest.mark.soak
@@ -97,16 +97,14 @@ def test_actions_of_other_kinds(action):
         assert seen[1] == expected[1]
 
 
-@pytest.mark.parametrize(
-    "action", [[0.1], 3, "abcd", None, [0] * 5, np.zeros((4, 1)), [0, np.nan, 0, 0]], ids=repr
-)
-def test_invalid_action(action):
+def test_invalid_action():
     env = BipedalWalker()
     env.reset(seed=1)
     before = env.get_state()
-    with pytest.raises(error.InvalidAction, match="expected four numbers"):
-        env.step(action)
-    assert env.get_state() == before
+    for action in ([0.1], 3, "abcd", None, [0] * 5, np.zeros((4, 1)), [0, np.nan, 0, 0]):
+        with pytest.raises(error.InvalidAction, match="expected four numbers"):
+            env.step(action)
+        assert env.get_state() == before, action
 
 
 def test_needs_a_reset():

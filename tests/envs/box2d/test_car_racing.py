@@ -49,11 +49,11 @@ def test_equals_gymnasium(arguments):
         policies,
         episodes=2,
         seed=1,
-        steps=12,
+        steps=8,
         beyond=1,
         look=look,
     )
-    assert look.drawn == 2 * (1 + 3) + 9
+    assert look.drawn == 2 * (1 + 3) + 5
 
 
 @pytest.mark.soak
@@ -157,7 +157,7 @@ def test_pictures_equal_gymnasium(mode):
     ours.reset(seed=3)
     theirs.reset(seed=3)
     action = np.array([0.6, 1.0, 0.0], np.float32)
-    for step in range(60 if mode == "rgb_array" else 15):
+    for step in range(30 if mode == "rgb_array" else 15):
         assert ours.step(action)[0].tobytes() == theirs.step(action)[0].tobytes()
         if step % 15 == 14:
             picture = ours.render()
@@ -233,14 +233,14 @@ def test_colors_stay_if_asked():
     assert (env.road_color != before[0]).any()
 
 
-@pytest.mark.parametrize("action", [[0.1], 3, "a", np.zeros(4), [0, np.nan, 0]], ids=repr)
-def test_invalid_action(action):
+def test_invalid_action():
     env = CarRacing()
     env.reset(seed=1)
     before = env.get_state()
-    with pytest.raises(error.InvalidAction, match="expected an element of Box"):
-        env.step(action)
-    assert env.get_state() == before
+    for action in ([0.1], 3, "a", np.zeros(4), [0, np.nan, 0]):
+        with pytest.raises(error.InvalidAction, match="expected an element of Box"):
+            env.step(action)
+        assert env.get_state() == before, action
 
 
 def test_invalid_discrete_action():
@@ -298,14 +298,14 @@ def test_continues_to_the_bit(how):
     env = CarRacing(domain_randomize=True)
     env.reset(seed=4)
     env.reset()
-    for _ in range(15):
+    for _ in range(8):
         env.step(drive(env, None))
     if how == "state":
         other = CarRacing(domain_randomize=True)
         other.set_state(pickle.loads(pickle.dumps(env.get_state())))
     else:
         other = copy.deepcopy(env) if how == "deepcopy" else pickle.loads(pickle.dumps(env))
-    for _ in range(8):
+    for _ in range(4):
         action = drive(env, None)
         ours, same = env.step(action), other.step(action)
         assert ours[0].tobytes() == same[0].tobytes()

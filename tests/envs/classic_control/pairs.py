@@ -13,6 +13,7 @@ import gymnasium
 import numpy as np
 
 import gymcore
+from tests.equal import assert_equal_arrays
 
 IDS = (
     "CartPole-v0",
@@ -48,4 +49,4 @@ def assert_same_observation(env_id: str, ours: Any, theirs: Any) -> None:
     if env_id in TRIGONOMETRIC:
         np.testing.assert_array_max_ulp(ours, theirs, 1)
     else:
-        np.testing.assert_array_equal(ours, theirs)
+        assert_equal_arrays(ours, theirs)

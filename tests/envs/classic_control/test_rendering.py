@@ -71,7 +71,7 @@ def middle(where):
 
 class TestEveryScene:
     @pytest.mark.parametrize("env_id", SCENES)
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=6, deadline=None)
     @given(data=st.data())
     def test_any_state_overwrites_everything_the_same_way(self, env_id, data):
         draw, size, context, width = SCENES[env_id]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gymcore
+from tests.equal import assert_equal_arrays
 
 NAMES = (
     "Ant",
@@ -45,7 +46,7 @@ def assert_same_info(ours: dict[str, Any], other: dict[str, Any]) -> None:
     """The same keys in the same order, and the same numbers."""
     assert list(ours) == list(other)
     for key, value in ours.items():
-        np.testing.assert_array_equal(value, other[key], err_msg=key)
+        assert_equal_arrays(value, other[key], key)
 
 
 def assert_same_steps(
@@ -67,7 +68,7 @@ def assert_same_steps(
     actions = np.random.default_rng(seed).uniform(low, high, (steps, *low.shape))
     first, info = ours.reset(seed=seed)
     expected, other_info = other.reset(seed=seed)
-    np.testing.assert_array_equal(first, expected)
+    assert_equal_arrays(first, expected)
     assert_same_info(info, other_info)
     episodes = 0
     for step, action in enumerate(actions):
@@ -75,7 +76,7 @@ def assert_same_steps(
         observation, reward, *flags, info = ours.step(given)
         expected, other_reward, *other_flags, other_info = other.step(given)
         assert observation.dtype == expected.dtype == np.float64
-        np.testing.assert_array_equal(observation, expected, err_msg=f"step {step}")
+        assert_equal_arrays(observation, expected, f"step {step}")
         assert reward == other_reward, f"step {step}"
         assert flags == other_flags
         assert_same_info(info, other_info)
@@ -83,6 +84,6 @@ def assert_same_steps(
             episodes += 1
             observation, info = ours.reset()
             expected, other_info = other.reset()
-            np.testing.assert_array_equal(observation, expected)
+            assert_equal_arrays(observation, expected)
             assert_same_info(info, other_info)
     return episodes

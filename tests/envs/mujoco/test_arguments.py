@@ -91,7 +91,7 @@ def test_arguments_do_what_they_do_in_gymnasium(env_id, kwargs):
     assert ours.dt == other.dt if hasattr(ours, "dt") else True
     structure = getattr(other.unwrapped, "observation_structure", None)
     assert getattr(ours.unwrapped, "observation_structure", None) == structure
-    assert_same_steps(ours, other, steps=60)
+    assert_same_steps(ours, other, steps=30)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_attributes_read_as_in_gymnasium(env_id, names, methods):
     for env in (ours, other):
         env.reset(seed=2)
     action = np.full(other.action_space.shape, 0.3)
-    for _ in range(30):
+    for _ in range(12):
         for env in (ours, other):
             env.step(action)
         for name in names:

@@ -100,7 +100,7 @@ def test_the_comparison_sees_a_last_bit(part):
 
 
 @each_file
-def test_a_thousand_steps_are_equal_to_the_bit(file):
+def test_many_steps_are_equal_to_the_bit(file):
     models = load(OURS, file), load(THEIRS, file)
     pair = [mujoco.MjData(model) for model in models]
     random = np.random.default_rng(len(file))
@@ -108,7 +108,7 @@ def test_a_thousand_steps_are_equal_to_the_bit(file):
     moving = random.normal(0, 0.1, models[0].nv)
     for data in pair:
         data.qvel[:] = moving
-    for step in range(1000):
+    for step in range(250):
         action = random.uniform(low, high)
         for model, data in zip(models, pair, strict=True):
             data.ctrl[:] = action

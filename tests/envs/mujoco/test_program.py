@@ -155,7 +155,7 @@ def same(compiled: Any, judged: Any) -> None:
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(data=st.data(), size=st.integers(1, 5), dtype=st.sampled_from([np.float32, np.float64]))
 def test_any_expression_is_computed_as_numpy_does(data, size, dtype):
     """In observations, rewards, infos, ends and starts; with what was before, and the action."""

@@ -1,6 +1,6 @@
 """What a user does with windows, run as a program of its own: windows belong to one thread.
 
-python windows.py model.xml
+python windows.py model.xml check ...
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.envs.mujoco.walkers import FRAME_SKIP, METADATA, walker
 
 warnings.simplefilter("error")
 
-PATH = sys.argv[1]
+PATH, *CHECKS = sys.argv[1:]
 SIZE = {"width": 80, "height": 60}
 STILL = np.zeros(2, np.float32)
 
@@ -135,14 +135,7 @@ def chooses_a_size():
     renderer.close()
 
 
-for check in (
-    is_paced,
-    shows_and_closes,
-    user_closes,
-    keys_and_mouse,
-    several,
-    chooses_a_size,
-):
-    check()
-    print(check.__name__)
+for check in CHECKS:
+    globals()[check]()
+    print(check)
 left_open = open_walker()  # which the end of the process has to close

@@ -63,7 +63,7 @@ class Judge:
         return self.s, reward, terminated, False, {"prob": prob}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(table=tables(), seed=st.integers(0, 2**64))
 def test_single(table: Any, seed: int) -> None:
     env, judge = TabularEnv(*table), Judge(*table, seed)
@@ -78,7 +78,7 @@ def test_single(table: Any, seed: int) -> None:
     assert env.np_random.bit_generator.state == judge.random.bit_generator.state
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(table=tables(), num_envs=st.integers(1, 5), threads=st.integers(1, 2))
 def test_batch(table: Any, num_envs: int, threads: int) -> None:
     """Each lane of a batch is what a single environment is, by the same draws."""

@@ -32,7 +32,7 @@ def make_batch(package: Any = gymcore) -> Any:
 @pytest.mark.parametrize("mode", ["NextStep", "Disabled", "SameStep"])
 @pytest.mark.parametrize("kind", ["box", "dict", "text"])
 def test_rollouts_equal_gymnasiums(kind: str, mode: str) -> None:
-    check_vectors_side_by_side(wrap, mode=mode, steps=40, kind=kind)
+    check_vectors_side_by_side(wrap, mode=mode, steps=24, kind=kind)
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])

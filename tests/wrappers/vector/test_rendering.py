@@ -225,7 +225,7 @@ def test_collection_lane_by_lane(mode: AutoresetMode, pop: bool, clean: bool) ->
 @pytest.mark.parametrize("mode", MODES)
 def test_collection_changes_nothing_else(mode: AutoresetMode) -> None:
     make = functools.partial(make_walk_env(), render_mode="rgb_array")
-    check_lane_by_lane(RenderCollection, SingleRenderCollection, make, mode=mode, steps=30)
+    check_lane_by_lane(RenderCollection, SingleRenderCollection, make, mode=mode, steps=18)
 
 
 def test_collection_modes() -> None:

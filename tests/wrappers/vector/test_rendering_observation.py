@@ -26,7 +26,7 @@ def test_add_render_lane_by_lane(render_only, kind, mode):
         lambda env: wrappers.AddRenderObservation(env, render_only, obs_key="o"),
         functools.partial(WalkEnv, kind, render_mode="rgb_array"),
         mode=mode,
-        steps=20,
+        steps=12,
     )
 
 

@@ -27,7 +27,7 @@ def test_repeat(kind: str, mode: AutoresetMode) -> None:
         lambda env: gym.wrappers.RepeatAction(env, 3),
         lambda: Walk(kind),
         mode=mode,
-        steps=25,
+        steps=15,
     )
 
 
@@ -38,7 +38,7 @@ def test_repeat_other_actions(action_kind: str, mode: AutoresetMode) -> None:
         lambda env: gym.wrappers.RepeatAction(env, 5),
         lambda: Walk("box", action_kind),
         mode=mode,
-        steps=25,
+        steps=15,
     )
 
 
@@ -48,7 +48,7 @@ def test_repeat_of_repeats(mode: AutoresetMode) -> None:
         lambda envs: RepeatAction(RepeatAction(envs, 2), 2),
         lambda env: gym.wrappers.RepeatAction(gym.wrappers.RepeatAction(env, 2), 2),
         mode=mode,
-        steps=30,
+        steps=18,
     )
 
 
@@ -59,7 +59,7 @@ def test_sticky(action_kind: str, duration: Any, mode: AutoresetMode) -> None:
         lambda env: gym.wrappers.StickyAction(env, 0.4, duration),
         lambda: Walk("box", action_kind),
         mode=mode,
-        steps=40,
+        steps=24,
     )
 
 
@@ -69,7 +69,7 @@ def test_sticky_within_repeats(mode: AutoresetMode) -> None:
         lambda envs: RepeatAction(StickyAction(envs, 0.5, 2), 3),
         lambda env: gym.wrappers.RepeatAction(gym.wrappers.StickyAction(env, 0.5, 2), 3),
         mode=mode,
-        steps=30,
+        steps=18,
     )
 
 

@@ -37,7 +37,7 @@ def check(
         lambda env: getattr(gym.wrappers, name)(env, *args, **kwargs),
         lambda: gym.wrappers.TimeLimit(Walk(kind), 9),
         mode=mode,
-        steps=20,
+        steps=12,
         infos=infos,
     )
 
@@ -115,7 +115,7 @@ def test_steps_of_some_lanes_within(mode: AutoresetMode) -> None:
             wrapped(gym.wrappers),
             lambda kind=kind: gym.wrappers.TimeLimit(Walk(kind), 9),
             mode=mode,
-            steps=30,
+            steps=18,
         )
 
 

@@ -25,7 +25,7 @@ def test_equals_single_lanes(limit: int, mode: AutoresetMode) -> None:
         lambda envs: TimeLimit(envs, limit),
         lambda env: gym.wrappers.TimeLimit(env, limit),
         mode=mode,
-        steps=40,
+        steps=24,
     )
 
 
@@ -36,7 +36,7 @@ def test_kinds_of_observations(kind: str, mode: AutoresetMode) -> None:
         lambda env: gym.wrappers.TimeLimit(env, 3),
         lambda: Walk(kind, limit=7),
         mode=mode,
-        steps=15,
+        steps=12,
     )
 
 
@@ -48,7 +48,7 @@ def test_with_repeats(inside: bool, mode: AutoresetMode) -> None:
             return lambda env: w.RepeatAction(w.TimeLimit(env, 4), 3)
         return lambda env: w.TimeLimit(w.RepeatAction(env, 3), 2)
 
-    check_lane_by_lane(wrapped(gym.wrappers.vector), wrapped(gym.wrappers), mode=mode, steps=30)
+    check_lane_by_lane(wrapped(gym.wrappers.vector), wrapped(gym.wrappers), mode=mode, steps=18)
 
 
 @modes

@@ -70,7 +70,7 @@ def test_each_lane_gets_what_the_single_wrapper_gives(
     def wrap_single(env: Any) -> Any:
         return getattr(wrappers, name)(env, **kwargs)
 
-    check_lane_by_lane(wrap_vector, wrap_single, lambda: make_lane(kind), mode=mode, steps=15)
+    check_lane_by_lane(wrap_vector, wrap_single, lambda: make_lane(kind), mode=mode, steps=12)
 
 
 @for_each("mode", MODES)
@@ -91,7 +91,7 @@ def test_a_wrapper_is_called_for_each_lane(
         lambda env: wrapper(env, **kwargs),
         make_lane,
         mode=mode,
-        steps=15,
+        steps=12,
     )
 
 
@@ -108,7 +108,7 @@ def test_a_function_of_batches(mode: AutoresetMode) -> None:
         lambda env: wrappers.TransformAction(env, lambda a: 2 * a, space),
         make_lane,
         mode=mode,
-        steps=20,
+        steps=12,
     )
 
 
@@ -130,7 +130,7 @@ def test_nested_actions_lane_by_lane(mode: AutoresetMode) -> None:
         lambda env: wrappers.TransformAction(env, **kwargs),
         make,
         mode=mode,
-        steps=30,
+        steps=18,
     )
 
 
@@ -147,7 +147,7 @@ def test_rollouts_equal_gymnasiums(name: str, args: Any, mode: str) -> None:
     def wrap(package: Any, envs: Any) -> Any:
         return getattr(package.wrappers.vector, name)(envs, *args)
 
-    check_vectors_side_by_side(wrap, mode=mode, steps=30, action_kind="box")
+    check_vectors_side_by_side(wrap, mode=mode, steps=18, action_kind="box")
 
 
 @for_each("kind", SPACES)

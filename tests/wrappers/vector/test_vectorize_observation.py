@@ -93,7 +93,7 @@ def test_lane_by_lane(name, args, kwargs, mode):
         wrap_single(name, *args),
         functools.partial(make_lane, **kwargs),
         mode=mode,
-        steps=20,
+        steps=12,
     )
 
 
@@ -129,7 +129,7 @@ def test_any_wrapper_lane_by_lane(wrapper, kwargs, mode):
         if wrapper is wrappers.DiscretizeObservation
         else lambda env: wrapper(env, **kwargs),
         mode=mode,
-        steps=20,
+        steps=12,
     )
 
 
@@ -142,7 +142,7 @@ def test_transform_lane_by_lane(mode):
         ),
         lambda env: wrappers.TransformObservation(env, lambda o: o.astype(np.float64) * 2, space),
         mode=mode,
-        steps=20,
+        steps=12,
     )
 
 
@@ -169,7 +169,7 @@ def test_nested_observations_go_through_a_stack(kind, mode):
         stack_single,
         functools.partial(WalkEnv, kind),
         mode=mode,
-        steps=20,
+        steps=12,
     )
 
 
@@ -184,7 +184,7 @@ def test_some_lanes_step_while_others_rest(name, args, kwargs, mode):
         lambda env: wrappers.RepeatAction(single(env), 3),
         functools.partial(make_lane, **kwargs),
         mode=mode,
-        steps=20,
+        steps=12,
     )
 
 
@@ -202,7 +202,7 @@ def test_some_lanes_step_through_functions(inner, mode):
         lambda envs: vector.RepeatAction(wrap(envs), 3),
         lambda env: wrappers.RepeatAction(wrappers.TransformObservation(env, np.negative, None), 3),
         mode=mode,
-        steps=20,
+        steps=12,
     )
 
 
@@ -284,7 +284,7 @@ def test_side_by_side(name, args, kwargs, mode):
     def wrap(package, envs):
         return getattr(package.wrappers.vector, name)(envs, *args)
 
-    check_vectors_side_by_side(wrap, mode=mode, steps=20, spaces=spaces, **kwargs)
+    check_vectors_side_by_side(wrap, mode=mode, steps=12, spaces=spaces, **kwargs)
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "Disabled"])
@@ -305,7 +305,7 @@ def test_pictures_side_by_side(name, mode):
         )
         return getattr(package.wrappers.vector, name)(envs, *args)
 
-    check_vectors_side_by_side(wrap, mode=mode, steps=20)
+    check_vectors_side_by_side(wrap, mode=mode, steps=12)
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "Disabled"])
@@ -313,7 +313,7 @@ def test_filtered_batches_have_the_order_of_their_space(mode):
     def wrap(package, envs):
         return package.wrappers.vector.FilterObservation(envs, ["position", "camera"])
 
-    check_vectors_side_by_side(wrap, mode=mode, steps=20, kind="dict")
+    check_vectors_side_by_side(wrap, mode=mode, steps=12, kind="dict")
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "Disabled"])

@@ -39,7 +39,7 @@ def test_clipping_lane_by_lane(bounds: Any, mode: AutoresetMode) -> None:
         lambda envs: ClipReward(envs, *bounds),
         lambda env: wrappers.ClipReward(env, *bounds),
         mode=mode,
-        steps=40,
+        steps=24,
     )
 
 
@@ -61,8 +61,8 @@ def test_functions_lane_by_lane(mode: AutoresetMode) -> None:
         lambda envs: TransformReward(envs, in_place),
         lambda envs: VectorizeTransformReward(envs, wrappers.TransformReward, func=func),
     ):
-        check_lane_by_lane(wrap, single, mode=mode, steps=40)
-    check_lane_by_lane(lambda envs: VectorizeTransformReward(envs, Sign), Sign, mode=mode, steps=40)
+        check_lane_by_lane(wrap, single, mode=mode, steps=24)
+    check_lane_by_lane(lambda envs: VectorizeTransformReward(envs, Sign), Sign, mode=mode, steps=24)
 
 
 def test_a_lane_that_begins_an_episode_keeps_its_reward_of_zero() -> None:
@@ -91,7 +91,7 @@ def test_rollouts_equal_gymnasiums(name: str, args: Any, kwargs: dict[str, Any],
     def wrap(package: Any, envs: Any) -> Any:
         return getattr(package.wrappers.vector, name)(envs, *args, **kwargs)
 
-    check_vectors_side_by_side(wrap, mode=mode, steps=40)
+    check_vectors_side_by_side(wrap, mode=mode, steps=24)
 
 
 @for_each("dtype", [np.float32, np.float64, np.int64])
