@@ -14,7 +14,7 @@ FILES = {
     for name in (
         "contenders", "bars", "box2d_bars", "toy_bars", "mujoco_ids", "mujoco_bars", "engine_bars",
         "measures", "ping_pong", "python_envs", "engine_sessions", "engine_measures",
-        "wrapper_bars", "wrapper_measures",
+        "wrapper_bars", "wrapper_measures", "chart", "peers",
     )
 }  # fmt: skip
 
@@ -23,11 +23,13 @@ FILES = {
 def loaded():
     """The modules of `benchmarks/`, which is no package, loaded as its scripts load them."""
     before = {name: sys.modules.get(name) for name in FILES}
+    search = list(sys.path)
     modules = {}
     for name, path in FILES.items():
         spec = importlib.util.spec_from_file_location(name, path)
         modules[name] = sys.modules[name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(modules[name])
+    sys.path[:] = search  # scripts add their folders
     yield SimpleNamespace(**modules)
     for name, module in before.items():
         if module is None:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.benchmarks.scripts import script
+
+# No plugins but those that are needed: importing all takes longer than many timings.
+PLUGINS = ("-p", "pytest_benchmark.plugin", "-p", "pytest_timeout")
+
+
+@pytest.fixture(autouse=True)
+def few_plugins(monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
 
 def test_every_timing_runs_once():
-    """But those of Gymnasium's spaces: the same functions measure them, and they take seconds."""
+    """But those of Gymnasium's spaces and the largest batches: the same functions, but slow."""
     ran = script(
         "-m", "pytest", "benchmarks", "-q", "--benchmark-disable", "-p", "no:cacheprovider",
-        "-k", "not (bench_spaces and gymnasium)",
+        *PLUGINS, "-k", "not (bench_spaces and gymnasium) and not 65536 and not unread",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout[-3000:]
     assert " passed" in ran.stdout and "failed" not in ran.stdout
@@ -19,7 +29,7 @@ def test_every_timing_runs_once():
 
 def test_a_timing_notes_its_rate(tmp_path):
     ran = script(
-        "-m", "pytest", "benchmarks/bench_step.py", "-q", "-p", "no:cacheprovider",
+        "-m", "pytest", "benchmarks/bench_step.py", "-q", "-p", "no:cacheprovider", *PLUGINS,
         "-k", "single and Pendulum", "--benchmark-max-time=0.01", "--benchmark-warmup=off",
         f"--benchmark-json={tmp_path / 'timing.json'}",
     )  # fmt: skip

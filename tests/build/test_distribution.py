@@ -33,19 +33,25 @@ def python(checkout: Path, *words: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def source_distribution(checkout: Path) -> set[str]:
+def made(checkout: Path) -> Path:
+    """The checkout after both commands, of one process: the source distribution comes first."""
+    sdist = ("sdist", "--formats", "tar", "--dist-dir", "made")
+    python(checkout, "setup.py", "-q", *sdist, "build_py", "--build-lib", "library")
+    return checkout
+
+
+@pytest.fixture(scope="module")
+def source_distribution(made: Path) -> set[str]:
     """Paths in the source distribution, below its top folder."""
-    python(checkout, "setup.py", "-q", "sdist", "--dist-dir", "made")
-    (archive,) = (checkout / "made").glob("gymcore-*.tar.gz")
+    (archive,) = (made / "made").glob("gymcore-*.tar")
     with tarfile.open(archive) as opened:
         return {member.name.split("/", 1)[1] for member in opened if member.isfile()}
 
 
 @pytest.fixture(scope="module")
-def installed(checkout: Path) -> set[str]:
+def installed(made: Path) -> set[str]:
     """Paths that installing puts beside the compiled modules."""
-    python(checkout, "setup.py", "-q", "build_py", "--build-lib", "library")
-    library = checkout / "library"
+    library = made / "library"
     return {path.relative_to(library).as_posix() for path in library.rglob("*") if path.is_file()}
 
 
