@@ -12,6 +12,7 @@ import hypothesis
 import pytest
 
 import gymcore.envs.registration
+from tests.vector import template
 
 # On a busy machine an example takes longer than Hypothesis allows by default.
 hypothesis.settings.register_profile("gymcore", deadline=None)
@@ -27,6 +28,13 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = str(config.rootpath / ".pytest_cache" / "bytecode")
         os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = folder
         sys.dont_write_bytecode = False
+    if not config.getoption("numprocesses", None):  # this process runs tests
+        template.start()
+
+
+def pytest_unconfigure() -> None:
+    """End what `pytest_configure` started."""
+    template.end()
 
 
 @pytest.hookimpl(wrapper=True)

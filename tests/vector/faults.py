@@ -232,6 +232,26 @@ def _note(path: str) -> None:
         file.write(f"{os.getpid()}\n")
 
 
+def in_turn(*faults: Fault) -> Fault:
+    """Return a fault that is one after the other."""
+    return functools.partial(_in_turn, faults)
+
+
+def _in_turn(faults: tuple[Fault, ...]) -> None:
+    for fault in faults:
+        fault()
+
+
+def interrupt(pid: int) -> Fault:
+    """Return a fault that is a key press, for one process only."""
+    return functools.partial(os.kill, pid, signal.SIGINT)
+
+
+def announce() -> None:
+    """Print a line, into what the first process of a program prints into."""
+    os.write(1, b"begun\n")
+
+
 def raise_unseen() -> None:
     """For `__del__`, whose exceptions Python only prints."""
     raise ValueError(ON_PURPOSE)

@@ -28,6 +28,7 @@ from typing import IO, Any
 
 import pytest
 
+from tests.vector import template
 from tests.vector.faults import ON_PURPOSE
 from tests.vector.leaks import (
     SETTLE_SECONDS,
@@ -41,6 +42,7 @@ from tests.vector.leaks import (
 
 _PR_SET_CHILD_SUBREAPER = 36
 _GRACE = 2.0  # s, from the dump of the stacks to the kill
+_START_SECONDS = 60.0  # for a process that has nothing to do but to begin, or to end
 
 
 def isolated(
@@ -65,15 +67,17 @@ def isolated(
             # Of an engine that is the test's parameter, such as "shm-spawn".
             start_method = kwargs.get("engine", "").partition("-")[2] or "fork"
             deadline = seconds if start_method == "fork" else seconds + 30.0
-            check = no_leaks(settle) if leaks else contextlib.nullcontext()
-            _run(functools.partial(test, *args, **kwargs), deadline, check, start_method)
+            call = functools.partial(
+                _child, run, args, kwargs, deadline, leaks, settle, start_method
+            )
+            _run(call, deadline)
 
         return run
 
     return decorate
 
 
-def _run(test: Callable[[], Any], seconds: float, check: Any, start_method: str) -> None:
+def _run(call: Callable[[int, int], None], seconds: float) -> None:
     __tracebackhide__ = True
     if not hasattr(os, "fork"):
         pytest.skip("needs os.fork")
@@ -82,19 +86,22 @@ def _run(test: Callable[[], Any], seconds: float, check: Any, start_method: str)
     sys.stderr.flush()
     with tempfile.TemporaryFile("w+") as stacks, warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
-        pid = os.fork()
-        if pid == 0:
-            os.close(read_end)
-            _child(test, seconds, check, start_method, write_end, stacks)
+        child = template.call(call, write_end, stacks.fileno())
         os.close(write_end)
-        try:
-            outcome, text = _receive(read_end, pid, seconds + _GRACE)
-        finally:
-            os.close(read_end)
-            kill(descendants(pid))
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
+        pid, outcome, text = 0, "hung", ""
+        with open(read_end, "rb", buffering=0) as file:
+            report = _Report(file)
+            try:
+                pid = report.line(_START_SECONDS) or 0
+                outcome, text = report.line(seconds + _GRACE) or ("hung", "")
+            finally:
+                if outcome == "hung" and pid:
+                    kill(descendants(pid))
+                    os.kill(pid, signal.SIGKILL)
+                if outcome != "lost":
+                    report.line(_START_SECONDS)
+                if child:
+                    os.waitpid(child, 0)
         if outcome == "hung":
             stacks.seek(0)
             pytest.fail(f"no end after {seconds} s:\n{stacks.read()}", pytrace=False)
@@ -104,32 +111,37 @@ def _run(test: Callable[[], Any], seconds: float, check: Any, start_method: str)
         pytest.fail(text, pytrace=False)
 
 
-def _receive(read_end: int, pid: int, seconds: float) -> tuple[str, str]:
-    """Return the outcome and its text: what was sent, or "hung" or "lost"."""
-    data = b""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        piece = os.read(read_end, 1 << 16) if select.select([read_end], [], [], 0.1)[0] else b""
-        data += piece
-        if data.endswith(b"\n"):
-            outcome, text = json.loads(data)
-            return outcome, text
-        # Not the end of the pipe: the workers of the test may hold it open.
-        if not piece and (ended := os.waitpid(pid, os.WNOHANG))[0]:
-            code = os.waitstatus_to_exitcode(ended[1])
-            return "lost", f"the process of the test ended with code {code}"
-    return "hung", ""
+class _Report:
+    """What the process of a test tells, line by line."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._lines: list[bytes] = [b""]
+
+    def line(self, seconds: float) -> Any:
+        """Return the next line, or None if it does not come in time."""
+        end = time.monotonic() + seconds
+        while len(self._lines) == 1:
+            left = max(0.0, end - time.monotonic())
+            piece = select.select([self._file], [], [], left)[0] and self._file.read(1 << 16)
+            if not piece:
+                return None
+            self._lines = (self._lines[0] + piece).split(b"\n")
+        return json.loads(self._lines.pop(0))
 
 
 def _child(
-    test: Callable[[], Any],
+    run: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
     seconds: float,
-    check: Any,
+    leaks: bool,
+    settle: float,
     start_method: str,
-    write_end: int,
-    stacks: IO[str],
+    report: int,
+    stacks: int,
 ) -> None:
-    """Run the test in the forked process, tell the outcome and end."""
+    """Run the test in the forked process and tell the outcome."""
     outcome, text = "failed", ""
     try:
         gc.freeze()  # what the parent has made is not looked through again
@@ -142,8 +154,8 @@ def _child(
         threading.excepthook = lambda what: printed.append(
             "".join(traceback.format_exception(what.exc_type, what.exc_value, what.exc_traceback))
         )
-        with check:
-            test()
+        with no_leaks(settle) if leaks else contextlib.nullcontext():
+            run.__wrapped__(*args, **kwargs)
             gc.collect()
         assert not printed, "printed, not raised:\n" + "\n".join(printed)
         outcome = "passed"
@@ -156,9 +168,8 @@ def _child(
             sys.stdout.flush()
             sys.stderr.flush()
             kill(descendants())
-            with open(write_end, "w") as file:
+            with open(report, "w") as file:
                 file.write(json.dumps((outcome, text)) + "\n")
-        os._exit(0)
 
 
 def _unraisable_text(what: Any) -> list[str]:

@@ -46,8 +46,20 @@ def processes() -> dict[int, tuple[int, str, str]]:
     return found
 
 
+def _has_children() -> bool:
+    """Return whether there may be processes below this one; far cheaper than to list them."""
+    if hasattr(os, "waitid"):
+        try:
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return False
+    return True
+
+
 def descendants(root: int | None = None) -> set[Process]:
     """Return the processes below `root` (this process), the unreaped dead ones too."""
+    if root is None and not _has_children():
+        return set()
     table = processes()
     children: dict[int, list[int]] = {}
     for pid, (parent, _, _) in table.items():
@@ -65,6 +77,8 @@ def descendants(root: int | None = None) -> set[Process]:
 
 def alive(those: Collection[Process]) -> set[Process]:
     """Return those that still run; a dead process that nobody has reaped does not run."""
+    if not those:
+        return set()
     table = processes()
     return {
         process
@@ -80,7 +94,7 @@ def reap_orphans() -> None:
 
     On a busy machine a worker of a killed parent may die after the test has looked for it.
     """
-    if not _HAS_PROC:
+    if not _HAS_PROC or not _has_children():
         return
     for pid, (parent, state, _) in processes().items():
         if parent == os.getpid() and state == "Z":

@@ -101,7 +101,7 @@ def test_death_while_nothing_is_asked(make):
 
 def test_timeouts_drop_late_answers(make):
     engine = misbehaving(make)
-    engine.step_async([3, "sleep 1"])
+    engine.step_async([3, "sleep 0.6"])
     with pytest.raises(WorkerTimeout, match=r"`step_wait` has timed out after 0.3 second.*1") as e:
         engine.step_wait(timeout=0.3)
     assert e.value.lanes == [1]
@@ -145,7 +145,7 @@ def test_requests_larger_than_a_pipe(make):
     infos = engine.step(["bulky", "bulky"])[-1]
     assert infos[0]["x"].sum() == 10**6
     # One that does not read: what it was sent waits here, and blocks nobody.
-    engine.step_async([1, "sleep 1.5"])
+    engine.step_async([1, "sleep 1"])
     with pytest.raises(WorkerTimeout):
         engine.step_wait(timeout=0.1)
     engine.call_async("large", (large,), {})
@@ -208,7 +208,7 @@ def test_close_while_a_worker_hangs(make, wish, how):
     engine = misbehaving(make)
     engine.step_async([1, wish])
     with pytest.raises(WorkerTimeout):
-        engine.step_wait(timeout=0.2)
+        engine.step_wait(timeout=0.1)
     engine.close(**how)
 
 

@@ -84,7 +84,7 @@ def test_during_a_pending_call(engine, pending, tmp_path):
     """A call that ends soon is waited for, so that the environments can close."""
     closed = tmp_path / "closed"
     env_fns = make_fns("close", faults.note(str(closed)), lanes=range(NUM_ENVS))
-    env_fns[FAULTY_LANE] = make_fns(pending, faults.pause(0.3))[FAULTY_LANE]
+    env_fns[FAULTY_LANE] = make_fns(pending, faults.pause(0.1))[FAULTY_LANE]
     envs = make_engine(engine, env_fns)
     envs.reset()
     PENDING[pending](envs)
@@ -103,7 +103,7 @@ def test_during_a_call_that_never_returns(engine, pending, how):
     envs = make_engine(engine, make_fns(place, faults.STUCK["loop_ignoring_sigterm"]))
     envs.reset()
     PENDING[pending](envs)
-    time.sleep(0.1)
+    time.sleep(0.05)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         envs.close(**how)
@@ -129,7 +129,7 @@ def test_during_a_step_that_never_returns(engine, stuck):
 def test_an_environment_that_never_closes(engine, place):
     envs = make_engine(engine, make_fns(place, faults.loop_holding_the_gil))
     envs.reset()
-    envs.close(timeout=0.3)
+    envs.close(timeout=0.1)
     assert envs.closed
 
 
@@ -137,7 +137,7 @@ def test_an_environment_that_never_closes(engine, place):
 @isolated()
 def test_while_another_thread_steps(engine):
     """Either refuses, or ends the step; nothing hangs and nothing is left."""
-    envs = make_engine(engine, make_fns("step", faults.pause(0.5)))
+    envs = make_engine(engine, make_fns("step", faults.pause(0.3)))
     envs.reset()
     ended = []
 
@@ -211,7 +211,7 @@ PROGRAM = """
     from tests.vector.faulty_envs import actions, make_engine, make_fns
 
     engine, how = sys.argv[1:]
-    fault = faults.loop_holding_the_gil if how == "stuck" else faults.pause(0.3)
+    fault = faults.loop_holding_the_gil if how == "stuck" else faults.pause(0.1)
 
     def make():
         global envs
@@ -265,7 +265,7 @@ def test_interpreter_ends_without_close(engine, how):
 @pytest.mark.parametrize(
     "engine,count",
     [
-        ("shm-fork", 30),
+        ("shm-fork", 15),
         pytest.param("shm-fork", 200, marks=SOAK),
         pytest.param("pipes-fork", 200, marks=SOAK),
         pytest.param("shm-spawn", 200, marks=SOAK),
@@ -317,7 +317,7 @@ def test_engines_that_fail_come_and_go(engine):
         live(k)
     gc.collect()
     before, mappings = Held.now(), len(shared_mappings())
-    for k in range(12):
+    for k in range(8):
         live(k)
     gc.collect()
     assert wait_until(lambda: not before.left_over(Held.now()))

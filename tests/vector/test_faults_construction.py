@@ -41,7 +41,7 @@ def test_worker_dies_in_a_constructor(engine, death):
     assert "environments 2-3" in str(caught.value)
 
 
-@engines_and("stuck", ["loop_ignoring_sigterm", "sleep", "stopped"])
+@engines_and("stuck", ["sleep", "loop_ignoring_sigterm", "stopped"])
 @isolated(seconds=60)
 def test_worker_is_stuck_in_a_constructor(engine, stuck):
     start_timeout = 1.0 if engine.endswith("-fork") else 15.0

@@ -140,7 +140,7 @@ def test_while_the_parent_waits(engine):
     with engine_of(engine, make_fns("step", faults.sleep)) as envs:
         envs.reset()
         pid = envs.get_attr("pid")[FAULTY_LANE]
-        threading.Timer(0.3, os.kill, (pid, signal.SIGKILL)).start()
+        threading.Timer(0.1, os.kill, (pid, signal.SIGKILL)).start()
         with pytest.raises(error.WorkerDied) as caught:
             envs.step(actions(FAULTY_LANE))
         check(caught.value, -signal.SIGKILL)
@@ -252,7 +252,7 @@ def test_in_the_middle_of_an_argument(engine, last_signal):
         envs.reset()
         pid = envs.get_attr("pid")[FAULTY_LANE]
         os.kill(pid, signal.SIGSTOP)
-        threading.Timer(0.3, os.kill, (pid, last_signal)).start()
+        threading.Timer(0.1, os.kill, (pid, last_signal)).start()
         if last_signal == signal.SIGKILL:
             with pytest.raises(error.WorkerDied) as caught:
                 envs.call("take", bytes(8 << 20))
@@ -266,7 +266,7 @@ def test_in_the_middle_of_an_argument(engine, last_signal):
 def test_at_any_moment_of_a_step(engine):
     """Kills spread over the instants of a step: always a death, never a wrong step."""
     rng = np.random.default_rng(0)
-    for _ in range(8):
+    for _ in range(5):
         with engine_of(engine) as envs:
             envs.reset()
             pid = envs.get_attr("pid")[FAULTY_LANE]

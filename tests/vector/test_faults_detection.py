@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from tests.vector import template
 from tests.vector.faults import loop_holding_the_gil
 from tests.vector.isolation import Script, isolated
 from tests.vector.leaks import (
@@ -107,6 +108,11 @@ def test_orphans_are_seen():
     kill(orphans)
     assert wait_until(lambda: not alive(orphans))
     os.waitpid(next(iter(orphans)).pid, 0)
+
+
+@isolated()
+def test_isolated_tests_are_forks_of_the_template():
+    assert not template.has_one()
 
 
 def failure_of(test):

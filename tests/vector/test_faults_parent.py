@@ -36,16 +36,17 @@ PROGRAM = """
     from tests.vector.faulty_envs import actions, make_engine, make_fns
 
     engine, place, fault, fork = sys.argv[1:]
-    if place == "init":
-        print("ready", flush=True)
-    env_fns = make_fns(place, faults.STUCK[fault], lanes=(0, 2)) if fault else make_fns()
+    stuck = fault and faults.in_turn(faults.announce, faults.STUCK[fault])
+    env_fns = make_fns(place, stuck, lanes=(0, 2)) if fault else make_fns()
     envs = make_engine(engine, env_fns)
     envs.reset()
     envs.step(actions())
     child = os.fork() if fork else ""
     if child == 0:
         time.sleep(1000)
-    print("ready", child, flush=True)
+    print(child, flush=True)
+    if not fault:
+        print("begun\\nbegun", flush=True)
     while True:
         envs.step(actions(0, 2) if place == "step" else actions())
 """
@@ -55,10 +56,10 @@ def kill_parent(engine, place, fault, signal_number=signal.SIGKILL, fork=""):
     """Kill a parent whose workers are in the middle of something; they must be gone soon."""
     before = shared_memory_files()
     with Script(PROGRAM, engine, place, fault, fork) as script:
-        _, *child = script.line().split()
-        assert wait_until(lambda: len(script.below()) >= NUM_WORKERS + len(child))
-        time.sleep(0.3)
+        child = script.line().split() if place == "step" else []
+        assert [script.line() for _ in range(2)] == ["begun", "begun"]
         below = set(script.below())
+        assert len(below) >= NUM_WORKERS + len(child)
         os.kill(script.process.pid, signal_number)
         # A forked child is not the engine's business; the processes of `multiprocessing` are.
         mine = {one for one in below if str(one.pid) not in child}
@@ -175,7 +176,7 @@ def test_child_loses_the_engine(engine):
 @ASYNC
 @isolated()
 def test_child_while_a_call_is_pending(engine):
-    with engine_of(engine, make_fns("step", faults.pause(0.3))) as envs:
+    with engine_of(engine, make_fns("step", faults.pause(0.2))) as envs:
         envs.reset()
         envs.step_async(actions(2))
 

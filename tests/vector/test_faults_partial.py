@@ -126,7 +126,7 @@ def test_killed_while_recv_waits(engine):
         envs.reset()
         pid = envs.get_attr("pid")[FAULTY_LANE]
         go(envs, range(NUM_ENVS), FAULTY_LANE)
-        threading.Timer(0.2, os.kill, (pid, signal.SIGKILL)).start()
+        threading.Timer(0.1, os.kill, (pid, signal.SIGKILL)).start()
         with pytest.raises(error.WorkerDied) as caught:
             envs.recv()
         assert caught.value.lanes == LOST_LANES
@@ -136,7 +136,7 @@ def test_killed_while_recv_waits(engine):
 @isolated()
 def test_time_out(engine):
     """Nothing is lost: what was not there in time is there for the next `recv`."""
-    env_fns = make_fns("step", faults.pause(0.4))
+    env_fns = make_fns("step", faults.pause(0.2))
     with engine_of(engine, env_fns, batch_size=4) as envs:
         envs.reset()
         for k in (1, 2):
@@ -165,7 +165,7 @@ def test_a_lane_that_never_returns(engine, stuck):
         if len([lane for lane in seen if lane == 3]) == 1 and len(lanes) < 2:
             break
     assert FAULTY_LANE not in seen
-    envs.close(timeout=0.5)
+    envs.close(timeout=0.1)
 
 
 @ASYNC
@@ -199,12 +199,12 @@ def test_what_was_sent_before_a_reset_is_not_stepped_after_it(engine):
 @ASYNC
 @isolated()
 def test_interrupt(engine):
-    env_fns = make_fns("step", faults.pause(0.6))
+    fault = faults.in_turn(faults.interrupt(os.getpid()), faults.pause(0.2))
+    env_fns = make_fns("step", fault)
     with engine_of(engine, env_fns, batch_size=4) as envs:
         envs.reset()
-        go(envs, range(NUM_ENVS), FAULTY_LANE)
-        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         with pytest.raises(KeyboardInterrupt):
+            go(envs, range(NUM_ENVS), FAULTY_LANE)
             envs.recv()
         observations, _, _, _, infos = envs.recv()
         assert sorted(infos["env_id"].tolist()) == [0, 1, 2, 3]

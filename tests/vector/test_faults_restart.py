@@ -202,7 +202,7 @@ def test_a_killed_worker_that_was_stuck(engine):
     with engine_of(engine, env_fns, on_worker_death="restart") as envs:
         last = envs.reset()[0]
         pid = envs.get_attr("pid")[FAULTY_LANE]
-        threading.Timer(0.3, os.kill, (pid, signal.SIGKILL)).start()
+        threading.Timer(0.1, os.kill, (pid, signal.SIGKILL)).start()
         check_restarted(envs.step(actions(FAULTY_LANE)), last)
 
 
@@ -259,7 +259,7 @@ def test_episode_statistics(engine):
 @ASYNC
 @isolated()
 def test_nothing_accumulates(engine):
-    """Twenty restarts hold as much as one."""
+    """Ten restarts hold as much as one."""
     from tests.vector.leaks import Held, shared_mappings, wait_until
 
     env_fns = make_fns("step", faults.sigkill)
@@ -269,7 +269,7 @@ def test_nothing_accumulates(engine):
         envs.step(actions(FAULTY_LANE))
         envs.step(actions())
     before, mappings = Held.now(), len(shared_mappings())
-    for _ in range(20):
+    for _ in range(7):
         assert envs.step(actions(FAULTY_LANE))[4]["worker_restarted"].tolist() == LOST_MASK
         envs.step(actions())
     now = Held.now()
@@ -283,7 +283,7 @@ class SlowToBegin(FaultyEnv):
     """Takes a while in its constructor."""
 
     def __init__(self, lane):
-        faults.pause(0.1)()
+        faults.pause(0.03)()
         super().__init__(lane)
 
 

@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -23,9 +22,9 @@ from tests.vector.isolation import Script, isolated
 from tests.vector.leaks import descendants
 
 
-def interrupt_after(seconds):
-    """Send SIGINT to this process, a little later."""
-    threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
+def interrupting(fault):
+    """Return a fault that begins with SIGINT to this process alone."""
+    return faults.in_turn(faults.interrupt(os.getpid()), fault)
 
 
 def check_works(envs):
@@ -41,10 +40,9 @@ def check_works(envs):
 @engines(more=["shm-forkserver"])
 @isolated()
 def test_in_step(engine):
-    with engine_of(engine, make_fns("step", faults.pause(0.6))) as envs:
+    with engine_of(engine, make_fns("step", interrupting(faults.pause(0.2)))) as envs:
         envs.reset()
         envs.step(actions())
-        interrupt_after(0.2)
         with pytest.raises(KeyboardInterrupt):
             envs.step(actions(FAULTY_LANE))
         check_works(envs)
@@ -53,9 +51,8 @@ def test_in_step(engine):
 @ASYNC
 @isolated()
 def test_the_step_after_an_interrupt_is_the_one_asked_for(engine):
-    with engine_of(engine, make_fns("step", faults.pause(0.6))) as envs:
+    with engine_of(engine, make_fns("step", interrupting(faults.pause(0.2)))) as envs:
         envs.reset()
-        interrupt_after(0.2)
         with pytest.raises(KeyboardInterrupt):
             envs.step(actions(FAULTY_LANE))
         observations = envs.step(actions())[0]
@@ -65,21 +62,19 @@ def test_the_step_after_an_interrupt_is_the_one_asked_for(engine):
 @engines_and("stuck", faults.STUCK)
 @isolated()
 def test_in_a_step_that_never_returns(engine, stuck):
-    envs = make_engine(engine, make_fns("step", faults.STUCK[stuck]))
+    envs = make_engine(engine, make_fns("step", interrupting(faults.STUCK[stuck])))
     envs.reset()
-    interrupt_after(0.2)
     with pytest.raises(KeyboardInterrupt):
         envs.step(actions(FAULTY_LANE))
-    envs.close(timeout=0.5)
+    envs.close(timeout=0.1)
     assert envs.closed
 
 
 @engines_and("place", ["reset", "render", "call", "set"])
 @isolated()
 def test_elsewhere(engine, place):
-    with engine_of(engine, make_fns(place, faults.pause(0.6))) as envs:
+    with engine_of(engine, make_fns(place, interrupting(faults.pause(0.2)))) as envs:
         envs.reset()
-        interrupt_after(0.2)
         with pytest.raises(KeyboardInterrupt):
             {
                 "reset": lambda: envs.reset(options={"fault": True}),
@@ -94,9 +89,9 @@ def test_elsewhere(engine, place):
 @isolated()
 def test_in_construction(engine):
     before = descendants()
-    interrupt_after(0.3)
+    fault = faults.in_turn(faults.pause(0.2), interrupting(faults.pause(3)))
     with pytest.raises(KeyboardInterrupt):
-        make_engine(engine, make_fns("init", faults.pause(3)))
+        make_engine(engine, make_fns("init", fault))
     assert descendants() == before
 
 
@@ -104,9 +99,8 @@ def test_in_construction(engine):
 @isolated()
 def test_in_close(engine):
     """The interrupted `close` has ended the workers, or the next one does."""
-    envs = make_engine(engine, make_fns("close", faults.pause(1)))
+    envs = make_engine(engine, make_fns("close", interrupting(faults.pause(0.3))))
     envs.reset()
-    interrupt_after(0.2)
     with pytest.raises(KeyboardInterrupt):
         envs.close()
     envs.close()
@@ -120,7 +114,7 @@ def test_at_any_moment(engine):
     rng = np.random.default_rng(1)
     with engine_of(engine, make_fns("step", faults.pause(0.002))) as envs:
         envs.reset()
-        for _ in range(40):
+        for _ in range(20):
             last, totals = envs.reset()[0], envs.get_attr("total")
             assert last[:, 2].tolist() == [0] * NUM_ENVS
             assert last[:, 3].tolist() == list(totals)
@@ -141,7 +135,7 @@ def test_at_any_moment_of_a_message(engine):
     """A request whose message was never sent is not waited for by the worker for ever."""
     rng = np.random.default_rng(2)
     with engine_of(engine) as envs:
-        for k in range(40):
+        for k in range(20):
             timer = threading.Timer(0.01 * rng.random(), os.kill, (os.getpid(), signal.SIGINT))
             try:
                 timer.start()
@@ -218,12 +212,13 @@ PROGRAM = """
     from tests.vector.faulty_envs import actions, make_engine, make_fns
 
     engine, fault, how = sys.argv[1:]
-    envs = make_engine(engine, make_fns("step", getattr(faults, fault), lanes=(0, 2)))
+    fault = faults.in_turn(faults.announce, getattr(faults, fault))
+    envs = make_engine(engine, make_fns("step", fault, lanes=(0, 2)))
     envs.reset()
     envs.step(actions())
-    print("ready", flush=True)
     try:
         if how == "idle":
+            print("begun\\nbegun", flush=True)
             time.sleep(1000)
         envs.step(actions(0, 2))
     except KeyboardInterrupt:
@@ -232,7 +227,7 @@ PROGRAM = """
             raise
     if how == "idle":
         print(envs.step(actions())[0][:, 3].tolist(), flush=True)
-    envs.close()
+    envs.close(timeout=0.2)
     print("closed", flush=True)
 """
 
@@ -245,9 +240,8 @@ PROGRAM = """
 @isolated()
 def test_key_press_in_a_terminal(engine, how, fault):
     with Script(PROGRAM, engine, fault, how) as script:
-        assert script.line() == "ready"
+        assert [script.line() for _ in range(2)] == ["begun", "begun"]
         script.below()
-        time.sleep(0.3)
         os.killpg(script.process.pid, signal.SIGINT)
         assert script.line() == "interrupted"
         code, out, err = script.end()

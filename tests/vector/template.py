@@ -1,0 +1,137 @@
+"""A small process whose forks run the isolated tests.
+
+A fork takes the longer the more memory a process has, and the workers that a test starts are forks
+too. A process of pytest has hundreds of megabytes: the collected tests, and what earlier ones
+imported. The template is forked from it before that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import pickle
+import signal
+import socket
+from collections.abc import Callable, Sequence
+
+# What isolated tests need, so that it is imported once and not in each of them.
+PRELOAD = (
+    "_posixshmem",
+    "gymcore.vector.async_vector_env",
+    "gymcore.vector.sync_vector_env",
+    "multiprocessing.forkserver",
+    "multiprocessing.popen_fork",
+    "multiprocessing.resource_tracker",
+    "multiprocessing.spawn",
+    "numpy.ctypeslib",
+    "numpy.random",
+    "secrets",
+    "tests.vector.fault_engines",
+    "tests.vector.faulty_envs",
+    "tests.vector.isolation",
+)
+
+_socket: socket.socket | None = None
+_pid = 0
+
+
+def start() -> None:
+    """Start the template of this process."""
+    global _socket, _pid
+    if not hasattr(os, "fork"):
+        return
+    _socket, other = socket.socketpair()
+    _pid = os.fork()
+    if _pid == 0:
+        _socket.close()
+        _socket = None
+        try:
+            _serve(other)
+        finally:
+            os._exit(0)
+    other.close()
+
+
+def has_one() -> bool:
+    """Return whether this process has a template."""
+    return _socket is not None
+
+
+def end() -> None:
+    """End the template of this process, if it has one."""
+    global _socket
+    if _socket is not None:
+        _socket.close()
+        _socket = None
+        os.waitpid(_pid, 0)
+
+
+def call(function: Callable[..., None], report: int, *files: int) -> int:
+    """Call `function(report, *files)` in a fork of the template.
+
+    Args:
+        function: If it cannot be pickled, it is called in a fork of this process instead.
+        report: An open file. It gets a line with the number of the process, what the function
+            writes, and when it has ended a line `["lost", text]` with its exit code.
+        *files: Other open files.
+
+    Returns:
+        The number of a child of this process to wait for after the last line, or 0.
+    """
+    data = b""
+    if _socket is not None:
+        with contextlib.suppress(Exception):
+            data = pickle.dumps(function)
+    if data:
+        socket.send_fds(_socket, [data], (1, 2, report, *files))  # type: ignore[list-item]
+        return 0
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _run(function, (1, 2, report, *files))
+        finally:
+            os._exit(0)
+    return pid
+
+
+def _serve(requests: socket.socket) -> None:
+    """Run one function after another, until nobody is left to ask for it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: pytest decides
+    for name in PRELOAD:
+        importlib.import_module(name)
+    while True:
+        data, files, *_ = socket.recv_fds(requests, 1 << 20, 8)
+        if not data:
+            return
+        try:
+            function = pickle.loads(data)
+        except Exception as problem:
+            os.write(files[2], f"0\n{_lost(repr(problem))}".encode())
+        else:
+            _run(function, files)
+        for file in files:
+            os.close(file)
+
+
+def _run(function: Callable[..., None], files: Sequence[int]) -> None:
+    """Call a function in a fork that prints into the first two files, and wait for its end."""
+    output, errors, report, *others = files
+    pid = os.fork()
+    if pid == 0:
+        try:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            os.dup2(output, 1)
+            os.dup2(errors, 2)
+            os.write(report, f"{os.getpid()}\n".encode())
+            function(report, *others)
+        finally:
+            os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with contextlib.suppress(BrokenPipeError):
+        os.write(report, _lost(f"the process of the test ended with code {code}").encode())
+
+
+def _lost(text: str) -> str:
+    return json.dumps(["lost", text]) + "\n"
