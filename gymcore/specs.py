@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gymcore import error, logger
 from gymcore.error import ArgumentTypeError, Error, InvalidArgument
@@ -81,6 +82,14 @@ class VectorEnvCreator(Protocol):
     def __call__(self, **kwargs: Any) -> Any:
         """Make a vector environment."""
         ...
+
+
+class EntryPointFromJson(str):
+    """An entry point from a text that may not be yours: `load_creator` restricts what it may name.
+
+    The mark is on the name itself, so that copies of a spec, its pickles, and specs that are made
+    of its fields keep it.
+    """
 
 
 class VectorizeMode(Enum):
@@ -159,9 +168,6 @@ class EnvSpec:
 
     additional_wrappers: tuple[WrapperSpec, ...] = field(default_factory=tuple)
     vector_entry_point: VectorEnvCreator | str | None = None
-
-    # False for a spec read from JSON: see `load_creator`.
-    _trusted: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Split the id into its parts."""
@@ -257,9 +263,10 @@ class EnvSpec:
         """Return the spec that `to_json` wrote.
 
         `make` and `make_vec` import the modules that the entry points name and call what they find
-        there. From a text that may not be yours they call nothing but entry points of registered
-        ids and classes of environments and wrappers; others are an `InvalidArgument`. The modules
-        are still imported, and the arguments are those of the text.
+        there. From a text that may not be yours they do so for entry points of registered ids. Of
+        others they import only modules of gymcore, and call only classes of environments and
+        wrappers: those of gymcore, and of modules that your program has imported. The rest is an
+        `InvalidArgument`. The arguments are those of the text.
 
         Args:
             json_env_spec: The JSON text. Fields may be missing; a list stays a list, even if it was
@@ -284,12 +291,15 @@ class EnvSpec:
                 ) from error
         try:
             spec = EnvSpec(**parsed, additional_wrappers=tuple(wrappers))
-            vars(spec)["_trusted"] = trusted
-            return spec
         except (TypeError, Error) as error:
             raise InvalidArgument(
                 f"An issue occurred when trying to make {parsed} an EnvSpec"
             ) from error
+        for owner in () if trusted else (spec, *wrappers):
+            for field_name in ("entry_point", "vector_entry_point"):
+                if isinstance(entry_point := getattr(owner, field_name, None), str):
+                    setattr(owner, field_name, EntryPointFromJson(entry_point))
+        return spec
 
     def pprint(
         self,
@@ -375,26 +385,27 @@ def load_env_creator(name: str) -> Callable[..., Any]:
     return creator
 
 
-def load_creator(spec: EnvSpec, entry_point: Any, base: type) -> Callable[..., Any]:
-    """Return the class or function that an entry point of `spec` is or names.
+def load_creator(entry_point: Any, base: type) -> Callable[..., Any]:
+    """Return the class or function that an entry point of a spec is or names.
 
-    Unless the spec is trusted, raise an `InvalidArgument` for a name that is neither registered nor
-    that of a class derived from `base`.
+    Raise an `InvalidArgument` for a name from JSON that is not registered, unless its module is one
+    of gymcore or imported already, and it is the name of a class derived from `base`.
     """
     if callable(entry_point):
         return entry_point
-    creator = load_env_creator(entry_point)
-    if (
-        spec._trusted
-        or (isinstance(creator, type) and issubclass(creator, base))
-        or any(
-            entry_point in (each.entry_point, each.vector_entry_point) for each in registry.values()
-        )
+    if not isinstance(entry_point, EntryPointFromJson) or any(
+        entry_point in (each.entry_point, each.vector_entry_point) for each in registry.values()
     ):
-        return creator
+        return load_env_creator(entry_point)
+    module = entry_point.partition(":")[0]
+    if module.startswith("gymcore.") or module in sys.modules:
+        creator = load_env_creator(entry_point)
+        if isinstance(creator, type) and issubclass(creator, base):
+            return creator
     raise InvalidArgument(
-        f"{spec.id}: the entry point {entry_point!r} in JSON is neither registered nor a class "
-        f"derived from {base.__name__}; EnvSpec.from_json(text, trusted=True) allows it"
+        f"the entry point {entry_point!r} in JSON is neither registered nor a class derived from "
+        f"{base.__name__} in a module that is imported; import it, or allow anything by "
+        "EnvSpec.from_json(text, trusted=True)"
     )
 
 

@@ -197,7 +197,7 @@ def make(
         max_episode_steps = None
     _check_recreatable(env_spec.additional_wrappers)
 
-    creator = load_creator(env_spec, env_spec.entry_point, Env)
+    creator = load_creator(env_spec.entry_point, Env)
     env_kwargs = own_kwargs(env_spec)
     env_kwargs.update(kwargs)
     render_wrapper = None
@@ -227,7 +227,7 @@ def make(
     if max_episode_steps is not None:
         env = TimeLimit(env, max_episode_steps)
     for wrapper in env_spec.additional_wrappers[made_by_creator:]:
-        wrap: Any = load_creator(env_spec, wrapper.entry_point, Wrapper)
+        wrap: Any = load_creator(wrapper.entry_point, Wrapper)
         arguments = snapshot(wrapper.kwargs)
         for name in getattr(wrap, "_tuple_arguments", ()):  # a spec that was JSON has lists
             if isinstance(arguments.get(name), list):
@@ -345,7 +345,7 @@ def _make_native(
         raise error.InvalidArgument(f"vector_kwargs: {twice} given as environment arguments too")
     from gymcore.vector import VectorEnv
 
-    creator = load_creator(spec, spec.vector_entry_point, VectorEnv)
+    creator = load_creator(spec.vector_entry_point, VectorEnv)
     env = creator(num_envs=num_envs, **arguments, **vector_kwargs)
     if not hasattr(env, "unwrapped"):
         raise error.ArgumentTypeError(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import importlib
 import json
 import pickle
+import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -214,7 +217,8 @@ def test_specs_from_json_call_only_environments_and_registered_entry_points() ->
         {"id": "CartPole-v1", "entry_point": cart_pole, "additional_wrappers": [wrapper]},
     ):
         read = EnvSpec.from_json(json.dumps(fields))
-        for spec in (read, read.copy(), copy.deepcopy(read), pickle.loads(pickle.dumps(read))):
+        copies = [read.copy(), copy.deepcopy(read), pickle.loads(pickle.dumps(read))]
+        for spec in (read, *copies, dataclasses.replace(read)):
             with pytest.raises(InvalidArgument, match=r"in JSON is neither registered nor a class"):
                 gymcore.make(spec)
             with pytest.raises(InvalidArgument, match="derived from"):
@@ -225,6 +229,27 @@ def test_specs_from_json_call_only_environments_and_registered_entry_points() ->
     with pytest.raises(InvalidArgument, match="derived from VectorEnv"):
         gymcore.make_vec(spec)
     assert not CALLED
+
+
+def test_specs_from_json_import_only_what_is_registered_or_of_gymcore(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tmp_path / "far_maze.py"
+    module.write_text("import gymcore\nclass Maze(gymcore.Env): pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    spec = EnvSpec.from_json('{"id": "FarMaze-v0", "entry_point": "far_maze:Maze"}')
+    with pytest.raises(InvalidArgument, match="import it, or allow anything"):
+        gymcore.make(spec, disable_env_checker=True)
+    assert "far_maze" not in sys.modules
+    try:
+        importlib.import_module("far_maze")
+        gymcore.make(spec, disable_env_checker=True)
+        del sys.modules["far_maze"]
+        gymcore.register("FarMaze-v0", "far_maze:Maze")
+        gymcore.make(spec, disable_env_checker=True)
+    finally:
+        gymcore.registry.pop("FarMaze-v0", None)
+        sys.modules.pop("far_maze", None)
 
 
 def test_trusted_and_registered_specs_from_json_call_functions() -> None:

@@ -69,7 +69,7 @@ def make(
         if isinstance(entry_point, OldEnvCreator):
             entry_point = entry_point.entry_point
         if apply_api_compatibility:
-            entry_point = OldEnvCreator(load_creator(env_spec, entry_point, Env))
+            entry_point = OldEnvCreator(load_creator(entry_point, Env))
         env_spec = env_spec.copy(entry_point=entry_point)
     env = envs.make(env_spec, max_episode_steps, disable_env_checker, **kwargs)
     return _of_this_era(env, autoreset)
