@@ -42,6 +42,7 @@ from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv
 from gymcore.vector.workers import worker as worker_process
 from gymcore.vector.workers.custom import CustomWorkers
 from gymcore.vector.workers.failures import failures_raised, worker_timeout
+from gymcore.vector.workers.messages import SLICE_SECONDS
 from gymcore.vector.workers.pool import Replies, WorkerPool, overflow_of
 from gymcore.vector.workers.shared_memory import (
     Plan,
@@ -57,9 +58,6 @@ __all__ = ["AsyncState", "AsyncVectorEnv"]
 
 # How long a worker that is idle may take to accept a message, in seconds.
 _ACCEPT_SECONDS = 60.0
-
-# How often a waiting `recv` looks whether the workers live, in seconds.
-_SLICE_SECONDS = 0.05
 
 # How long a death may go unnoticed while results come, in seconds.
 _LOOK_SECONDS = 0.2
@@ -741,7 +739,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             if wanted == 0:
                 del self._given_up[:size]
                 return done
-            left = _SLICE_SECONDS
+            left = SLICE_SECONDS
             if timeout is not None:
                 left = min(left, max(0.0, started + timeout - time.monotonic()))
             outstanding = self._channel.outstanding()

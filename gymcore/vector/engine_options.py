@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from operator import eq
 from typing import Any, TypeAlias
@@ -18,6 +19,8 @@ __all__ = [
     "check_engine_options",
     "check_equal_spaces",
     "check_equivalent_spaces",
+    "check_reported_fits",
+    "check_worker_signature",
 ]
 
 Fits: TypeAlias = Callable[[Any, Any], bool]
@@ -167,3 +170,51 @@ def _difference(expected: Space[Any], space: Space[Any], fits: Fits) -> str:
                         return f"{where}{name} {other} instead of {value}"
             return f"{where}{part} instead of {wanted}" if path else ""
     return ""
+
+
+def check_reported_fits(envs: Any, fits: Sequence[Sequence[Any]]) -> None:
+    """Raise where spaces do not fit those of `envs`, as workers with a loop of their own report.
+
+    `fits` has a pair for each environment: of its observation space and of its action space.
+
+    Raises:
+        SpaceMismatch: Some differ (a `RuntimeError`); the message names them.
+    """
+    from gymcore.vector.workers.failures import shown_lanes  # with `multiprocessing`
+
+    name = type(envs).__name__
+    observations, actions = envs.single_observation_space, envs.single_action_space
+    problems = (
+        f"{name}(..., observation_mode='same') however some of the sub-environments observation "
+        "spaces are not equivalent. If this is intentional, use `observation_mode='different'` "
+        "instead."
+        if envs.observation_mode == "same"
+        else f"{name}(..., observation_mode='different' or custom space) however the "
+        "sub-environment's observation spaces do not share a common shape and dtype.",
+        f"Some environments have an action space different from `{actions}`. In order to batch "
+        "actions, the action spaces from all environments must be equal.",
+    )
+    for k, space in enumerate((observations, actions)):
+        if odd := [i for i, pair in enumerate(fits) if not pair[k]]:
+            raise SpaceMismatch(f"{problems[k]} {shown_lanes(odd)} differ from {space}.")
+
+
+def check_worker_signature(worker: Any) -> None:
+    """Raise unless a loop for `AsyncVectorEnv(worker=...)` takes the eight arguments.
+
+    Raises:
+        InvalidArgument: Other arguments (a `ValueError`).
+        TypeError: No function.
+    """
+    try:
+        signature = inspect.signature(worker)
+    except ValueError:  # a function that has no signature to look at
+        return
+    try:
+        signature.bind(*[None] * 8)
+    except TypeError as problem:
+        raise InvalidArgument(
+            f"A custom `worker` must accept 8 arguments. Got the signature {signature} which "
+            "should match (index, env_fn, pipe, parent_pipe, shared_memory, error_queue, "
+            "autoreset_mode, semaphore)."
+        ) from problem

@@ -29,26 +29,20 @@ reported by `error_queue.put((index, type, exception, traceback_text))` and the 
 from __future__ import annotations
 
 import contextlib
-import inspect
 import multiprocessing
 import os
 import pickle
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from multiprocessing.connection import wait
 from typing import Any
 
 import numpy as np
 
-from gymcore.error import (
-    CustomSpaceError,
-    EnvironmentFailed,
-    InvalidArgument,
-    NoAsyncCallError,
-    SpaceMismatch,
-)
+from gymcore.error import EnvironmentFailed
+from gymcore.vector.engine_options import check_reported_fits, check_worker_signature
 from gymcore.vector.utils.misc import CloudpickleWrapper
 from gymcore.vector.utils.shared_memory import create_shared_memory, read_from_shared_memory
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array
@@ -58,24 +52,16 @@ from gymcore.vector.workers.failures import (
     describe_failure,
     environment_failed,
     failures_raised,
-    shown_lanes,
-    worker_timeout,
 )
-from gymcore.vector.workers.messages import Pickled
+from gymcore.vector.workers.messages import SLICE_SECONDS, Pickled
+from gymcore.vector.workers.shared_memory import check_sharable
 from gymcore.vector.workers.worker import ProcessSetup, install_registered
 
 __all__ = ["CustomWorkers"]
 
-_ARGUMENTS = (
-    "(index, env_fn, pipe, parent_pipe, shared_memory, error_queue, autoreset_mode, semaphore)"
-)
-
-# How often a waiting parent looks whether all workers live, and, where a pipe was full, whether it
-# takes more; in seconds.
-_SLICE_SECONDS = 0.05
+# How often a waiting parent looks whether a full pipe takes more, and how long the report of an
+# exception may come after the answer that announces it, in seconds.
 _FULL_PIPE_SECONDS = 0.001
-
-# How long the report of an exception may come after the answer that announces it, in seconds.
 _REPORT_SECONDS = 1.0
 
 
@@ -86,8 +72,8 @@ class _ErrorQueue:
     reach the others.
     """
 
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
+    def __init__(self, setup: ProcessSetup) -> None:
+        self._setup = setup
 
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
         """Send `(index, exception class, exception, text of the traceback)` to the parent."""
@@ -95,26 +81,25 @@ class _ErrorQueue:
         if not isinstance(exception, BaseException):
             exception = RuntimeError(str(exception))
         failure = describe_failure(index, "", exception)
-        self._connection.send(failure._replace(traceback=str(text).rstrip() or failure.traceback))
+        failure = failure._replace(traceback=str(text).rstrip() or failure.traceback)
+        try:
+            self._setup.connection.send(failure)
+        except OSError:  # the loop has closed its pipe
+            os.write(self._setup.crash_log.fd, failure.traceback.encode())
 
     put_nowait = put
 
 
 def _run_loop(setup: ProcessSetup, index: int, loop: Any, env_fn: Any, *shared: Any) -> None:
     """Run the loop in its process."""
-    memory, autoreset_mode, semaphore = shared
-    errors = _ErrorQueue(setup.connection)
+    errors = _ErrorQueue(setup)
     parent_pipe = multiprocessing.Pipe()[0]  # for the loop to close; the real one is closed
-    arguments = setup.connection, parent_pipe, memory, errors, autoreset_mode, semaphore
     try:
         install_registered(setup.registered)
-        loop.fn(index, env_fn, *arguments)
+        memory, *rest = shared
+        loop.fn(index, env_fn, setup.connection, parent_pipe, memory, errors, *rest)
     except Exception as error:
-        text = traceback.format_exc()
-        try:
-            errors.put((index, type(error), error, text))
-        except OSError:  # the loop has closed its pipe
-            os.write(setup.crash_log.fd, text.encode())
+        errors.put((index, type(error), error, traceback.format_exc()))
         raise SystemExit(1) from None
 
 
@@ -126,66 +111,57 @@ class _Worker(pool.WorkerProcess):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        # An element for each request; answers and `Failure`s, pickled as they come.
-        self._exchange: tuple[list[None], list[Any]] = ([], [])
+        # None for each request, and what came since the first: pickles until they are looked at.
+        self.log: list[Any] = []
 
     def ask(self, request: Pickled) -> None:
-        """Send a request; what the pipe does not take now is sent by `answered`."""
-        if self.outcome()[0]:
-            self.forget()
-        with contextlib.suppress(OSError):  # its reader has ended: `answered` finds that out
+        """Send a request; what the pipe does not take now is sent by `poll`."""
+        if self.poll()[0]:
+            self.log = []
+        with contextlib.suppress(OSError):  # its reader has ended: `poll` finds that out
             # In one call: a signal handler that raises must not come between sending and counting.
-            self._exchange[0].extend(map(self.stream.put, (request,)))
+            self.log.extend(map(self.stream.put, (request,)))
             self.stream.pump()
 
-    def answered(self) -> bool:
-        """Move what the pipe takes and gives without waiting; whether the answer is here."""
-        messages = self._exchange[1]
-        take: Any = self.stream.take
+    def poll(self) -> tuple[list[Any], list[Failure]]:
+        """Move what the pipe takes and gives, without waiting.
+
+        Returns:
+            The answer to the last request, if it has come, and the exceptions reported with it.
+        """
         self.stream.pump()
-        messages.extend(map(memoryview, iter(take, None)))  # in one call, as above
-        for i, message in enumerate(messages):
-            if isinstance(message, memoryview):
-                messages[i] = message = _unpickled(message)
-                if isinstance(message, Failure):
-                    self.crash = message.traceback
-        return bool(self.outcome()[0])
-
-    def forget(self) -> None:
-        """Drop the requests so far, and what came in answer to them."""
-        self._exchange = ([], [])
-
-    def outcome(self) -> tuple[list[Any], list[Failure]]:
-        """Return the answer to the last request, if it has come, and the exceptions reported."""
-        requests, messages = self._exchange
-        earlier = len(requests) - 1
-        answers: list[Any] = []
+        taken: Any = iter(self.stream.take, None)
+        self.log.extend(map(memoryview, taken))  # in one call, as above
+        earlier = self.log.count(None) - 1
+        answer: list[Any] = []
         failures: list[Failure] = []
-        for message in messages:
-            if isinstance(message, Failure):
-                failures.append(message)
-            elif earlier > 0:
+        for i, entry in enumerate(self.log):
+            if isinstance(entry, memoryview):
+                self.log[i] = entry = _unpickled(entry)
+            if isinstance(entry, Failure):
+                self.crash = entry.traceback
+                failures.append(entry)
+            elif entry is not None and earlier > 0:
                 earlier -= 1
                 failures.clear()
-            else:
-                answers.append(message)
-        return answers, failures
+            elif entry is not None:
+                answer = entry
+        return answer, failures
 
 
 def _unpickled(data: memoryview) -> Any:
+    """Return a `Failure`, or an answer in a list."""
     try:
-        return pickle.loads(data)
+        message = pickle.loads(data)
     except Exception as problem:
-        return f"an answer that cannot be unpickled: {problem!r}"
+        message = f"an answer that cannot be unpickled: {problem!r}"
+    return message if isinstance(message, Failure) else [message]
 
 
 class CustomWorkers:
     """The parent's side: every worker is sent one request at a time, and all answers are awaited.
 
     Every wait ends at its deadline or at the death of a worker.
-
-    Attributes:
-        owner: Process id of the process that made them.
     """
 
     def __init__(self, envs: Any, start_timeout: float | None = None) -> None:
@@ -193,48 +169,30 @@ class CustomWorkers:
 
         The options are the attributes of `envs`, an `AsyncVectorEnv` that has its spaces.
         """
-        _check_signature(envs.worker)
-        self.owner = os.getpid()
+        check_worker_signature(envs.worker)
+        self._owner = os.getpid()
         self._space = envs.single_observation_space
-        self._num_envs = envs.num_envs
         self._copy = envs.copy
         self._workers: list[_Worker] = []
         self._call = ""
-        self._pending = self._hurried = False
         self._memory = None
-        self._observations = create_empty_array(self._space, self._num_envs)
+        self._observations = create_empty_array(self._space, envs.num_envs)
         context: Any = multiprocessing.get_context(envs.context)
         if envs.shared_memory:
-            try:
-                self._memory = create_shared_memory(self._space, self._num_envs, context)
-            except CustomSpaceError as problem:
-                raise InvalidArgument(
-                    "Using `AsyncVector(..., shared_memory=True)` caused an error, you can disable "
-                    "this feature with `shared_memory=False` however this is slower."
-                ) from problem
+            check_sharable(self._space)
+            self._memory = create_shared_memory(self._space, envs.num_envs, context)
         concurrency = envs.max_concurrency
         semaphore = None if concurrency is None else context.BoundedSemaphore(concurrency)
         shared = self._memory, envs.autoreset_mode, semaphore
-        name = type(envs).__name__
         try:
             for index, env_fn in enumerate(envs.env_fns):
-                functions = CloudpickleWrapper(envs.worker), CloudpickleWrapper(env_fn)
-                started = _Worker(
-                    context,
-                    index,
-                    range(index, index + 1),
-                    f"Worker<{name}>-{index}",
-                    envs.daemon,
-                    self._workers,
-                    _run_loop,
-                    (index, *functions, *shared),
-                )
-                self._workers.append(started)
-            spaces = self._space, envs.single_action_space
-            request = ("_check_spaces", (envs.observation_mode, *spaces))
-            self.post("starting", [request] * self._num_envs)
-            fits = self.wait("__init__", start_timeout, 2)
-            _check_fits(fits, name, envs.observation_mode, spaces)
+                lanes, name = range(index, index + 1), f"Worker<{type(envs).__name__}>-{index}"
+                args = index, CloudpickleWrapper(envs.worker), CloudpickleWrapper(env_fn), *shared
+                started = context, index, lanes, name, envs.daemon, self._workers, _run_loop, args
+                self._workers.append(_Worker(*started))
+            spaces = envs.observation_mode, self._space, envs.single_action_space
+            self.post("starting", [("_check_spaces", spaces)] * envs.num_envs)
+            check_reported_fits(envs, self.wait("__init__", start_timeout, 2))
         except BaseException:
             self.close(0.0)
             raise
@@ -244,22 +202,19 @@ class CustomWorkers:
         """The `multiprocessing` process of each environment; none after `close`."""
         return [worker.process for worker in self._workers]
 
-    # --- requests ------------------------------------------------------------------------------
-
     def post(self, call: str, requests: Sequence[Any]) -> None:
         """Send a request to every worker, unless one has died; `wait` must follow."""
         pickled = [Pickled.of(request) for request in requests]
         self._call = call
         if dead := [worker for worker in self._workers if not worker.alive()]:
             raise self._died(dead)
-        self._pending = True
         for worker, request in zip(self._workers, pickled, strict=True):
             worker.ask(request)
 
     def reset_wait(self, timeout: float | None = None) -> tuple[Any, list[dict[str, Any]]]:
         """Return the batch of observations, and the info of each environment."""
-        results = self.wait("reset_wait", timeout, 2)
-        return self._batch([result[0] for result in results]), [info or {} for _, info in results]
+        observations, infos = zip(*self.wait("reset_wait", timeout, 2), strict=True)
+        return self._batch(observations), [info or {} for info in infos]
 
     def step_wait(self, timeout: float | None = None) -> tuple[Any, ...]:
         """Return what a step of the batch returns, but the infos as a list, unmerged."""
@@ -272,16 +227,11 @@ class CustomWorkers:
                 numbers[index] = reward.item() if isinstance(reward, np.ndarray) else reward
             except (TypeError, ValueError) as problem:
                 raise environment_failed([index], "step (its reward)", problem) from problem
-        return (
-            self._batch(observations),
-            numbers,
-            np.array([bool(flag) for flag in terminated], dtype=np.bool_),
-            np.array([bool(flag) for flag in truncated], dtype=np.bool_),
-            [info or {} for info in infos],
-        )
+        flags = [np.array([bool(flag) for flag in each]) for each in (terminated, truncated)]
+        return self._batch(observations), numbers, *flags, [info or {} for info in infos]
 
     def wait(self, method: str, timeout: float | None, length: int | None = None) -> list[Any]:
-        """Return every worker's result of the last request; nothing is pending afterwards.
+        """Return every worker's result of the last request.
 
         With a `length`, each result must be a tuple of so many elements.
 
@@ -289,152 +239,97 @@ class CustomWorkers:
             EnvironmentFailed: Workers reported exceptions.
             WorkerDied: A worker died.
             WorkerTimeout: Time is over; answers that come later will be dropped.
-            NoAsyncCallError: There was no such request.
         """
-        if not self._pending:
-            raise NoAsyncCallError(f"Calling `{method}` without any prior request.", self._call)
-        self._pending = False
         deadline = float("inf") if timeout is None else time.monotonic() + timeout
         while missing := self._missing():
             left = deadline - time.monotonic()
             if not left > 0:  # NaN must not wait forever
-                self._hurried = True
-                lanes = [worker.index for worker in missing]
-                raise worker_timeout(lanes, method, timeout or 0)
+                raise pool.timed_out(missing, method, timeout or 0)
             full = any(worker.stream.unsent for worker in missing)
-            pause = _FULL_PIPE_SECONDS if full else _SLICE_SECONDS
+            pause = _FULL_PIPE_SECONDS if full else SLICE_SECONDS
             wait([worker.stream.fileno() for worker in missing], min(pause, left))
-        self._hurried = False
-        answers = [worker.outcome()[0][0] for worker in self._workers]
-        for index, answer in enumerate(answers):
+        results: list[Any] = []
+        failed: list[_Worker] = []
+        for worker in self._workers:
+            worker.slow = False
+            [answer], _ = worker.poll()
             if not isinstance(answer, tuple) or len(answer) != 2:
-                raise self._wrong_answer(index, "a pair (result, success)", answer)
-        failed = [self._workers[i] for i, (_, success) in enumerate(answers) if not success]
+                raise self._wrong_answer(worker, "a pair (result, success)", answer)
+            result, success = answer
+            if not success:
+                failed.append(worker)
+            elif length and (not isinstance(result, (tuple, list)) or len(result) != length):
+                raise self._wrong_answer(worker, f"a tuple of {length}", result)
+            results.append(result)
         if failed:
             raise self._failed(failed)
-        results = [result for result, _ in answers]
-        for index, result in enumerate(results if length else ()):
-            if not isinstance(result, (tuple, list)) or len(result) != length:
-                raise self._wrong_answer(index, f"a tuple of {length}", result)
         return results
 
     def _missing(self) -> list[_Worker]:
         """Return the workers that have not answered; raise where one of them never will."""
         # First: what a process has sent before it ended is there by then.
         ended = [worker for worker in self._workers if not worker.alive()]
-        missing = [worker for worker in self._workers if not worker.answered()]
+        missing = [worker for worker in self._workers if not worker.poll()[0]]
         if dead := [worker for worker in missing if worker in ended or worker.stream.ended]:
             raise self._died(dead)
         return missing
 
     def _died(self, workers: list[_Worker]) -> EnvironmentFailed:
         """Return the exception for workers that have ended: that of their loop, if it is new."""
-        self._hurried = True
-        exit_code = workers[0].exit_code()
-        failures = self._reported([worker for worker in workers if not worker.answered()])
-        if failures and exit_code is not None and exit_code >= 0:
-            for worker in workers:
-                worker.forget()
+        failures = self._reported(worker for worker in workers if not worker.poll()[0])
+        for worker in workers:
+            worker.slow = True
+            worker.log = []
+        if failures:
             return failures_raised(failures)
         return pool.died(workers, self._call)
 
-    def _wrong_answer(self, index: int, expected: str, answer: Any) -> EnvironmentFailed:
+    def _wrong_answer(self, worker: _Worker, expected: str, answer: Any) -> EnvironmentFailed:
+        where = f"the worker of environment {worker.index} answered {self._call}"
         return EnvironmentFailed(
-            f"the worker of environment {index} answered {self._call} with {answer!r:.200}, "
-            f"expected {expected}",
-            [index],
+            f"{where} with {answer!r:.200}, expected {expected}", [worker.index]
         )
 
     def _failed(self, workers: list[_Worker]) -> EnvironmentFailed:
         """Return the exception for workers that answered with `(None, False)`."""
         deadline = time.monotonic() + _REPORT_SECONDS
         for worker in workers:
-            while not worker.outcome()[1] and time.monotonic() < deadline:
+            while not worker.poll()[1] and time.monotonic() < deadline:
                 wait([worker.stream.fileno()], _FULL_PIPE_SECONDS)
-                worker.answered()
         if failures := self._reported(workers):
             return failures_raised(failures)
-        lanes = [worker.index for worker in workers]
-        return environment_failed(
-            lanes, self._call, None, name="an exception", text="the worker did not report which"
-        )
+        lanes, text = pool.lanes_of(workers), "the worker did not report which"
+        return environment_failed(lanes, self._call, None, name="an exception", text=text)
 
-    def _reported(self, workers: list[_Worker]) -> list[Failure]:
-        failures = [failure for worker in workers for failure in worker.outcome()[1]]
+    def _reported(self, workers: Iterable[_Worker]) -> list[Failure]:
+        failures = [failure for worker in workers for failure in worker.poll()[1]]
         return [failure._replace(call=self._call) for failure in failures]
 
     def _batch(self, env_observations: Sequence[Any]) -> Any:
         """Return the batch of observations."""
         if self._memory is not None:
-            observations = read_from_shared_memory(self._space, self._memory, self._num_envs)
+            observations = read_from_shared_memory(self._space, self._memory, len(self._workers))
             return deepcopy(observations) if self._copy else observations
         if self._copy:
-            self._observations = create_empty_array(self._space, self._num_envs)
+            self._observations = create_empty_array(self._space, len(self._workers))
         self._observations = concatenate(self._space, env_observations, self._observations)
         return self._observations
 
-    # --- ending --------------------------------------------------------------------------------
-
     def close(self, timeout: float | None = None) -> list[Failure]:
         """Ask the workers to close, and end every process; see `WorkerPool.close`."""
-        if os.getpid() != self.owner:  # a forked child owns none of the workers
+        if os.getpid() != self._owner:  # a forked child owns none of the workers
             return []
+        self._call = "close"
         failures: list[Failure] = []
-        if timeout is None:
-            timeout = pool.HURRIED_CLOSE_SECONDS if self._hurried else pool.CLOSE_SECONDS
+        alive = [worker for worker in self._workers if worker.alive()]
         try:
-            if timeout:
-                with contextlib.suppress(Exception):
-                    failures = self._close_loops(time.monotonic() + timeout)
+            with contextlib.suppress(Exception):
+                if timeout != 0.0:
+                    for worker in alive:
+                        worker.ask(Pickled.of(("close", None)))
+                    pool.wait_for_end(alive, timeout, any(w.slow for w in self._workers))
+                    failures = self._reported(alive)
         finally:
-            for worker in self._workers:
-                worker.terminate()
-            for worker in self._workers:
-                worker.end()
+            pool.end_all(self._workers)
         self._workers = []
         return failures
-
-    def _close_loops(self, deadline: float) -> list[Failure]:
-        self._call = "close"
-        alive = [worker for worker in self._workers if worker.alive()]
-        for worker in alive:
-            worker.ask(Pickled.of(("close", None)))
-        for worker in alive:
-            while worker.alive() and (left := deadline - time.monotonic()) > 0:
-                for each in alive:
-                    each.answered()
-                worker.join(min(_SLICE_SECONDS, left))
-            worker.answered()
-        return self._reported(alive)
-
-
-def _check_fits(fits: list[Any], name: str, mode: Any, spaces: tuple[Any, Any]) -> None:
-    """Raise where spaces do not fit, as the workers have found."""
-    problems = (
-        f"{name}(..., observation_mode='same') however some of the sub-environments observation "
-        "spaces are not equivalent. If this is intentional, use `observation_mode='different'` "
-        "instead."
-        if mode == "same"
-        else f"{name}(..., observation_mode='different' or custom space) however the "
-        "sub-environment's observation spaces do not share a common shape and dtype.",
-        f"Some environments have an action space different from `{spaces[1]}`. In order to batch "
-        "actions, the action spaces from all environments must be equal.",
-    )
-    for k, problem in enumerate(problems):
-        if odd := [i for i, pair in enumerate(fits) if not pair[k]]:
-            raise SpaceMismatch(f"{problem} {shown_lanes(odd)} differ from {spaces[k]}.")
-
-
-def _check_signature(worker: Callable[..., None]) -> None:
-    """Raise unless the loop can be called with the eight arguments."""
-    try:
-        inspect.signature(worker).bind(*[None] * 8)
-    except TypeError as problem:
-        if not callable(worker):
-            raise
-        raise InvalidArgument(
-            "A custom `worker` must accept 8 arguments. Got the signature "
-            f"{inspect.signature(worker)} which should match {_ARGUMENTS}."
-        ) from problem
-    except ValueError:  # a callable that has no signature to look at
-        return

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-__all__ = ["MessageStream", "Pickled"]
+__all__ = ["SLICE_SECONDS", "MessageStream", "Pickled"]
 
 # In front of every message, as `multiprocessing.connection.Connection` has it: its length in bytes,
 # or -1 and the length in 64 bits.
@@ -32,7 +32,7 @@ _READ_BYTES = 1 << 20
 _COPIED_BYTES = 1 << 16
 
 # How often a waiting process asks whether the other one lives, in seconds.
-_SLICE_SECONDS = 0.05
+SLICE_SECONDS = 0.05
 
 # A program that has given SIGPIPE back to the system is not to die of a worker that has.
 _NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
@@ -162,7 +162,7 @@ class MessageStream:
         poll = select.poll()
         poll.register(self._socket, select.POLLIN | (lives and self.unsent and select.POLLOUT))
         # What a process sent before it ended is there by now: `alive` was asked first.
-        if poll.poll(math.ceil(min(_SLICE_SECONDS, left) * 1000) if lives else 0):
+        if poll.poll(math.ceil(min(SLICE_SECONDS, left) * 1000) if lives else 0):
             return
         if not lives:
             raise ConnectionError("the other process has ended")
@@ -270,7 +270,7 @@ class _BlockingStream:
         while not self._incoming:
             lives = alive()
             left = max(0.0, deadline - time.monotonic())
-            if not self._take_in(min(_SLICE_SECONDS, left) if lives else 0.0):
+            if not self._take_in(min(SLICE_SECONDS, left) if lives else 0.0):
                 if not lives:
                     raise ConnectionError("the other process has ended")
                 if left <= 0:

@@ -17,7 +17,7 @@ from gymcore.utils.cpus import usable_cpus
 from gymcore.vector.utils.misc import clear_mpi_env_vars
 from gymcore.vector.workers import worker
 from gymcore.vector.workers.failures import failures_raised, worker_died, worker_timeout
-from gymcore.vector.workers.messages import MessageStream, Pickled
+from gymcore.vector.workers.messages import SLICE_SECONDS, MessageStream, Pickled
 from gymcore.vector.workers.shared_memory import Bounds, CrashLog, Memory, Plan, SharedBlock
 
 if TYPE_CHECKING:
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Replies", "WorkerPool", "WorkerProcess", "overflow_of"]
 
-# How often a waiting parent looks whether its workers live, in seconds.
-_SLICE_SECONDS = 0.05
-
 # Looks at the reply before the first sleep, about 20 us of them: half of what waking a sleeping
 # process costs. Only while every process has a CPU of its own: a parent that spins would take one
 # from a worker.
@@ -37,8 +34,8 @@ _SPIN = 2000
 
 # How long environments have to close before their worker is ended, in seconds: in general, and in a
 # worker that has already kept the parent waiting, or beside one that has died.
-CLOSE_SECONDS = 10.0
-HURRIED_CLOSE_SECONDS = 0.5
+_CLOSE_SECONDS = 10.0
+_HURRIED_CLOSE_SECONDS = 0.5
 
 # How long a process has to end after it was asked to (SIGTERM) before it is made to (SIGKILL), in
 # seconds.
@@ -179,8 +176,7 @@ class WorkerProcess:
         except ConnectionError:
             raise died([self], call) from None
         except TimeoutError:
-            self.slow = True
-            raise worker_timeout(list(self.lanes), call, 0.0) from None
+            raise timed_out([self], call) from None
 
     def arrived(self) -> tuple[int, dict[str, Any]] | None:
         """Return a message that has come, without waiting; None if there is none."""
@@ -230,9 +226,41 @@ def died(workers: Sequence[WorkerProcess], call: str) -> error.WorkerDied:
     return worker_died(lanes_of(workers), call, first.exit_code(), first.index, "\n".join(texts))
 
 
+def timed_out(
+    workers: Sequence[WorkerProcess], call: str, seconds: float = 0.0
+) -> error.WorkerTimeout:
+    """Return the exception for workers that have not answered in time; `close` hurries then."""
+    for handle in workers:
+        handle.slow = True
+    return worker_timeout(lanes_of(workers), call, seconds)
+
+
 def lanes_of(workers: Iterable[WorkerProcess]) -> list[int]:
     """Return the lanes of some workers."""
     return [lane for handle in workers for lane in handle.lanes]
+
+
+def wait_for_end(
+    workers: Sequence[WorkerProcess], timeout: float | None, hurried: bool = False
+) -> None:
+    """Wait until processes that were asked to close have ended; see `WorkerPool.close`."""
+    started = time.monotonic()
+    for handle in workers:
+        grace = timeout
+        if grace is None:
+            grace = _HURRIED_CLOSE_SECONDS if hurried or handle.slow else _CLOSE_SECONDS
+        while handle.alive() and (left := started + grace - time.monotonic()) > 0:
+            for each in workers:
+                each.stream.pump()
+            handle.join(min(SLICE_SECONDS, left))
+
+
+def end_all(workers: Sequence[WorkerProcess]) -> None:
+    """End processes, however busy they are."""
+    for handle in workers:
+        handle.terminate()
+    for handle in workers:
+        handle.end()
 
 
 class WorkerPool:
@@ -330,9 +358,9 @@ class WorkerPool:
                 elif not lived:
                     raise self._died([handle], "starting")
             if waiting and time.monotonic() >= deadline:
-                raise worker_timeout(lanes_of(waiting), "__init__", timeout or 0)
+                raise timed_out(waiting, "__init__", timeout or 0)
             if waiting:
-                wait([handle.stream.fileno() for handle in waiting], _SLICE_SECONDS)
+                wait([handle.stream.fileno() for handle in waiting], SLICE_SECONDS)
         return [specs[handle.index] for handle in workers]
 
     def open(self, plan: Plan) -> Memory:
@@ -419,7 +447,7 @@ class WorkerPool:
         while True:
             left = deadline - time.monotonic()
             try:
-                if channel.wait(request, max(0.0, min(_SLICE_SECONDS, left)), spin):
+                if channel.wait(request, max(0.0, min(SLICE_SECONDS, left)), spin):
                     break
             except ValueError:
                 self._check_open()
@@ -436,10 +464,7 @@ class WorkerPool:
                 break
             self.pump()
             if left <= 0:
-                for k in waiting:
-                    self._workers[k].slow = True
-                lanes = lanes_of(self._workers[k] for k in waiting)
-                raise worker_timeout(lanes, call, timeout or 0)
+                raise timed_out([self._workers[k] for k in waiting], call, timeout or 0)
 
         replies: Replies = {}
         for k in workers:
@@ -469,8 +494,7 @@ class WorkerPool:
             except ConnectionError:
                 return None
             except TimeoutError:
-                handle.slow = True
-                raise worker_timeout(list(handle.lanes), call, 0.0) from None
+                raise timed_out([handle], call) from None
             if number == request:
                 return message
             self._keep(number, message)
@@ -519,8 +543,7 @@ class WorkerPool:
     def pump(self) -> None:
         """Take in what workers send, so that none of them waits for room."""
         for handle in self._workers:
-            with contextlib.suppress(ConnectionError):
-                handle.stream.pump()
+            handle.stream.pump()
 
     def ended(self) -> list[int]:
         """Return the workers whose process has ended."""
@@ -552,11 +575,7 @@ class WorkerPool:
                 with contextlib.suppress(Exception):
                     failures = self._close_envs(timeout)
         finally:  # also when a key press ends the waiting
-            workers = [handle for handle in self._workers if handle is not None]
-            for handle in workers:
-                handle.terminate()
-            for handle in workers:
-                handle.end()
+            end_all([handle for handle in self._workers if handle is not None])
             self._block.close()
             self.memory = None
         return failures
@@ -566,18 +585,10 @@ class WorkerPool:
         workers = [handle for handle in self._workers if handle is not None and handle.alive()]
         if not workers:
             return []
-        started = time.monotonic()
         request = self.post(worker.CLOSE, [handle.index for handle in workers])
+        wait_for_end(workers, timeout, hurried=bool(self.dead))
         failures: list[Any] = []
         for handle in workers:
-            grace = timeout
-            if grace is None:
-                hurried = handle.slow or bool(self.dead)
-                grace = HURRIED_CLOSE_SECONDS if hurried else CLOSE_SECONDS
-            while handle.alive() and (left := started + grace - time.monotonic()) > 0:
-                with contextlib.suppress(ConnectionError):
-                    handle.stream.pump()
-                handle.join(min(_SLICE_SECONDS, left))
             while (arrived := handle.arrived()) is not None:
                 if arrived[0] == request:
                     failures += arrived[1].get("failures", [])
