@@ -381,8 +381,7 @@ def load_env_creator(name: str) -> Callable[..., Any]:
     parts = name.split(":")
     if len(parts) != 2:
         raise error.InvalidArgument(f"entry point: expected 'module:attribute', got {name!r}")
-    creator: Callable[..., Any] = getattr(importlib.import_module(parts[0]), parts[1])
-    return creator
+    return getattr(importlib.import_module(parts[0]), parts[1])
 
 
 def load_creator(entry_point: Any, base: type) -> Callable[..., Any]:

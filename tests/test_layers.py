@@ -75,6 +75,13 @@ def called(node: ast.Call) -> str:
     return getattr(node.func, "attr", getattr(node.func, "id", ""))
 
 
+def is_lazy(node: ast.AST) -> bool:
+    """Whether this names modules that are imported later."""
+    if isinstance(node, ast.AnnAssign):
+        return ast.unparse(node.target) == "_LAZY"
+    return isinstance(node, ast.Call) and called(node) in ("lazy_namespace", "import_module")
+
+
 def imported_names(name: str) -> Iterator[tuple[str, int]]:
     """Yield what a module imports, with the line, in full: modules or names in them."""
     package = name if name in FACES else name.rpartition(".")[0]
@@ -91,9 +98,7 @@ def imported_names(name: str) -> Iterator[tuple[str, int]]:
             base = ".".join(filter(None, (base, node.module)))
             for alias in node.names:
                 yield f"{base}.{alias.name}", node.lineno
-        elif isinstance(node, ast.Call) and called(node).endswith(
-            ("lazy_namespace", "import_module")
-        ):
+        elif is_lazy(node):
             for given in (n.value for n in ast.walk(node) if isinstance(n, ast.Constant)):
                 if isinstance(given, str) and given.startswith("."):
                     yield package + given, node.lineno

@@ -341,8 +341,7 @@ def load_policy(name: str) -> Callable[[Any], Any]:
             raise CliError(f"--policy {name}: {module_name!r} has no {path!r}") from None
     if not callable(policy):
         raise CliError(f"--policy {name}: {type(policy).__name__} object is not callable")
-    function: Callable[[Any], Any] = policy
-    return function
+    return policy
 
 
 class PolicyActions:

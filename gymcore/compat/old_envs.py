@@ -76,8 +76,7 @@ class ForeignEnv(Env[Any, Any]):
     @property
     def np_random(self) -> np.random.Generator:
         """The inner environment's random generator, of any type."""
-        generator: np.random.Generator = self.env.np_random
-        return generator
+        return self.env.np_random
 
     @np_random.setter
     def np_random(self, value: np.random.Generator) -> None:

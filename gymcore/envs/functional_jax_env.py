@@ -347,8 +347,7 @@ def functional_params(cls: type[ParamsType]) -> type[ParamsType]:
 
 def new_surface(width: int, height: int) -> pygame.Surface:
     """Return a surface to draw on; no display is opened."""
-    surface: pygame.Surface = load_pygame().Surface((width, height), depth=24)
-    return surface
+    return load_pygame().Surface((width, height), depth=24)
 
 
 def as_frame(surface: pygame.Surface) -> NDArray[np.uint8]:

@@ -375,8 +375,7 @@ def _make_of_singles(
     vector_class = getattr(gymcore.vector, engine)
 
     create = functools.partial(_make_single, spec, wrappers, kwargs)
-    vector_env: VectorEnv[Any, Any, Any] = vector_class([create] * num_envs, **vector_kwargs)
-    return vector_env
+    return vector_class([create] * num_envs, **vector_kwargs)
 
 
 def _make_single(

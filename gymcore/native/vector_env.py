@@ -399,8 +399,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         self._batch.view_lifecycle()[0][ended_mask(self, mask)] = True
 
     def _actions_of(self, actions: Any, count: int) -> npt.NDArray[Any]:
-        checked: npt.NDArray[Any] = self._batch.checked_actions(actions, count)
-        return checked
+        return self._batch.checked_actions(actions, count)
 
     # --- random streams ------------------------------------------------------------------------
 

@@ -102,8 +102,7 @@ def as_rgb(frame: Any) -> npt.NDArray[np.uint8]:
         frame = np.nan_to_num(frame)
     if frame.dtype not in (np.uint8, np.bool_):
         frame = np.minimum(np.maximum(frame, 0), 255)
-    pixels: npt.NDArray[np.uint8] = frame.astype(np.uint8, copy=False)
-    return pixels
+    return frame.astype(np.uint8, copy=False)
 
 
 class VideoWriter:

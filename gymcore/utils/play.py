@@ -197,8 +197,7 @@ def _environment_keys(env: Env[Any, Any]) -> dict[Any, Any] | None:
     """Return the keys that the environment, or this package for it, names."""
     for holder in (env, env.unwrapped):
         if hasattr(holder, "get_keys_to_action"):
-            keys: dict[Any, Any] = holder.get_keys_to_action()
-            return keys
+            return holder.get_keys_to_action()
     return _default_keys(env)
 
 

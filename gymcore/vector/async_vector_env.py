@@ -32,10 +32,16 @@ from gymcore.error import (
 from gymcore.spaces import Space
 from gymcore.utils.arguments import lane_indices, positive, seeds_per_env, split_reset_mask
 from gymcore.utils.cpus import usable_cpus
-from gymcore.vector.engine_options import adopt_spaces, check_engine_options
+from gymcore.vector.engine_options import (
+    adopt_spaces,
+    check_engine_options,
+    checked_functions,
+    values_per_env,
+)
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, ended_mask
 from gymcore.vector.lane_states import LaneState, states_of
 from gymcore.vector.layouts import action_layout, has_objects, layout_of
+from gymcore.vector.send_recv import StepResult
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.space_utils import iterate
 from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv
@@ -66,10 +72,6 @@ _LOOK_SECONDS = 0.2
 _BATCH_CALLS = ("reset", "step", "close", "_setattr", "_check_spaces")
 
 _Result = TypeVar("_Result")
-
-StepResult = tuple[
-    Any, npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]
-]
 
 
 class AsyncState(Enum):
@@ -164,7 +166,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self._turn = Turn()
         self._owner = os.getpid()
         self._engine: WorkerPool | CustomWorkers | None = None
-        self.env_fns = _checked_functions(env_fns)
+        self.env_fns = checked_functions(env_fns)
         self.num_envs = len(self.env_fns)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         check_engine_options(num_threads, num_workers, on_worker_death)
@@ -949,13 +951,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
         """Set an attribute of every environment; see `SyncVectorEnv.set_attr`."""
         self._begin("set_attr")
-        if not isinstance(values, (list, tuple)):
-            values = [values] * self.num_envs
-        if len(values) != self.num_envs:
-            raise InvalidArgument(
-                "Values must be a list or tuple with length equal to the number of environments. "
-                f"Got `{len(values)}` values for {self.num_envs} environments."
-            )
+        values = values_per_env(values, self.num_envs)
         if self._custom is not None:
             self._custom.post("set_attr", [("_setattr", (name, value)) for value in values])
             self._custom.wait("set_attr", None)
@@ -1102,16 +1098,6 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         # Only now: a key press may have ended the closing, and the next `close` goes on with it.
         self._engine = None
         return failures
-
-
-def _checked_functions(env_fns: Iterable[Any]) -> tuple[Callable[[], Env[Any, Any]], ...]:
-    functions = tuple(env_fns)
-    if not functions:
-        raise InvalidArgument("env_fns: expected at least one function, got none")
-    for i, function in enumerate(functions):
-        if not callable(function):
-            raise ArgumentTypeError(f"env_fns[{i}]: expected a function, got {type(function)}")
-    return functions
 
 
 def _checked_concurrency(max_concurrency: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import eq
 from typing import Any, TypeAlias
 
@@ -21,6 +21,8 @@ __all__ = [
     "check_equivalent_spaces",
     "check_reported_fits",
     "check_worker_signature",
+    "checked_functions",
+    "values_per_env",
 ]
 
 Fits: TypeAlias = Callable[[Any, Any], bool]
@@ -46,6 +48,38 @@ def check_engine_options(
         raise InvalidArgument(
             f"on_worker_death: expected 'raise' or 'restart', got {on_worker_death!r}"
         )
+
+
+def checked_functions(env_fns: Iterable[Any]) -> tuple[Callable[[], Any], ...]:
+    """Return the functions that make the environments.
+
+    Raises:
+        ArgumentTypeError: Something that is not a function.
+        InvalidArgument: No functions.
+    """
+    functions = tuple(env_fns)
+    if not functions:
+        raise InvalidArgument("env_fns: expected at least one function, got none")
+    for i, function in enumerate(functions):
+        if not callable(function):
+            raise ArgumentTypeError(f"env_fns[{i}]: expected a function, got {type(function)}")
+    return functions
+
+
+def values_per_env(values: Any, num_envs: int) -> Sequence[Any]:
+    """Return the values of a `set_attr`, one for each environment.
+
+    Raises:
+        InvalidArgument: A list or tuple of another length.
+    """
+    if not isinstance(values, (list, tuple)):
+        return [values] * num_envs
+    if len(values) != num_envs:
+        raise InvalidArgument(
+            "Values must be a list or tuple with length equal to the number of environments. "
+            f"Got `{len(values)}` values for {num_envs} environments."
+        )
+    return values
 
 
 def adopt_spaces(

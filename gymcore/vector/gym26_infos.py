@@ -116,11 +116,6 @@ class Gym26VectorEnv(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
         results = self.env.step_lanes(actions, env_ids)
         return *results[:4], add_gym26_names(results[4])
 
-    @property
-    def steps_some_lanes(self) -> bool:  # type: ignore[override]
-        """Whether the engine supports `step_lanes`."""
-        return self.env.steps_some_lanes
-
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:

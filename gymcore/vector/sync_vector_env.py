@@ -13,16 +13,19 @@ import numpy.typing as npt
 from gymcore import error
 from gymcore.core import ActType, Env, Info, ObsType, Options, RenderFrame
 from gymcore.error import (
-    ArgumentTypeError,
     ClosedEnvironmentError,
     InvalidAction,
-    InvalidArgument,
     ResetNeeded,
     StateNotSupported,
 )
 from gymcore.spaces import Space
 from gymcore.utils.arguments import lane_indices, seeds_per_env, split_reset_mask
-from gymcore.vector.engine_options import adopt_spaces, check_engine_options
+from gymcore.vector.engine_options import (
+    adopt_spaces,
+    check_engine_options,
+    checked_functions,
+    values_per_env,
+)
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env, states_of
 from gymcore.vector.layouts import action_layout, layout_of, split_batch
@@ -94,15 +97,10 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
             SpaceMismatch: The environments' spaces cannot be batched (a `RuntimeError`).
             EnvironmentFailed: A constructor raised; what was made before is closed.
         """
-        self.env_fns = tuple(env_fns)
+        self.env_fns = checked_functions(env_fns)
         self.copy = copy
         self.observation_mode = observation_mode
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        if not self.env_fns:
-            raise InvalidArgument("env_fns: expected at least one function, got none")
-        for i, env_fn in enumerate(self.env_fns):
-            if not callable(env_fn):
-                raise ArgumentTypeError(f"env_fns[{i}]: expected a function, got {type(env_fn)}")
         self.num_envs = len(self.env_fns)
         check_engine_options(num_threads, num_workers, on_worker_death)
         self.episode_statistics = bool(episode_statistics)
@@ -152,8 +150,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
 
         def add_info(infos: dict[str, Any], info: dict[str, Any], lane: int) -> dict[str, Any]:
             owner: Any = this()
-            merged: dict[str, Any] = owner._add_info(infos, info, lane)
-            return merged
+            return owner._add_info(infos, info, lane)
 
         return add_info
 
@@ -198,7 +195,6 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
             lanes = np.flatnonzero(mask).tolist()
             seeds = [seeds[lane] for lane in lanes]
         try:
-            results: tuple[ObsType, dict[str, Any]]
             results = self._loop.reset(lanes, seeds, env_options)
         except Exception as problem:
             self._name_failed_lane(problem)
@@ -242,11 +238,10 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
 
     def _run(self, actions: list[Any], lanes: list[int] | None) -> StepResult:
         try:
-            results: StepResult = self._loop.step(actions, lanes)
+            return self._loop.step(actions, lanes)
         except Exception as problem:
             self._name_failed_lane(problem)
             raise
-        return results
 
     def _name_failed_lane(self, problem: Exception) -> None:
         """Raise an exception that an environment raised as `EnvironmentFailed`."""
@@ -344,13 +339,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
         Raises:
             InvalidArgument: A list or tuple of another length (a `ValueError`).
         """
-        if not isinstance(values, (list, tuple)):
-            values = [values] * self.num_envs
-        if len(values) != self.num_envs:
-            raise InvalidArgument(
-                "Values must be a list or tuple with length equal to the number of environments. "
-                f"Got `{len(values)}` values for {self.num_envs} environments."
-            )
+        values = values_per_env(values, self.num_envs)
         for lane, (env, value) in enumerate(zip(self.envs, values, strict=True)):
             with _naming_lane(lane, "set_attr"):
                 env.set_wrapper_attr(name, value)

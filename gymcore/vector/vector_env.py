@@ -314,36 +314,32 @@ class VectorWrapper(
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[WrapperObsType, Info]:
         """Reset the wrapped environment; see `VectorEnv.reset`."""
-        results: tuple[WrapperObsType, dict[str, Any]] = self.env.reset(seed=seed, options=options)
-        return results
+        return self.env.reset(seed=seed, options=options)
 
     def step(self, actions: WrapperActType) -> VectorStep[WrapperObsType, ArrayType]:
         """Step the wrapped environment; see `VectorEnv.step`."""
-        results: tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]
-        results = self.env.step(actions)
-        return results
+        return self.env.step(actions)
 
     def step_lanes(
         self, actions: WrapperActType, env_ids: Sequence[int] | npt.NDArray[Any]
     ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
         """Step some of the environments; see `VectorEnv.step_lanes`."""
-        results: tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]
         if type(self).step is VectorWrapper.step:
-            results = self.env.step_lanes(actions, env_ids)
-        elif self.steps_some_lanes:
-            results = self.step(actions, env_ids=env_ids)  # type: ignore[call-arg]
-        else:
-            results = super().step_lanes(actions, env_ids)
-        return results
+            return self.env.step_lanes(actions, env_ids)
+        if self.steps_some_lanes:
+            return self.step(actions, env_ids=env_ids)  # type: ignore[call-arg]
+        return super().step_lanes(actions, env_ids)
 
     @property
     def steps_some_lanes(self) -> bool:  # type: ignore[override]
         """Whether `step_lanes` steps some of the environments.
 
-        True where the wrapped environment does and `step` is not overridden. A wrapper that
-        overrides `step` overrides this too if it takes `env_ids` or has its own `step_lanes`.
+        True where the wrapped environment does, and `step` is not overridden without `step_lanes`.
+        A wrapper whose `step` takes `env_ids` overrides this.
         """
-        return type(self).step is VectorWrapper.step and bool(self.env.steps_some_lanes)
+        cls = type(self)
+        lanes_too = cls.step is VectorWrapper.step or cls.step_lanes is not VectorWrapper.step_lanes
+        return lanes_too and bool(self.env.steps_some_lanes)
 
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
         """End episodes of the wrapped environment; see `VectorEnv.end_episodes`.
@@ -362,8 +358,7 @@ class VectorWrapper(
 
     def render(self) -> tuple[RenderFrame, ...] | None:
         """Render the wrapped environment; see `VectorEnv.render`."""
-        frames: tuple[RenderFrame, ...] | None = self.env.render()
-        return frames
+        return self.env.render()
 
     def close(self, **kwargs: Any) -> None:
         """Close the wrapped environment, with these arguments."""
@@ -375,13 +370,11 @@ class VectorWrapper(
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of every sub-environment, or get an attribute; one result for each."""
-        results: tuple[Any, ...] = self.env.call(name, *args, **kwargs)
-        return results
+        return self.env.call(name, *args, **kwargs)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of every sub-environment."""
-        values: tuple[Any, ...] = self.env.get_attr(name)
-        return values
+        return self.env.get_attr(name)
 
     def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
         """Set an attribute of every sub-environment.
@@ -395,8 +388,7 @@ class VectorWrapper(
     @property
     def unwrapped(self) -> VectorEnv[Any, Any, Any]:
         """The vector environment without its wrappers."""
-        base: VectorEnv[Any, Any, Any] = self.env.unwrapped
-        return base
+        return self.env.unwrapped
 
     @property
     def num_envs(self) -> int:  # type: ignore[override]
@@ -406,14 +398,12 @@ class VectorWrapper(
     @property
     def spec(self) -> EnvSpec | None:  # type: ignore[override]
         """How the wrapped environment was made, or None."""
-        spec: EnvSpec | None = self.env.spec
-        return spec
+        return self.env.spec
 
     @property
     def render_mode(self) -> str | None:  # type: ignore[override]
         """The render mode of the environments, or None."""
-        mode: str | None = self.env.render_mode
-        return mode
+        return self.env.render_mode
 
     @property
     def closed(self) -> bool:

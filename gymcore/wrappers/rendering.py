@@ -277,17 +277,19 @@ class VideoRecording:
     def _prepare_recording(
         self,
         env: Any,
-        video_folder: str,
-        episode_trigger: Trigger | None,
-        step_trigger: Trigger | None,
+        triggers: tuple[Trigger | None, Trigger | None, Trigger | None],
         video_length: int,
+        video_folder: str,
         name_prefix: str,
+        format: str,
         fps: int | None,
         disable_logger: bool,
-        gc_trigger: Trigger | None,
-        format: str,
     ) -> None:
-        """Check and keep the arguments, and make the folder."""
+        """Check and keep the arguments, and make the folder.
+
+        The triggers are those of episodes, of steps and of collecting garbage.
+        """
+        episode_trigger, step_trigger, gc_trigger = triggers
         if env.render_mode in {None, "human", "ansi"}:
             raise error.InvalidArgument(
                 f"Render mode is {env.render_mode}, which is incompatible with RecordVideo. "
@@ -300,11 +302,8 @@ class VideoRecording:
             raise error.ArgumentTypeError(f"video_length: expected int, got {type(video_length)}")
         if video_length < 0:
             raise error.InvalidArgument(f"video_length: expected at least 0, got {video_length}")
-        for name, trigger in (
-            ("episode_trigger", episode_trigger),
-            ("step_trigger", step_trigger),
-            ("gc_trigger", gc_trigger),
-        ):
+        names = "episode_trigger", "step_trigger", "gc_trigger"
+        for name, trigger in zip(names, triggers, strict=True):
             if trigger is not None and not callable(trigger):
                 raise error.ArgumentTypeError(
                     f"{name}: expected a function of a number, or None, got {type(trigger)}"
@@ -483,19 +482,10 @@ class RecordVideo(
             InvalidArgument: if the render mode returns no images, or an argument is impossible.
             DependencyNotInstalled: if imageio-ffmpeg is missing.
         """
-        recording: dict[str, Any] = {
-            "video_folder": video_folder,
-            "episode_trigger": episode_trigger,
-            "step_trigger": step_trigger,
-            "video_length": video_length,
-            "name_prefix": name_prefix,
-            "fps": fps,
-            "disable_logger": disable_logger,
-            "gc_trigger": gc_trigger,
-            "format": format,
-        }
         Wrapper.__init__(self, env)
-        self._prepare_recording(env, **recording)
+        triggers = episode_trigger, step_trigger, gc_trigger
+        file_options = video_folder, name_prefix, format, fps, disable_logger
+        self._prepare_recording(env, triggers, video_length, *file_options)
         self.render_history: list[Any] = []
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:

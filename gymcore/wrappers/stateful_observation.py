@@ -197,8 +197,7 @@ class TimeAwareObservation(
 
     def observation(self, observation: ObsType) -> WrapperObsType:
         """Return the observation with the time."""
-        joined: WrapperObsType = self._format.join(observation, self.timesteps)
-        return joined
+        return self._format.join(observation, self.timesteps)
 
     def step(self, action: ActType) -> tuple[WrapperObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment, and count."""
@@ -301,8 +300,7 @@ class FrameStackObservation(
 
     def _stack(self) -> WrapperObsType:
         self._buffer = concatenate(self.env.observation_space, self.obs_queue, self._buffer)
-        stack: WrapperObsType = _copied(self._buffer)
-        return stack
+        return _copied(self._buffer)
 
 
 def _copied(value: Any) -> Any:
@@ -420,8 +418,7 @@ class NormalizeObservation(
         Returns:
             float32, of the same shape; the caller may keep it.
         """
-        result: Any = normalize(self, np.asarray(observation)[None])[0]
-        return result
+        return normalize(self, np.asarray(observation)[None])[0]
 
 
 def normalize(wrapper: Any, observations: Any) -> npt.NDArray[np.float32]:

@@ -624,8 +624,7 @@ def load_cv2(wrapper: str) -> ModuleType:
         raise error.DependencyNotInstalled(
             f'opencv (cv2) is not installed, run `pip install "gymcore[other]"`: {wrapper} needs it'
         ) from problem
-    module: ModuleType = cv2
-    return module
+    return cv2
 
 
 def resize(shape: tuple[int, ...], image: Any, out: Image | None = None) -> Image:

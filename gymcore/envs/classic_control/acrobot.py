@@ -215,8 +215,7 @@ def bound(x: float, m: Any, M: float | None = None) -> float:
             m, M = m[0], m[1]
         except (TypeError, IndexError):
             raise ArgumentTypeError(f"m: expected two bounds where M is None, got {m!r}") from None
-    clipped: float = min(max(x, m), M)
-    return clipped
+    return min(max(x, m), M)
 
 
 def rk4(

@@ -418,8 +418,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     def _get_obs(self) -> npt.NDArray[np.float64]:
         """Return the observation of the current simulation [size] float64, a new array."""
-        observation: npt.NDArray[np.float64] = self._batch.observe()
-        return observation
+        return self._batch.observe()
 
     def value_of(
         self,

@@ -51,8 +51,7 @@ class MujocoVectorEnv(NativeVectorEnv):
 
     @property
     def _simulations(self) -> LaneSimulations:
-        simulations: LaneSimulations = self._batch.constants
-        return simulations
+        return self._batch.constants
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Begin new episodes; see `NativeVectorEnv.reset`, and the class for `qpos` and `qvel`."""

@@ -224,8 +224,7 @@ class TaxiEnv(GridEnv):
     def action_mask(self, state: int) -> npt.NDArray[np.int8]:
         """Which actions change something in a state, int8 [6], a new array."""
         self.decode(state)
-        mask: npt.NDArray[np.int8] = self._transitions.masks[int(state)].copy()  # type: ignore[index]
-        return mask
+        return self._transitions.masks[int(state)].copy()  # type: ignore[index]
 
     @property
     def fickle_step(self) -> bool:

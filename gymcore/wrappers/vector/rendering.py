@@ -319,17 +319,6 @@ class RecordVideo(
         factor; it gets as near as whole frames allow. `record_first_only` records the first lane
         alone.
         """
-        recording: dict[str, Any] = {
-            "video_folder": video_folder,
-            "episode_trigger": episode_trigger,
-            "step_trigger": step_trigger,
-            "video_length": video_length,
-            "name_prefix": name_prefix,
-            "fps": fps,
-            "disable_logger": disable_logger,
-            "gc_trigger": gc_trigger,
-            "format": format,
-        }
         VectorWrapper.__init__(self, env)
         try:
             across, down = (float(side) for side in video_aspect_ratio)
@@ -340,7 +329,9 @@ class RecordVideo(
                 "video_aspect_ratio: expected two positive numbers, width and height, got "
                 f"{video_aspect_ratio!r}"
             )
-        self._prepare_recording(env, **recording)
+        triggers = episode_trigger, step_trigger, gc_trigger
+        file_options = video_folder, name_prefix, format, fps, disable_logger
+        self._prepare_recording(env, triggers, video_length, *file_options)
         self._episodes = LaneEpisodes(env)
         self.autoreset_mode = self._episodes.mode
         # Whether last frames can be had, are being taken, and are wanted by a wrapper further out.

@@ -386,8 +386,7 @@ def _max_steps(env: VectorEnv[Any, Any, Any]) -> int:
     if not limits:
         limits = _limits_of_lanes(env)
     if len(limits) == 1:
-        limit: int = limits.pop()
-        return limit
+        return limits.pop()
     if limits:
         raise InvalidArgument(
             f"env: expected lanes with one time limit, got those of {sorted(limits)} steps"

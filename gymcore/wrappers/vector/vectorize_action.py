@@ -35,11 +35,6 @@ class _LaneActions(
 ):
     """Changes actions, also those for some lanes."""
 
-    @property
-    def steps_some_lanes(self) -> bool:  # type: ignore[override]
-        """Whether `step_lanes` steps some environments: if the wrapped environment's does."""
-        return self.env.steps_some_lanes
-
     def step_lanes(
         self, actions: WrapperActType, env_ids: Sequence[int] | npt.NDArray[Any]
     ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:

@@ -8,7 +8,7 @@ batches, without a loop over the lanes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,6 @@ from gymcore.vector.utils import batch_space, concatenate, create_empty_array, i
 from gymcore.vector.vector_env import ArrayType, VectorEnv, VectorObservationWrapper
 from gymcore.wrappers import transform_observation
 from gymcore.wrappers.vector.lanes import SpacesOnly, make_single
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "DiscretizeObservation",
@@ -44,11 +41,6 @@ class _EachRow(
     VectorObservationWrapper[WrapperObsType, ActType, ObsType, ArrayType], RecordConstructorArgs
 ):
     """Base of the wrappers that keep nothing: steps of some lanes are changed like those of all."""
-
-    @property
-    def steps_some_lanes(self) -> bool:  # type: ignore[override]
-        """Whether `step_lanes` steps some environments: if the wrapped environment's does."""
-        return self.env.steps_some_lanes
 
     def step_lanes(
         self, actions: ActType, env_ids: Sequence[int] | npt.NDArray[Any]
@@ -180,8 +172,7 @@ class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, A
 
     def observations(self, observations: ObsType) -> WrapperObsType:
         """Return the batch of what the wrapper makes of each row."""
-        changed: WrapperObsType = self._batch_function(observations)
-        return changed
+        return self._batch_function(observations)
 
     def _lane_by_lane(self, observations: Any) -> Any:
         space = self.single_observation_space

@@ -6,6 +6,14 @@ forwarded by all of them, and most take a vector environment too, as in Gym 0.26
 
 from __future__ import annotations
 
+from gymcore.compat.gym26.wrappers import (
+    episodes,
+    frame_stack,
+    images,
+    normalize,
+    recording,
+    transforms,
+)
 from gymcore.compat.gym26.wrappers.episodes import *
 from gymcore.compat.gym26.wrappers.frame_stack import *
 from gymcore.compat.gym26.wrappers.images import *
@@ -14,34 +22,6 @@ from gymcore.compat.gym26.wrappers.recording import *
 from gymcore.compat.gym26.wrappers.transforms import *
 from gymcore.compat.old_envs import EnvCompatibility
 
-__all__ = [
-    "AtariPreprocessing",
-    "AutoResetWrapper",
-    "ClipAction",
-    "EnvCompatibility",
-    "FilterObservation",
-    "FlattenObservation",
-    "FrameStack",
-    "GrayScaleObservation",
-    "HumanRendering",
-    "LazyFrames",
-    "Monitor",
-    "NormalizeObservation",
-    "NormalizeReward",
-    "OrderEnforcing",
-    "PassiveEnvChecker",
-    "PixelObservationWrapper",
-    "RecordEpisodeStatistics",
-    "RecordVideo",
-    "RenderCollection",
-    "RescaleAction",
-    "ResizeObservation",
-    "StepAPICompatibility",
-    "TimeAwareObservation",
-    "TimeLimit",
-    "TransformObservation",
-    "TransformReward",
-    "VectorListInfo",
-    "VideoRecorder",
-    "capped_cubic_video_schedule",
-]
+__all__ = ["EnvCompatibility"]
+for _theme in (episodes, frame_stack, images, normalize, recording, transforms):
+    __all__ += _theme.__all__

@@ -29,8 +29,7 @@ def _lz4_block() -> ModuleType:
         raise error.DependencyNotInstalled(
             'lz4 is not installed, run `pip install "gymcore[other]"`'
         ) from problem
-    block: ModuleType = lz4.block
-    return block
+    return lz4.block
 
 
 class _CompressedFrame:
@@ -105,8 +104,7 @@ class LazyFrames:
         if isinstance(index, slice):
             frames = [np.asarray(frame) for frame in self._frames[index]]
             return np.stack(frames) if frames else np.empty((0, *self.frame_shape), self.dtype)
-        item: npt.NDArray[Any] = self[:][index]
-        return item
+        return self[:][index]
 
     def __eq__(self, other: object) -> Any:
         """Compare as an array: element by element."""

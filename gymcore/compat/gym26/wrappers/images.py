@@ -22,7 +22,6 @@ __all__ = [
     "GrayScaleObservation",
     "PixelObservationWrapper",
     "ResizeObservation",
-    "to_grayscale",
 ]
 
 _WEIGHTS = np.array([9798.0, 19235.0, 3735.0], np.float32)

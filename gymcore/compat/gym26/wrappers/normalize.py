@@ -11,7 +11,7 @@ from gymcore.compat.gym26.core import Wrapper
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.utils import RunningMeanStd
 
-__all__ = ["NormalizeObservation", "NormalizeReward", "RunningMeanStd"]
+__all__ = ["NormalizeObservation", "NormalizeReward"]
 
 Array = npt.NDArray[Any]
 
@@ -65,8 +65,7 @@ class NormalizeObservation(Wrapper, RecordConstructorArgs):
     def _normalized(self, observation: Any) -> Array:
         if self.is_vector_env:
             return self.normalize(observation)
-        row: Array = self.normalize(np.array([observation]))[0]
-        return row
+        return self.normalize(np.array([observation]))[0]
 
 
 class NormalizeReward(Wrapper, RecordConstructorArgs):
