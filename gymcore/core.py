@@ -111,7 +111,7 @@ class Env(Generic[ObsType, ActType]):
             _environments[id(env)] = env
         return env
 
-    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Let the environment react to one action.
 
         Args:
@@ -296,13 +296,13 @@ class Wrapper(
 
     def step(
         self, action: WrapperActType
-    ) -> tuple[WrapperObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+    ) -> tuple[WrapperObsType, SupportsFloat, bool, bool, Info]:
         """Step the wrapped environment; see `Env.step`."""
         return self.env.step(action)  # type: ignore[arg-type, return-value]
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[WrapperObsType, dict[str, Any]]:
+        self, *, seed: int | None = None, options: Options = None
+    ) -> tuple[WrapperObsType, Info]:
         """Reset the wrapped environment; see `Env.reset`."""
         return self.env.reset(seed=seed, options=options)  # type: ignore[return-value]
 
@@ -459,8 +459,8 @@ class ObservationWrapper(Wrapper[WrapperObsType, ActType, ObsType, ActType]):
     """A wrapper that changes observations: override `observation`."""
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[WrapperObsType, dict[str, Any]]:
+        self, *, seed: int | None = None, options: Options = None
+    ) -> tuple[WrapperObsType, Info]:
         """Reset the wrapped environment and change its observation."""
         observation, info = self.env.reset(seed=seed, options=options)
         return self.observation(observation), info
@@ -478,7 +478,7 @@ class ObservationWrapper(Wrapper[WrapperObsType, ActType, ObsType, ActType]):
 class RewardWrapper(Wrapper[ObsType, ActType, ObsType, ActType]):
     """A wrapper that changes rewards: override `reward`."""
 
-    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the wrapped environment and change its reward."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return observation, self.reward(reward), terminated, truncated, info

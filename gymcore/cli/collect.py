@@ -18,12 +18,13 @@ from gymcore.cli.common import (
     Interruption,
     PolicyActions,
     RandomActions,
+    actions_of,
+    add_policy_arguments,
     byte_count,
     count,
     file_errors,
-    load_policy,
+    interruption,
     rate,
-    seed,
 )
 from gymcore.cli.episodes import BINS, EpisodeStatistics, RunHistory, check_plot, plot_run
 from gymcore.cli.list import is_native
@@ -46,15 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="STEPS",
         help="environment steps in total, rounded up to a multiple of the lanes [1e6]",
     )
-    parser.add_argument(
-        "--seed", type=seed, metavar="SEED", help="lane i is seeded with SEED + i [random]"
-    )
-    parser.add_argument(
-        "--policy",
-        default="random",
-        metavar="POLICY",
-        help="'random', or module:function that turns observations [N, ...] into actions [random]",
-    )
+    add_policy_arguments(parser)
     parser.add_argument(
         "--vectorization",
         choices=("auto", "native", "sync", "async"),
@@ -162,12 +155,7 @@ def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started:
 
     from gymcore.error import EnvironmentFailed, Error
 
-    actions: RandomActions | PolicyActions
-    if arguments.policy == "random":
-        actions = RandomActions(envs.single_action_space, envs.num_envs, first_seed)
-    else:
-        policy = load_policy(arguments.policy)
-        actions = PolicyActions(policy, envs.action_space, arguments.policy)
+    actions = actions_of(arguments.policy, envs, first_seed)
     steps = -(-arguments.num_steps // envs.num_envs)
     recording = None
     if arguments.out is not None:
@@ -363,20 +351,20 @@ class Collector:
         observations, _ = self._envs.reset(seed=self._seed)
         if self._recording is not None:
             self._recording.set_observations(0, observations)
-        with Interruption() as interruption:
+        with interruption() as interrupted:
             start = time.perf_counter()
             if self._history is not None:
                 self._history.start()
             try:
                 if self.uses_rollout:
-                    self._roll(bar, interruption)
+                    self._roll(bar, interrupted)
                 else:
-                    self._step(observations, bar, interruption)
+                    self._step(observations, bar, interrupted)
             finally:
                 self.seconds = time.perf_counter() - start
-            self.interrupted = interruption.requested and self.steps_done < self._steps
+            self.interrupted = interrupted.requested and self.steps_done < self._steps
 
-    def _roll(self, bar: Any, interruption: Interruption) -> None:
+    def _roll(self, bar: Any, interrupted: Interruption) -> None:
         """Take the steps block by block, directly into the arrays that store them."""
         assert isinstance(self._actions, RandomActions)
         recording, space = self._recording, self._envs.observation_space
@@ -389,7 +377,7 @@ class Collector:
         elif self._same_step:
             # The observations that resets replace; with next-step autoreset none are replaced.
             finals["final_observations"] = np.empty((self._rows, *space.shape), space.dtype)
-        while self.steps_done < self._steps and not interruption.requested:
+        while self.steps_done < self._steps and not interrupted.requested:
             first = self.steps_done
             rows = min(self._rows, self._steps - first)
             actions = self._actions.block(rows)
@@ -414,7 +402,7 @@ class Collector:
             self._block_done(rewards[:rows], terminated[:rows], truncated[:rows])
             bar.update(rows * self.num_envs)
 
-    def _step(self, observations: Any, bar: Any, interruption: Interruption) -> None:
+    def _step(self, observations: Any, bar: Any, interrupted: Interruption) -> None:
         """Take the steps one by one."""
         recording, lanes = self._recording, self.num_envs
         rewards_block = np.empty((self._rows, lanes))
@@ -424,7 +412,7 @@ class Collector:
         drawn: npt.NDArray[Any] | None = None
         try:
             for row in range(self._steps):
-                if interruption.requested:
+                if interrupted.requested:
                     break
                 if isinstance(self._actions, PolicyActions):
                     actions = self._actions(observations)

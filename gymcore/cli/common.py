@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -193,47 +193,36 @@ def make_rgb(env_id: str, num_envs: int | None = None) -> Any:
 
 
 class Interruption:
+    """Whether Ctrl-C was pressed; see `interruption`.
+
+    Attributes:
+        requested: True once it was.
+    """
+
+    requested = False
+
+
+@contextlib.contextmanager
+def interruption() -> Iterator[Interruption]:
     """Turn the first Ctrl-C inside a `with` block into a flag, so that loops end between steps.
 
     The second Ctrl-C raises `KeyboardInterrupt` at once. Outside the main thread, where Python
     delivers no signals, the flag stays False.
 
-    Attributes:
-        requested: True once Ctrl-C was pressed.
-
     Example:
-        >>> with Interruption() as interruption:
-        ...     interruption.requested
+        >>> with interruption() as interrupted:
+        ...     interrupted.requested
         False
     """
+    state = Interruption()
 
-    def __init__(self) -> None:
-        self.requested = False
-        self._previous: Any = None
-        self._installed = False
-
-    def _handle(self, signum: int, frame: FrameType | None) -> None:
-        if self.requested:
+    def note(signum: int, frame: FrameType | None) -> None:
+        if state.requested:
             raise KeyboardInterrupt
-        self.requested = True
+        state.requested = True
 
-    def __enter__(self) -> Interruption:
-        """Install the signal handler."""
-        if threading.current_thread() is threading.main_thread():
-            self._previous = signal.signal(signal.SIGINT, self._handle)
-            self._installed = True
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Restore the previous signal handler."""
-        if self._installed:
-            signal.signal(signal.SIGINT, self._previous)
-            self._installed = False
+    with _handling(signal.SIGINT, note):
+        yield state
 
 
 @contextlib.contextmanager
@@ -246,18 +235,46 @@ def exit_on_sigterm() -> Iterator[None]:
     def leave(signum: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + signum)
 
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+    handled = signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
+    with contextlib.nullcontext() if handled else _handling(signal.SIGTERM, leave):
+        yield
+
+
+@contextlib.contextmanager
+def _handling(number: int, handler: Any) -> Iterator[None]:
+    """Handle a signal in the block, if this is the main thread; then restore what did before."""
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    signal.signal(signal.SIGTERM, leave)
+    previous = signal.signal(number, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(number, previous)
 
 
 # --- actions --------------------------------------------------------------------------------------
+
+
+def add_policy_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that decide on the actions."""
+    parser.add_argument(
+        "--seed", type=seed, metavar="SEED", help="lane i is seeded with SEED + i [random]"
+    )
+    parser.add_argument(
+        "--policy",
+        default="random",
+        metavar="POLICY",
+        help="'random', or module:function that turns observations [N, ...] into actions [random]",
+    )
+
+
+def actions_of(policy: str, envs: Any, seed: int) -> RandomActions | PolicyActions:
+    """Return the actions of `--policy`, for a batch of environments."""
+    if policy == "random":
+        return RandomActions(envs.single_action_space, envs.num_envs, seed)
+    return PolicyActions(load_policy(policy), envs.action_space, policy)
+
 
 # Separates the stream of actions from the lanes' own streams, which start from the same seed.
 _ACTION_STREAM = 0xAC7105

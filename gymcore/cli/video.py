@@ -9,16 +9,15 @@ from typing import Any
 
 from gymcore.cli.common import (
     CliError,
-    Interruption,
-    PolicyActions,
     RandomActions,
+    actions_of,
+    add_policy_arguments,
     byte_count,
     count,
     file_errors,
-    load_policy,
+    interruption,
     make_rgb,
     positive,
-    seed,
 )
 from gymcore.utils.new_file import check_target
 
@@ -45,15 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fps", type=positive, metavar="RATE", help="frames a second [the environment's]"
     )
-    parser.add_argument(
-        "--seed", type=seed, metavar="SEED", help="lane i is seeded with SEED + i [random]"
-    )
-    parser.add_argument(
-        "--policy",
-        default="random",
-        metavar="POLICY",
-        help="'random', or module:function that turns observations [N, ...] into actions [random]",
-    )
+    add_policy_arguments(parser)
     parser.add_argument("--no-progress", action="store_true", help="no progress bar")
 
 
@@ -95,12 +86,7 @@ def _record(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
     from gymcore.rendering.tiling import Tiling, columns_for
 
     first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
-    draw = policy = None
-    if arguments.policy == "random":
-        draw = RandomActions(envs.single_action_space, envs.num_envs, first_seed)
-    else:
-        function = load_policy(arguments.policy)
-        policy = PolicyActions(function, envs.action_space, arguments.policy)
+    policy = actions_of(arguments.policy, envs, first_seed)
     steps = arguments.steps or _STEPS
     # With --steps alone all steps are recorded, with neither option one episode.
     episodes = arguments.episodes or (1 if arguments.steps is None else None)
@@ -112,15 +98,18 @@ def _record(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
     video.write(tile(frames, lines=True))
     ended = 0
     bar = tqdm(total=steps, desc=arguments.id, unit=" frames", disable=arguments.no_progress)
-    with bar, Interruption() as interruption:
+    with bar, interruption() as interrupted:
         for _ in range(steps):
-            if interruption.requested:
+            if interrupted.requested:
                 break
-            actions = policy(observations) if policy is not None else draw.block(1)[0]  # type: ignore[union-attr]
+            if isinstance(policy, RandomActions):
+                actions = policy.block(1)[0]
+            else:
+                actions = policy(observations)
             observations, _, terminated, truncated, _ = envs.step(actions)
             video.write(tile(envs.render(), lines=True))
             bar.update()
             ended += bool(terminated[0] or truncated[0])
             if episodes is not None and ended >= episodes:
                 break
-        return interruption.requested
+        return interrupted.requested

@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.compat.gym26.core import Wrapper, inner_attribute
-from gymcore.core import Env
+from gymcore.core import Env, Info, Options
 from gymcore.utils import seeding
 from gymcore.utils.step_api_compatibility import convert_to_done_step_api
 from gymcore.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymcore.vector.gym26_infos import remove_gym26_names
 from gymcore.vector.utils import iterate
 from gymcore.vector.utils.infos import split_info
+from gymcore.vector.vector_env import Seeds
 
 __all__ = ["DoneEnv", "DoneVectorEnv", "SeedNextReset"]
 
@@ -36,9 +37,7 @@ class SeedNextReset(Wrapper):
         super().__init__(env)
         self._seed: int | None = seed
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
         """Reset the environment, with the waiting seed unless `seed` is given."""
         seed = self._seed if seed is None else seed
         self._seed = None
@@ -70,11 +69,7 @@ class DoneEnv(Wrapper):
         return [self.waiting_seed]
 
     def reset(
-        self,
-        *,
-        seed: int | None = None,
-        return_info: bool = False,
-        options: dict[str, Any] | None = None,
+        self, *, seed: int | None = None, return_info: bool = False, options: Options = None
     ) -> Any:
         """Begin an episode and return its first observation.
 
@@ -86,7 +81,7 @@ class DoneEnv(Wrapper):
         observation, info = self.env.reset(seed=seed, options=options)
         return (observation, info) if return_info else observation
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, dict[str, Any]]:  # type: ignore[override]
+    def step(self, action: Any) -> tuple[Any, Any, bool, Info]:  # type: ignore[override]
         """Step the environment; return observation, reward, done and info."""
         return convert_to_done_step_api(self.env.step(action))
 
@@ -152,11 +147,7 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         return [[item] for item in seeds]
 
     def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        return_info: bool = False,
-        options: dict[str, Any] | None = None,
+        self, *, seed: Seeds = None, return_info: bool = False, options: Options = None
     ) -> Any:
         """Begin new episodes and return the batch of their first observations.
 

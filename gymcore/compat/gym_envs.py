@@ -12,6 +12,7 @@ from typing import Any, SupportsFloat
 
 from gymcore import error, spaces
 from gymcore.compat.old_envs import EnvCompatibility, ForeignEnv
+from gymcore.core import Info, Options
 
 __all__ = ["GymV21Environment", "GymV26Environment", "convert_space"]
 
@@ -92,15 +93,13 @@ class GymV26Environment(ForeignEnv):
         self.observation_space = convert_space(self.env.observation_space)
         self.action_space = convert_space(self.env.action_space)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
         """Begin an episode; see `Env.reset`."""
         if seed is not None:
             self._np_random_seed = seed
         return self.env.reset(seed=seed, options=options)
 
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, Info]:
         """Step the environment; see `Env.step`."""
         return self.env.step(action)
 

@@ -16,7 +16,7 @@ from gymcore.utils.step_api_compatibility import convert_to_terminated_truncated
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.utils import batch_space
 from gymcore.vector.utils.infos import merge_info
-from gymcore.vector.vector_env import Seeds
+from gymcore.vector.vector_env import Seeds, VectorStep
 
 __all__ = [
     "EnvCompatibility",
@@ -136,7 +136,7 @@ class EnvCompatibility(ForeignEnv):
             self.render()
         return observation, {}
 
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, Info]:
         """Step the environment; an end by time limit is `truncated`, any other `terminated`."""
         result = self.env.step(action)
         if self.render_mode == "human":
@@ -236,9 +236,7 @@ class VectorEnvCompatibility(VectorEnv[Any, Any, npt.NDArray[Any]]):
             self.env.seed(seed)
         return self.env.reset(), {}
 
-    def step(
-        self, actions: Any
-    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+    def step(self, actions: Any) -> VectorStep[Any, npt.NDArray[Any]]:
         """Step the environments; see `VectorEnv.step`.
 
         `final_obs` has None where the old vector environment gave no last observation.

@@ -230,7 +230,7 @@ class FunctionalJaxVectorEnv(VectorEnv[Any, Any, Any], _JaxEnv):
             self.prev_done = self.prev_done & ~reset
         return self._observations, self.func_env.state_info(self.state)
 
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
         """Take an action in every lane; see `VectorEnv.step`.
 
         Raises:

@@ -134,7 +134,7 @@ class FunctionalEnv(Env[Any, Any]):
         self._started = True
         return self._observation(rng), self.func_env.state_info(self.state)
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
         """Take an action; see `Env.step`. Nothing is truncated: use `TimeLimit`.
 
         Raises:
@@ -327,7 +327,7 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
             self.state = self._functions.put(self.state, lanes, states)
             self._observations = self._functions.put(self._observations, lanes, observations)
 
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
         """Take an action in every lane; see `VectorEnv.step`.
 
         Raises:

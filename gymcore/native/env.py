@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
-from gymcore.core import ActType, Env
+from gymcore.core import ActType, Env, Info, Options
 from gymcore.native.parameters import Derived, Parameter
 from gymcore.native.state import (
     as_states,
@@ -150,9 +150,7 @@ class NativeEnv(Env[Any, ActType]):
 
     # --- stepping ------------------------------------------------------------------------------
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
         """Begin an episode; see `Env.reset`.
 
         Args:
@@ -390,7 +388,7 @@ def as_bound(value: Any) -> float:
 class NativeDiscreteEnv(NativeEnv[int]):
     """A compiled environment with discrete actions."""
 
-    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: int) -> tuple[Any, float, bool, bool, Info]:
         """Step by one action of `action_space`; see `Env.step`.
 
         Raises:
@@ -420,7 +418,7 @@ class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
 
     def step(
         self, action: npt.NDArray[np.float32]
-    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, Info]:
         """Step by a float32 array of the shape of `action_space`; see `Env.step`.
 
         Other numbers are rounded to float32; values outside the bounds are for the physics to clip.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore.vector.utils.infos import split_rows
-from gymcore.vector.vector_env import VectorWrapper
+from gymcore.vector.vector_env import Lanes, VectorStep, VectorWrapper
 
 __all__ = ["FinalInfos", "Gym26VectorEnv", "add_gym26_names", "remove_gym26_names"]
 
@@ -102,16 +101,12 @@ class Gym26VectorEnv(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
     Other attributes are forwarded to the wrapped environment, as by Gym's wrappers.
     """
 
-    def step(
-        self, actions: Any
-    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+    def step(self, actions: Any) -> VectorStep[Any, npt.NDArray[Any]]:
         """Step the environments; see `VectorEnv.step`."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         return observations, rewards, terminations, truncations, add_gym26_names(infos)
 
-    def step_lanes(
-        self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any]
-    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+    def step_lanes(self, actions: Any, env_ids: Lanes) -> VectorStep[Any, npt.NDArray[Any]]:
         """Step some of the environments; see `VectorEnv.step_lanes`."""
         results = self.env.step_lanes(actions, env_ids)
         return *results[:4], add_gym26_names(results[4])

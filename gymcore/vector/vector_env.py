@@ -102,11 +102,8 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     _np_random_seed: int | None = None
 
     def reset(  # type: ignore[return]
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[ObsType, dict[str, Any]]:
+        self, *, seed: Seeds = None, options: Options = None
+    ) -> tuple[ObsType, Info]:
         """Start new episodes; this base only seeds `np_random`, for subclasses to call.
 
         Args:
@@ -321,8 +318,8 @@ class VectorWrapper(
         return self.env.step(actions)
 
     def step_lanes(
-        self, actions: WrapperActType, env_ids: Sequence[int] | npt.NDArray[Any]
-    ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        self, actions: WrapperActType, env_ids: Lanes
+    ) -> VectorStep[WrapperObsType, ArrayType]:
         """Step some of the environments; see `VectorEnv.step_lanes`."""
         if type(self).step is VectorWrapper.step:
             return self.env.step_lanes(actions, env_ids)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, SupportsFloat
 import numpy as np
 
 from gymcore import error
-from gymcore.core import Env, Wrapper
+from gymcore.core import Env, Info, Options, Wrapper
 from gymcore.utils import RecordConstructorArgs
 
 __all__ = ["ArrayConversion", "array_conversion"]
@@ -373,7 +373,7 @@ class ArrayConversion(ConvertsArrays, Wrapper[Any, Any, Any, Any], RecordConstru
         Wrapper.__init__(self, env)
         self._set_libraries(env_xp, target_xp, env_device, target_device)
 
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, Info]:
         """Step the environment with the converted action, and convert what it returns."""
         observation, reward, terminated, truncated, info = self.env.step(self._inwards(action))
         return (
@@ -384,9 +384,7 @@ class ArrayConversion(ConvertsArrays, Wrapper[Any, Any, Any, Any], RecordConstru
             self._infos(info),
         )
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
         """Reset the environment with converted options, and convert what it returns."""
         observation, info = self.env.reset(seed=seed, options=self._options(options))
         return self._outwards(observation), self._infos(info)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.core import ActType, Env, Wrapper
+from gymcore.core import ActType, Env, Info, Options, Wrapper
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
@@ -157,7 +157,7 @@ class AtariPreprocessing(
         """The interface to the emulator, `env.unwrapped.ale`."""
         return self.env.unwrapped.ale  # type: ignore[attr-defined]
 
-    def step(self, action: ActType) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
+    def step(self, action: ActType) -> tuple[npt.NDArray[Any], float, bool, bool, Info]:
         """Repeat an action.
 
         Args:
@@ -186,8 +186,8 @@ class AtariPreprocessing(
         return self._get_obs(), total_reward, terminated, truncated, info
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
+        self, *, seed: int | None = None, options: Options = None
+    ) -> tuple[npt.NDArray[Any], Info]:
         """Reset the environment, and let some frames pass without action.
 
         Args:

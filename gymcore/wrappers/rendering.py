@@ -74,7 +74,7 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
         """The wrapped environment's render mode with "_list" at the end."""
         return f"{self.env.render_mode}_list"
 
-    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment and collect a frame."""
         result = self.env.step(action)
         self.frame_list.append(self.env.render())
@@ -177,7 +177,7 @@ class HumanRendering(  # type: ignore[misc]
         self._prepare_window(env)
         self.screen_size: tuple[int, int] | None = None
 
-    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment and show its frame."""
         result = self.env.step(action)
         self._render_frame()
@@ -488,7 +488,7 @@ class RecordVideo(
         self._prepare_recording(env, triggers, video_length, *file_options)
         self.render_history: list[Any] = []
 
-    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment, and record a frame if a video is being recorded."""
         result = self._recorded_step(action)
         self._step_made()

@@ -9,7 +9,7 @@ from typing import Any, SupportsFloat
 
 import numpy as np
 
-from gymcore.core import ActionWrapper, ActType, Env, ObsType, Wrapper
+from gymcore.core import ActionWrapper, ActType, Env, Info, ObsType, Options, Wrapper
 from gymcore.error import InvalidArgument, InvalidBound, InvalidProbability
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.utils import integer
@@ -108,9 +108,7 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
         self.num_repeats: int | np.integer[Any] = 0
         self.repeats_taken = 0
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment, and forget the last action."""
         self._forget()
         return super().reset(seed=seed, options=options)
@@ -169,7 +167,7 @@ class RepeatAction(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructo
         Wrapper.__init__(self, env)
         self.num_repeats = count
 
-    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Take the action `num_repeats` times, or until the episode ends."""
         total_reward = 0.0
         for _ in range(self.num_repeats):

@@ -205,8 +205,8 @@ class TimeAwareObservation(
         return super().step(action)
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[WrapperObsType, dict[str, Any]]:
+        self, *, seed: int | None = None, options: Options = None
+    ) -> tuple[WrapperObsType, Info]:
         """Reset the environment, and count from 0."""
         self.timesteps = 0
         return super().reset(seed=seed, options=options)
@@ -286,8 +286,8 @@ class FrameStackObservation(
         return self._stack(), reward, terminated, truncated, info
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[WrapperObsType, dict[str, Any]]:
+        self, *, seed: int | None = None, options: Options = None
+    ) -> tuple[WrapperObsType, Info]:
         """Reset the environment, and begin a new stack."""
         observation, info = self.env.reset(seed=seed, options=options)
         observation = _copied(observation)
@@ -341,7 +341,7 @@ class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordC
         space = env.observation_space
         self._obs_buffer = np.zeros((2, *space.shape), dtype=space.dtype)  # type: ignore[misc]
 
-    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Take the action `skip` times, or until the episode ends."""
         total_reward = 0.0
         terminated = truncated = False

@@ -8,7 +8,7 @@ from typing import Any, SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.core import ActType, Env, ObsType, Wrapper
+from gymcore.core import ActType, Env, Info, ObsType, Wrapper
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.utils import (
     KeepsStatistics,
@@ -67,7 +67,7 @@ class NormalizeReward(
         self.gamma = gamma
         self.epsilon = epsilon
 
-    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment, and return the scaled reward, a float64."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         previous = float(self.discounted_reward[0]) * self.gamma * (1 - terminated)

@@ -8,10 +8,10 @@ import threading
 import pytest
 
 from gymcore.cli.common import (
-    Interruption,
     byte_count,
     count,
     duration,
+    interruption,
     positive,
     rate,
     seed,
@@ -113,10 +113,10 @@ def test_table_aligns_first_column_left_and_the_rest_right() -> None:
 
 def test_first_interrupt_is_a_flag_second_one_raises_and_the_handler_comes_back() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with Interruption() as interruption:
-        assert not interruption.requested
+    with interruption() as interrupted:
+        assert not interrupted.requested
         os.kill(os.getpid(), signal.SIGINT)
-        assert interruption.requested
+        assert interrupted.requested
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
@@ -127,8 +127,8 @@ def test_interruption_in_another_thread_leaves_signals_alone() -> None:
     seen = []
 
     def work() -> None:
-        with Interruption() as interruption:
-            seen.append((signal.getsignal(signal.SIGINT), interruption.requested))
+        with interruption() as interrupted:
+            seen.append((signal.getsignal(signal.SIGINT), interrupted.requested))
 
     thread = threading.Thread(target=work)
     thread.start()

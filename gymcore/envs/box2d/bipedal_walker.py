@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
+from gymcore.core import Info, Options
 from gymcore.envs.box2d.box2d_env import (
     Box2D,
     Box2DEnv,
@@ -197,8 +198,8 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
     # --- an episode ----------------------------------------------------------------------------
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        self, *, seed: int | None = None, options: Options = None
+    ) -> tuple[npt.NDArray[np.float32], Info]:
         """Begin an episode: new ground, and a small push.
 
         `seed` seeds `np_random`; `options` are not used.
@@ -247,7 +248,7 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
 
     def step(
         self, action: npt.ArrayLike
-    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, Info]:
         """Step by four numbers; the torques are clipped to [-1, 1].
 
         Raises:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
+from gymcore.core import Info, Options
 from gymcore.envs.box2d.box2d_env import Box2D, Box2DEnv, create_body, create_fixture
 from gymcore.envs.box2d.car_dynamics import Car
 from gymcore.envs.box2d.car_racing_rendering import (
@@ -205,8 +206,8 @@ class CarRacing(Box2DEnv[Any]):
     # --- episodes ------------------------------------------------------------------------------
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.uint8], dict[str, Any]]:
+        self, *, seed: int | None = None, options: Options = None
+    ) -> tuple[npt.NDArray[np.uint8], Info]:
         """Begin an episode on a new track.
 
         With `domain_randomize`, `options={"randomize": False}` keeps the colors. A seed that is
@@ -312,7 +313,7 @@ class CarRacing(Box2DEnv[Any]):
 
     # --- steps ---------------------------------------------------------------------------------
 
-    def step(self, action: Any) -> tuple[npt.NDArray[np.uint8], float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[npt.NDArray[np.uint8], float, bool, bool, Info]:
         """Drive for a fiftieth of a second.
 
         Args:

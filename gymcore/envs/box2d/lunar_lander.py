@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger, spaces
+from gymcore.core import Info, Options
 from gymcore.envs.box2d.box2d_env import (
     Box2D,
     Box2DEnv,
@@ -218,8 +219,8 @@ class LunarLander(Box2DEnv[Any]):
     # --- an episode ----------------------------------------------------------------------------
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        self, *, seed: int | None = None, options: Options = None
+    ) -> tuple[npt.NDArray[np.float32], Info]:
         """Begin an episode: new ground, and a random push at the top of the viewport.
 
         `seed` seeds `np_random`; `options` are not used.
@@ -266,9 +267,7 @@ class LunarLander(Box2DEnv[Any]):
 
     # --- a step --------------------------------------------------------------------------------
 
-    def step(
-        self, action: Any
-    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[npt.NDArray[np.float32], float, bool, bool, Info]:
         """Step by an action of `action_space`; see the class.
 
         With `continuous`, any two numbers are accepted and clipped to [-1, 1].

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
+from gymcore.core import Info
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.env import NativeDiscreteEnv
 from gymcore.native.parameters import Parameter, as_number, as_positive, one_of
@@ -92,9 +93,7 @@ class AcrobotEnv(NativeDiscreteEnv):
         self.observation_space = spaces.Box(-high, high, dtype=np.float32)
         self.action_space = spaces.Discrete(3)
 
-    def step(
-        self, action: int
-    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    def step(self, action: int) -> tuple[npt.NDArray[np.float32], float, bool, bool, Info]:
         """Step by one action, with a noisy torque if `torque_noise_max` is positive.
 
         Raises:

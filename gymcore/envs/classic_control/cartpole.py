@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger, spaces
+from gymcore.core import Info, Options
 from gymcore.native.env import NativeDiscreteEnv
 from gymcore.native.parameters import Derived, Parameter, as_positive, flag, one_of
 from gymcore.native.vector_env import NativeVectorEnv
@@ -79,15 +80,13 @@ class CartPoleEnv(NativeDiscreteEnv):
         self.steps_beyond_terminated: int | None = None
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        self, *, seed: int | None = None, options: Options = None
+    ) -> tuple[npt.NDArray[np.float32], Info]:
         """Begin an episode; see the class for `options`."""
         self.steps_beyond_terminated = None
         return super().reset(seed=seed, options=options)
 
-    def step(
-        self, action: int
-    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    def step(self, action: int) -> tuple[npt.NDArray[np.float32], float, bool, bool, Info]:
         """Push left (0) or right (1). Steps after a termination earn no reward."""
         if not self.action_space.contains(action):
             raise self._invalid(action)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
+from gymcore.core import Info, Options
 from gymcore.native.env import NativeContinuousEnv
 from gymcore.native.parameters import Parameter, as_positive
 from gymcore.native.vector_env import NativeVectorEnv
@@ -87,8 +88,8 @@ class PendulumEnv(NativeContinuousEnv):
         self.action_space = spaces.Box(-self.max_torque, self.max_torque, (1,), np.float32)
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        self, *, seed: int | None = None, options: Options = None
+    ) -> tuple[npt.NDArray[np.float32], Info]:
         """Begin an episode; see the class for `options`."""
         self.last_u = None
         return super().reset(seed=seed, options=options)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.core import Info, Options
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.library import (
     library_functions,
@@ -341,8 +342,8 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     # --- stepping -------------------------------------------------------------------------------
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
+        self, *, seed: int | None = None, options: Options = None
+    ) -> tuple[npt.NDArray[np.float64], Info]:
         """Begin an episode; see `Env.reset`.
 
         Args:
@@ -384,7 +385,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     def step(
         self, action: npt.ArrayLike
-    ) -> tuple[npt.NDArray[np.float64], float, bool, bool, dict[str, Any]]:
+    ) -> tuple[npt.NDArray[np.float64], float, bool, bool, Info]:
         """Step by an array of the shape of `action_space`; see `Env.step`.
 
         Raises:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gymcore import error
-from gymcore.core import Env
+from gymcore.core import Env, Info, Options
 from gymcore.envs.mujoco.library import mujoco_module, step_simulation, warnings_while
 from gymcore.envs.mujoco.mujoco_rendering import MujocoRenderer
 from gymcore.spaces import Box, Space
@@ -244,7 +244,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
 
     def step(
         self, action: NDArray[np.float32]
-    ) -> tuple[NDArray[np.float64], SupportsFloat, bool, bool, dict[str, Any]]:
+    ) -> tuple[NDArray[np.float64], SupportsFloat, bool, bool, Info]:
         """See `gymcore.Env.step`; a subclass writes it, with `do_simulation`."""
         raise NotImplementedError(f"{type(self).__name__} has no step(action)")
 
@@ -262,8 +262,8 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
     # The interface of an environment.
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.float64], dict[str, Any]]:
+        self, *, seed: int | None = None, options: Options = None
+    ) -> tuple[NDArray[np.float64], Info]:
         """Reset the simulation, then let `reset_model` choose the initial state.
 
         Args:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gymcore import error, spaces
+from gymcore.core import Info, Options
 from gymcore.envs.toy_text.figures import Pen
 from gymcore.native.env import NativeDiscreteEnv
 from gymcore.native.parameters import flag
@@ -78,9 +79,7 @@ class BlackjackEnv(NativeDiscreteEnv):
         )
         self.action_space = spaces.Discrete(2)
 
-    def reset(
-        self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
         """Deal; see `Env.reset`. Arguments may be positional, as in Gymnasium's Blackjack."""
         return super().reset(seed=seed, options=options)
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
+from gymcore.core import Info
 from gymcore.error import ArgumentTypeError, InvalidArgument, InvalidProbability
 from gymcore.native.env import NativeDiscreteEnv
 from gymcore.native.state import digest
@@ -102,7 +103,7 @@ class TabularEnv(NativeDiscreteEnv):
         """Distribution of first states, float64 [states]; not writable."""
         return self._transitions.initial
 
-    def step(self, action: int) -> tuple[int, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: int) -> tuple[int, Any, bool, bool, Info]:
         """Step by an action; see `NativeDiscreteEnv.step`."""
         observation, reward, *rest = super().step(action)
         return (observation, self._transitions.reward(reward), *rest)

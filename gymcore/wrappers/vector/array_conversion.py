@@ -46,7 +46,7 @@ class ArrayConversion(
         VectorWrapper.__init__(self, env)
         self._set_libraries(env_xp, target_xp, env_device, target_device)
 
-    def step(self, actions: Any, **kwargs: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    def step(self, actions: Any, **kwargs: Any) -> tuple[Any, Any, Any, Any, Info]:
         """Step with converted actions, and convert all that is returned."""
         observations, rewards, terminated, truncated, infos = self.env.step(
             self._inwards(actions), **kwargs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ from gymcore.utils.arguments import split_reset_mask
 from gymcore.vector.final_observations import add_final_frames
 from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names, remove_gym26_names
 from gymcore.vector.utils import batch_space, iterate
-from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv, VectorWrapper
+from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv, VectorStep, VectorWrapper
 from gymcore.wrappers.vector.lanes import BatchIndexer, LaneWrapper, join_infos, without
 from gymcore_ext.wrappers import statistics
 
@@ -102,11 +101,7 @@ class RecordEpisodeStatistics(
         self.return_queue: deque[np.float64] = deque(maxlen=buffer_length)
         self.length_queue: deque[np.int64] = deque(maxlen=buffer_length)
 
-    def reset(
-        self,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[ObsType, dict[str, Any]]:
+    def reset(self, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset, and begin the counts of the lanes that were reset; see `VectorEnv.reset`."""
         _, mask = split_reset_mask(options, self.env.num_envs)
         result = self.env.reset(seed=seed, options=options)
@@ -117,7 +112,7 @@ class RecordEpisodeStatistics(
         self.prev_dones[lanes] = False
         return result
 
-    def step(self, actions: ActType) -> tuple[ObsType, Array, Array, Array, dict[str, Any]]:
+    def step(self, actions: ActType) -> tuple[ObsType, Array, Array, Array, Info]:
         """Step, and add the statistics of the episodes that have ended to the infos.
 
         Raises:
@@ -230,9 +225,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         self._elapsed_steps[self._episodes.reset(options)] = 0
         return results
 
-    def step(
-        self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None
-    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+    def step(self, actions: Any, env_ids: Lanes | None = None) -> VectorStep[Any, npt.NDArray[Any]]:
         """Step the environments, and truncate episodes that have lasted long enough.
 
         Args:

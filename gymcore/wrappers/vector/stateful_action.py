@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.core import Info, Options
 from gymcore.error import UnsupportedMode
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.utils import RecordConstructorArgs, seeding
@@ -20,6 +21,7 @@ from gymcore.utils.arguments import lane_indices, seeds_per_env
 from gymcore.vector.final_observations import replace_final_obs
 from gymcore.vector.sync_vector_env import SyncVectorEnv
 from gymcore.vector.utils import create_empty_array
+from gymcore.vector.vector_env import Seeds, VectorStep
 from gymcore.wrappers.stateful_action import check_repeats, check_sticky
 from gymcore.wrappers.vector.lanes import BatchIndexer, LaneWrapper, join_infos
 
@@ -67,12 +69,7 @@ class LaneRepeats(LaneWrapper):
         if self._maximum:
             self._last = np.array(create_empty_array(env.single_observation_space, env.num_envs))
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Reset the environments; see `VectorEnv.reset`."""
         observations, infos = self.env.reset(seed=seed, options=options)
         begun = self._episodes.reset(options)
@@ -83,9 +80,7 @@ class LaneRepeats(LaneWrapper):
             self._last[:] = observations
         return observations, infos
 
-    def step(
-        self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None
-    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+    def step(self, actions: Any, env_ids: Lanes | None = None) -> VectorStep[Any, npt.NDArray[Any]]:
         """Take the actions several times, in each lane until its episode ends.
 
         Returns:
@@ -318,12 +313,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
         self._rows = BatchIndexer(env.single_action_space)
         self._streams = LaneStreams(env)
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Reset the environments, and forget their last actions; see `VectorEnv.reset`."""
         results = self.env.reset(seed=seed, options=options)
         begun = self._episodes.reset(options)
@@ -335,9 +325,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
         self._acted[lanes] = self.is_sticky_actions[lanes] = False
         self.num_repeats[lanes] = self.repeats_taken[lanes] = 0
 
-    def step(
-        self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None
-    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+    def step(self, actions: Any, env_ids: Lanes | None = None) -> VectorStep[Any, npt.NDArray[Any]]:
         """Step the environments with these actions, or some of the last; see `VectorEnv.step`.
 
         Args:

@@ -7,7 +7,6 @@ the infos are those that the namesake would have returned last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -32,6 +31,7 @@ from gymcore.vector.vector_env import (
     Seeds,
     VectorEnv,
     VectorObservationWrapper,
+    VectorStep,
     VectorWrapper,
 )
 from gymcore.wrappers.stateful_observation import (
@@ -85,9 +85,7 @@ class LaneObservations(LaneWrapper):
         observations, infos = self.env.reset(seed=seed, options=options)
         return self._first(observations, self._episodes.reset(options)), infos
 
-    def step(
-        self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None
-    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+    def step(self, actions: Any, env_ids: Lanes | None = None) -> VectorStep[Any, npt.NDArray[Any]]:
         """Step the environments; see `VectorEnv.step`."""
         results, lanes = self._step(actions, env_ids)
         observations, rewards, terminations, truncations, infos = results
@@ -493,11 +491,8 @@ class NormalizeObservation(
         self._last: npt.NDArray[np.float32] | None = None
 
     def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        self, *, seed: Seeds = None, options: Options = None
+    ) -> tuple[npt.NDArray[np.float32], Info]:
         """Reset, and return normalized observations; see `VectorEnv.reset`."""
         _, mask = split_reset_mask(options, self.env.num_envs)
         observations, infos = self.env.reset(seed=seed, options=options)
@@ -507,9 +502,7 @@ class NormalizeObservation(
             self._last = self._with_rows(self._last, mask, observations)
         return self._last, infos
 
-    def step(
-        self, actions: ActType
-    ) -> tuple[npt.NDArray[np.float32], ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+    def step(self, actions: ActType) -> VectorStep[npt.NDArray[np.float32], ArrayType]:
         """Step, and return normalized observations; see `VectorEnv.step`."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         if "final_obs" in infos:

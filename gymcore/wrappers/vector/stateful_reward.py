@@ -81,7 +81,7 @@ class NormalizeReward(
         self._ended[lanes] = False
         return result
 
-    def step(self, actions: ActType) -> tuple[ObsType, Array, Array, Array, dict[str, Any]]:
+    def step(self, actions: ActType) -> tuple[ObsType, Array, Array, Array, Info]:
         """Step, and return scaled rewards, float64 [num_envs]; see `VectorEnv.step`."""
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
         rms = self.return_rms

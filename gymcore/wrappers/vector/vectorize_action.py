@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import lane_indices
 from gymcore.utils.nested import map_leaves
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
-from gymcore.vector.vector_env import ArrayType, VectorActionWrapper, VectorEnv
+from gymcore.vector.vector_env import ArrayType, Lanes, VectorActionWrapper, VectorEnv, VectorStep
 from gymcore.wrappers import transform_action
 from gymcore.wrappers.vector.lanes import make_single
 
@@ -35,9 +35,7 @@ class _LaneActions(
 ):
     """Changes actions, also those for some lanes."""
 
-    def step_lanes(
-        self, actions: WrapperActType, env_ids: Sequence[int] | npt.NDArray[Any]
-    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+    def step_lanes(self, actions: WrapperActType, env_ids: Lanes) -> VectorStep[ObsType, ArrayType]:
         """Step some environments with changed actions; see `VectorEnv.step_lanes`."""
         lanes = lane_indices(env_ids, self.num_envs, "env_ids")
         return self.env.step_lanes(self._some_actions(actions, len(lanes)), lanes)

@@ -19,7 +19,13 @@ from gymcore.spaces import Space
 from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.final_observations import change_final_observations
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
-from gymcore.vector.vector_env import ArrayType, VectorEnv, VectorObservationWrapper
+from gymcore.vector.vector_env import (
+    ArrayType,
+    Lanes,
+    VectorEnv,
+    VectorObservationWrapper,
+    VectorStep,
+)
 from gymcore.wrappers import transform_observation
 from gymcore.wrappers.vector.lanes import SpacesOnly, make_single
 
@@ -42,9 +48,7 @@ class _EachRow(
 ):
     """Base of the wrappers that keep nothing: steps of some lanes are changed like those of all."""
 
-    def step_lanes(
-        self, actions: ActType, env_ids: Sequence[int] | npt.NDArray[Any]
-    ) -> tuple[WrapperObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+    def step_lanes(self, actions: ActType, env_ids: Lanes) -> VectorStep[WrapperObsType, ArrayType]:
         """Step some environments, and return changed observations; see `VectorEnv.step_lanes`."""
         observations, *flags, infos = self.env.step_lanes(actions, env_ids)
         if "final_obs" in infos:

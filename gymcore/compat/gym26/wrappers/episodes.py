@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.compat.gym26.core import Wrapper
-from gymcore.core import Env
+from gymcore.core import Env, Info
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import count
 from gymcore.utils.step_api_compatibility import step_api_compatibility
@@ -50,7 +50,7 @@ class AutoResetWrapper(Wrapper, RecordConstructorArgs):
         (True, ['final_info', 'final_observation', 'terminal_info', 'terminal_observation'])
     """
 
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, Info]:
         """Step the environment, and reset it if its episode ended."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         if terminated or truncated:
@@ -163,7 +163,7 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
         self._resets_in_next_step = mode is AutoresetMode.NEXT_STEP
         self._resetting = np.zeros(self.num_envs, np.bool_)
 
-    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    def reset(self, **kwargs: Any) -> tuple[Any, Info]:
         """Reset the environment and the statistics of its episodes."""
         result = self.env.reset(**kwargs)
         begun = (kwargs.get("options") or {}).get("reset_mask", slice(None))
@@ -171,7 +171,7 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
         self.episode_lengths[begun] = 0
         return result
 
-    def step(self, action: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, Any, Any, Any, Info]:
         """Step the environment, and add the statistics of episodes that ended."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         self.episode_returns += reward

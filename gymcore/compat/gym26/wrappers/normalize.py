@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.compat.gym26.core import Wrapper
+from gymcore.core import Info
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.utils import RunningMeanStd
 
@@ -44,12 +45,12 @@ class NormalizeObservation(Wrapper, RecordConstructorArgs):
         self.obs_rms = RunningMeanStd(shape=space.shape or ())
         self.epsilon = epsilon
 
-    def step(self, action: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, Any, Any, Any, Info]:
         """Step the environment and normalise its observation."""
         observation, *rest = self.env.step(action)
         return self._normalized(observation), *rest  # type: ignore[return-value]
 
-    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    def reset(self, **kwargs: Any) -> tuple[Any, Info]:
         """Reset the environment and normalise its observation."""
         observation, info = self.env.reset(**kwargs)
         return self._normalized(observation), info
@@ -100,7 +101,7 @@ class NormalizeReward(Wrapper, RecordConstructorArgs):
         self.gamma = gamma
         self.epsilon = epsilon
 
-    def step(self, action: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, Any, Any, Any, Info]:
         """Step the environment and scale its reward."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         self.returns = self.returns * self.gamma + np.asarray(reward, np.float64)

@@ -12,7 +12,7 @@ from typing import Any
 
 from gymcore import error, logger
 from gymcore.compat.gym26.core import Wrapper
-from gymcore.core import Env
+from gymcore.core import Env, Info
 from gymcore.rendering.video_files import VideoWriter
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import count
@@ -188,7 +188,7 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         self.recorded_frames = 0
         self.episode_id = 0
 
-    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    def reset(self, **kwargs: Any) -> tuple[Any, Info]:
         """Reset the environment; perhaps begin a video."""
         result = self.env.reset(**kwargs)
         self.terminated = self.truncated = False
@@ -198,7 +198,7 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
             self.start_video_recorder()
         return result
 
-    def step(self, action: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, Any, Any, Any, Info]:
         """Step the environment and record its frame; of a batch that of the first lane."""
         result: Any = self.env.step(action)
         if self.terminated or self.truncated:
