@@ -27,7 +27,7 @@ from gymcore.vector.engine_options import check_engine_options
 from gymcore.vector.final_observations import frame_columns
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
 from gymcore.vector.send_recv import Lanes, QueuedVectorEnv, SendQueue, StepResult
-from gymcore.vector.vector_env import Seeds
+from gymcore.vector.vector_env import EnvIds, Seeds
 from gymcore_ext.arrays import Turn, one_at_a_time
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         return observations, infos
 
     def step(
-        self, actions: npt.NDArray[Any], env_ids: Sequence[int] | npt.NDArray[Any] | None = None
+        self, actions: npt.NDArray[Any], env_ids: EnvIds | None = None
     ) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
         """Step every lane, or some of them.
 

@@ -44,7 +44,7 @@ from gymcore.vector.layouts import action_layout, has_objects, layout_of
 from gymcore.vector.send_recv import StepResult
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.space_utils import iterate
-from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv
+from gymcore.vector.vector_env import AutoresetMode, EnvIds, Seeds, VectorEnv
 from gymcore.vector.workers import worker as worker_process
 from gymcore.vector.workers.custom import CustomWorkers
 from gymcore.vector.workers.failures import failures_raised, worker_timeout
@@ -500,9 +500,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     # --- step ----------------------------------------------------------------------------------
 
     @one_at_a_time(error)
-    def step(
-        self, actions: ActType, env_ids: Sequence[int] | npt.NDArray[Any] | None = None
-    ) -> StepResult:
+    def step(self, actions: ActType, env_ids: EnvIds | None = None) -> StepResult:
         """Step every environment, or some of them; see `VectorEnv.step`.
 
         Args:
@@ -610,11 +608,11 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     # --- step some -----------------------------------------------------------------------------
 
     @one_at_a_time(error)
-    def step_lanes(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any]) -> StepResult:
+    def step_lanes(self, actions: Any, env_ids: EnvIds) -> StepResult:
         """Step some of the environments; see `step`, which this is with `env_ids`."""
         return self._step_some(actions, env_ids)
 
-    def _step_some(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any]) -> StepResult:
+    def _step_some(self, actions: Any, env_ids: EnvIds) -> StepResult:
         """Step some environments and wait for them; see `step`."""
         self._check_supported("step", "steps all environments at once")
         self._begin("step_async")
@@ -639,7 +637,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         store_actions(self._action_layout, self._action_rows, checked, rows)  # type: ignore[arg-type]
 
     @one_at_a_time(error)
-    def send(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
+    def send(self, actions: Any, env_ids: EnvIds | None = None) -> None:
         """Begin to step some environments; `recv` returns results as they come.
 
         A worker takes of its waiting environments the one that has used the minimum of time so far:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.vector.utils.infos import split_rows
-from gymcore.vector.vector_env import Lanes, VectorStep, VectorWrapper
+from gymcore.vector.vector_env import EnvIds, VectorStep, VectorWrapper
 
 __all__ = ["FinalInfos", "Gym26VectorEnv", "add_gym26_names", "remove_gym26_names"]
 
@@ -106,7 +106,7 @@ class Gym26VectorEnv(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         return observations, rewards, terminations, truncations, add_gym26_names(infos)
 
-    def step_lanes(self, actions: Any, env_ids: Lanes) -> VectorStep[Any, npt.NDArray[Any]]:
+    def step_lanes(self, actions: Any, env_ids: EnvIds) -> VectorStep[Any, npt.NDArray[Any]]:
         """Step some of the environments; see `VectorEnv.step_lanes`."""
         results = self.env.step_lanes(actions, env_ids)
         return *results[:4], add_gym26_names(results[4])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, Generic
 
@@ -13,7 +12,7 @@ from gymcore import error
 from gymcore.core import ActType, ObsType
 from gymcore.error import AlreadyPendingCallError, InvalidArgument, NoAsyncCallError
 from gymcore.utils.arguments import lane_indices, positive
-from gymcore.vector.vector_env import VectorEnv
+from gymcore.vector.vector_env import EnvIds, VectorEnv
 from gymcore_ext.arrays import Turn, one_at_a_time
 
 __all__ = ["Lanes", "QueuedVectorEnv", "SendQueue", "StepResult"]
@@ -56,7 +55,7 @@ class SendQueue:
         sent = self.sent
         return len(sent[0]) if sent else 0
 
-    def choose(self, env_ids: Sequence[int] | npt.NDArray[Any] | None) -> Lanes:
+    def choose(self, env_ids: EnvIds | None) -> Lanes:
         """Return the lanes of a `send`.
 
         Args:
@@ -137,7 +136,7 @@ class QueuedVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]], Generic[Obs
     def _step_lanes(self, actions: Any, lanes: Lanes) -> StepResult:
         raise NotImplementedError
 
-    def step_lanes(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any]) -> StepResult:
+    def step_lanes(self, actions: Any, env_ids: EnvIds) -> StepResult:
         """Step some of the environments; see `step`, which this is with `env_ids`."""
         return self.step(actions, env_ids)  # type: ignore[call-arg]
 
@@ -147,7 +146,7 @@ class QueuedVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]], Generic[Obs
         return self._queue.batch_size
 
     @one_at_a_time(error)
-    def send(self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
+    def send(self, actions: Any, env_ids: EnvIds | None = None) -> None:
         """Request a step of some environments; `recv` steps them and returns the results.
 
         Args:

@@ -31,7 +31,7 @@ from gymcore.vector.lane_states import LaneState, check_state, load_env, save_en
 from gymcore.vector.layouts import action_layout, layout_of, split_batch
 from gymcore.vector.send_recv import Lanes, QueuedVectorEnv, SendQueue, StepResult
 from gymcore.vector.utils.space_utils import iterate
-from gymcore.vector.vector_env import Seeds, VectorEnv
+from gymcore.vector.vector_env import EnvIds, Seeds, VectorEnv
 from gymcore_ext.arrays import Turn, one_at_a_time
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 from gymcore_ext.python_envs.env_loop import EnvLoop
@@ -204,7 +204,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
         return results
 
     def step(
-        self, actions: ActType, env_ids: Sequence[int] | npt.NDArray[Any] | None = None
+        self, actions: ActType, env_ids: EnvIds | None = None
     ) -> tuple[
         ObsType,
         npt.NDArray[np.float64],

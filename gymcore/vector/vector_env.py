@@ -43,7 +43,7 @@ ArrayType = TypeVar("ArrayType", default=Any)
 
 # What several lanes take and give: one seed or one for each, indices or a mask, a batch's results.
 Seeds: TypeAlias = int | Sequence[int | None] | None
-Lanes: TypeAlias = Sequence[int] | npt.NDArray[Any]
+EnvIds: TypeAlias = Sequence[int] | npt.NDArray[Any]
 VectorStep: TypeAlias = tuple[ObsType, ArrayType, ArrayType, ArrayType, Info]
 
 __all__ = [
@@ -152,7 +152,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     def close_extras(self, **kwargs: Any) -> None:
         """Free what a subclass holds; `close` calls this once, with its arguments."""
 
-    def step_lanes(self, actions: ActType, env_ids: Lanes) -> VectorStep[ObsType, ArrayType]:
+    def step_lanes(self, actions: ActType, env_ids: EnvIds) -> VectorStep[ObsType, ArrayType]:
         """Step some of the environments while the others rest, where `steps_some_lanes` is true.
 
         Args:
@@ -318,7 +318,7 @@ class VectorWrapper(
         return self.env.step(actions)
 
     def step_lanes(
-        self, actions: WrapperActType, env_ids: Lanes
+        self, actions: WrapperActType, env_ids: EnvIds
     ) -> VectorStep[WrapperObsType, ArrayType]:
         """Step some of the environments; see `VectorEnv.step_lanes`."""
         if type(self).step is VectorWrapper.step:

@@ -26,7 +26,14 @@ from gymcore.utils.arguments import split_reset_mask
 from gymcore.vector.final_observations import add_final_frames
 from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names, remove_gym26_names
 from gymcore.vector.utils import batch_space, iterate
-from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv, VectorStep, VectorWrapper
+from gymcore.vector.vector_env import (
+    AutoresetMode,
+    EnvIds,
+    Seeds,
+    VectorEnv,
+    VectorStep,
+    VectorWrapper,
+)
 from gymcore.wrappers.vector.lanes import BatchIndexer, LaneWrapper, join_infos, without
 from gymcore_ext.wrappers import statistics
 
@@ -225,7 +232,9 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         self._elapsed_steps[self._episodes.reset(options)] = 0
         return results
 
-    def step(self, actions: Any, env_ids: Lanes | None = None) -> VectorStep[Any, npt.NDArray[Any]]:
+    def step(
+        self, actions: Any, env_ids: EnvIds | None = None
+    ) -> VectorStep[Any, npt.NDArray[Any]]:
         """Step the environments, and truncate episodes that have lasted long enough.
 
         Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
@@ -17,7 +17,7 @@ from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.layouts import Layout, layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.vector.utils.infos import merge_info, split_info
-from gymcore.vector.vector_env import AutoresetMode, VectorEnv, VectorWrapper
+from gymcore.vector.vector_env import AutoresetMode, EnvIds, VectorEnv, VectorWrapper
 
 __all__ = ["BatchIndexer", "LaneWrapper", "SpacesOnly", "join_infos", "make_single", "without"]
 
@@ -42,7 +42,7 @@ class LaneWrapper(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
         return self.env.steps_some_lanes
 
     def _step(
-        self, actions: Any, env_ids: Sequence[int] | npt.NDArray[Any] | None
+        self, actions: Any, env_ids: EnvIds | None
     ) -> tuple[tuple[Any, Any, Any, Any, dict[str, Any]], Lanes | None]:
         """Step the wrapped environment.
 

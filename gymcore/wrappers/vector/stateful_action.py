@@ -21,7 +21,7 @@ from gymcore.utils.arguments import lane_indices, seeds_per_env
 from gymcore.vector.final_observations import replace_final_obs
 from gymcore.vector.sync_vector_env import SyncVectorEnv
 from gymcore.vector.utils import create_empty_array
-from gymcore.vector.vector_env import Seeds, VectorStep
+from gymcore.vector.vector_env import EnvIds, Seeds, VectorStep
 from gymcore.wrappers.stateful_action import check_repeats, check_sticky
 from gymcore.wrappers.vector.lanes import BatchIndexer, LaneWrapper, join_infos
 
@@ -80,7 +80,9 @@ class LaneRepeats(LaneWrapper):
             self._last[:] = observations
         return observations, infos
 
-    def step(self, actions: Any, env_ids: Lanes | None = None) -> VectorStep[Any, npt.NDArray[Any]]:
+    def step(
+        self, actions: Any, env_ids: EnvIds | None = None
+    ) -> VectorStep[Any, npt.NDArray[Any]]:
         """Take the actions several times, in each lane until its episode ends.
 
         Returns:
@@ -325,7 +327,9 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
         self._acted[lanes] = self.is_sticky_actions[lanes] = False
         self.num_repeats[lanes] = self.repeats_taken[lanes] = 0
 
-    def step(self, actions: Any, env_ids: Lanes | None = None) -> VectorStep[Any, npt.NDArray[Any]]:
+    def step(
+        self, actions: Any, env_ids: EnvIds | None = None
+    ) -> VectorStep[Any, npt.NDArray[Any]]:
         """Step the environments with these actions, or some of the last; see `VectorEnv.step`.
 
         Args:

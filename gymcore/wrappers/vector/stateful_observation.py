@@ -28,6 +28,7 @@ from gymcore.vector.layouts import Layout, layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.vector.vector_env import (
     ArrayType,
+    EnvIds,
     Seeds,
     VectorEnv,
     VectorObservationWrapper,
@@ -85,7 +86,9 @@ class LaneObservations(LaneWrapper):
         observations, infos = self.env.reset(seed=seed, options=options)
         return self._first(observations, self._episodes.reset(options)), infos
 
-    def step(self, actions: Any, env_ids: Lanes | None = None) -> VectorStep[Any, npt.NDArray[Any]]:
+    def step(
+        self, actions: Any, env_ids: EnvIds | None = None
+    ) -> VectorStep[Any, npt.NDArray[Any]]:
         """Step the environments; see `VectorEnv.step`."""
         results, lanes = self._step(actions, env_ids)
         observations, rewards, terminations, truncations, infos = results

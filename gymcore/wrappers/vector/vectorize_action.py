@@ -17,7 +17,7 @@ from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import lane_indices
 from gymcore.utils.nested import map_leaves
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
-from gymcore.vector.vector_env import ArrayType, Lanes, VectorActionWrapper, VectorEnv, VectorStep
+from gymcore.vector.vector_env import ArrayType, EnvIds, VectorActionWrapper, VectorEnv, VectorStep
 from gymcore.wrappers import transform_action
 from gymcore.wrappers.vector.lanes import make_single
 
@@ -35,7 +35,9 @@ class _LaneActions(
 ):
     """Changes actions, also those for some lanes."""
 
-    def step_lanes(self, actions: WrapperActType, env_ids: Lanes) -> VectorStep[ObsType, ArrayType]:
+    def step_lanes(
+        self, actions: WrapperActType, env_ids: EnvIds
+    ) -> VectorStep[ObsType, ArrayType]:
         """Step some environments with changed actions; see `VectorEnv.step_lanes`."""
         lanes = lane_indices(env_ids, self.num_envs, "env_ids")
         return self.env.step_lanes(self._some_actions(actions, len(lanes)), lanes)

@@ -21,7 +21,7 @@ from gymcore.vector.final_observations import change_final_observations
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.vector.vector_env import (
     ArrayType,
-    Lanes,
+    EnvIds,
     VectorEnv,
     VectorObservationWrapper,
     VectorStep,
@@ -48,7 +48,9 @@ class _EachRow(
 ):
     """Base of the wrappers that keep nothing: steps of some lanes are changed like those of all."""
 
-    def step_lanes(self, actions: ActType, env_ids: Lanes) -> VectorStep[WrapperObsType, ArrayType]:
+    def step_lanes(
+        self, actions: ActType, env_ids: EnvIds
+    ) -> VectorStep[WrapperObsType, ArrayType]:
         """Step some environments, and return changed observations; see `VectorEnv.step_lanes`."""
         observations, *flags, infos = self.env.step_lanes(actions, env_ids)
         if "final_obs" in infos:

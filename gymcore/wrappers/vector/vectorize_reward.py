@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gymcore.core import Info, Options
 from gymcore.error import ArgumentTypeError
 from gymcore.utils import RecordConstructorArgs
-from gymcore.vector.vector_env import Lanes, Seeds, VectorEnv, VectorRewardWrapper
+from gymcore.vector.vector_env import EnvIds, Seeds, VectorEnv, VectorRewardWrapper
 from gymcore.wrappers import transform_reward
 from gymcore.wrappers.vector.lanes import LaneWrapper, make_single
 
@@ -32,7 +32,7 @@ class _LaneRewards(LaneWrapper, VectorRewardWrapper[Any, Any, Any], RecordConstr
         self._episodes.reset(options)
         return result
 
-    def step(self, actions: Any, env_ids: Lanes | None = None) -> tuple[Any, Any, Any, Any, Info]:
+    def step(self, actions: Any, env_ids: EnvIds | None = None) -> tuple[Any, Any, Any, Any, Info]:
         """Step, and return changed rewards; see `VectorEnv.step`."""
         results, lanes = self._step(actions, env_ids)
         observations, rewards, terminations, truncations, infos = results
