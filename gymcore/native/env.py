@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import error, logger
-from gymcore.core import ActType, Env, Info, Options
+from gymcore import error
+from gymcore.core import ActType, Info, Options
 from gymcore.native.parameters import Derived, Parameter
 from gymcore.native.state import (
     as_states,
@@ -23,6 +23,7 @@ from gymcore.native.state import (
     write_lanes,
     write_states,
 )
+from gymcore.rendering.frames import DrawnEnv
 from gymcore.utils import seeding
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.lane_memory import kernel_spec
@@ -41,7 +42,7 @@ _LARGEST_BOUND = sys.float_info.max / 2
 _NOT_SHARED = ("_batch", "_np_random", "_np_random_seed", "_renderer", "render_mode", "spec")
 
 
-class NativeEnv(Env[Any, ActType]):
+class NativeEnv(DrawnEnv[Any, ActType]):
     """Base of the compiled environments. A subclass declares; `gymcore_ext` computes.
 
     A subclass sets `kernel_module`, its spaces and `metadata`, declares physics parameters as
@@ -54,7 +55,6 @@ class NativeEnv(Env[Any, ActType]):
     kernel_module: ClassVar[str]
     # A static method `draw(surface, state, **scene())`, of environments that can be rendered.
     draw: ClassVar[Callable[..., None]]
-    picture_size: ClassVar[tuple[int, int]] = (600, 400)
     parameters: ClassVar[dict[str, Parameter]] = {}
     # Constructor arguments besides these, the same for all lanes of a batch.
     arguments: ClassVar[tuple[str, ...]] = ()
@@ -64,9 +64,7 @@ class NativeEnv(Env[Any, ActType]):
 
     # A lane of a vector environment is looked at through an object that shares its batch.
     _lane: int = 0
-    isopen: bool = True  # whether `close` has not been called
     _shares_batch: bool = False
-    _renderer: Any = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -292,18 +290,6 @@ class NativeEnv(Env[Any, ActType]):
 
     # --- rendering -----------------------------------------------------------------------------
 
-    @property
-    def screen(self) -> Any:
-        """The `pygame.Surface` that the window shows; None while there is no window."""
-        return None if self._renderer is None else self._renderer.surface
-
-    surf = screen
-
-    @property
-    def clock(self) -> Any:
-        """The `pygame.time.Clock` that times the window; None while there is no window."""
-        return None if self._renderer is None else self._renderer.clock
-
     def _note_action(self, action: npt.NDArray[np.float32]) -> None:
         """Remember an action that is drawn."""
 
@@ -317,40 +303,19 @@ class NativeEnv(Env[Any, ActType]):
 
     def render(self) -> Any:
         """The frame [height, width, 3] uint8 for "rgb_array"; a str for "ansi"; else None."""
-        if self.render_mode is None:
-            name = self.spec.id if self.spec is not None else type(self).__name__
-            logger.warn(
-                "You are calling render method without specifying any render mode. You can specify "
-                "the render_mode at initialization, "
-                f'e.g. gym.make("{name}", render_mode="rgb_array")'
-            )
+        if not self._has_render_mode():
             return None
         state = self.state
         if state is None:
             return None
         if self.render_mode == "ansi":
             return self.text()
-        return self._render_frame(self.render_mode, state)
+        return self._render_frame(str(self.render_mode), state)
 
     def _render_frame(
         self, render_mode: str, state: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.uint8] | None:
-        if self._renderer is None:
-            from gymcore.rendering.frames import Renderer
-
-            title = self.spec.id if self.spec is not None else type(self).__name__
-            fps = self.metadata["render_fps"]
-            self._renderer = Renderer(type(self).draw, self.picture_size, fps, render_mode, title)
-        elif self._renderer.render_mode != render_mode:
-            self._renderer.render_mode = render_mode
-        return self._renderer.render(state, **self.scene())
-
-    def close(self) -> None:
-        """Close the window; the environment may be reset and used again."""
-        self.isopen = False
-        if self._renderer is not None:
-            self._renderer.close()
-            self._renderer = None
+        return self._drawn(type(self).draw, render_mode, state, **self.scene())
 
 
 @cache

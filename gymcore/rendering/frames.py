@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gymcore import error
+from gymcore import error, logger
+from gymcore.core import ActType, Env, ObsType
 from gymcore.rendering.window import Window, load_pygame
 
 if TYPE_CHECKING:
@@ -154,6 +155,60 @@ class Renderer:
         if self._window is not None:
             self._window.close()
         self._window = self._surface = self._clock = None
+
+
+class DrawnEnv(Env[ObsType, ActType]):
+    """Base of environments that are drawn with pygame.
+
+    Attributes:
+        picture_size: Width and height of a frame.
+        isopen: Whether `close` has not been called.
+    """
+
+    picture_size: ClassVar[tuple[int, int]] = (600, 400)
+    isopen: bool = True
+    _renderer: Renderer | None = None
+
+    @property
+    def screen(self) -> Any:
+        """The `pygame.Surface` that the window shows; None while there is no window."""
+        return None if self._renderer is None else self._renderer.surface
+
+    surf = screen
+
+    @property
+    def clock(self) -> Any:
+        """The `pygame.time.Clock` that times the window; None while there is no window."""
+        return None if self._renderer is None else self._renderer.clock
+
+    def _has_render_mode(self) -> bool:
+        """Return whether there is a render mode; warn if not."""
+        if self.render_mode is None:
+            logger.warn(
+                "You are calling render method without specifying any render mode. You can specify "
+                "the render_mode at initialization, "
+                f'e.g. gym.make("{self._title()}", render_mode="rgb_array")'
+            )
+        return self.render_mode is not None
+
+    def _title(self) -> str:
+        return self.spec.id if self.spec is not None else type(self).__name__
+
+    def _drawn(self, draw: Callable[..., None], mode: str, *args: Any, **context: Any) -> Any:
+        """Render with the first drawing function; it must not keep the environment alive."""
+        if self._renderer is None:
+            fps = self.metadata["render_fps"]
+            self._renderer = Renderer(draw, self.picture_size, fps, mode, self._title())
+        elif self._renderer.render_mode != mode:
+            self._renderer.render_mode = mode
+        return self._renderer.render(*args, **context)
+
+    def close(self) -> None:
+        """Close the window, if there is one. The environment can still be reset and stepped."""
+        self.isopen = False
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
 
 
 def draw_frame(surface: pygame.Surface, frame: NDArray[np.uint8]) -> None:

@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import error, logger
-from gymcore.core import ActType, Env
-from gymcore.rendering.frames import Renderer
+from gymcore import error
+from gymcore.core import ActType
+from gymcore.rendering.frames import DrawnEnv
 from gymcore.rendering.shapes import Point
 
 STATE_VERSION = 2
@@ -111,7 +111,7 @@ class ContactDetector(Box2D.b2ContactListener):
     PostSolve = PreSolve
 
 
-class Box2DEnv(Env[npt.NDArray[Any], ActType]):
+class Box2DEnv(DrawnEnv[npt.NDArray[Any], ActType]):
     """Base of the environments over Box2D.
 
     A subclass builds its world in `_begin(start)`, does one step to it in `_move(move)`, appends
@@ -119,7 +119,6 @@ class Box2DEnv(Env[npt.NDArray[Any], ActType]):
     """
 
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 50}  # noqa: RUF012
-    picture_size: ClassVar[tuple[int, int]] = (600, 400)
     counters: ClassVar[tuple[str, ...]] = ()
     # Constructor arguments that later steps depend on: states are of equal ones.
     settings: ClassVar[tuple[str, ...]] = ()
@@ -128,8 +127,6 @@ class Box2DEnv(Env[npt.NDArray[Any], ActType]):
 
     _start: tuple[Any, ...] | None = None
     _moves: list[tuple[Any, ...]]
-    _renderer: Renderer | None = None
-    isopen: bool = True
 
     def _begin(self, start: tuple[Any, ...]) -> None:
         """Build the world of an episode; `start` holds everything random about it."""
@@ -261,18 +258,6 @@ class Box2DEnv(Env[npt.NDArray[Any], ActType]):
         """Draw the current state; every pixel is overwritten."""
         raise NotImplementedError
 
-    @property
-    def screen(self) -> Any:
-        """The `pygame.Surface` that the window shows; None while there is no window."""
-        return None if self._renderer is None else self._renderer.surface
-
-    surf = screen
-
-    @property
-    def clock(self) -> Any:
-        """The `pygame.time.Clock` that times the window; None while there is no window."""
-        return None if self._renderer is None else self._renderer.clock
-
     def render(self) -> npt.NDArray[np.uint8] | None:
         """The frame [400, 600, 3] uint8 for "rgb_array"; a window and None for "human".
 
@@ -280,30 +265,11 @@ class Box2DEnv(Env[npt.NDArray[Any], ActType]):
             ResetNeeded: before the first reset.
             DependencyNotInstalled: pygame is not installed.
         """
-        if self.render_mode is None:
-            name = self.spec.id if self.spec is not None else type(self).__name__
-            logger.warn(
-                "You are calling render method without specifying any render mode. You can specify "
-                "the render_mode at initialization, "
-                f'e.g. gym.make("{name}", render_mode="rgb_array")'
-            )
+        if not self._has_render_mode():
             return None
         if self._start is None:
             raise error.ResetNeeded("render: call reset() first")
-        if self._renderer is None:
-            title = self.spec.id if self.spec is not None else type(self).__name__
-            fps = self.metadata["render_fps"]
-            self._renderer = Renderer(draw_of, self.picture_size, fps, self.render_mode, title)
-        elif self._renderer.render_mode != self.render_mode:
-            self._renderer.render_mode = self.render_mode
-        return self._renderer.render(self)
-
-    def close(self) -> None:
-        """Close the window, if there is one. The environment can still be reset and stepped."""
-        if self._renderer is not None:
-            self._renderer.close()
-            self._renderer = None
-        self.isopen = False
+        return self._drawn(draw_of, str(self.render_mode), self)
 
 
 def _is_finite(value: Any) -> bool:
