@@ -107,15 +107,13 @@ def _batch_discrete(space: Discrete, n: int = 1) -> MultiDiscrete:
     n, batch = _count(n), MultiDiscrete(space.n, space.dtype, start=space.start)
     batch._shape = (n,)
     batch.nvec, batch.start = repeat(batch.nvec, n), repeat(batch.start, n)
-    batch._copy_generator(space)
-    return batch
+    return batch._with_generator_of(space)
 
 
 @batch_space.register(MultiDiscrete)
 def _batch_multi_discrete(space: MultiDiscrete, n: int = 1) -> Box:
     batch = Box(space.start, _last(space), dtype=space.dtype)._repeated(_count(n))
-    batch._copy_generator(space)
-    return batch
+    return batch._with_generator_of(space)
 
 
 def _last(space: MultiDiscrete) -> Array:
@@ -125,37 +123,30 @@ def _last(space: MultiDiscrete) -> Array:
 
 @batch_space.register(MultiBinary)
 def _batch_multi_binary(space: MultiBinary, n: int = 1) -> Box:
-    batch = Box(0, 1, space.shape, space.dtype)._repeated(_count(n))
-    batch._copy_generator(space)
-    return batch
+    return Box(0, 1, space.shape, space.dtype)._repeated(_count(n))._with_generator_of(space)
 
 
 @batch_space.register(Tuple)
 def _batch_tuple(space: Tuple, n: int = 1) -> Tuple:
-    batch = Tuple(tuple(batch_space(subspace, n) for subspace in space.spaces))
-    batch._copy_generator(space)
-    return batch
+    batch = Tuple([batch_space(subspace, n) for subspace in space.spaces])
+    return batch._with_generator_of(space)
 
 
 @batch_space.register(Dict)
 def _batch_dict(space: Dict, n: int = 1) -> Dict:
-    batch = Dict(
-        {key: batch_space(subspace, n) for key, subspace in space.spaces.items()},
-        sort_keys=space.sort_keys,
-    )
-    batch._copy_generator(space)
-    return batch
+    parts = {key: batch_space(subspace, n) for key, subspace in space.spaces.items()}
+    batch = Dict(parts, sort_keys=space.sort_keys)
+    return batch._with_generator_of(space)
 
 
 @batch_space.register(Space)
 def _batch_other(space: Space[Any], n: int = 1) -> Tuple:
     n = _count(n)
     batch = Tuple([deepcopy(space) for _ in range(n)])
-    batch._copy_generator(space)
+    batch._with_generator_of(space)
     # Copies with the same generator would all sample the same.
     batch.seed(batch.np_random.integers(0, _SEED_BOUND, size=n).tolist())
-    batch._copy_generator(space)
-    return batch
+    return batch._with_generator_of(space)
 
 
 def _count(n: SupportsIndex) -> int:
@@ -210,9 +201,7 @@ def _batch_differing_boxes(spaces: Sequence[Box]) -> Box:
     _check_equal("Expected all Box.low shape to be equal", [space.shape for space in spaces])
     low = stack_rows([space.low for space in spaces])
     high = stack_rows([space.high for space in spaces])
-    batch = Box._from_arrays(low, high, spaces[0].dtype)
-    batch._copy_generator(spaces[0])
-    return batch
+    return Box._from_arrays(low, high, spaces[0].dtype)._with_generator_of(spaces[0])
 
 
 @batch_differing_spaces.register(Discrete)
@@ -226,9 +215,7 @@ def _batch_differing_discretes(spaces: Sequence[Discrete]) -> MultiDiscrete:
     if not (lowest_held <= lowest and max(highest, *counts) <= highest_held):
         wider = np.result_type(*dtypes)
         dtype = wider if wider.kind in "iu" else np.dtype(np.int64 if lowest < 0 else np.uint64)
-    batch = MultiDiscrete(counts, dtype=dtype, start=starts)
-    batch._copy_generator(spaces[0])
-    return batch
+    return MultiDiscrete(counts, dtype=dtype, start=starts)._with_generator_of(spaces[0])
 
 
 @batch_differing_spaces.register(MultiDiscrete)
@@ -237,9 +224,7 @@ def _batch_differing_multi_discretes(spaces: Sequence[MultiDiscrete]) -> Box:
     _check_equal("Expects all MultiDiscrete.nvec shape", [space.shape for space in spaces])
     low = stack_rows([space.start for space in spaces])
     high = stack_rows(list(map(_last, spaces)))
-    batch = Box._from_arrays(low, high, spaces[0].dtype)
-    batch._copy_generator(spaces[0])
-    return batch
+    return Box._from_arrays(low, high, spaces[0].dtype)._with_generator_of(spaces[0])
 
 
 @batch_differing_spaces.register(MultiBinary)
@@ -252,9 +237,8 @@ def _batch_differing_multi_binaries(spaces: Sequence[MultiBinary]) -> Space[Any]
 def _batch_differing_tuples(spaces: Sequence[Tuple]) -> Tuple:
     _check_equal("Expected all Tuple lengths to be equal", [len(space.spaces) for space in spaces])
     columns = zip(*(space.spaces for space in spaces), strict=True)
-    batch = Tuple(tuple(batch_differing_spaces(column) for column in columns))
-    batch._copy_generator(spaces[0])
-    return batch
+    batch = Tuple([batch_differing_spaces(column) for column in columns])
+    return batch._with_generator_of(spaces[0])
 
 
 @batch_differing_spaces.register(Dict)
@@ -264,20 +248,15 @@ def _batch_differing_dicts(spaces: Sequence[Dict]) -> Dict:
         raise InvalidArgument(
             f"spaces: Expected all Dict spaces to have the same keys, actually {keys}"
         )
-    batch = Dict(
-        {key: batch_differing_spaces([space[key] for space in spaces]) for key in keys[0]},
-        sort_keys=spaces[0].sort_keys,
-    )
-    batch._copy_generator(spaces[0])
-    return batch
+    parts = {key: batch_differing_spaces([space[key] for space in spaces]) for key in keys[0]}
+    batch = Dict(parts, sort_keys=spaces[0].sort_keys)
+    return batch._with_generator_of(spaces[0])
 
 
 @batch_differing_spaces.register(Text)
 def batch_differing_others(spaces: Sequence[Space[Any]]) -> Tuple:
     """Return the tuple of copies of spaces whose elements are not arrays."""
-    batch = Tuple([deepcopy(space) for space in spaces])
-    batch._copy_generator(spaces[0])
-    return batch
+    return Tuple([deepcopy(space) for space in spaces])._with_generator_of(spaces[0])
 
 
 def _check_equal(expectation: str, values: list[Any]) -> None:

@@ -154,8 +154,7 @@ class Box(Space[npt.NDArray[ScalarT_co]]):
         batch.dtype, batch._shape = row.dtype, (n, *row._shape)
         batch._rows = {name: np.asarray(getattr(row, name)) for name in _BOUNDS}
         batch.low_repr = batch.high_repr = None
-        batch._copy_generator(self)
-        return batch
+        return batch._with_generator_of(self)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -213,8 +213,7 @@ class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
             subspace = Discrete(int(nvec), start=int(start), dtype=self.dtype)
         else:
             subspace = MultiDiscrete(nvec, start=start, dtype=self.dtype)
-        subspace._copy_generator(self)
-        return subspace
+        return subspace._with_generator_of(self)
 
     def __len__(self) -> int:
         """Return the length of the first axis."""

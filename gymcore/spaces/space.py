@@ -10,7 +10,7 @@ from typing import Any, Generic, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import TypeVar
+from typing_extensions import Self, TypeVar
 
 from gymcore.utils import seeding
 
@@ -145,14 +145,15 @@ class Space(Generic[T_co]):
         self._np_random = seeding.np_random(seed)[0]
         return self._np_random.integers(np.iinfo(np.int32).max, size=count).tolist()
 
-    def _copy_generator(self, source: Space[Any]) -> None:
-        """Draw from now on what `source` would draw, independently of it."""
+    def _with_generator_of(self, source: Space[Any]) -> Self:
+        """Draw from now on what `source` would draw, independently of it; return this space."""
         attributes = source.__dict__
         if type(source).np_random is Space.np_random and attributes.get("_np_random") is None:
             seed = attributes.get("_pending_seed")
             Space.seed(self, Space.seed(source) if seed is None else seed)
         else:
             self._np_random = copy.deepcopy(source.np_random)
+        return self
 
     def contains(self, x: Any) -> bool:
         """Tell whether `x` is an element of the space.

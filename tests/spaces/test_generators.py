@@ -142,7 +142,7 @@ def test_threads_get_one_generator():
 def given(space):
     """Return a space that has got a copy of the generator of another."""
     target = Discrete(3)
-    target._copy_generator(space)
+    target._with_generator_of(space)
     return target
 
 

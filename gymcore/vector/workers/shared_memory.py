@@ -471,7 +471,7 @@ class Results:
     def episodes(
         self, infos: dict[str, Any], ended: npt.NDArray[np.bool_], lanes: Any = slice(None)
     ) -> None:
-        """Write the episodes that ended into the infos; as `EpisodeStatistics.report`."""
+        """Write the episodes that ended into the infos."""
         memory = self._memory
         if memory.episode_returns is None or not ended.any():
             return
