@@ -17,8 +17,7 @@ from gymcore.vector.vector_env import (
 )
 
 if TYPE_CHECKING:
-    from gymcore.envs.vector_make import make
-    from gymcore.native.vector_env import NativeVectorEnv
+    from gymcore.envs.vector_make import NativeVectorEnv, make
     from gymcore.vector.async_vector_env import AsyncState, AsyncVectorEnv
 
 __all__ = [
@@ -41,7 +40,6 @@ __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
         ".async_vector_env": ("AsyncState", "AsyncVectorEnv"),
-        "gymcore.native.vector_env": ("NativeVectorEnv",),
-        "gymcore.envs.vector_make": ("make",),
+        "gymcore.envs.vector_make": ("NativeVectorEnv", "make"),
     },
 )
