@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import pkgutil
+from pathlib import Path
 
 import pytest
 
 import gymcore
 import gymcore_ext
+from tests.for_each import for_each
 
 PACKAGES = (gymcore, gymcore_ext)
 MODULES = [package.__name__ for package in PACKAGES] + [
@@ -46,20 +49,40 @@ class Finder(doctest.DocTestFinder):
         return list(found.values())
 
 
+def package_of(name: str) -> str:
+    """Return the package below `gymcore` that a module belongs to."""
+    return ".".join(name.split(".")[:2])
+
+
 def documented(name: str) -> list[doctest.DocTest]:
     return [test for test in Finder().find_all(name) if test.examples]
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_examples_run(name, tmp_path, monkeypatch, registries):
-    if name in NEEDS:
-        pytest.importorskip(NEEDS[name])
-    monkeypatch.chdir(tmp_path)
-    for test in documented(name):
+def run_examples(name: str, folder: Path) -> None:
+    """Run the examples of a module in a folder of its own."""
+    tests = documented(name)
+    if tests:
+        (folder / name).mkdir()
+        os.chdir(folder / name)
+    for test in tests:
         report: list[str] = []
         runner = doctest.DocTestRunner(verbose=False)
         runner.run(test, out=report.append)
         assert not runner.failures, "".join(report)
+
+
+@pytest.mark.parametrize("package", sorted({package_of(name) for name in MODULES}))
+def test_examples_run(package, tmp_path, monkeypatch, registries):
+    monkeypatch.chdir(tmp_path)
+    modules = [name for name in MODULES if package_of(name) == package and name not in NEEDS]
+    for_each("name", modules)(run_examples)(folder=tmp_path)
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_examples_of_what_may_be_missing_run(name, tmp_path, monkeypatch, registries):
+    pytest.importorskip(NEEDS[name])
+    monkeypatch.chdir(tmp_path)
+    run_examples(name, tmp_path)
 
 
 def test_examples_are_found():

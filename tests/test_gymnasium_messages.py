@@ -9,6 +9,7 @@ the first sentence of Gymnasium's, the name of the library aside.
 from __future__ import annotations
 
 import builtins
+import functools
 import re
 import warnings
 from types import ModuleType
@@ -38,6 +39,7 @@ def plain(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
 
+@functools.cache
 def names(gym: ModuleType) -> dict[str, Any]:
     """Return what the expressions may use, of one library."""
     import importlib
@@ -77,7 +79,7 @@ def happens(gym: ModuleType, expression: str) -> tuple[list[str], BaseException 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            eval(expression, available)
+            eval(expression, dict(available))
         except Exception as problem:
             error = problem
         finally:
@@ -704,18 +706,18 @@ def test_checkers(expression: str) -> None:
     check(expression)
 
 
-@pytest.mark.parametrize("expression", rows(WRAPPERS))
+@for_each("expression", rows(WRAPPERS))
 def test_wrappers(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     check(expression)
 
 
-@pytest.mark.parametrize("expression", rows(VECTOR))
+@for_each("expression", rows(VECTOR))
 def test_vector(expression: str) -> None:
     check(expression)
 
 
-@pytest.mark.parametrize("expression", rows(PLAY))
+@for_each("expression", rows(PLAY))
 def test_play(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     check(expression)

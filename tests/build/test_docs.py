@@ -27,6 +27,7 @@ import matplotlib
 import pytest
 
 import gymcore
+from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -152,7 +153,7 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
             assert block.language == "text", block
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@for_each("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         if not target.startswith(("http://", "https://")):

@@ -8,6 +8,7 @@ import pytest
 
 import gymcore
 from gymcore.cli import recording
+from tests.for_each import for_each
 
 POLICIES = "tests.cli.environments"
 MODES = {"next-step": "NextStep", "same-step": "SameStep", "disabled": "Disabled"}
@@ -245,7 +246,7 @@ def test_a_recording_that_does_not_fit_is_refused_before_it_starts(run, tmp_path
     assert run(*words, fits - 64).code == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "message"),
     [
         (["NoSuchEnvironment-v7"], "NoSuchEnvironment"),

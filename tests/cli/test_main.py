@@ -6,6 +6,7 @@ import pytest
 
 import gymcore
 from gymcore import cli
+from tests.for_each import for_each
 
 
 def test_version(run):
@@ -27,7 +28,7 @@ def test_every_command_has_help(command, capsys):
     assert "--debug" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
     [
         ["nonsense"],

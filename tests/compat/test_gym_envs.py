@@ -14,6 +14,7 @@ import gymcore
 from gymcore import error
 from gymcore.compat.gym_envs import GymV26Environment, convert_space
 from tests.compat.old import OldEnv
+from tests.for_each import for_each
 
 SPACES = (
     "Box(-1, np.array([2.0, np.inf]), (2,), np.float64)",
@@ -34,7 +35,7 @@ def made(gym: Any, text: str) -> Any:
     return eval(text, {"np": np}, vars(gym.spaces))
 
 
-@pytest.mark.parametrize("text", SPACES)
+@for_each("text", SPACES)
 def test_spaces_of_another_package(text: str) -> None:
     own = made(gymcore, text)
     converted = convert_space(made(gymnasium, text))

@@ -12,6 +12,7 @@ import gymnasium
 import pytest
 
 import gymcore
+from tests.for_each import for_each
 
 IDS = (
     "CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "Acrobot-v1",
@@ -86,12 +87,23 @@ def said(case: Callable[[Any], Any], gym: ModuleType) -> tuple[Exception | None,
     return problem, [text for each in caught if "__module__" not in (text := str(each.message))]
 
 
-@pytest.mark.parametrize("name", CASES)
+def needs_box2d(name: str) -> bool:
+    words = (*BOX2D, "gravity", "wind", "colors", "hardcore", "continuous")
+    return any(word in name for word in words)
+
+
+@for_each("name", [name for name in CASES if needs_box2d(name)])
+def test_first_sentences_of_box2d(name: str) -> None:
+    pytest.importorskip("Box2D", reason="Box2D is not installed")
+    check_first_sentences(name)
+
+
+@for_each("name", [name for name in CASES if not needs_box2d(name)])
 def test_first_sentences(name: str) -> None:
-    if any(
-        word in name for word in (*BOX2D, "gravity", "wind", "colors", "hardcore", "continuous")
-    ):
-        pytest.importorskip("Box2D", reason="Box2D is not installed")
+    check_first_sentences(name)
+
+
+def check_first_sentences(name: str) -> None:
     theirs, their_warnings = said(CASES[name], gymnasium)
     ours, our_warnings = said(CASES[name], gymcore)
     assert theirs is not None or their_warnings

@@ -3,9 +3,10 @@ import pytest
 
 from gymcore import error
 from gymcore.utils.arguments import seeds_per_env, split_reset_mask
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("seed", "seeds"),
     [
         (None, [None, None, None]),

@@ -8,9 +8,10 @@ from gymnasium.utils.colorize import colorize as gymnasium_colorize
 
 from gymcore.utils import colorize
 from gymcore.utils.colorize import color2num as our_color2num
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize("color", sorted(color2num))
+@for_each("color", sorted(color2num))
 def test_same_codes_as_gymnasium(color: str) -> None:
     for bold, highlight in itertools.product((False, True), repeat=2):
         assert colorize("text", color, bold, highlight) == gymnasium_colorize(

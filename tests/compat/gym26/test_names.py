@@ -13,6 +13,7 @@ import gymcore
 from gymcore import spaces, wrappers
 from gymcore.compat import gym26
 from tests.compat.gym26.scripted import Scripted
+from tests.for_each import for_each
 
 SIGNATURES = {
     "AtariPreprocessing": "(env, noop_max=30, frame_skip=4, screen_size=84, "
@@ -46,7 +47,7 @@ SIGNATURES = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(SIGNATURES))
+@for_each("name", sorted(SIGNATURES))
 def test_signatures(name: str) -> None:
     signature = inspect.signature(getattr(gym26.wrappers, name))
     bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
@@ -96,7 +97,7 @@ def test_vector_environments(name: str, tmp_path: Path) -> None:
     envs.close()
 
 
-@pytest.mark.parametrize("name", wrappers.__all__)
+@for_each("name", wrappers.__all__)
 def test_no_class_decides_by_its_arguments(name: str) -> None:
     cls = getattr(wrappers, name)
     if isinstance(cls, type):
@@ -121,7 +122,7 @@ def test_signatures_are_those_of_today(name: str) -> None:
     assert list(ours.parameters) == list(theirs.parameters)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "arguments", "problem", "words"),
     [
         ("FrameStack", (2.5,), TypeError, "num_stack: expected an integer, got 2.5"),
@@ -146,7 +147,7 @@ def test_wrong_arguments(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", sorted(set(SIGNATURES) - {"EnvCompatibility", "LazyFrames"}))
+@for_each("name", sorted(set(SIGNATURES) - {"EnvCompatibility", "LazyFrames"}))
 def test_no_environment(name: str, tmp_path: Path) -> None:
     least = {
         "FrameStack": (2,),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gymcore
+from tests.for_each import for_each
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
 
@@ -36,7 +37,7 @@ SIZES = {
 # A hash of the text that was compiled, not of what it compiled to.
 NOT_FIGURES = {"signature"}
 
-each_file = pytest.mark.parametrize("file", SIZES)
+each_file = for_each("file", SIZES)
 
 
 @pytest.fixture(autouse=True)

@@ -56,14 +56,14 @@ def quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 # --- declarations --------------------------------------------------------------------------------
 
 
-@each_id
+@for_each("env_id", IDS)
 def test_the_specification_is_the_same(env_id):
     ours, other = gymcore.spec(env_id), gymnasium.spec(env_id)
     for field in FIELDS:
         assert getattr(ours, field) == getattr(other, field), field
 
 
-@each_id
+@for_each("env_id", IDS)
 def test_the_module_and_the_constructor_are_the_same(env_id):
     module, name = gymcore.spec(env_id).entry_point.split(":")
     other = import_module(module.replace("gymcore", "gymnasium"))
@@ -79,7 +79,7 @@ def test_the_module_and_the_constructor_are_the_same(env_id):
     assert str(camera) == str(getattr(other, "DEFAULT_CAMERA_CONFIG", None))
 
 
-@each_id
+@for_each("env_id", IDS)
 def test_the_environment_declares_the_same(env_id):
     ours, other = (env.unwrapped for env in pair(env_id))
     for space in ("observation_space", "action_space"):
@@ -138,7 +138,7 @@ def test_many_steps_are_the_same(env_id):
     assert assert_same_steps(*pair(env_id), steps=20000, seed=6) > 0
 
 
-@each_id
+@for_each("env_id", IDS)
 def test_costs_have_the_dtype_of_the_action(env_id):
     """In single environments and in every way to step a batch: Gymnasium's bits for both dtypes."""
     ours, other = pair(env_id)

@@ -23,6 +23,7 @@ from gymcore.envs.mujoco.program import Program
 from gymcore.envs.mujoco.quantities import before, joined, norm, standard_normal, uniform
 from gymcore_ext.mujoco.simulations import OPERATION
 from tests.envs.mujoco.hanging import MODEL, HangingEnv, PileEnv, PileVectorEnv, hanging
+from tests.for_each import for_each
 
 
 def failing_pile(kind: Any, **options: Any) -> Any:
@@ -203,7 +204,7 @@ def described(**changes: Any) -> Description:
     return Changed()  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "message"),
     [
         ({"qpos": np.zeros(3)}, "qpos: expected a quantity of length 2, got 3"),
@@ -245,7 +246,7 @@ def operations_of(env: Any) -> dict[str, Any]:
     return {phase: one.copy() for phase, one in env._program.programs.items()}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         ("observe", "a", "offset", 10**6),
@@ -271,9 +272,10 @@ def test_programs_that_leave_their_spaces(
     else:
         record[name][part] = value
 
-    monkeypatch.setattr(Program, "programs", property(lambda self: programs))
-    with pytest.raises(ValueError, match=f"program {phase}: operation 0"):
-        LaneSimulations.of(env._program, [env.model], [env.data], 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Program, "programs", property(lambda self: programs))
+        with pytest.raises(ValueError, match=f"program {phase}: operation 0"):
+            LaneSimulations.of(env._program, [env.model], [env.data], 1)
 
 
 def test_functions_are_those_of_the_package() -> None:

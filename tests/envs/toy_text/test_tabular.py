@@ -15,6 +15,7 @@ import gymcore
 from gymcore import error
 from gymcore.envs.toy_text import TabularEnv, TabularVectorEnv
 from gymcore.envs.toy_text.utils import categorical_sample
+from tests.for_each import for_each
 
 STAY = {0: {0: [(1.0, 0, 0, False)]}}
 
@@ -135,7 +136,7 @@ BAD: list[tuple[Any, Any, type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("table", "first", "kind", "message"), BAD)
+@for_each(("table", "first", "kind", "message"), BAD)
 def test_bad_tables(table: Any, first: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         TabularEnv(table, first)

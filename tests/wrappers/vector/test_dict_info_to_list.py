@@ -12,6 +12,7 @@ import gymcore
 from gymcore import error
 from gymcore.vector import AutoresetMode, SyncVectorEnv
 from gymcore.wrappers.vector import DictInfoToList
+from tests.for_each import for_each
 from tests.testing_env import assert_same, make_random_env
 from tests.wrappers.lane_by_lane import MODES
 from tests.wrappers.side_by_side import check_vectors_side_by_side
@@ -128,7 +129,7 @@ def test_compiled_batches_have_last_observations_in_one_array(name: str) -> None
         assert_same(was, copy)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "infos",
     [
         {},
