@@ -414,21 +414,22 @@ cdef class Simulations:
 
     def _check(self, str phase, operations, list sizes):
         """Raise unless all operands are in their spaces, and results where they are allowed."""
+        writable = [REGISTERS, OBSERVATION]
+        if phase in ("start", "before"):
+            writable += [FIRST_ARRAY + k for k, (owner, _) in enumerate(self.arrays) if owner == "data"]
         for place, operation in enumerate(operations.tolist()):
             code, count, width, follows_action, *operands = operation
             wrong = not 0 <= code < OPCODES or count < 0 or width < 0
             wrong |= code in (UNIFORM, NORMAL, REPEAT_UNLESS) and phase != "start"
             wrong |= code == REPEAT_UNLESS and width >= place
             wrong |= code in (REPEAT_UNLESS, WEIGHTED_ROWS) and not count
-            wrong |= operands[0][0] in (CONSTANTS, ACTION) or operands[0][2] not in (0, 1)
-            wrong |= operands[0][0] >= FIRST_ARRAY and (
-                phase not in ("start", "before") or self.arrays[operands[0][0] - FIRST_ARRAY][0] != "data")
+            wrong |= operands[0][0] not in writable or operands[0][2] not in (0, 1)
             for k, (space, offset, stride) in enumerate(operands):
                 used = count
                 if k == 0 and code in (SUM, EVERY):
                     used = 1
                 if code == WEIGHTED_ROWS:
-                    used = (width, count, count * width, 0)[k]
+                    used, stride = (width, count, count * width, 0)[k], 1 if k == 2 else stride
                 if k == 0 and follows_action and code != SUM:
                     used = max(used, count)  # that many are rounded
                 if not 0 <= space < len(sizes) or offset < 0 or stride < 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +15,8 @@ import gymcore as gym
 from gymcore_ext import arrays, spaces
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.physics import cartpole
+from gymcore_ext.wrappers import statistics
+from gymcore_ext.wrappers.frame_stack import FrameMemory
 
 pytestmark = [pytest.mark.hostile, pytest.mark.filterwarnings("ignore")]
 
@@ -135,6 +138,12 @@ NATIVE = (
     "HalfCheetah-v5",
 )
 LANES = 3
+
+# Of a compiled program of MuJoCo's.
+PROGRAM = (
+    *("arrays", "programs", "constants", "registers", "parameters", "observation_size"),
+    *("action_size", "infos", "info_register", "reward_register", "terminated_register"),
+)
 
 
 def attack_native(envs: Any, rng: np.random.Generator) -> None:
@@ -290,3 +299,101 @@ def test_parameters_and_lanes_of_a_batch(rng: np.random.Generator, rounds: Itera
     for number in rounds:
         with contextlib.suppress(*REFUSALS, AttributeError):
             calls[number % len(calls)]()
+
+
+def test_frames(rng: np.random.Generator, rounds: Iterator[int]) -> None:
+    """Stacks are as large as they were asked for, whatever was given before."""
+    memory = FrameMemory(LANES, 2, (3,), np.float32, errors=gym.error)
+    observations, flags = np.ones((LANES, 3), np.float32), np.array([True, False, True])
+    for number in rounds:
+        with contextlib.suppress(*REFUSALS, MemoryError):
+            if number % 20 == 0:
+                memory = FrameMemory(
+                    LANES,
+                    int(rng.integers(-1, 5)),
+                    (3,),
+                    DTYPES[rng.integers(len(DTYPES))],
+                    padding=hostile(rng, np.zeros(3)) if number % 40 else None,
+                    oldest=bool(rng.integers(2)),
+                    errors=gym.error,
+                )
+            given = shared(rng, {"rows": hostile(rng, observations), "flags": hostile(rng, flags)})
+            lanes = hostile(rng, rng.integers(-1, 4, LANES)) if number % 3 else None
+            call = memory.step if number % 2 else memory.peek
+            call(given["rows"], given["flags"], lanes)
+        with contextlib.suppress(*REFUSALS):
+            memory.reset(hostile(rng, observations), hostile(rng, flags))
+        stacks = memory.reset(observations, np.ones(LANES, bool))
+        assert memory.oldest or (stacks[:, -1] == 1).all()
+        memory = copy.deepcopy(memory)
+
+
+def attack_statistics(rng: np.random.Generator) -> None:
+    """One call with hostile arrays, of which some may lie in one memory."""
+    flag = lambda: hostile(rng, rng.random(LANES) < 0.3)  # noqa: E731
+    given = {
+        "returns": np.zeros(LANES),
+        "lengths": np.zeros(LANES, np.int64),
+        "starts": np.zeros(LANES),
+        "ended": np.zeros(LANES, bool),
+        "totals": np.zeros(LANES, np.float32),
+        "rewards": hostile(rng, rng.normal(size=LANES)),
+    }
+    if rng.random() < 0.7:
+        name = list(given)[rng.integers(len(given))]
+        given[name] = hostile(rng, given[name])
+    given = shared(rng, given)
+    modes = rng.integers(2, size=3) > 0
+    numbers = rng.normal(size=5) * 10.0 ** rng.integers(-300, 300, 5)
+    choice = rng.integers(3)
+    if choice == 0:
+        state = [given[name] for name in ("returns", "lengths", "starts", "ended", "rewards")]
+        state.insert(4, ([], [], []))
+        statistics.count_episodes(*state, flag(), flag(), numbers[0], *modes[:2])
+    elif choice == 1:
+        state = [given[name] for name in ("totals", "ended", "rewards")]
+        statistics.normalize_rewards(*state, flag(), flag(), *numbers, *modes)
+    else:
+        shape = tuple(rng.integers(0, 4, rng.integers(0, 4)))
+        dtype = (np.float32, np.float64)[rng.integers(2)]
+        shapes = ((LANES, *shape), shape, shape)
+        arrays = [hostile(rng, np.ones(each, dtype)) for each in shapes]
+        before = [np.array(array).tobytes() for array in arrays]
+        statistics.normalize_observations(*arrays, *numbers[:2], modes[0])
+        assert [np.array(array).tobytes() for array in arrays] == before
+
+
+def test_statistics(rng: np.random.Generator, rounds: Iterator[int]) -> None:
+    for _ in rounds:
+        with contextlib.suppress(*REFUSALS, AttributeError):
+            attack_statistics(rng)
+
+
+def test_operations_of_mujocos_programs(rng: np.random.Generator, rounds: Iterator[int]) -> None:
+    """A program that is not refused stays in its arrays, whatever it computes."""
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    from gymcore.envs.mujoco.library import library_functions
+    from gymcore_ext.mujoco.simulations import Simulations
+    from tests.envs.mujoco.hanging import HangingEnv
+
+    env = HangingEnv()
+    arguments = {name: getattr(env._program, name) for name in PROGRAM}
+    arguments |= {"functions": library_functions(), "models": [env.model], "datas": [env.data]}
+    accepted = 0
+    for _ in rounds:
+        programs = {phase: table.copy() for phase, table in env._program.programs.items()}
+        for _ in range(rng.integers(1, 4)):
+            table = programs[list(programs)[rng.integers(len(programs))]]
+            numbers = table.view(np.int32)
+            place = rng.integers(len(numbers))
+            numbers[place] = rng.integers(-2, 40) if rng.random() < 0.9 else rng.integers(1 << 31)
+        with contextlib.suppress(ValueError):
+            lanes = Simulations(
+                **arguments | {"programs": programs}, frame_skip=1, on_fault=lambda *fault: None
+            )
+            batch = Batch(lanes.kernel, 1, constants=lanes, errors=gym.error)
+            batch.seed(1, 0, 1)
+            batch.reset()
+            batch.step(np.ones((1, 1), (np.float32, np.float64)[rng.integers(2)]))
+            accepted += 1
+    assert accepted

@@ -146,6 +146,7 @@ def _child(
     try:
         gc.freeze()  # what the parent has made is not looked through again
         faulthandler.dump_traceback_later(seconds, exit=False, file=stacks)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
         become_subreaper()
         _forget_fork_server()
         warm_up(start_method)

@@ -20,7 +20,7 @@ from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.library import SimulationFailed, library_functions
 from gymcore.envs.mujoco.mujoco_env import BrokenModel, MujocoEnv
 from gymcore.envs.mujoco.program import Program
-from gymcore.envs.mujoco.quantities import before, joined, norm, standard_normal, uniform
+from gymcore.envs.mujoco.quantities import Op, before, joined, norm, standard_normal, uniform
 from gymcore_ext.mujoco.simulations import OPERATION
 from tests.envs.mujoco.hanging import MODEL, HangingEnv, PileEnv, PileVectorEnv, hanging
 from tests.for_each import for_each
@@ -254,6 +254,7 @@ def operations_of(env: Any) -> dict[str, Any]:
         ("observe", "a", "offset", -1),
         ("observe", "out", "offset", 6),
         ("observe", "out", "space", 1),
+        ("start", "out", "space", 77),
         ("observe", "code", None, 99),
         ("after", "out", "space", 5),
         ("after", "count", None, 10**6),
@@ -278,32 +279,80 @@ def test_programs_that_leave_their_spaces(
             LaneSimulations.of(env._program, [env.model], [env.data], 1)
 
 
+def simulations(env: Any, **changes: Any) -> LaneSimulations:
+    """Simulations of one lane, of the program of `env` with changes."""
+    names = (
+        *("arrays", "programs", "constants", "registers", "parameters", "observation_size"),
+        *("action_size", "infos", "info_register", "reward_register", "terminated_register"),
+    )
+    arguments = {name: getattr(env._program, name) for name in names}
+    arguments |= {"functions": library_functions(), "models": [env.model], "datas": [env.data]}
+    return LaneSimulations(**(arguments | {"frame_skip": 1, "on_fault": print} | changes))
+
+
 def test_functions_are_those_of_the_package() -> None:
     functions = library_functions()
     assert {"mj_step", "mj_forward", "mj_resetData", "mj_rnePostConstraint"} <= functions.keys()
-    env = HangingEnv()
-    program = env._program
     with pytest.raises(ValueError, match="functions: expected"):
-        LaneSimulations(
-            **{
-                "functions": {"mj_step": functions["mj_step"]},
-                "models": [env.model],
-                "datas": [env.data],
-                "arrays": program.arrays,
-                "programs": program.programs,
-                "constants": program.constants,
-                "registers": program.registers,
-                "parameters": program.parameters,
-                "observation_size": program.observation_size,
-                "action_size": program.action_size,
-                "infos": program.infos,
-                "info_register": program.info_register,
-                "reward_register": program.reward_register,
-                "terminated_register": program.terminated_register,
-                "frame_skip": 1,
-                "on_fault": print,
-            }
-        )
+        simulations(HangingEnv(), functions={"mj_step": functions["mj_step"]})
+
+
+@pytest.mark.parametrize("name", ["reward_register", "terminated_register", "info_register"])
+def test_results_are_in_registers(name: str) -> None:
+    env = HangingEnv()
+    registers = env._program.registers
+    # Of infos the first register is given.
+    size = sum(size for _, _, size, _ in env._program.infos) if name == "info_register" else 1
+    for register in (-1, registers - size + 1, 2**31 - 1):
+        with pytest.raises(ValueError, match="registers: expected"):
+            simulations(env, **{name: register})
+    simulations(env, **{name: registers - size})
+
+
+def test_parameters_have_registers() -> None:
+    env = HangingEnv()
+    for registers in (-1, 0, 1):  # it has two parameters
+        with pytest.raises(ValueError, match="registers: expected more than"):
+            simulations(env, registers=registers)
+
+
+@pytest.mark.parametrize(
+    ("code", "count", "width", "stride", "wrong"),
+    [
+        (Op.WEIGHTED_ROWS, 0, 1, 1, True),
+        (Op.WEIGHTED_ROWS, 2, 1, 1, False),
+        (Op.WEIGHTED_ROWS, -1, 1, 1, True),
+        (Op.WEIGHTED_ROWS, 2, -1, 1, True),
+        (Op.WEIGHTED_ROWS, 1, 10**6, 1, True),
+        (Op.WEIGHTED_ROWS, 2**16, 2**16, 1, True),
+        (Op.WEIGHTED_ROWS, 10**6, 1, 0, True),  # its rows follow one another at any stride
+        (Op.REPEAT_UNLESS, 0, 0, 1, True),
+        (Op.REPEAT_UNLESS, 1, 0, 1, False),
+        (Op.REPEAT_UNLESS, 1, 1, 1, True),
+        (Op.REPEAT_UNLESS, 1, -1, 1, True),
+        (Op.SUM, 2, 0, 1, False),
+        (Op.SUM, -1, 0, 1, True),
+        (Op.SUM, 10**6, 0, 1, True),
+        (Op.SUM, 10**6, 0, 0, False),
+        (Op.SUM, 2, 0, -1, True),
+    ],
+)
+def test_counts_of_operations(code: Op, count: int, width: int, stride: int, wrong: bool) -> None:
+    """Those that read their operands whatever the count are refused without one."""
+    env = HangingEnv()
+    start = env._program.programs["start"]
+    operation = np.zeros(1, OPERATION)
+    operation["code"], operation["count"], operation["width"] = code, count, width
+    for operand in ("a", "b", "c"):
+        operation[operand]["stride"] = stride
+    # A jump is to an operation before it.
+    place = 1 if code == Op.REPEAT_UNLESS else len(start)
+    programs = operations_of(env) | {"start": np.insert(start, place, operation)}
+    if not wrong:
+        simulations(env, programs=programs)
+        return
+    with pytest.raises(ValueError, match=f"program start: operation {place} .* leaves its spaces"):
+        simulations(env, programs=programs)
 
 
 class TestOneSimulation:
