@@ -68,7 +68,7 @@ typedef struct gymcore_pool {
     gymcore_word64 left;         /* lanes that nobody has begun: [lower half, upper half) of the word */
     gymcore_word64 lanes_open;   /* how many are not finished */
     gymcore_word64 least, most;  /* lanes to take at a time */
-    gymcore_word64 sum, stop, asker_asleep;
+    gymcore_word64 sum, stop, caller_asleep;
     PyThread_type_lock finished;
     int64_t ended; /* when the last call did */
     int chooses;   /* whether it does not share what is faster alone */
@@ -104,9 +104,9 @@ GYMCORE_INLINE int gymcore_pool_empty(gymcore_pool *pool)
     return GYMCORE_LOWEST(left) >= GYMCORE_HIGHEST(left);
 }
 
-/* Begin and finish some lanes; 0 when none are left. The job is read only after lanes were claimed: the asker cannot change
+/* Begin and finish some lanes; 0 when none are left. The job is read only after lanes were claimed: the caller cannot change
  * it before they are finished. How many lanes to take may be that of a job before: any number is right. */
-GYMCORE_INLINE int gymcore_pool_take(gymcore_pool *pool, int asker)
+GYMCORE_INLINE int gymcore_pool_take(gymcore_pool *pool, int caller)
 {
     int64_t left, lo, hi, rest;
     do {
@@ -120,7 +120,7 @@ GYMCORE_INLINE int gymcore_pool_take(gymcore_pool *pool, int asker)
         share = share < least ? least : share > most ? most : share;
         share = share < hi - lo ? share : hi - lo;
         int64_t whole = share < GYMCORE_LINE ? 1 : GYMCORE_LINE;
-        if (asker) {
+        if (caller) {
             int64_t from = (hi - share) / whole * whole;
             lo = from > lo ? from : lo;
             rest = GYMCORE_LANES(GYMCORE_LOWEST(left), lo);
@@ -131,7 +131,7 @@ GYMCORE_INLINE int gymcore_pool_take(gymcore_pool *pool, int asker)
         }
     } while (!gymcore_replace64(&pool->left, left, rest));
     gymcore_add64(&pool->sum, pool->job(pool->context, pool->first + lo, pool->first + hi));
-    if (gymcore_add64(&pool->lanes_open, lo - hi) == 0 && gymcore_replace64(&pool->asker_asleep, 1, 0))
+    if (gymcore_add64(&pool->lanes_open, lo - hi) == 0 && gymcore_replace64(&pool->caller_asleep, 1, 0))
         PyThread_release_lock(pool->finished);
     return 1;
 }
@@ -193,8 +193,8 @@ static void gymcore_pool_share(gymcore_pool *pool, int64_t first, int64_t lanes,
     for (int spins = 0; spins < GYMCORE_BUSY_SPINS && gymcore_load64(&pool->lanes_open) > 0; spins++)
         gymcore_pause();
     while (gymcore_load64(&pool->lanes_open) > 0) {
-        gymcore_store64(&pool->asker_asleep, 1);
-        if (gymcore_load64(&pool->lanes_open) == 0 && gymcore_replace64(&pool->asker_asleep, 1, 0))
+        gymcore_store64(&pool->caller_asleep, 1);
+        if (gymcore_load64(&pool->lanes_open) == 0 && gymcore_replace64(&pool->caller_asleep, 1, 0))
             break;
         PyThread_acquire_lock(pool->finished, WAIT_LOCK);
     }
@@ -251,7 +251,7 @@ static PyThread_type_lock gymcore_closed_lock(void)
     return lock;
 }
 
-/* A pool of `threads` threads, the asker included, that may choose to leave a job to the asker; NULL when the system gives
+/* A pool of `threads` threads, the caller included, that may choose to leave a job to the caller; NULL when the system gives
  * no more locks or threads. */
 static gymcore_pool *gymcore_pool_new(int threads, int chooses)
 {
