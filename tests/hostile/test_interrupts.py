@@ -136,4 +136,5 @@ def test_random_times(engine: str, rng: np.random.Generator, rounds: Any) -> Non
             if interrupts == INTERRUPTS:
                 break
     envs.close()
+    print(f"{engine}: {interrupts} interrupts")
     assert interrupts
