@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.util
 import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +22,7 @@ from gymcore.cli.common import (
     table,
     times,
 )
+from gymcore.utils.performance import rate_of
 
 HELP = "measure steps a second, and compare with gymnasium where it is installed"
 
@@ -80,6 +81,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _step_all(step: Callable[[Any], Any], actions: Any) -> int:
+    for batch in actions:
+        _result = step(batch)  # held while the next step runs, as a training loop would
+    return len(actions)
+
+
 def measure(
     modules: list[str], env_id: str, num_envs: int, repeats: int, seconds: float
 ) -> dict[str, float]:
@@ -104,21 +111,10 @@ def measure(
         rounds: dict[str, list[float]] = {label: [] for label in opened}
         for _ in range(repeats):
             for label, envs in opened.items():
-                rounds[label].append(num_envs * _calls_per_second(envs.step, actions, seconds))
+                step_all = functools.partial(_step_all, envs.step)
+                calls = rate_of(lambda: actions, step_all, seconds)
+                rounds[label].append(num_envs * calls)
     finally:
         for envs in opened.values():
             envs.close()
     return {label: statistics.median(each) for label, each in rounds.items()}
-
-
-def _calls_per_second(step: Callable[[Any], Any], actions: Any, seconds: float) -> float:
-    """Return calls a second of `step`, over all actions as often as the time allows."""
-    calls, start = 0, time.perf_counter()
-    while True:
-        for batch in actions:
-            result = step(batch)  # held while the next step runs, as a training loop would
-        calls += len(actions)
-        elapsed = time.perf_counter() - start
-        if elapsed >= seconds:
-            del result
-            return calls / elapsed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from typing import Any, SupportsFloat
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from gymcore.specs import EnvSpec, load_env_creator
 from gymcore.utils.arguments import split_reset_mask
 from gymcore.utils.step_api_compatibility import convert_to_terminated_truncated_step_api
 from gymcore.vector import AutoresetMode, VectorEnv
+from gymcore.vector.gym26_infos import ForwardsAttributes
 from gymcore.vector.utils import batch_space
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.vector_env import Seeds, VectorStep
@@ -41,7 +42,7 @@ def modern_metadata(metadata: dict[str, Any] | None) -> dict[str, Any]:
     return result
 
 
-class ForeignEnv(Env[Any, Any]):
+class ForeignEnv(ForwardsAttributes, Env[Any, Any]):
     """Base of adapters for environments of other packages; subclasses define how to step them.
 
     Other attributes are the inner environment's.
@@ -64,14 +65,6 @@ class ForeignEnv(Env[Any, Any]):
         self.spec = spec if isinstance(spec, EnvSpec) else None
         self.observation_space = getattr(env, "observation_space", None)  # type: ignore[assignment]
         self.action_space = getattr(env, "action_space", None)  # type: ignore[assignment]
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Return an attribute of the inner environment."""
-            if name.startswith("_") or name == "env":
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            return getattr(self.env, name)
 
     @property
     def np_random(self) -> np.random.Generator:
@@ -179,7 +172,7 @@ class OldEnvCreator:
         return EnvCompatibility(self._load()(**kwargs), render_mode)
 
 
-class VectorEnvCompatibility(VectorEnv[Any, Any, npt.NDArray[Any]]):
+class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, npt.NDArray[Any]]):
     """A vector environment of Gym 0.21 as one of today, with `SAME_STEP` autoreset.
 
     The old one needs no base class. It has `num_envs`, `reset() -> observations` and
@@ -211,14 +204,6 @@ class VectorEnvCompatibility(VectorEnv[Any, Any, npt.NDArray[Any]]):
         self.single_action_space = getattr(old_envs, f"{single}action_space")
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Return an attribute of the old vector environment."""
-            if name.startswith("_") or name == "env":
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            return getattr(self.env, name)
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Begin new episodes; return the batch of observations, and empty infos.

@@ -18,7 +18,7 @@ _BLOCK = 64
 """Actions that are sampled at a time, so that sampling is seldom and its time is not measured."""
 
 
-def _rate(prepare: Callable[[], Any], run: Callable[[Any], int], target_duration: float) -> float:
+def rate_of(prepare: Callable[[], Any], run: Callable[[Any], int], target_duration: float) -> float:
     """Call `run(prepare())` until `run` has taken `target_duration` seconds; return its rate.
 
     That is the sum of its results, divided by its time. At least one call is made.
@@ -57,7 +57,7 @@ def benchmark_step(
                 env.reset()
         return len(actions)
 
-    return _rate(lambda: [action_space.sample() for _ in range(_BLOCK)], run, target_duration)
+    return rate_of(lambda: [action_space.sample() for _ in range(_BLOCK)], run, target_duration)
 
 
 def benchmark_vector_step(
@@ -91,7 +91,7 @@ def benchmark_vector_step(
         return len(actions) * env.num_envs
 
     sample = env.action_space.sample
-    return _rate(lambda: [sample() for _ in range(_BLOCK // 4)], run, target_duration)
+    return rate_of(lambda: [sample() for _ in range(_BLOCK // 4)], run, target_duration)
 
 
 def benchmark_init(
@@ -140,4 +140,4 @@ def benchmark_render(env: Env[Any, Any], target_duration: float = 5) -> float:
         env.render()
         return 1
 
-    return _rate(lambda: None, run, target_duration)
+    return rate_of(lambda: None, run, target_duration)

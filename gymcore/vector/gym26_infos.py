@@ -10,7 +10,13 @@ import numpy.typing as npt
 from gymcore.vector.utils.infos import split_rows
 from gymcore.vector.vector_env import EnvIds, VectorStep, VectorWrapper
 
-__all__ = ["FinalInfos", "Gym26VectorEnv", "add_gym26_names", "remove_gym26_names"]
+__all__ = [
+    "FinalInfos",
+    "ForwardsAttributes",
+    "Gym26VectorEnv",
+    "add_gym26_names",
+    "remove_gym26_names",
+]
 
 
 class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
@@ -91,7 +97,19 @@ def remove_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-class Gym26VectorEnv(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
+class ForwardsAttributes:
+    """An object whose other attributes, but for private ones, are those of its `env`."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return an attribute of `env`."""
+            if name.startswith("_") or name == "env":
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return getattr(self.env, name)
+
+
+class Gym26VectorEnv(ForwardsAttributes, VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
     """A same-step vector environment whose infos have Gym 0.26's names beside Gymnasium's.
 
     Where an episode has ended, the infos hold its last observation as `final_obs` (as the engine
@@ -110,11 +128,3 @@ class Gym26VectorEnv(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
         """Step some of the environments; see `VectorEnv.step_lanes`."""
         results = self.env.step_lanes(actions, env_ids)
         return *results[:4], add_gym26_names(results[4])
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Return an attribute of the wrapped environment."""
-            if name.startswith("_") or name == "env":
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            return getattr(self.env, name)
