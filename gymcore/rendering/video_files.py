@@ -13,7 +13,6 @@ import sys
 import tempfile
 import weakref
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 import numpy as np
@@ -251,12 +250,7 @@ class VideoWriter:
         """Return the writer."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exception: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *args: Any) -> None:
         """Finish the file, also after an exception."""
         self.close()
 

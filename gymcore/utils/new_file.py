@@ -6,7 +6,6 @@ import os
 import secrets
 import stat
 from pathlib import Path
-from types import TracebackType
 
 __all__ = ["NewFile", "check_target"]
 
@@ -83,12 +82,7 @@ class NewFile:
         """Return the file."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exception: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         """Finish the file, or discard it after an exception."""
         try:
             if kind is None:

@@ -32,8 +32,6 @@ from gymcore.vector.lane_episodes import AutoresetMode, LaneEpisodes
 from gymcore.vector.utils.infos import merge_info
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self
 
     from gymcore.spaces import Space
@@ -230,12 +228,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         """Return self; leaving the `with` block closes the environments."""
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *args: Any) -> None:
         """Close the environments and let an exception pass."""
         self.close()
 
