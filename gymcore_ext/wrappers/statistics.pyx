@@ -6,7 +6,7 @@ and NormalizeObservation together take some 100 microseconds more, with these fu
 cimport numpy as cnp
 from gymcore_ext.arrays cimport as_column
 from libc.math cimport rint, sqrt
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def count_episodes(
             start[i] = now
         else:
             total[i] += reward[i]
-            length[i] += 1
+            length[i] = <int64_t> (<uint64_t> length[i] + 1)  # which may be any number
         done[i] = terminal[i] | cut[i]
         count += done[i]
     if not count:
