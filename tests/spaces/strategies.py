@@ -65,14 +65,20 @@ def _flattenable_over(children: Any) -> Any:
     )
 
 
+def _sequences_of(parts: Any) -> Any:
+    return st.tuples(parts, st.booleans()).map(lambda p: spaces.Sequence(p[0], stack=p[1]))
+
+
+def _graphs_of(parts: Any) -> Any:
+    return st.tuples(parts, st.one_of(st.none(), parts)).map(lambda p: spaces.Graph(*p))
+
+
 def _nested_over(children: Any) -> Any:
-    return st.one_of(
-        _flattenable_over(children),
-        st.tuples(children, st.booleans()).map(lambda p: spaces.Sequence(p[0], stack=p[1])),
-        st.tuples(children, st.one_of(st.none(), children)).map(lambda p: spaces.Graph(*p)),
-    )
+    return st.one_of(_flattenable_over(children), _sequences_of(children))
 
 
-# Spaces whose elements flatten to arrays, and spaces of all kinds.
+# Spaces whose elements flatten to arrays, and spaces of all kinds. A graph has up to a hundred
+# parts: those of graphs of graphs take seconds to sample.
 flattenable_spaces = st.recursive(fundamental, _flattenable_over, max_leaves=6)
-nested_spaces = st.recursive(fundamental, _nested_over, max_leaves=4)
+graphs = _graphs_of(st.one_of(fundamental, _nested_over(fundamental)))
+nested_spaces = st.recursive(st.one_of(fundamental, graphs), _nested_over, max_leaves=4)
