@@ -27,6 +27,7 @@ import matplotlib
 import pytest
 
 import gymcore
+import gymcore.cli
 from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]
@@ -108,8 +109,9 @@ def run_shell(block: Block, folder: Path) -> None:
             check_unrun(command)
             continue
         words = shlex.split(command)
-        if words[0] == "gymcore":
-            words = ["python", "-m", *words]
+        if words[0] == "gymcore":  # in this process: its start is tested in tests/cli/test_process
+            assert gymcore.cli.main(words[1:]) == 0, command
+            continue
         assert words[0] == "python", f"what is {words[0]!r}? Run it here, or add it to NOT_RUN"
         words = [sys.executable, *words[1:]]
         if words[1].endswith(".py"):

@@ -11,16 +11,18 @@ import gymcore as gym
 from gymcore import error, wrappers
 from gymcore.vector import AutoresetMode, SyncVectorEnv
 from gymcore.wrappers.vector import AddRenderObservation, TimeLimit
+from tests.pairwise import pairwise
 from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane
 from tests.wrappers.walk_env import make_walk_env
 
 WalkEnv = make_walk_env(gym)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", ["box", "discrete", "dict", "tuple", "text"])
-@pytest.mark.parametrize("render_only", [False, True])
-def test_add_render_lane_by_lane(render_only, kind, mode):
+@pytest.mark.parametrize(
+    ("mode", "kind", "render_only"),
+    pairwise(MODES, ["box", "discrete", "dict", "tuple", "text"], [False, True]),
+)
+def test_add_render_lane_by_lane(mode, kind, render_only):
     check_lane_by_lane(
         lambda envs: AddRenderObservation(envs, render_only, obs_key="o"),
         lambda env: wrappers.AddRenderObservation(env, render_only, obs_key="o"),

@@ -115,7 +115,7 @@ def test_steps_of_some_lanes_within(mode: AutoresetMode) -> None:
             wrapped(gym.wrappers),
             lambda kind=kind: gym.wrappers.TimeLimit(Walk(kind), 9),
             mode=mode,
-            steps=18,
+            steps=12,
         )
 
 
@@ -234,7 +234,7 @@ def test_async() -> None:
         )
         theirs.action_space.seed(1)
         assert_same(ours.reset(seed=2), theirs.reset(seed=2))
-        for _ in range(25):
+        for _ in range(14):
             actions = theirs.action_space.sample()
             results = theirs.step(actions)
             assert_same(ours.step(actions), results)
