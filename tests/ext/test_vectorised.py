@@ -1,7 +1,7 @@
 """The compiler turns the loops over lanes into vector code, with the flags of the build.
 
-Compiling takes half a minute, most of it for Acrobot, so the reports are kept in pytest's cache
-until a source, the flags or the compiler change.
+Compiling takes a dozen seconds, a third of it for Acrobot, so the reports are kept in pytest's
+cache until a source, the flags or the compiler change.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ SHORTCUTS = (
     "-fdisable-rtl-combine", "-fdisable-rtl-postreload", "-fno-gcse", "-fno-gcse-after-reload",
     "-fno-rerun-cse-after-loop", "-fira-algorithm=priority", "-fira-region=one",
     "-fno-schedule-insns2", "-g0",
+    "--param=vect-epilogues-nomask=0",  # no second vector loop for the last lanes
 )  # fmt: skip
 
 # (function, header, line) -> widths in bytes of the vectors of each loop that this line became

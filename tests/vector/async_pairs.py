@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import signal
 import warnings
@@ -13,6 +12,7 @@ import gymnasium.vector.async_vector_env
 import gymcore
 import gymcore.vector.async_vector_env
 from tests.testing_env import assert_same, make_counting_env, make_random_env
+from tests.vector.isolation import Fixture
 
 PACKAGES = (gymcore, gymnasium)
 MODES = ["NextStep", "SameStep", "Disabled"]
@@ -20,23 +20,22 @@ RANDOM = {package: make_random_env(package) for package in PACKAGES}
 COUNTING = {package: make_counting_env(package) for package in PACKAGES}
 
 
-@contextlib.contextmanager
-def async_pairs():
-    """Give a function that makes our and their AsyncVectorEnv; they are closed in the end."""
-    made = []
-    # A display that an earlier test opened handles SIGTERM: Gymnasium's workers would not end.
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+class AsyncPairs(Fixture):
+    """Makes our and their AsyncVectorEnv, and closes them in the end."""
 
-    def make_pair(envs=COUNTING, num_envs=2, env_kwargs=(), **kwargs):
+    def __init__(self):
+        self.made = []
+
+    def __call__(self, envs=COUNTING, num_envs=2, env_kwargs=(), **kwargs):
+        # A display that an earlier test opened handles SIGTERM: Gymnasium's workers would not end.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         for package in PACKAGES:
             env_fns = [functools.partial(envs[package], **dict(env_kwargs))] * num_envs
-            made.append(package.vector.AsyncVectorEnv(env_fns, **kwargs))
-        return made[-2], made[-1]
+            self.made.append(package.vector.AsyncVectorEnv(env_fns, **kwargs))
+        return self.made[-2], self.made[-1]
 
-    try:
-        yield make_pair
-    finally:
-        for envs in made:
+    def close(self):
+        for envs in self.made:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 envs.close(terminate=True)

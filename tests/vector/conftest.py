@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.vector.async_pairs import AsyncPairs
 from tests.vector.contract import (
     ASYNC_BACKENDS,
     BACKENDS,
@@ -18,6 +21,7 @@ from tests.vector.contract import (
     make_envs,
 )
 from tests.vector.contract_toy import NOT_FOR
+from tests.vector.isolation import Fixture, run_in_fork
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -65,15 +69,42 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             metafunc.parametrize(name, values)
 
 
+class Make(Fixture):
+    """`make_envs` of an environment; what it makes is closed after the test."""
+
+    def __init__(self, env_id: str) -> None:
+        self.env_id = env_id
+        self.made: list[Any] = []
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.made.append(make_envs(self.env_id, *args, **kwargs))
+        return self.made[-1]
+
+    def close(self) -> None:
+        for envs in self.made:
+            envs.close()
+
+
 @pytest.fixture
-def make(env_id: str) -> Iterator[Callable[..., Any]]:
+def make(env_id: str) -> Iterator[Make]:
     """`make_envs` of the environment; what it makes is closed after the test."""
-    made = []
+    with contextlib.closing(Make(env_id)) as make:
+        yield make
 
-    def make_one(*args: Any, **kwargs: Any) -> Any:
-        made.append(make_envs(env_id, *args, **kwargs))
-        return made[-1]
 
-    yield make_one
-    for envs in made:
-        envs.close()
+@pytest.fixture
+def pair() -> Iterator[AsyncPairs]:
+    """Make our and Gymnasium's AsyncVectorEnv; they are closed after the test."""
+    with contextlib.closing(AsyncPairs()) as make:
+        yield make
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run tests of engines with worker processes in a process that starts them sooner."""
+    values = pyfuncitem.funcargs
+    backends = {values.get(name) for name in ("backend", "python_backend", "async_backend")}
+    if "pair" not in values and not backends & set(ASYNC_BACKENDS):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    return run_in_fork(pyfuncitem.obj, {name: values[name] for name in names}) or None

@@ -13,6 +13,7 @@ import gc
 import json
 import multiprocessing
 import os
+import pickle
 import select
 import signal
 import subprocess
@@ -67,23 +68,54 @@ def isolated(
             # Of an engine that is the test's parameter, such as "shm-spawn".
             start_method = kwargs.get("engine", "").partition("-")[2] or "fork"
             deadline = seconds if start_method == "fork" else seconds + 30.0
-            call = functools.partial(
-                _child, run, args, kwargs, deadline, leaks, settle, start_method
-            )
-            _run(call, deadline)
+            _run(run, args, kwargs, deadline, settle if leaks else None, start_method)
 
+        run.isolated = test  # type: ignore[attr-defined]
         return run
 
     return decorate
 
 
-def _run(call: Callable[[int, int], None], seconds: float) -> None:
+class Fixture:
+    """A value of a fixture that is closed where the test has run."""
+
+    def close(self) -> None:
+        """Close what the test has made with it."""
+
+
+def run_in_fork(test: Callable[..., None], kwargs: dict[str, Any]) -> bool:
+    """Run a test that starts processes in a fork of the template, where forks take less time.
+
+    Returns:
+        Whether that is possible: there is a template, and the arguments can be pickled.
+    """
+    __tracebackhide__ = True
+    try:
+        pickle.dumps((test, kwargs))
+    except Exception:
+        return False
+    if not template.has_one():
+        return False
+    _run(test, (), kwargs, 120.0, None, "fork")
+    return True
+
+
+def _run(
+    test: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    seconds: float,
+    settle: float | None,
+    start_method: str,
+) -> None:
     __tracebackhide__ = True
     if not hasattr(os, "fork"):
         pytest.skip("needs os.fork")
     read_end, write_end = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
+    filters = list(warnings.filters)
+    call = functools.partial(_child, test, args, kwargs, seconds, settle, start_method, filters)
     with tempfile.TemporaryFile("w+") as stacks, warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
         child = template.call(call, write_end, stacks.fileno())
@@ -131,13 +163,13 @@ class _Report:
 
 
 def _child(
-    run: Any,
+    test: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     seconds: float,
-    leaks: bool,
-    settle: float,
+    settle: float | None,
     start_method: str,
+    filters: list[Any],
     report: int,
     stacks: int,
 ) -> None:
@@ -155,8 +187,16 @@ def _child(
         threading.excepthook = lambda what: printed.append(
             "".join(traceback.format_exception(what.exc_type, what.exc_value, what.exc_traceback))
         )
-        with no_leaks(settle) if leaks else contextlib.nullcontext():
-            run.__wrapped__(*args, **kwargs)
+        warnings.resetwarnings()
+        warnings.filters.extend(filters)  # type: ignore[attr-defined]
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+        with contextlib.nullcontext() if settle is None else no_leaks(settle):
+            try:
+                getattr(test, "isolated", test)(*args, **kwargs)
+            finally:
+                for value in kwargs.values():
+                    if isinstance(value, Fixture):
+                        value.close()
             gc.collect()
         assert not printed, "printed, not raised:\n" + "\n".join(printed)
         outcome = "passed"

@@ -19,15 +19,28 @@ from collections.abc import Callable, Sequence
 # What isolated tests need, so that it is imported once and not in each of them.
 PRELOAD = (
     "_posixshmem",
+    "cloudpickle",
+    "gymcore.envs.classic_control.cartpole",
+    "gymcore.envs.toy_text.blackjack",
+    "gymcore.native.env",
+    "gymcore.native.vector_env",
+    "gymcore.utils.passive_env_checker",
     "gymcore.vector.async_vector_env",
     "gymcore.vector.sync_vector_env",
+    "gymcore_ext.physics.blackjack",
+    "gymcore_ext.physics.cartpole",
+    "gymcore_ext.physics.mountain_car_continuous",
+    "gymcore_ext.physics.tabular",
     "multiprocessing.forkserver",
     "multiprocessing.popen_fork",
+    "multiprocessing.queues",
     "multiprocessing.resource_tracker",
     "multiprocessing.spawn",
     "numpy.ctypeslib",
     "numpy.random",
     "secrets",
+    "tests.vector.async_pairs",
+    "tests.vector.contract",
     "tests.vector.fault_engines",
     "tests.vector.faulty_envs",
     "tests.vector.isolation",
@@ -99,13 +112,13 @@ def call(function: Callable[..., None], report: int, *files: int) -> int:
 def _serve(requests: socket.socket) -> None:
     """Run one function after another, until nobody is left to ask for it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: pytest decides
-    for name in PRELOAD:
-        importlib.import_module(name)
     while True:
         data, files, *_ = socket.recv_fds(requests, 1 << 20, 8)
         if not data:
             return
         try:
+            for name in PRELOAD:  # takes time only once
+                importlib.import_module(name)
             function = pickle.loads(data)
         except Exception as problem:
             os.write(files[2], f"0\n{_lost(repr(problem))}".encode())

@@ -28,7 +28,6 @@ from tests.vector.async_pairs import (
     PACKAGES,
     assert_alike,
     assert_same_error,
-    async_pairs,
     error_of,
     errors_of,
 )
@@ -37,12 +36,6 @@ MEMORY = [True, False]
 
 # Python 3.12 warns of Gymnasium's forks.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-
-
-@pytest.fixture
-def pair():
-    with async_pairs() as make_pair:
-        yield make_pair
 
 
 # The interface

@@ -21,7 +21,6 @@ from tests.vector.async_pairs import (
     PACKAGES,
     RANDOM,
     assert_same_error,
-    async_pairs,
     error_of,
     errors_of,
     step_both,
@@ -32,12 +31,6 @@ MEMORY = [True, False]
 
 # Python 3.12 warns of Gymnasium's forks.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-
-
-@pytest.fixture
-def pair():
-    with async_pairs() as make_pair:
-        yield make_pair
 
 
 # Calls
