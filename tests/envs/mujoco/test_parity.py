@@ -165,14 +165,14 @@ def test_costs_have_the_dtype_of_the_action(env_id):
 @pytest.mark.parametrize(("env_id", "mode"), BY_TURNS)
 def test_lanes_of_a_batch_are_environments(env_id, mode):
     """In every mode of autoreset (by turns), at any number of threads, with infos."""
-    single = partial(gymcore.make, env_id, max_episode_steps=8)
+    single = partial(gymcore.make, env_id, max_episode_steps=5)
     others = gymcore.vector.SyncVectorEnv([single] * 3, autoreset_mode=mode)
     wanted = list(rollout(others, mode))
     for threads in (1, 2):
         envs = gymcore.make_vec(
             env_id,
             num_envs=3,
-            max_episode_steps=8,
+            max_episode_steps=5,
             vector_kwargs={"autoreset_mode": mode, "num_threads": threads},
         )
         for expected, got in zip(wanted, rollout(envs, mode), strict=True):
@@ -204,7 +204,7 @@ def test_infos_of_a_batch_are_laid_out_as_gymnasium_does(env_id, mode):
     others.close()
 
 
-def rollout(envs: Any, mode: str, steps: int = 20) -> Iterator[tuple[Any, ...]]:
+def rollout(envs: Any, mode: str, steps: int = 14) -> Iterator[tuple[Any, ...]]:
     """What resets and steps return; ended lanes are reset where nobody else does it."""
     generator = np.random.default_rng(3)
     low, high = envs.single_action_space.low, envs.single_action_space.high
