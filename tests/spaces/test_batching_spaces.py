@@ -87,7 +87,7 @@ def test_batches_of_one_space_each(factory):
         assert_same(our_batch.sample(), their_batch.sample())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(nested_spaces, st.integers(0, 4), st.integers(0, 2**31))
 def test_an_element_of_a_batch_is_n_elements(space, n, seed):
     space.seed(seed)
