@@ -109,7 +109,8 @@ class TwoEngines(RuleBasedStateMachine):
 
     @rule(actions=st.lists(st.integers(0, 1), min_size=N, max_size=N))
     def send_and_receive(self, actions: list[int]) -> None:
-        self.both(lambda envs: envs.send(np.array(actions)))
+        # Without `env_ids` they are for the lanes of the last `recv`, in the order they came in.
+        self.both(lambda envs: envs.send(np.array(actions), range(N)))
         self.both(lambda envs: in_order(envs.recv()))
 
     @rule(lanes=LANES)
