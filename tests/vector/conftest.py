@@ -104,7 +104,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run tests of engines with worker processes in a process that starts them sooner."""
     values = pyfuncitem.funcargs
     backends = {values.get(name) for name in ("backend", "python_backend", "async_backend")}
-    if "pair" not in values and not backends & set(ASYNC_BACKENDS):
+    marked = pyfuncitem.get_closest_marker("starts_processes")
+    if not (marked or "pair" in values or backends & set(ASYNC_BACKENDS)):
         return None
     names = inspect.signature(pyfuncitem.obj).parameters
     return run_in_fork(pyfuncitem.obj, {name: values[name] for name in names}) or None

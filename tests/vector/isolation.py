@@ -233,6 +233,9 @@ def become_subreaper() -> None:
 
 def warm_up(start_method: str) -> None:
     """Start what `multiprocessing` keeps for a start method, so that it is no leak."""
+    if start_method == "forkserver":  # imports once for all workers
+        names = ["gymcore.vector.async_vector_env", "tests.vector.faulty_envs"]
+        multiprocessing.set_forkserver_preload(names)
     if start_method != "fork":
         process = multiprocessing.get_context(start_method).Process(target=len, args=((),))
         process.start()

@@ -26,6 +26,8 @@ from tests.vector.async_envs import (
     wide_space,
 )
 
+pytestmark = pytest.mark.starts_processes
+
 MODES = list(AutoresetMode)
 # Seeds of spaces.
 ARRAYS, OBJECTS, SIZES = (32, 73, 139, 148, 157), (6, 7, 9), (10, 11, 15)
@@ -106,13 +108,13 @@ def test_spaces_of_objects(space_seed, mode):
 
 @pytest.mark.parametrize("space_seed,mode", [*zip(SIZES, MODES, strict=True)])
 def test_spaces_of_any_size(space_seed, mode):
-    compare(200, 2, mode, [PIPES], space_seed, ANY)
+    compare(120, 2, mode, [PIPES], space_seed, ANY)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 def test_environments_that_use_one_array_for_all_observations(mode):
     variants = [{"num_workers": 1}, {"num_workers": 5}, {**PIPES, "num_workers": 2}]
-    compare(50, 5, mode, variants, 10, ("box",), reuse=True)
+    compare(30, 5, mode, variants, 10, ("box",), reuse=True)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
