@@ -48,7 +48,7 @@ def test_an_exception_at_any_instruction(engine, call):
     expected = envs.reset(seed=1)[0]
     state = envs.get_state()
     # The hostile tests take every one of the thousands that saving Python environments has.
-    step = 1 if engine == "native" else 11
+    step = 1 if engine == "native" else 23
     for instruction in at_every_instruction(lambda: CALLS[call](envs, state), step):
         assert np.array_equal(envs.reset(seed=1)[0], expected), instruction
     envs.close()

@@ -24,8 +24,8 @@ NUM_WORKERS = 8
 
 # Engine, length and time between kills, both in seconds.
 LENGTHS = [
-    ("shm-fork", 4, 0.1),
-    ("pipes-fork", 4, 0.1),
+    ("shm-fork", 2, 0.1),
+    ("pipes-fork", 2, 0.1),
     pytest.param("shm-fork", 300, 1.0, marks=SOAK),
     pytest.param("pipes-fork", 60, 0.2, marks=SOAK),
     pytest.param("shm-spawn", 60, 3.0, marks=SOAK),
