@@ -179,6 +179,7 @@ def _child(
         gc.freeze()  # what the parent has made is not looked through again
         faulthandler.dump_traceback_later(seconds, exit=False, file=stacks)
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` too
         become_subreaper()
         _forget_fork_server()
         warm_up(start_method)
