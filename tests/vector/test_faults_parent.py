@@ -41,10 +41,11 @@ PROGRAM = """
     envs = make_engine(engine, env_fns)
     envs.reset()
     envs.step(actions())
-    child = os.fork() if fork else ""
+    workers = envs.get_attr("pid")
+    child = os.fork() if fork else -1
     if child == 0:
         time.sleep(1000)
-    print(child, flush=True)
+    print(child, *workers, flush=True)
     if not fault:
         print("begun\\nbegun", flush=True)
     while True:
@@ -56,15 +57,16 @@ def kill_parent(engine, place, fault, signal_number=signal.SIGKILL, fork=""):
     """Kill a parent whose workers are in the middle of something; they must be gone soon."""
     before = shared_memory_files()
     with Script(PROGRAM, engine, place, fault, fork) as script:
-        child = script.line().split() if place == "step" else []
+        child, *workers = map(int, script.line().split()) if place == "step" else [-1]
         assert [script.line() for _ in range(2)] == ["begun", "begun"]
         below = set(script.below())
-        assert len(below) >= NUM_WORKERS + len(child)
+        assert len(below) >= NUM_WORKERS + bool(fork)
         os.kill(script.process.pid, signal_number)
-        # A forked child is not the engine's business; the processes of `multiprocessing` are.
-        mine = {one for one in below if str(one.pid) not in child}
+        # A forked child is not the engine's business, and it keeps those of `multiprocessing`.
+        mine = {one for one in below if one.pid in workers} if fork else below
+        assert mine
         assert wait_until(lambda: not alive(mine)), alive(mine)
-        assert len(alive(below)) == len(child)
+        assert not fork or child in {one.pid for one in alive(below)}
     assert not without_foreign(shared_memory_files() - before)
 
 
