@@ -12,10 +12,9 @@ from gymcore_ext.arrays cimport (
     ArrayRing, array_pointer, check_no_overlap, copy_bytes, fork_generation, has_shape, lane_pointer, make_room,
 )
 from gymcore_ext.engine.step cimport (
-    FLOAT64, INT64, MAX_INFOS, MAX_PARTS, STREAM_BYTES, STREAM_WORDS, advance, begin_deferred, clock_now, flag_t,
-    info_field_t, job_t, kernel_t, lanes_t, lifecycle_t, moved, outputs_t,
-    pool_free, pool_new, pool_run, pool_t, reset_job, reset_t, roll_job, rollout_t, shifted, step_job, subset_job,
-    subset_t,
+    BLOCK, FLOAT64, INT64, MAX_INFOS, MAX_PARTS, STREAM_BYTES, STREAM_WORDS, advance, begin_deferred, clock_now, flag_t,
+    info_field_t, job_t, kernel_t, lanes_t, lifecycle_t, moved, outputs_t, pool_free, pool_new, pool_run, pool_t,
+    reset_job, reset_t, roll_job, rollout_t, shifted, step_job, subset_job, subset_t,
 )
 from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
 from gymcore_ext.engine.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, LaneMemory
@@ -1006,7 +1005,7 @@ cdef class Batch(LaneMemory):
         """
         cdef outputs_t out
         cdef cnp.ndarray checked, ends
-        cdef int64_t step, steps, n = self.num_envs
+        cdef int64_t block, step, steps, n = self.num_envs
         cdef int64_t stride = n * self.lanes.action_bytes
         self._enter(STEP)
         try:
@@ -1017,8 +1016,10 @@ cdef class Batch(LaneMemory):
             ends = np.empty(n, np.int16)
             with nogil:
                 for step in range(steps):
-                    self.lanes.step(
-                        &self.lanes.columns, <const char*> cnp.PyArray_DATA(checked) + step * stride,
-                        <void**> out.observations, out.rewards, <flag_t*> cnp.PyArray_DATA(ends), 0, n)
+                    for block in range(n // BLOCK + 1):
+                        self.lanes.step(
+                            &self.lanes.columns, <const char*> cnp.PyArray_DATA(checked) + step * stride,
+                            <void**> out.observations, out.rewards, <flag_t*> cnp.PyArray_DATA(ends),
+                            block * BLOCK, min(block * BLOCK + BLOCK, n))
         finally:
             self.busy = 0

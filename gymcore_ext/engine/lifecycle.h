@@ -12,8 +12,8 @@
 /* Count a step of lanes [lo, hi), fewer than 2^16, and mark those that ended; ends[i - lo] is 1 where the physics terminated.
  * A lane at its limit is truncated, whether it terminated or not. Returns how many ended. */
 typedef int64_t gymcore_count_loop(const double *rewards, const gymcore_flag *ends, uint8_t *terminated, uint8_t *truncated,
-                                   uint8_t *ended,
-                                   int32_t *elapsed, double *returns, int32_t limit, int64_t lo, int64_t hi);
+                                   uint8_t *ended, int32_t *elapsed, double *returns, int32_t limit, int64_t lo,
+                                   int64_t hi);
 /* Whether some of `count` discrete actions lie outside [0, choices). */
 typedef int64_t gymcore_discrete_check(const int64_t *actions, int64_t choices, int64_t count);
 /* How many of `count` float32 values are nan. */

@@ -19,6 +19,7 @@ cdef extern from "gymcore/kernel.h":
     enum:
         MAX_PARTS "GYMCORE_MAX_PARTS"
         MAX_INFOS "GYMCORE_MAX_INFOS"
+        BLOCK "GYMCORE_BLOCK"
         FLOAT64 "GYMCORE_FLOAT64"
         INT64 "GYMCORE_INT64"
 
@@ -121,10 +122,7 @@ cdef extern from "engine/pool.h":
     ) noexcept nogil
 
 
-# Lanes that one pass takes through a whole step, so that what it touches stays in the first-level cache; measured on
-# CartPole, where 128 to 512 are equal within noise.
 cdef enum:
-    BLOCK = 256
     # Lanes that a rollout takes through all its steps before the next ones.
     ROLL_BLOCK = 4096
     # Lanes from which on a batch is too large for the second-level cache.
@@ -274,13 +272,16 @@ cdef inline int64_t advance_block(
     """Step lanes [lo, hi), at most BLOCK of them; return how many episodes ended."""
     cdef int64_t lanes[BLOCK + LIST_MARGIN]
     cdef flag_t ends[BLOCK]
-    cdef int64_t pending = 0, count, k
+    cdef rng_t streams[BLOCK]
+    cdef int64_t pending = 0, count, k, drawn = self.columns.constants != NULL  # tables draw for every lane
     cdef const episodes_t* episodes = &self.episodes
     if out.begun != NULL:
         memset(out.begun + lo, 0, hi - lo)
     if episodes.mode == NEXT_STEP:
         pending = flagged(episodes.ended, lo, hi, lanes)
         prefetch_streams(self, lanes, pending)
+        for k in range(pending * drawn):  # what they draw in the physics never happened
+            streams[k] = self.rngs[lanes[k]]
     self.step(&self.columns, actions, <void**> out.observations, out.rewards,
               <flag_t*> shifted(ends, -lo * <int64_t> sizeof(flag_t)), lo, hi)
     count = self.lifecycle.count_step(
@@ -289,6 +290,8 @@ cdef inline int64_t advance_block(
 
     if pending:
         count -= take_back(out.rewards, out.terminated, out.truncated, episodes.ended, lanes, pending)
+        for k in range(pending * drawn):
+            self.rngs[lanes[k]] = streams[k]
         begin_lanes(self, out, lanes, pending)
 
     if out.ended != NULL:

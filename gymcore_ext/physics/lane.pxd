@@ -30,8 +30,8 @@ cdef extern from "gymcore/kernel.h":
     double uniform "gymcore_rng_uniform"(rng_t* rng, double low, double high) noexcept nogil
     # Uniform draw on [0, 1), as Generator.random().
     double random "gymcore_rng_double"(rng_t* rng) noexcept nogil
-    # What a draw of `random` does to the stream, for a draw that does not matter.
-    void skip "gymcore_rng_advance"(rng_t* rng) noexcept nogil
+    # Of each of some streams the 53 bits of a draw of `random`, which is this times 2^-53.
+    void random_bits "gymcore_rng_bits"(rng_t* rngs, int64_t* bits, int64_t count) noexcept nogil
     # Uniform draw of 0 to choices - 1, as Generator.integers(choices).
     uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
 

@@ -2,22 +2,26 @@
 
 Draws are those of `numpy.random.Generator.random()`: the first outcome whose cumulative probability exceeds the draw.
 """
-from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint64_t
 
-from gymcore_ext.physics.lane cimport random, rng_t, skip, to_whole
+from gymcore_ext.physics.lane cimport outcome_t, random, random_bits, rng_t, to_whole
 
 
-# One outcome of an action in a state.
+# One outcome of an action in a state, in eight bytes: tables of thousands stay in the first-level cache.
 ctypedef struct transition_t:
-    double cumulative        # probability of this outcome and those before it; of the last one it does not matter
-    double probability, reward
-    int32_t next, terminated
+    int32_t next, value      # value: index of table_t.values
 
+ctypedef struct value_t:
+    double probability, reward
+    int64_t terminated
 
 ctypedef struct table_t "gymcore_table":
     int64_t states, actions, width, stride   # stride: outcomes of a state
     uint64_t last            # where the outcomes of the last action in the last state begin
+    int64_t first, second    # limits that all actions share: draws of 53 bits from there on lead to a later outcome
+    int64_t* limits          # [states, actions, width]: those of each action; NULL if they share them
     transition_t* outcomes   # [states, actions, width]
+    value_t* values
     double* starts           # [states]: cumulative probability of the first state
     int8_t* masks            # [states, actions]: which actions change something; or NULL
 
@@ -28,28 +32,46 @@ cdef inline int64_t state_index(const table_t* table, double s) noexcept nogil:
     return index if index < table.states else 0
 
 
-cdef inline const transition_t* draw_outcome(
-    const table_t* table, double s, int64_t action, rng_t* rng
-) noexcept nogil:
-    """What an action leads to; one draw.
+cdef inline uint64_t first_outcome(const table_t* table, double s, int64_t action) noexcept nogil:
+    """Where the outcomes of an action begin.
 
-    No number leads out of the table: callers may write any into a lane, and another thread any into actions that have
-    been checked. One comparison holds for both, as cheap as one for the state alone.
+    No number leads out of the table: callers may write any into a lane, another thread any into checked actions. One
+    comparison holds for both. Factors have 32 bits: vector code has no other multiplication.
     """
-    cdef uint64_t place = <uint64_t> to_whole(s) * <uint64_t> table.stride + <uint64_t> action * <uint64_t> table.width
-    cdef const transition_t* outcome = table.outcomes + (place if place <= table.last else 0)
-    cdef double draw
-    cdef int64_t _k
-    if table.width == 1:
-        skip(rng)
-        return outcome
-    draw = random(rng)
-    if table.width == 3:  # FrozenLake: neither comparison waits for the other
-        return outcome + (outcome[0].cumulative <= draw) + (outcome[1].cumulative <= draw)
-    # One after the other: as vector code, which a sum would become, so short a loop takes longer.
-    for _k in range(table.width - 1):
-        outcome += outcome.cumulative <= draw
-    return outcome
+    cdef uint64_t row = <uint64_t> <uint32_t> to_whole(s) * <uint32_t> table.stride
+    cdef uint64_t place = row + <uint64_t> <uint32_t> action * <uint32_t> table.width
+    return place & (0 - <uint64_t> (place <= table.last))
+
+
+cdef inline void draw_outcomes "gymcore_draw_outcomes"(
+    const table_t* table, rng_t* rngs, const double* states, const int64_t* actions, int64_t* outcomes, int64_t count
+) noexcept nogil:
+    """Which outcomes actions of many lanes lead to; one draw each. In loops of their own, the last one vector code: a
+    step of FrozenLake takes 8.1 ns instead of 10.2 with 4096 lanes.
+    """
+    cdef int64_t first = table.first, second = table.second, draw, i, _k
+    random_bits(rngs, outcomes, count)
+    if table.limits != NULL:
+        for i in range(count):
+            draw = outcomes[i]
+            outcomes[i] = first_outcome(table, states[i], actions[i])
+            for _k in range(table.width - 1):
+                outcomes[i] += table.limits[outcomes[i]] <= draw
+        return
+    for i in range(count):
+        draw = outcomes[i]
+        outcomes[i] = first_outcome(table, states[i], actions[i]) + (first <= draw) + (second <= draw)
+
+
+cdef inline int64_t take_outcome(
+    const table_t* table, int64_t outcome, double* probability, outcome_t* out
+) noexcept nogil:
+    """Report an outcome, and return the next state."""
+    cdef const value_t* value = table.values + table.outcomes[outcome].value
+    probability[0] = value.probability
+    out.reward = value.reward
+    out.terminated = value.terminated
+    return table.outcomes[outcome].next
 
 
 cdef inline int64_t draw_start(const table_t* table, rng_t* rng) noexcept nogil:

@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -7,7 +5,12 @@ import numpy.typing as npt
 kernel: object
 
 def pack(
-    outcomes: npt.NDArray[Any],
+    values: npt.NDArray[np.int64],
     starts: npt.NDArray[np.float64],
+    limits: npt.NDArray[np.int64],
+    outcomes: npt.NDArray[np.int32],
+    actions: int,
+    first: int,
+    second: int,
     masks: npt.NDArray[np.int8] | None = None,
 ) -> object: ...

@@ -6,11 +6,11 @@ One draw a step and one a reset, as `categorical_sample` of Gymnasium's tabular 
 """
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
-from libc.stdint cimport int8_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memcpy
 
 from gymcore_ext.physics.lane cimport kernel_t, make_kernel, none_t, outcome_t, rng_t, to_whole
-from gymcore_ext.physics.tabular cimport draw_outcome, draw_start, table_t, transition_t
+from gymcore_ext.physics.tabular cimport draw_outcomes, draw_start, table_t, take_outcome, transition_t, value_t  # no-cython-lint
 
 
 ctypedef struct State "tabular_state":
@@ -23,7 +23,6 @@ cdef extern from *:
     #define LANE_RESET_OPTIONS gymcore_none
     #define LANE_OBSERVATION_INTEGERS 1
     #define LANE_DISCRETE_ACTIONS -1
-    #define LANE_STEP_USES_RNG
     #define LANE_TABLE gymcore_table
     #define LANE_TABLE_NAME "gymcore_ext.table"
     #define LANE_INFOS(F) F(prob, FLOAT64, 1)
@@ -43,14 +42,10 @@ cdef inline void reset "tabular_reset"(
 
 
 cdef inline void step "tabular_step"(
-    State* s, const none_t* p, const table_t* table, int64_t action, outcome_t* out, rng_t* rng
+    State* s, const none_t* p, const table_t* table, int64_t action, outcome_t* out, int64_t outcome
 ) noexcept nogil:
-    cdef const transition_t* drawn = draw_outcome(table, s.s, action, rng)
-    s.s = <double> drawn.next
+    s.s = <double> take_outcome(table, outcome, &s.prob, out)
     s.lastaction = <double> action
-    s.prob = drawn.probability
-    out.reward = drawn.reward
-    out.terminated = drawn.terminated
 
 
 cdef inline void observe "tabular_observe"(const State* s, int64_t* observation) noexcept nogil:
@@ -67,50 +62,27 @@ cdef State state
 kernel = make_kernel(&tabular_kernel, state, {}, {})
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
-
 cdef void free_table(object capsule) noexcept:
     PyMem_RawFree(PyCapsule_GetPointer(capsule, TABLE_CAPSULE))
 
 
-def pack(const transition_t[:, :, ::1] outcomes, const double[::1] starts, const int8_t[:, ::1] masks=None):
-    """The table as a capsule, a copy, for the `constants` of a batch.
-
-    Args:
-        outcomes: [states, actions, width], records of `cumulative`, `probability`, `reward` (float64), `next` and
-            `terminated` (int32). Cumulative probabilities of an action never decrease, and the last one is taken for
-            infinity.
-        starts: float64 [states], cumulative probability of the first state.
-        masks: int8 [states, actions], which actions change something; or None.
-
-    Raises:
-        ValueError: shapes that do not agree, or a state that there is not. What numbers mean is the caller's to check.
-    """
-    cdef int64_t states = outcomes.shape[0], actions = outcomes.shape[1], width = outcomes.shape[2]
-    cdef int64_t count = states * actions * width, k
-    cdef table_t* table
-    if count == 0 or starts.shape[0] != states:
-        raise ValueError(f"starts: expected {states} states, at least one, got {starts.shape[0]}")
-    if masks is not None and (masks.shape[0] != states or masks.shape[1] != actions):
-        raise ValueError(f"masks: expected shape {(states, actions)}")
-    table = <table_t*> PyMem_RawCalloc(
-        1, sizeof(table_t) + count * sizeof(transition_t) + states * (sizeof(double) + actions))
+def pack(
+    const int64_t[:, ::1] values, const double[::1] starts, const int64_t[:, ::1] limits,
+    const int32_t[:, :, ::1] outcomes, int64_t actions, int64_t first, int64_t second, const int8_t[:, ::1] masks=None,
+):
+    """The table as a capsule, a copy, for the `constants` of a batch; arguments are fields of `table_t`, checked."""
+    cdef int64_t count = outcomes.shape[0] * outcomes.shape[1]
+    data = bytes(values) + bytes(starts) + bytes(limits) + bytes(outcomes) + (b"" if masks is None else bytes(masks))
+    cdef table_t* table = <table_t*> PyMem_RawCalloc(1, sizeof(table_t) + len(data))
     if table == NULL:
-        raise MemoryError(f"no memory for a table of {states} states and {actions} actions")
+        raise MemoryError(f"no memory for a table of {starts.shape[0]} states and {actions} actions")
     capsule = PyCapsule_New(table, TABLE_CAPSULE, free_table)
-    table.states = states
-    table.actions = actions
-    table.width = width
-    table.stride = actions * width
-    table.last = count - width
-    table.outcomes = <transition_t*> (table + 1)
-    memcpy(table.outcomes, &outcomes[0, 0, 0], count * sizeof(transition_t))
-    for k in range(count):  # of the copy, which nobody can change any more
-        if not 0 <= table.outcomes[k].next < states:
-            raise ValueError(f"outcomes: expected states below {states}, got {table.outcomes[k].next}")
-    table.starts = <double*> (table.outcomes + count)
-    memcpy(table.starts, &starts[0], states * sizeof(double))
-    if masks is not None:
-        table.masks = <int8_t*> (table.starts + states)
-        memcpy(table.masks, &masks[0, 0], states * actions)
+    memcpy(table + 1, <const char*> data, len(data))
+    table.states, table.actions, table.width = starts.shape[0], actions, outcomes.shape[1]
+    table.stride, table.last = actions * table.width, count - table.width
+    table.first, table.second, table.values = first, second, <value_t*> (table + 1)
+    table.starts = <double*> (table.values + values.shape[0])
+    table.limits = <int64_t*> (table.starts + table.states) if limits.shape[0] else NULL
+    table.outcomes = <transition_t*> (table.starts + table.states + (count if limits.shape[0] else 0))
+    table.masks = NULL if masks is None else <int8_t*> (table.outcomes + count)
     return capsule

@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from gymcore_ext.physics.lane cimport below, kernel_t, make_kernel, none_t, outcome_t, random, rng_t, to_whole
-from gymcore_ext.physics.tabular cimport draw_outcome, draw_start, state_index, table_t, transition_t
+from gymcore_ext.physics.tabular cimport draw_outcomes, draw_start, state_index, table_t, take_outcome  # no-cython-lint
 
 
 ctypedef struct State "taxi_state":
@@ -40,16 +40,13 @@ cdef inline void reset "taxi_reset"(
     s.s = <double> draw_start(table, rng)
     s.lastaction = -1.0
     s.prob = 1.0
-    s.fickle_step = 0.0
-    if p.fickle_passenger != 0.0:
-        s.fickle_step = random(rng) < p.fickle_probability
+    s.fickle_step = <double> (p.fickle_passenger != 0.0 and random(rng) < p.fickle_probability)
 
 
 cdef inline void step "taxi_step"(
-    State* s, const Parameters* p, const table_t* table, int64_t action, outcome_t* out, rng_t* rng
+    State* s, const Parameters* p, const table_t* table, int64_t action, outcome_t* out, int64_t outcome, rng_t* rng
 ) noexcept nogil:
-    cdef const transition_t* drawn = draw_outcome(table, s.s, action, rng)
-    cdef int64_t after = drawn.next, before, destination
+    cdef int64_t after = take_outcome(table, outcome, &s.prob, out), before, destination
     # The first drive with a passenger in the taxi.
     if p.fickle_passenger != 0.0 and s.fickle_step != 0.0:
         before = state_index(table, s.s)
@@ -60,9 +57,6 @@ cdef inline void step "taxi_step"(
             after = after // 4 * 4 + destination
     s.s = <double> after
     s.lastaction = <double> action
-    s.prob = drawn.probability
-    out.reward = drawn.reward
-    out.terminated = drawn.terminated
 
 
 cdef inline void observe "taxi_observe"(const State* s, int64_t* observation) noexcept nogil:

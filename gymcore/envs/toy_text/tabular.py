@@ -217,6 +217,9 @@ class GridEnv(TabularEnv):
 # How far from 1 the sum of an action's probabilities may be.
 TOLERANCE = 1e-8
 
+# How many draws of 53 bits there are: more than the largest of them.
+DRAWS = 2**53
+
 OUTCOME = np.dtype(
     [
         ("cumulative", np.float64),
@@ -305,7 +308,7 @@ class Transitions:
         self.masks = masks
         flat, starts = _flat(rows), np.cumsum(self.initial)
         self.digest = digest(flat, starts)
-        self.capsule = pack(flat, starts, masks)
+        self.capsule = _packed(flat, starts, masks)
 
     def _count_actions(self, P: Any, state: int) -> int:
         count = _length(_entry(P, state, "P"), f"P[{state}]")
@@ -422,6 +425,29 @@ def _flat(rows: list[list[list[Any]]]) -> npt.NDArray[Any]:
         for a, records in enumerate(row):
             flat[s, a] = records + [(math.inf, *records[0][1:])] * (width - len(records))
     return flat
+
+
+def _packed(
+    flat: npt.NDArray[Any], starts: npt.NDArray[np.float64], masks: npt.NDArray[np.int8] | None
+) -> object:
+    """The capsule of a table for the compiled loops."""
+    _, actions, width = flat.shape
+    flat = flat.reshape(-1, width)
+    # Compared as integers: -0.0 is not 0.0.
+    fields = [flat[name].view(np.int64) for name in ("probability", "reward")]
+    different, indices = np.unique(
+        np.stack([*fields, flat["terminated"]], axis=2).reshape(-1, 3), axis=0, return_inverse=True
+    )
+    outcomes = np.stack([flat["next"], indices.reshape(-1, width)], axis=2).astype(np.int32)
+    limits = np.ceil(np.minimum(flat["cumulative"], 1.0) * DRAWS).astype(np.int64)
+    # Where all outcomes are the same, any limits are right.
+    several = (outcomes != outcomes[:, :1]).any(axis=(1, 2))
+    shared = np.unique(limits[several, :-1], axis=0)
+    first = second = DRAWS
+    if width <= 3 and len(shared) <= 1:
+        first, second = [*shared.ravel().tolist(), DRAWS, DRAWS][:2]
+        limits = np.empty((0, 0), np.int64)
+    return pack(different, starts, limits, outcomes, actions, first, second, masks)
 
 
 def _records(outcomes: list[Any]) -> list[tuple[float, float, float, int, int]]:

@@ -28,7 +28,7 @@ typedef struct {
     int64_t parameter_stride;
     gymcore_rng *rngs;        /* a stream a lane */
     const void *constants;    /* a table that all lanes share; NULL for a kernel without */
-    const uint8_t *resetting; /* lanes that begin a new episode instead: a step must not draw for them; NULL for none */
+    const uint8_t *resetting; /* lanes that begin a new episode instead: what they draw is undone; NULL for none */
     int32_t float32_actions;  /* whether the float64 actions of this step came as float32 */
 } gymcore_columns;
 
@@ -41,6 +41,10 @@ typedef struct {
     int32_t type, size;
     int32_t only_steps; /* whether a lane that begins an episode has none */
 } gymcore_info_field;
+
+/* Lanes that a step loop takes at most: what a whole step of them touches stays in the first-level cache. 128 to 512 are
+ * equal within noise for CartPole. */
+#define GYMCORE_BLOCK 256
 
 /* What a step of one lane reports. */
 typedef struct {
@@ -56,8 +60,8 @@ typedef struct { char unused; } gymcore_none;
  * others. CartPole, 4096 lanes: 4.44 ns with int16, 4.68 with int32, 4.74 with uint8, 5.11 with float64. */
 typedef int16_t gymcore_flag;
 
-/* Step and observe every lane. Actions are int64 [lanes] (discrete), or float32 or float64 [lanes, action_size]
- * (continuous). Observations are one array float32 or float64 [lanes, observation_size], or observation_size arrays int64
+/* Step and observe at most GYMCORE_BLOCK lanes. Actions are int64 [lanes] (discrete), or float32 or float64 [lanes,
+ * action_size] (continuous). Observations are one array float32 or float64 [lanes, observation_size], or observation_size arrays int64
  * [lanes]: `parts` points to the first row of each. */
 typedef void gymcore_step_loop(const gymcore_columns *columns, const void *actions, void *const *parts,
                                double *rewards, gymcore_flag *terminated, int64_t lo, int64_t hi);

@@ -16,8 +16,9 @@
  *   LANE_DISCRETE_ACTIONS       how many actions (-1: the table says it), or LANE_CONTINUOUS_ACTIONS, float32 values of one
  * and optionally
  *   LANE_STEP_USES_RNG          a step draws random numbers: the step function takes a gymcore_rng * at the end
- *   LANE_TABLE                  struct that all lanes share; reset and step take a const pointer to it after the parameters,
- *   LANE_TABLE_NAME             and the name of the capsules that hold one
+ *   LANE_TABLE                  struct that all lanes share; reset and step take a const pointer to it after the parameters.
+ *                               gymcore_draw_outcomes draws for many lanes first; the step takes its result last but one
+ *   LANE_TABLE_NAME             name of the capsules that hold a table
  *   LANE_INFOS(F)               F(name, FLOAT64 | INT64 | INT8, size) for every entry of the infos; then there is also
  *                               void pole_write_infos(const pole_state *, [const table *,] void *const *infos), which
  *                               writes each entry of the lane to the pointer of its place in the list
@@ -106,10 +107,16 @@
 #define LANE_TABLE_COPY const LANE_TABLE table = *(const LANE_TABLE *)columns->constants;
 #define LANE_TABLE_TYPE const LANE_TABLE *,
 #define LANE_TABLE_ARGUMENT &table,
+#define LANE_OUTCOME_TYPE , int64_t
+#define LANE_OUTCOME_ARGUMENT , outcomes[i - lo]
+GYMCORE_INLINE void gymcore_draw_outcomes(const LANE_TABLE *, gymcore_rng *, const double *, const int64_t *, int64_t *,
+                                          int64_t);
 #else
 #define LANE_TABLE_COPY
 #define LANE_TABLE_TYPE
 #define LANE_TABLE_ARGUMENT
+#define LANE_OUTCOME_TYPE
+#define LANE_OUTCOME_ARGUMENT
 #define LANE_TABLE_NAME NULL
 #endif
 
@@ -124,7 +131,7 @@
 GYMCORE_INLINE void LANE(_reset)(LANE(_state) *, const LANE_PARAMETERS *, LANE_TABLE_TYPE const LANE_RESET_OPTIONS *,
                                  gymcore_rng *);
 GYMCORE_INLINE void LANE(_step)(LANE(_state) *, const LANE_PARAMETERS *, LANE_TABLE_TYPE LANE_ACTION_TYPE,
-                                gymcore_outcome * LANE_RNG_TYPE);
+                                gymcore_outcome * LANE_OUTCOME_TYPE LANE_RNG_TYPE);
 GYMCORE_INLINE void LANE(_observe)(const LANE(_state) *, LANE_OBSERVATION_NUMBER *);
 
 static void LANE(_reset_lanes)(const gymcore_columns *columns, const double *reset_options, const int64_t *lanes,
@@ -158,11 +165,7 @@ static void LANE(_observe_lanes)(const gymcore_columns *columns, void *const *pa
 }
 
 #ifdef LANE_INFOS
-#ifdef LANE_TABLE
 GYMCORE_INLINE void LANE(_write_infos)(const LANE(_state) *, LANE_TABLE_TYPE void *const *);
-#else
-GYMCORE_INLINE void LANE(_write_infos)(const LANE(_state) *, void *const *);
-#endif
 
 #define LANE_INFO_FIELD(name, type, size) { #name, GYMCORE_##type, size, 0 },
 static const gymcore_info_field LANE(_info_fields)[] = { LANE_INFOS(LANE_INFO_FIELD) };
@@ -254,17 +257,20 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_lanes)(const gymcore_columns *co
     LANE_OBSERVATION_COLUMNS
     LANE_PARAMETERS parameters;
 #ifdef LANE_STEP_USES_RNG
-    const uint8_t *resetting = columns->resetting;
     gymcore_rng *GYMCORE_RESTRICT rngs = columns->rngs;
 #endif
     if (!varied) {
         LANE_LOAD_PARAMETERS(0)
     }
+#ifdef LANE_TABLE
+    int64_t outcomes[GYMCORE_BLOCK];
+    gymcore_draw_outcomes(&table, columns->rngs + lo, column[0] + lo, (const int64_t *)actions + lo, outcomes, hi - lo);
+#endif
     GYMCORE_INDEPENDENT_LANES
     for (int64_t i = lo; i < hi; i++) { /* loop: step */
         gymcore_outcome outcome;
-#ifdef LANE_STEP_USES_RNG
-        if (resetting && resetting[i]) { /* no draws: its stream goes on with the reset */
+#if defined(LANE_STEP_USES_RNG) && !defined(LANE_TABLE)
+        if (columns->resetting && columns->resetting[i]) { /* nobody will see what it did */
             rewards[i] = 0.0;
             terminated[i] = 0;
             continue;
@@ -274,7 +280,8 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_lanes)(const gymcore_columns *co
             LANE_LOAD_PARAMETERS(i)
         }
         LANE_LOAD_STATE
-        LANE(_step)(&state, &parameters, LANE_TABLE_ARGUMENT LANE_ACTION(i), &outcome LANE_RNG_ARGUMENT);
+        LANE(_step)(&state, &parameters, LANE_TABLE_ARGUMENT LANE_ACTION(i), &outcome LANE_OUTCOME_ARGUMENT
+                    LANE_RNG_ARGUMENT);
         LANE_STORE_STATE
         LANE_OBSERVE
         rewards[i] = outcome.reward;

@@ -62,8 +62,10 @@
 /* Inline the whole physics of a lane into its loops, however long it is: a call in the loop body would keep it scalar. */
 #if defined(__GNUC__) || defined(__clang__)
 #define GYMCORE_FLATTEN __attribute__((flatten))
+#define GYMCORE_NOINLINE __attribute__((noinline))
 #else
 #define GYMCORE_FLATTEN
+#define GYMCORE_NOINLINE
 #endif
 
 /* A function for what nearly never happens: out of the way of the loop that calls it. */

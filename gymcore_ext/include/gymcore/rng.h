@@ -76,6 +76,15 @@ GYMCORE_INLINE double gymcore_rng_double(gymcore_rng *rng)
     return (double)(int64_t)(gymcore_rng_next64(rng) >> 11) * (1.0 / 9007199254740992.0);
 }
 
+/* The 53 bits of a draw from each of some streams, in a loop that has all registers to itself. */
+static GYMCORE_NOINLINE void gymcore_rng_bits(gymcore_rng *GYMCORE_RESTRICT rngs, int64_t *GYMCORE_RESTRICT bits,
+                                              int64_t count)
+{
+    GYMCORE_UNROLLED
+    for (int64_t i = 0; i < count; i++)
+        bits[i] = (int64_t)(gymcore_rng_next64(rngs + i) >> 11);
+}
+
 /* Uniform on [low, high): Generator.uniform(low, high). */
 GYMCORE_INLINE double gymcore_rng_uniform(gymcore_rng *rng, double low, double high)
 {
