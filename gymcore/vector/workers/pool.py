@@ -123,6 +123,7 @@ class WorkerProcess:
             with clear_mpi_env_vars(), warnings.catch_warnings():
                 # NumPy's own threads make Python 3.12 warn of every fork. The child runs none.
                 warnings.filterwarnings("ignore", "This process .* is multi-threaded")
+                _check_descriptors()
                 self.process.start()
         except BaseException:
             ours.close()
@@ -217,6 +218,17 @@ class WorkerProcess:
             self.process.close()
         self.stream.close()
         self._crash_log.close()
+
+
+def _check_descriptors() -> None:
+    """Raise `OSError` if two pipes cannot be opened: `multiprocessing` would leave the first."""
+    opened: list[int] = []
+    try:
+        for _ in range(2):
+            opened += os.pipe()
+    finally:
+        for fd in opened:
+            os.close(fd)
 
 
 def died(workers: Sequence[WorkerProcess], call: str) -> error.WorkerDied:
