@@ -105,7 +105,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     values = pyfuncitem.funcargs
     backends = {values.get(name) for name in ("backend", "python_backend", "async_backend")}
     marked = pyfuncitem.get_closest_marker("starts_processes")
-    if not (marked or "pair" in values or backends & set(ASYNC_BACKENDS)):
+    pairs = isinstance(values.get("pair"), AsyncPairs)
+    if not (marked or pairs or backends & set(ASYNC_BACKENDS)):
         return None
     names = inspect.signature(pyfuncitem.obj).parameters
     return run_in_fork(pyfuncitem.obj, {name: values[name] for name in names}) or None
