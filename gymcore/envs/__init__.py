@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from gymcore.envs.atari.games import environment_ids
 from gymcore.envs.registration import (
+    EnvSpec,
     load_env_creator,
     make,
     make_vec,
@@ -120,6 +122,17 @@ for _name, _module, _steps, _best, _gone in _MUJOCO_IDS:
             reward_threshold=_best,
             max_episode_steps=_steps,
         )
+
+_ATARI = "gymcore.envs.atari"
+
+# Not by `register`, whose look for conflicts in all ids would take most of the time of the import.
+for _id, _kwargs in environment_ids():
+    registry[_id] = EnvSpec(
+        _id,
+        entry_point=f"{_ATARI}.atari_env:AtariEnv",
+        vector_entry_point=f"{_ATARI}.vector_env:AtariVectorEnv" if _id[-2:] == "v5" else None,
+        kwargs=_kwargs,
+    )
 
 # Environments of the package `gym`, under the ids by which they can be had in Gymnasium.
 for _version in (21, 26):
