@@ -388,7 +388,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         """New arrays [*shape, ...] for observations."""
         size, dtype = self._kernel_spec["observation_size"], self._kernel_spec["observation_dtype"]
         if dtype is not np.int64:
-            return np.empty((*shape, size), dtype)
+            return np.empty((*shape, *self._kernel_spec["observation_shape"]), dtype)
         if size == 1:
             return np.empty(shape, np.int64)
         return tuple(np.empty(shape, np.int64) for _ in range(size))

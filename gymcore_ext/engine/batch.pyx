@@ -232,11 +232,11 @@ cdef class StepArrays:
 
     def __cinit__(self, Py_ssize_t n, dict spec, int mode, bint reuse, bint statistics):
         cdef bint finals = mode == SAME_STEP
-        cdef list shapes = [(n, spec["observation_size"])]
+        cdef list shapes = [(n, *spec["observation_shape"])]
         if spec["observation_dtype"] is np.int64:
             shapes = [(n,)] * spec["observation_size"]
         elif mode == SINGLE:
-            shapes = [(spec["observation_size"],)]
+            shapes = [spec["observation_shape"]]
         self.n = n
         self.observations = rings(shapes, spec["observation_dtype"], reuse)
         if len(shapes) == 1:
@@ -402,7 +402,7 @@ cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict spe
     cdef int size = spec["observation_size"]
     cdef bint integers = spec["observation_dtype"] is np.int64
     cdef int typenum = np.dtype(spec["observation_dtype"]).num
-    cdef tuple shape = lead if integers else lead + (size,)
+    cdef tuple shape = lead if integers else lead + spec["observation_shape"]
     if integers and size > 1 and (not isinstance(arrays, tuple) or len(arrays) != size):
         got = f"{len(arrays)} of them" if isinstance(arrays, tuple) else type(arrays).__name__
         raise errors.ArgumentTypeError(f"{name}: expected a tuple of {size} int64 arrays of shape {shape}, got {got}")
@@ -423,7 +423,7 @@ cdef enum:
     INFO_BYTES = 4096
 
 # NumPy's types in the order of kernel.h.
-cdef int[4] INFO_TYPES = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_INT64, cnp.NPY_INT8]
+cdef int[5] INFO_TYPES = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_INT64, cnp.NPY_INT8, cnp.NPY_UINT8]
 
 
 cdef tuple info_names(dict spec):
@@ -515,6 +515,7 @@ cdef class Batch(LaneMemory):
     cdef dict spec, subsets       # subsets: arrays for steps of fewer lanes, by their number
     cdef object before_reset
     cdef int64_t part, reset_part  # steps and resets of lanes between two looks at signals
+    cdef readonly bint truncated   # whether the last step of a batch of one truncated its episode
 
     def __cinit__(
         self, object kernel, Py_ssize_t num_envs, *, int64_t limit=0, int mode=0, int num_threads=1, bint reuse=False,
@@ -899,6 +900,7 @@ cdef class Batch(LaneMemory):
             self._raise_faults()
         finally:
             self.busy = 0
+        self.truncated = truncated
         return self._row(observation, numbers), reward, terminated != 0
 
     cdef object _take_row(self, outputs_t* out, int64_t* numbers):

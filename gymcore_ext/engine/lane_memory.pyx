@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 
 from gymcore_ext.arrays cimport array_pointer, claim, cut_off
 from gymcore_ext.engine.step cimport (
-    INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_INFOS, MAX_PARTS, best_isa, bind_bitgen, bitgen_t, kernel_t,
+    INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, best_isa, bind_bitgen, bitgen_t, kernel_t,
     lifecycles, rng_seed_range, rng_t,
 )
 
@@ -52,7 +52,7 @@ ISA_NAMES = ("baseline", "x86-64-v3", "x86-64-v4")[:ISA_COUNT]
 
 
 # NumPy types by their numbers in kernel.h.
-TYPES = (np.float32, np.float64, np.int64, np.int8)
+TYPES = (np.float32, np.float64, np.int64, np.int8, np.uint8)
 
 
 def kernel_spec(object capsule):
@@ -71,6 +71,8 @@ def kernel_spec(object capsule):
             kernel.reset_option_defaults[k] for k in range(kernel.reset_option_count)])),
         "observation_dtype": TYPES[kernel.observation_type],
         "observation_size": kernel.observation_size,
+        "observation_shape": tuple([kernel.observation_shape[k] for k in range(MAX_AXES)
+                                    if kernel.observation_shape[k]]) or tuple([kernel.observation_size]),
         "discrete_actions": kernel.discrete_actions,
         "action_size": kernel.action_size,
         "action_dtype": TYPES[kernel.action_type] if kernel.action_size else np.int64,

@@ -9,8 +9,8 @@
 /* A step limit that no count reaches. */
 #define GYMCORE_NO_LIMIT INT32_MAX
 
-/* Count a step of lanes [lo, hi), fewer than 2^16, and mark those that ended; ends[i - lo] is 1 where the physics terminated.
- * A lane at its limit is truncated, whether it terminated or not. Returns how many ended. */
+/* Count a step of lanes [lo, hi), fewer than 2^16, and mark those that ended; ends[i - lo] says how the physics ended the
+ * episode. A lane at its limit is truncated, whether it terminated or not. Returns how many ended. */
 typedef int64_t gymcore_count_loop(const double *rewards, const gymcore_flag *ends, uint8_t *terminated, uint8_t *truncated,
                                    uint8_t *ended, int32_t *elapsed, double *returns, int32_t limit, int64_t lo,
                                    int64_t hi);
@@ -159,7 +159,8 @@ static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(count_step)(const double *GYMCORE
     GYMCORE_INDEPENDENT_LANES
     for (int64_t i = lo; i < hi; i++) { /* loop: count steps */
         int32_t steps = elapsed[i] + (elapsed[i] < GYMCORE_NO_LIMIT - 1); /* an endless episode stops counting */
-        uint8_t late = steps >= limit, over = (uint8_t)ends[i - lo], end = over | late;
+        uint8_t flags = (uint8_t)ends[i - lo], over = flags & GYMCORE_TERMINATED;
+        uint8_t late = (steps >= limit) | flags >> 1, end = over | late;
         elapsed[i] = steps;
         returns[i] += rewards[i];
         terminated[i] = over;

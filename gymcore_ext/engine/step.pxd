@@ -20,8 +20,12 @@ cdef extern from "gymcore/kernel.h":
         MAX_PARTS "GYMCORE_MAX_PARTS"
         MAX_INFOS "GYMCORE_MAX_INFOS"
         BLOCK "GYMCORE_BLOCK"
+        MAX_AXES "GYMCORE_MAX_AXES"
         FLOAT64 "GYMCORE_FLOAT64"
         INT64 "GYMCORE_INT64"
+        UINT8 "GYMCORE_UINT8"
+        TERMINATED "GYMCORE_TERMINATED"
+        TRUNCATED "GYMCORE_TRUNCATED"
 
     ctypedef struct rng_t "gymcore_rng":
         uint64_t state_high, state_low, increment_high, increment_low
@@ -50,6 +54,7 @@ cdef extern from "gymcore/kernel.h":
     ctypedef void (*write_loop_t)(
         const columns_t*, void* const*, const int64_t*, int64_t, int64_t) noexcept nogil
     ctypedef void (*reset_loop_t)(const columns_t*, const double*, const int64_t*, int64_t) noexcept nogil
+    ctypedef void (*report_loop_t)(const columns_t*, double*, uint8_t*, int64_t, int64_t) noexcept nogil
 
     ctypedef struct step_loops_t "gymcore_step_loops":
         step_loop_t shared, varied
@@ -62,12 +67,14 @@ cdef extern from "gymcore/kernel.h":
         const char* reset_option_names
         int32_t state_count, parameter_count, reset_option_count
         int32_t observation_type, observation_size, discrete_actions, action_size, action_type
+        int32_t* observation_shape
         int32_t info_count
         const info_field_t* infos
         double* parameter_defaults
         double* reset_option_defaults
         reset_loop_t reset
         write_loop_t observe, write_infos
+        report_loop_t report
         const char* constants_name
         int32_t grain, cost
         int (*faulted)(const void* constants) noexcept nogil
@@ -287,6 +294,8 @@ cdef inline int64_t advance_block(
     count = self.lifecycle.count_step(
         out.rewards, ends, out.terminated, out.truncated, episodes.ended, episodes.elapsed, episodes.returns,
         episodes.limit, lo, hi)
+    if self.kernel.report != NULL:
+        self.kernel.report(&self.columns, out.rewards, out.terminated, lo, hi)
 
     if pending:
         count -= take_back(out.rewards, out.terminated, out.truncated, episodes.ended, lanes, pending)

@@ -14,11 +14,13 @@
 #include "rng.h"
 
 #define GYMCORE_KERNEL_CAPSULE "gymcore_ext.kernel"
-#define GYMCORE_KERNEL_ABI 7
+#define GYMCORE_KERNEL_ABI 8
 
 /* Arrays that observations, or infos, may consist of. */
 #define GYMCORE_MAX_PARTS 8
 #define GYMCORE_MAX_INFOS 32
+/* Axes of an observation. */
+#define GYMCORE_MAX_AXES 4
 
 /* Structure-of-arrays memory of a batch: state[k][lane], and parameters[k][lane * parameter_stride], where the stride is
  * 0 when all lanes share one value of every parameter and 1 when each has its own. */
@@ -33,7 +35,7 @@ typedef struct {
 } gymcore_columns;
 
 /* Types of what a kernel writes. */
-enum { GYMCORE_FLOAT32, GYMCORE_FLOAT64, GYMCORE_INT64, GYMCORE_INT8 };
+enum { GYMCORE_FLOAT32, GYMCORE_FLOAT64, GYMCORE_INT64, GYMCORE_INT8, GYMCORE_UINT8 };
 
 /* One entry of the infos: an array [lanes], or [lanes, size] if size is more than 1. */
 typedef struct {
@@ -55,16 +57,20 @@ typedef struct {
 /* For kernels without parameters, or without reset options: a struct without float64 fields. */
 typedef struct { char unused; } gymcore_none;
 
-/* Whether a lane terminated, 1 or 0, inside the engine. The smallest type of a loop decides how many lanes the compiler
+/* What a step reports of a lane: GYMCORE_TERMINATED, GYMCORE_TRUNCATED, both or 0. The smallest type of a loop decides how many lanes the compiler
  * takes at a time: with two bytes 32, four vectors of every variable, enough to hide the latency of one behind the
  * others. CartPole, 4096 lanes: 4.44 ns with int16, 4.68 with int32, 4.74 with uint8, 5.11 with float64. */
 typedef int16_t gymcore_flag;
+enum { GYMCORE_TERMINATED = 1, GYMCORE_TRUNCATED = 2 };
 
 /* Step and observe at most GYMCORE_BLOCK lanes. Actions are int64 [lanes] (discrete), or float32 or float64 [lanes,
- * action_size] (continuous). Observations are one array float32 or float64 [lanes, observation_size], or observation_size arrays int64
- * [lanes]: `parts` points to the first row of each. */
+ * action_size] (continuous). Observations are one array float32, float64 or uint8 [lanes, observation_size], or
+ * observation_size arrays int64 [lanes]: `parts` points to the first row of each. */
 typedef void gymcore_step_loop(const gymcore_columns *columns, const void *actions, void *const *parts,
-                               double *rewards, gymcore_flag *terminated, int64_t lo, int64_t hi);
+                               double *rewards, gymcore_flag *ends, int64_t lo, int64_t hi);
+/* Change what a step reports of lanes [lo, hi), after it was counted: returns are sums of the physics' rewards. */
+typedef void gymcore_report_loop(const gymcore_columns *columns, double *rewards, uint8_t *terminated, int64_t lo,
+                                 int64_t hi);
 /* Write observations, or infos (an array for each field), of lanes[lo] to lanes[hi - 1]; of lanes lo to hi - 1 if `lanes`
  * is NULL. */
 typedef void gymcore_write_loop(const gymcore_columns *columns, void *const *parts, const int64_t *lanes, int64_t lo,
@@ -85,8 +91,9 @@ typedef struct {
     /* Names are one text, separated by blanks, in column order. */
     const char *state_names, *parameter_names, *reset_option_names;
     int32_t state_count, parameter_count, reset_option_count;
-    int32_t observation_type; /* GYMCORE_FLOAT32, GYMCORE_FLOAT64 or GYMCORE_INT64 */
+    int32_t observation_type; /* GYMCORE_FLOAT32, GYMCORE_FLOAT64, GYMCORE_INT64 or GYMCORE_UINT8 */
     int32_t observation_size;
+    int32_t observation_shape[GYMCORE_MAX_AXES]; /* its axes, then zeros; all zero for one axis */
     int32_t discrete_actions; /* how many discrete actions, 0 for continuous ones, -1 if the constants decide */
     int32_t action_size;      /* values of one continuous action, or 0 */
     int32_t action_type;      /* of continuous actions: GYMCORE_FLOAT32 or GYMCORE_FLOAT64 */
@@ -96,6 +103,7 @@ typedef struct {
     gymcore_reset_loop *reset;
     gymcore_write_loop *observe;
     gymcore_write_loop *write_infos; /* NULL without infos */
+    gymcore_report_loop *report;     /* NULL: a step reports what was counted */
     const char *constants_name;      /* of the capsule that `constants` come from, or NULL */
     /* For physics that takes microseconds: how many lanes a thread takes at a time. 0: as many as keep a vector loop busy. */
     int32_t grain;

@@ -1,0 +1,612 @@
+"""Games: lanes whose physics is the Arcade Learning Environment's (ALE), as a kernel for a `Batch`.
+
+A lane is an ALEInterface of the package ale-py, the last frame that was observed at the size of the screen, and the stack
+of observed frames. ALE's C++ functions are called by address, without the GIL; one thread at a time steps a lane.
+
+Python loads ROMs, which may raise; no function that is called here does, of a lane that has a ROM.
+"""
+cimport numpy as cnp
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_New, PyCapsule_SetContext
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.math cimport cos, sin
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from gymcore_ext.atari.pictures cimport Resizer, brighten, shade, shrink, shrinking_t
+from gymcore_ext.engine.step cimport (
+    FLOAT64, INT64, KERNEL_ABI, KERNEL_CAPSULE, TERMINATED, TRUNCATED, UINT8, columns_t, flag_t, info_field_t, kernel_t,
+    rng_t,
+)
+
+import numpy as np
+
+cnp.import_array()
+
+
+cdef extern from "gymcore/rng.h":
+    uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
+
+
+# The functions of ALE that are called, by the names of `ale_t`, with their C++ symbols.
+FUNCTIONS = {
+    "act": "_ZN3ale12ALEInterface3actENS_6ActionEf",
+    "reset_game": "_ZN3ale12ALEInterface10reset_gameEv",
+    "lives": "_ZN3ale12ALEInterface5livesEv",
+    "frame_number": "_ZNK3ale12ALEInterface14getFrameNumberEv",
+    "episode_frame_number": "_ZNK3ale12ALEInterface21getEpisodeFrameNumberEv",
+    "game_over": "_ZNK3ale12ALEInterface9game_overEb",
+    "game_truncated": "_ZNK3ale12ALEInterface14game_truncatedEv",
+    "screen": "_ZNK3ale12ALEInterface9getScreenEv",
+}
+
+# What a limit of an episode's length counts: what ALE itself does (frames of the game, no-ops included), frames of the
+# episode after its reset, or steps of the game, tested after a whole step.
+LIMITS = ("game_frames", "frames", "steps")
+cdef enum:
+    GAME_FRAMES, FRAMES, STEPS
+
+# Whole numbers of a pipeline; gymcore/envs/atari/pipelines.py says what they mean.
+STAGES = (
+    "frame_skip", "maxpool", "channels", "channels_first", "stack_num", "noop_min", "noop_max", "noop_rng", "fire",
+    "fire_first", "pad_zeros", "episodic_life", "life_loss_info", "last_life_counts", "life_ends_skip",
+    "life_continues", "captures_ends", "limit", "limit_unit", "clips", "continuous",
+)
+
+cdef enum:
+    # Actions of ALE.
+    NOOP = 0
+    FIRE = 1
+    # Words of the state of MT19937.
+    WORDS = 624
+
+
+ctypedef struct screen_t:  # the head of ALE's ALEScreen
+    int rows, columns
+    const uint8_t* pixels
+
+
+ctypedef struct ale_t:  # in the order of FUNCTIONS
+    int (*act)(void* ale, int action, float strength) noexcept nogil
+    void (*reset_game)(void* ale) noexcept nogil
+    int (*lives)(void* ale) noexcept nogil
+    int (*frame_number)(const void* ale) noexcept nogil
+    int (*episode_frame_number)(const void* ale) noexcept nogil
+    uint8_t (*game_over)(const void* ale, int with_truncation) noexcept nogil
+    uint8_t (*game_truncated)(const void* ale) noexcept nogil
+    const screen_t* (*screen)(const void* ale) noexcept nogil
+
+
+ctypedef struct stages_t:  # in the order of STAGES
+    int32_t frame_skip, maxpool, channels, channels_first, stack_num, noop_min, noop_max, noop_rng, fire
+    int32_t fire_first, pad_zeros, episodic_life, life_loss_info, last_life_counts, life_ends_skip
+    int32_t life_continues, captures_ends, limit, limit_unit, clips, continuous
+
+
+ctypedef struct progress_t:
+    uint32_t words[WORDS]    # MT19937
+    int32_t at
+    int32_t lives
+    int32_t is_new           # whether the next reset begins a new game in any case
+    int32_t shows_end        # a life was lost, which is reported as an end that it is not
+    int32_t game_over
+    int32_t oldest           # the oldest frame in the stack
+    int64_t frames, steps    # of the episode, of the game
+    double reward, game_return
+
+
+ctypedef struct lane_t:
+    void* ale                # NULL without a ROM
+    uint8_t* plane           # [channels, rows, columns]: the last frame that was observed, in shades
+    uint8_t* captured        # [rows, columns]: the last but one frame of a step, in colours
+    uint8_t* stack           # [stack_num, frame_bytes]
+    progress_t progress
+
+
+ctypedef struct games_t:
+    ale_t calls
+    stages_t stages
+    shrinking_t shrinking
+    const uint8_t* shades    # [channels, 256]
+    const int32_t* actions   # ALE's action for each of ours; with continuous ones [3, 3, 2]: horizontal, vertical, fire
+    float threshold
+    lane_t* lanes
+    int64_t num_lanes
+    int32_t frame_bytes, screen_bytes
+    info_field_t* fields
+    int32_t info_count
+
+
+# --- MT19937, as the C++ libraries draw no-ops: std::mt19937 and libstdc++'s std::uniform_int_distribution ------------
+# M. Matsumoto, T. Nishimura, "Mersenne Twister" (1998), table II and section 3.1; D. Lemire as in gymcore/rng.h.
+
+cdef void twister_seed(progress_t* self, uint32_t seed) noexcept nogil:
+    cdef int i
+    self.words[0] = seed
+    for i in range(1, WORDS):
+        self.words[i] = <uint32_t> 1812433253 * (self.words[i - 1] ^ (self.words[i - 1] >> 30)) + <uint32_t> i
+    self.at = WORDS
+
+
+cdef uint32_t twister_next(progress_t* self) noexcept nogil:
+    cdef uint32_t word
+    cdef int i
+    if self.at >= WORDS:
+        for i in range(WORDS):
+            word = (self.words[i] & <uint32_t> 0x80000000) | (self.words[(i + 1) % WORDS] & <uint32_t> 0x7fffffff)
+            self.words[i] = self.words[(i + 397) % WORDS] ^ (word >> 1) ^ (<uint32_t> 0x9908b0df if word & 1 else 0)
+        self.at = 0
+    word = self.words[self.at]
+    self.at += 1
+    word ^= word >> 11
+    word ^= (word << 7) & <uint32_t> 0x9d2c5680
+    word ^= (word << 15) & <uint32_t> 0xefc60000
+    return word ^ (word >> 18)
+
+
+cdef uint32_t twister_below(progress_t* self, uint32_t choices) noexcept nogil:
+    """Uniform on 0 to choices - 1."""
+    cdef uint64_t product = <uint64_t> twister_next(self) * choices
+    cdef uint32_t threshold = -choices % choices
+    while <uint32_t> product < threshold:
+        product = <uint64_t> twister_next(self) * choices
+    return <uint32_t> (product >> 32)
+
+
+# --- frames -----------------------------------------------------------------------------------------------------------
+
+cdef inline uint8_t* slot(const games_t* self, const lane_t* lane, int place) noexcept nogil:
+    """A frame of the stack, 0 the oldest."""
+    return lane.stack + ((lane.progress.oldest + place) % self.stages.stack_num) * self.frame_bytes
+
+
+cdef inline void push_frame(const games_t* self, lane_t* lane, bint is_new) noexcept nogil:
+    """Put the plane into the stack, in the place of the oldest frame; or the newest frame again."""
+    cdef uint8_t* target = slot(self, lane, 0)
+    cdef int channel, pixels = self.frame_bytes // self.stages.channels
+    cdef bint planar = self.stages.channels_first
+    if is_new:
+        for channel in range(self.stages.channels):
+            shrink(&self.shrinking, lane.plane + channel * self.screen_bytes,
+                   target + channel * (pixels if planar else 1), 1 if planar else self.stages.channels)
+    elif self.stages.stack_num > 1:
+        memcpy(target, slot(self, lane, self.stages.stack_num - 1), self.frame_bytes)
+    lane.progress.oldest = (lane.progress.oldest + 1) % self.stages.stack_num
+
+
+cdef inline void shade_frame(
+    const games_t* self, lane_t* lane, const uint8_t* frame, const uint8_t* other
+) noexcept nogil:
+    """Set the plane to a frame, or to the brighter of two."""
+    cdef int channel
+    for channel in range(self.stages.channels):
+        shade(frame, other, self.shades + 256 * channel, lane.plane + channel * self.screen_bytes,
+              self.shrinking.rows, self.shrinking.columns)
+
+
+cdef inline void observe(const games_t* self, const lane_t* lane, uint8_t* row) noexcept nogil:
+    cdef int newest = self.stages.stack_num - lane.progress.oldest  # frames from the oldest to the end of the stack
+    memcpy(row, slot(self, lane, 0), newest * self.frame_bytes)
+    memcpy(row + newest * self.frame_bytes, lane.stack, lane.progress.oldest * self.frame_bytes)
+
+
+# --- one lane ---------------------------------------------------------------------------------------------------------
+
+cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float strength) noexcept nogil:
+    """Play one step; return how it ended the episode."""
+    cdef const stages_t* stages = &self.stages
+    cdef progress_t* progress = &lane.progress
+    cdef const ale_t* ale = &self.calls
+    cdef int t, lives, score = 0, skip = stages.frame_skip
+    cdef bint over = False, late = False, lost = False, capturing, ends, first = False, last = False
+    cdef flag_t flags
+    progress.steps += 1
+    for t in range(skip):
+        score += ale.act(lane.ale, action, strength)
+        progress.frames += 1
+        over = ale.game_over(lane.ale, 0)
+        if stages.limit_unit == GAME_FRAMES:
+            late = ale.game_truncated(lane.ale)
+        elif stages.limit_unit == FRAMES:
+            late = stages.limit and progress.frames >= stages.limit
+        lives = ale.lives(lane.ale)
+        lost = lives < progress.lives and (lives > 0 or stages.last_life_counts)
+        ends = over or late or (lost and stages.episodic_life and stages.life_ends_skip)
+        capturing = not ends or stages.captures_ends
+        if t == skip - 2 and capturing:
+            memcpy(lane.captured, ale.screen(lane.ale).pixels, self.screen_bytes)
+            first = True
+        if t == skip - 1 and capturing:
+            last = True
+        if ends:
+            break
+    progress.lives = ale.lives(lane.ale)
+    if stages.limit_unit == STEPS:
+        late = stages.limit and progress.steps >= stages.limit
+
+    # A step that ends early shows what there is by then.
+    if last:
+        shade_frame(self, lane, ale.screen(lane.ale).pixels, lane.captured if first and stages.maxpool else NULL)
+    elif first and stages.captures_ends:
+        shade_frame(self, lane, lane.captured, NULL)
+    elif first and stages.maxpool:
+        for t in range(stages.channels):
+            brighten(lane.captured, self.shades + 256 * t, lane.plane + t * self.screen_bytes, self.screen_bytes)
+    push_frame(self, lane, last or (first and (stages.captures_ends or stages.maxpool)))
+
+    progress.reward = score
+    progress.game_return += score
+    progress.game_over = over or late
+    progress.shows_end = lost and stages.life_loss_info
+    flags = TERMINATED if over or (lost and stages.episodic_life) else 0
+    if late and (stages.limit_unit == GAME_FRAMES or not (flags or progress.shows_end)):
+        flags |= TRUNCATED
+    elif late and stages.limit_unit == STEPS:
+        flags = TRUNCATED
+    elif late:
+        flags = TERMINATED
+    return flags
+
+
+cdef inline void begin(const games_t* self, lane_t* lane, rng_t* rng) noexcept nogil:
+    """Begin an episode: a new game, or after a lost life the rest of the game."""
+    cdef const stages_t* stages = &self.stages
+    cdef progress_t* progress = &lane.progress
+    cdef const ale_t* ale = &self.calls
+    cdef bint anew = progress.is_new or progress.game_over or not (stages.episodic_life and stages.life_continues)
+    cdef int noops = 0, place
+    if stages.noop_max > 0:
+        noops = stages.noop_min
+        if stages.noop_rng:
+            noops += below(rng, stages.noop_max)
+        else:
+            noops += twister_below(progress, stages.noop_max)
+    noops -= stages.fire
+    if anew:
+        ale.reset_game(lane.ale)
+        progress.steps = 0
+        progress.game_return = 0.0
+    if stages.fire and stages.fire_first:
+        ale.act(lane.ale, FIRE, 1.0)
+    while noops > 0:
+        noops -= 1
+        ale.act(lane.ale, NOOP, 1.0)
+        if ale.game_over(lane.ale, 1):
+            ale.reset_game(lane.ale)
+            anew = True
+    if stages.fire and not stages.fire_first:
+        ale.act(lane.ale, FIRE, 1.0)
+    shade_frame(self, lane, ale.screen(lane.ale).pixels, NULL)
+    if anew:
+        progress.oldest = 0
+        if stages.pad_zeros:
+            memset(lane.stack, 0, stages.stack_num * self.frame_bytes)
+    push_frame(self, lane, True)
+    if anew and not stages.pad_zeros:
+        progress.oldest = 0
+        for place in range(1, stages.stack_num):
+            memcpy(slot(self, lane, place), lane.stack, self.frame_bytes)
+    progress.lives = ale.lives(lane.ale)
+    progress.is_new = progress.shows_end = progress.game_over = 0
+    progress.frames = 0
+    progress.reward = 0.0
+
+
+cdef inline int continuous_action(const games_t* self, const float* action) noexcept nogil:
+    """ALE's action of a radius, an angle and how much fire."""
+    cdef float x = action[0] * <float> cos(action[1]), y = action[0] * <float> sin(action[1])
+    cdef int horizontal = (x > self.threshold) - (x < -self.threshold) + 1
+    cdef int vertical = (y > self.threshold) - (y < -self.threshold) + 1
+    return self.actions[6 * horizontal + 2 * vertical + (action[2] > self.threshold)]
+
+
+# --- the kernel -------------------------------------------------------------------------------------------------------
+
+cdef void step_lanes(
+    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
+    int64_t hi
+) noexcept nogil:
+    cdef const games_t* self = <const games_t*> columns.constants
+    cdef int64_t bytes = self.frame_bytes * self.stages.stack_num, i
+    cdef const float* numbers
+    cdef lane_t* lane
+    for i in range(lo, hi):
+        lane = &self.lanes[i]
+        lane.progress.shows_end = 0
+        rewards[i] = 0.0
+        ends[i] = 0
+        if columns.resetting != NULL and columns.resetting[i]:
+            continue
+        if self.stages.continuous:
+            numbers = <const float*> actions + 3 * i
+            ends[i] = play(self, lane, continuous_action(self, numbers), numbers[0])
+        else:
+            ends[i] = play(self, lane, self.actions[(<const int64_t*> actions)[i]], 1.0)
+        rewards[i] = lane.progress.reward
+        observe(self, lane, <uint8_t*> parts[0] + i * bytes)
+
+
+cdef void report(
+    const columns_t* columns, double* rewards, uint8_t* terminated, int64_t lo, int64_t hi
+) noexcept nogil:
+    """Clip rewards, and report lost lives as ends."""
+    cdef const games_t* self = <const games_t*> columns.constants
+    cdef int64_t i
+    for i in range(lo, hi):
+        if self.stages.clips:
+            rewards[i] = (rewards[i] > 0.0) - (rewards[i] < 0.0)
+        if self.lanes[i].progress.shows_end:
+            terminated[i] = 1
+
+
+cdef void reset_lanes(
+    const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    cdef const games_t* self = <const games_t*> columns.constants
+    cdef int64_t k
+    for k in range(count):
+        begin(self, &self.lanes[lanes[k]], &columns.rngs[lanes[k]])
+
+
+cdef void observe_lanes(
+    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
+) noexcept nogil:
+    cdef const games_t* self = <const games_t*> columns.constants
+    cdef int64_t bytes = self.frame_bytes * self.stages.stack_num, i, k
+    for k in range(lo, hi):
+        i = k if lanes == NULL else lanes[k]
+        observe(self, &self.lanes[i], <uint8_t*> parts[0] + i * bytes)
+
+
+# Infos: lives and frame numbers as ALE has them; the reward before it is clipped; and the return and length of the game so
+# far, over all of its lives, and whether it is over.
+INFOS = (
+    ("lives", INT64), ("frame_number", INT64), ("episode_frame_number", INT64), ("reward", FLOAT64),
+    ("game_return", FLOAT64), ("game_length", INT64), ("game_over", INT64),
+)
+
+
+cdef void write_infos(
+    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
+) noexcept nogil:
+    cdef const games_t* self = <const games_t*> columns.constants
+    cdef const lane_t* lane
+    cdef int64_t i, k
+    for k in range(lo, hi):
+        i = k if lanes == NULL else lanes[k]
+        lane = &self.lanes[i]
+        (<int64_t*> parts[0])[i] = lane.progress.lives
+        (<int64_t*> parts[1])[i] = 0 if lane.ale == NULL else self.calls.frame_number(lane.ale)
+        (<int64_t*> parts[2])[i] = 0 if lane.ale == NULL else self.calls.episode_frame_number(lane.ale)
+        (<double*> parts[3])[i] = lane.progress.reward
+        (<double*> parts[4])[i] = lane.progress.game_return
+        (<int64_t*> parts[5])[i] = lane.progress.steps
+        (<int64_t*> parts[6])[i] = lane.progress.game_over
+
+
+cdef uint64_t digest(const uint8_t* data, int64_t size, uint64_t seed) noexcept nogil:
+    """A quick digest of bytes (FNV-1a, eight at a time), against accidents."""
+    cdef uint64_t value = seed, word
+    cdef int64_t i
+    for i in range(size // 8):
+        memcpy(&word, data + 8 * i, 8)
+        value = (value ^ word) * <uint64_t> 0x100000001b3
+    return value ^ (value >> 29)
+
+
+cdef class Games:
+    """Games of a batch, and the kernel that plays them.
+
+    Args:
+        functions: addresses of FUNCTIONS by name.
+        num_lanes: how many games.
+        stages: numbers by the names in STAGES.
+        resizer: from the size of the screen to that of observed frames.
+        shades: uint8 [channels, 256], what is observed of each colour.
+        actions: ALE's number of each action, int32.
+        threshold: of continuous actions.
+        observation_shape: of one lane.
+        infos: how many of INFOS there are.
+        state_bytes: how many bytes a saved state of ALE takes at most.
+
+    Raises:
+        ValueError: numbers that do not fit each other.
+    """
+
+    cdef games_t games
+    cdef kernel_t* kernel_memory
+    cdef double number            # of a kernel without parameters
+    cdef list references          # what C points to
+    cdef readonly list ales       # an ALEInterface for each lane, or None
+    cdef const char* capsule_name
+    cdef readonly object saved_dtype  # of one saved lane
+
+    def __cinit__(
+        self, *, dict functions, Py_ssize_t num_lanes, dict stages, Resizer resizer, object shades, object actions,
+        float threshold, tuple observation_shape, int infos, int state_bytes,
+    ):
+        cdef Py_ssize_t k
+        cdef void** calls = <void**> &self.games.calls
+        cdef int32_t* numbers = <int32_t*> &self.games.stages
+        self.references = []
+        self.ales = [None] * num_lanes
+        for k, name in enumerate(FUNCTIONS):
+            calls[k] = <void*> <size_t> functions[name]
+        for k, name in enumerate(STAGES):
+            numbers[k] = stages[name]
+        self.references.append(resizer)
+        self.games.shrinking = resizer.shrinking
+        self.games.shades = <const uint8_t*> self._array(shades, np.uint8, (self.games.stages.channels, 256))
+        self.games.actions = <const int32_t*> self._array(actions, np.int32, (len(actions),))
+        self.games.threshold = threshold
+        self.games.num_lanes = num_lanes
+        self.games.screen_bytes = self.games.shrinking.rows * self.games.shrinking.columns
+        self.games.frame_bytes = (
+            self.games.shrinking.height * self.games.shrinking.width * self.games.stages.channels)
+        stack_bytes = self.games.frame_bytes * self.games.stages.stack_num
+        if stages["continuous"] and len(actions) != 18 or np.prod(observation_shape) != stack_bytes:
+            raise ValueError(f"observation_shape: expected {stack_bytes} bytes, got {observation_shape}")
+        plane_bytes = self.games.screen_bytes * self.games.stages.channels
+        self.saved_dtype = np.dtype([
+            ("ale", np.uint8, (state_bytes,)), ("size", np.int64), ("digest", np.uint64),
+            ("progress", np.uint8, (sizeof(progress_t),)), ("plane", np.uint8, (plane_bytes,)),
+            ("stack", np.uint8, (stack_bytes,))])
+        self.games.lanes = <lane_t*> PyMem_RawCalloc(num_lanes, sizeof(lane_t))
+        if self.games.lanes == NULL:
+            raise MemoryError(f"no memory for {num_lanes} lanes")
+        for k in range(num_lanes):
+            self.games.lanes[k].progress.is_new = 1
+            self.games.lanes[k].plane = <uint8_t*> PyMem_RawCalloc(1, plane_bytes)
+            self.games.lanes[k].captured = <uint8_t*> PyMem_RawCalloc(1, self.games.screen_bytes)
+            self.games.lanes[k].stack = <uint8_t*> PyMem_RawCalloc(1, stack_bytes)
+            if (self.games.lanes[k].plane == NULL or self.games.lanes[k].captured == NULL
+                    or self.games.lanes[k].stack == NULL):
+                raise MemoryError(f"no memory for {num_lanes} lanes")
+        self._make_kernel(len(actions), observation_shape, infos)
+
+    cdef const void* _array(self, object values, object dtype, tuple shape) except NULL:
+        """The first element of an array, which lives as long as this object."""
+        array = np.array(values, dtype, order="C")
+        if array.shape != shape or not array.size:
+            raise ValueError(f"expected shape {shape}, got {array.shape}")
+        self.references.append(array)
+        return cnp.PyArray_DATA(<cnp.ndarray> array)
+
+    cdef _make_kernel(self, int choices, tuple shape, int infos):
+        cdef kernel_t* kernel
+        cdef info_field_t* fields
+        cdef Py_ssize_t k
+        self.kernel_memory = kernel = <kernel_t*> PyMem_RawCalloc(1, sizeof(kernel_t))
+        self.games.fields = fields = <info_field_t*> PyMem_RawCalloc(len(INFOS), sizeof(info_field_t))
+        if kernel == NULL or fields == NULL:
+            raise MemoryError("no memory for a kernel")
+        for k, (name, kind) in enumerate(INFOS):
+            fields[k].name = self._text(name)
+            fields[k].type = kind
+            fields[k].size = 1
+        kernel.abi = KERNEL_ABI
+        kernel.isa_count = 1
+        kernel.name = "atari"
+        kernel.state_names = kernel.reset_option_names = kernel.parameter_names = ""
+        kernel.observation_type = UINT8
+        kernel.observation_size = self.games.frame_bytes * self.games.stages.stack_num
+        for k in range(len(shape)):
+            kernel.observation_shape[k] = shape[k]
+        if self.games.stages.continuous:
+            kernel.action_size = 3
+        else:
+            kernel.discrete_actions = choices
+        kernel.parameter_defaults = kernel.reset_option_defaults = &self.number
+        kernel.info_count = infos
+        kernel.infos = fields
+        kernel.write_infos = write_infos
+        kernel.observe = observe_lanes
+        kernel.reset = reset_lanes
+        kernel.report = report
+        kernel.step[0].shared = kernel.step[0].varied = step_lanes
+        kernel.grain = 1
+        self.capsule_name = self._text(f"gymcore_ext.atari.games at {id(self):#x}")
+        kernel.constants_name = self.capsule_name
+
+    cdef const char* _text(self, str text):
+        encoded = text.encode()
+        self.references.append(encoded)
+        return encoded
+
+    def __dealloc__(self):
+        cdef Py_ssize_t k
+        if self.games.lanes != NULL:
+            for k in range(self.games.num_lanes):
+                PyMem_RawFree(self.games.lanes[k].plane)
+                PyMem_RawFree(self.games.lanes[k].captured)
+                PyMem_RawFree(self.games.lanes[k].stack)
+        PyMem_RawFree(self.games.lanes)
+        PyMem_RawFree(self.games.fields)
+        PyMem_RawFree(self.kernel_memory)
+
+    def __len__(self):
+        return self.games.num_lanes
+
+    @property
+    def kernel(self):
+        """The kernel that plays these games, a capsule that keeps them alive."""
+        return owned_capsule(self.kernel_memory, KERNEL_CAPSULE, self)
+
+    @property
+    def capsule(self):
+        """The lanes, for the `constants` of a batch of this kernel; it keeps them alive."""
+        return owned_capsule(&self.games, self.capsule_name, self)
+
+    # --- what Python does with lanes ----------------------------------------------------------------------------------
+
+    def set_ale(self, Py_ssize_t lane, object ale, size_t address, uint32_t seed):
+        """Give a lane an ALEInterface with a ROM, at its address, and seed the draws of no-ops; or None and 0.
+
+        The next reset begins a new game.
+        """
+        cdef lane_t* place = &self.games.lanes[self._checked(lane)]
+        place.ale = <void*> address
+        self.ales[lane] = ale
+        place.progress.is_new = 1
+        twister_seed(&place.progress, seed)
+
+    cdef Py_ssize_t _checked(self, Py_ssize_t lane) except -1:
+        if not 0 <= lane < self.games.num_lanes:
+            raise IndexError(f"lane {lane} is not in [0, {self.games.num_lanes})")
+        return lane
+
+    def save_lane(self, Py_ssize_t lane, cnp.ndarray row, bytes state):
+        """Write a lane and the state of its ALEInterface into an element of an array of `saved_dtype`, as uint8."""
+        cdef lane_t* place = &self.games.lanes[self._checked(lane)]
+        cdef uint8_t* data = self._row(row)
+        cdef int64_t size = len(state), room = self.saved_dtype["ale"].itemsize
+        cdef progress_t progress = place.progress
+        if size > room:
+            raise ValueError(f"ALE's state takes {size} bytes, expected at most {room}")
+        memcpy(data, <const char*> state, size)
+        memset(data + size, 0, room - size)
+        memcpy(data + room, &size, 8)
+        progress.oldest = 0
+        memcpy(data + room + 16, &progress, sizeof(progress_t))
+        (<uint64_t*> (data + room + 8))[0] = self._digest(data, room)
+        data += room + 16 + sizeof(progress_t)
+        memcpy(data, place.plane, self.games.screen_bytes * self.games.stages.channels)
+        observe(&self.games, place, data + self.games.screen_bytes * self.games.stages.channels)
+
+    def load_lane(self, Py_ssize_t lane, cnp.ndarray row):
+        """Restore all of a lane but its ALEInterface from a row of `save_lane` that is intact."""
+        cdef lane_t* place = &self.games.lanes[self._checked(lane)]
+        cdef uint8_t* data = self._row(row)
+        cdef int64_t room = self.saved_dtype["ale"].itemsize, plane = (
+            self.games.screen_bytes * self.games.stages.channels)
+        memcpy(&place.progress, data + room + 16, sizeof(progress_t))
+        data += room + 16 + sizeof(progress_t)
+        memcpy(place.plane, data, plane)
+        memcpy(place.stack, data + plane, self.games.frame_bytes * self.games.stages.stack_num)
+
+    def is_intact(self, cnp.ndarray row):
+        """Whether a row is as `save_lane` has written it."""
+        cdef uint8_t* data = self._row(row)
+        cdef int64_t room = self.saved_dtype["ale"].itemsize
+        return 0 <= (<int64_t*> (data + room))[0] <= room and (
+            <uint64_t*> (data + room + 8))[0] == self._digest(data, room)
+
+    cdef uint64_t _digest(self, const uint8_t* data, int64_t room):
+        return digest(data + room + 16, sizeof(progress_t), digest(data, room + 8, <uint64_t> 0xcbf29ce484222325))
+
+    cdef uint8_t* _row(self, cnp.ndarray row) except NULL:
+        if row.nbytes != self.saved_dtype.itemsize or not cnp.PyArray_ISCARRAY(row):
+            raise ValueError(f"row: expected {self.saved_dtype.itemsize} bytes, got {row.dtype} {np.shape(row)}")
+        return <uint8_t*> cnp.PyArray_DATA(row)
+
+
+cdef void drop_owner(object capsule) noexcept:
+    Py_DECREF(<object> PyCapsule_GetContext(capsule))
+
+
+cdef object owned_capsule(void* pointer, const char* name, object owner):
+    """A capsule that keeps the owner of the memory alive."""
+    capsule = PyCapsule_New(pointer, name, drop_owner)
+    PyCapsule_SetContext(capsule, <void*> owner)
+    Py_INCREF(owner)
+    return capsule

@@ -1,0 +1,102 @@
+/* Frames of a screen as observations: colours to shades, the maximum of two frames, and shrinking by areas.
+ *
+ * Shrinking equals cv2.resize with INTER_AREA, to the bit: each row is shrunk from left to right and added to those above
+ * it, all in float32 and in this order. Rows that equal the row above them, most rows of most games, cost a comparison.
+ */
+#ifndef GYMCORE_PICTURES_H
+#define GYMCORE_PICTURES_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "gymcore/platform.h"
+
+/* Pixels of a row of the screen, at most. */
+#define GYMCORE_MAX_COLUMNS 256
+
+typedef struct {
+    int32_t rows, columns;          /* of the screen */
+    int32_t height, width;          /* of an observed frame */
+    int32_t row_taps, column_taps;  /* how many rows, and columns, one observed pixel covers at most */
+    const int32_t *first_row, *first_column;   /* [height], [width] */
+    const float *row_weights, *column_weights; /* [height, row_taps], [width, column_taps] */
+    float scale, offset;            /* of the weighted sum, before it is rounded */
+} gymcore_shrinking;
+
+GYMCORE_INLINE void gymcore_shrink_row(const gymcore_shrinking *self, const uint8_t *GYMCORE_RESTRICT source,
+                                       float *GYMCORE_RESTRICT target, const int taps)
+{
+    const float *weights = self->column_weights;
+    for (int x = 0; x < self->width; x++, weights += taps) {
+        const uint8_t *place = source + self->first_column[x];
+        float sum = (float)place[0] * weights[0];
+        for (int k = 1; k < taps; k++)
+            sum += (float)place[k] * weights[k];
+        target[x] = sum;
+    }
+}
+
+/* Shrink a plane [rows, columns] into every `stride`-th byte from `target` on. */
+static void gymcore_shrink(const gymcore_shrinking *self, const uint8_t *plane, uint8_t *target, int stride)
+{
+    float narrow[GYMCORE_MAX_COLUMNS], sums[GYMCORE_MAX_COLUMNS];
+    const float *weights = self->row_weights;
+    const uint8_t *last = NULL;
+    int width = self->width;
+    for (int y = 0; y < self->height; y++) {
+        const uint8_t *source = plane + (size_t)self->first_row[y] * (size_t)self->columns;
+        memset(sums, 0, sizeof(float) * (size_t)width);
+        for (int k = 0; k < self->row_taps; k++, source += self->columns) {
+            const float weight = *weights++;
+            if (weight == 0)
+                continue;
+            if (!last || memcmp(last, source, (size_t)self->columns)) {
+                if (self->column_taps == 3) /* 160 to 84: known, it is twice as fast */
+                    gymcore_shrink_row(self, source, narrow, 3);
+                else
+                    gymcore_shrink_row(self, source, narrow, self->column_taps);
+            }
+            last = source;
+            for (int x = 0; x < width; x++)
+                sums[x] += weight * narrow[x];
+        }
+        for (int x = 0; x < width; x++, target += stride) {
+            /* Adding 1.5 * 2^23 rounds half to even, into the lowest bits. */
+            float rounded = (sums[x] * self->scale + self->offset) + 12582912.0f;
+            uint32_t bits;
+            memcpy(&bits, &rounded, 4);
+            *target = (uint8_t)bits;
+        }
+    }
+}
+
+/* Write the shades of a frame of colours [rows, columns] into a plane; of two frames (`other` is not NULL) the brighter. */
+static void gymcore_shade(const uint8_t *frame, const uint8_t *other, const uint8_t *shades, uint8_t *plane, int rows,
+                          int columns)
+{
+    const size_t n = (size_t)columns;
+    for (int y = 0; y < rows; y++, frame += n, plane += n, other = other ? other + n : NULL) {
+        if (y && memcmp(frame, frame - n, n) == 0 && (!other || memcmp(other, other - n, n) == 0)) {
+            memcpy(plane, plane - n, n);
+        } else if (!other || memcmp(frame, other, n) == 0) {
+            for (int x = 0; x < columns; x++)
+                plane[x] = shades[frame[x]];
+        } else {
+            for (int x = 0; x < columns; x++) {
+                uint8_t one = shades[frame[x]], two = shades[other[x]];
+                plane[x] = one > two ? one : two;
+            }
+        }
+    }
+}
+
+/* Brighten a plane where the shades of a frame are brighter. */
+static void gymcore_brighten(const uint8_t *frame, const uint8_t *shades, uint8_t *plane, int count)
+{
+    for (int i = 0; i < count; i++) {
+        uint8_t shade = shades[frame[i]];
+        plane[i] = plane[i] > shade ? plane[i] : shade;
+    }
+}
+
+#endif
