@@ -19,11 +19,11 @@ NEVER_RESET = -1
 LAYOUT = 1
 
 
-def lane_dtype(kernel_spec: dict[str, Any], width: int | None = None) -> np.dtype[Any]:
+def lane_dtype(kernel_spec: dict[str, Any], state: Any = None) -> np.dtype[Any]:
     """Structured dtype of one saved lane.
 
-    Fields: `state` float64 (the columns of the physics, or `width` numbers of physics with a state
-    outside the batch), `random` uint64 [5] (PCG64 state and increment, high words first, and the
+    Fields: `state` float64 (the columns of the physics; or the dtype `state` of physics that keep
+    their state outside the batch), `random` uint64 [5] (PCG64 state and increment, high words first, and the
     buffered half draw), `elapsed` int32 (-1 before the first reset), `episode_return` float64,
     `ended` bool, `parameters` float64, `steps_after_end` int32 (of a single CartPole that has been
     stepped since it terminated, else -1), `identity` uint64 [2] (digests of the environment's id,
@@ -31,7 +31,7 @@ def lane_dtype(kernel_spec: dict[str, Any], width: int | None = None) -> np.dtyp
     """
     return np.dtype(
         [
-            ("state", np.float64, (len(kernel_spec["state_names"]) if width is None else width,)),
+            ("state", state or np.dtype((np.float64, (len(kernel_spec["state_names"]),)))),
             ("random", np.uint64, (5,)),
             ("parameters", np.float64, (len(kernel_spec["parameters"]),)),
             ("episode_return", np.float64),
@@ -91,7 +91,10 @@ def write_states(batch: Any, states: npt.NDArray[np.float64], indices: Any) -> N
 
 
 def _external_memory(batch: Any) -> Any:
-    """The object that stores states outside the batch (by `width`, `save`, `load`), or None."""
+    """The object that stores states outside the batch, or None.
+
+    It has `saved_dtype` of a lane, `save`, `load`, and `valid` if there are states to refuse.
+    """
     return batch.constants if hasattr(batch.constants, "load") else None
 
 
@@ -109,7 +112,9 @@ def save_lanes(batch: Any, model: Any, spec: Any, indices: Any) -> npt.NDArray[A
         parameters = parameters[:, indices]
     ended, elapsed, returns = batch.view_lifecycle()
     external = _external_memory(batch)
-    saved = np.empty(len(indices), lane_dtype(model.kernel_spec(), external and external.width))
+    saved = np.empty(
+        len(indices), lane_dtype(model.kernel_spec(), external and external.saved_dtype)
+    )
     saved["identity"] = _identity(model, spec)
     saved["steps_after_end"] = -1
 
@@ -137,7 +142,7 @@ def checked_lanes(batch: Any, model: Any, spec: Any, saved: Any, indices: Any) -
         ArgumentTypeError: not an array.
     """
     external = _external_memory(batch)
-    wanted = lane_dtype(model.kernel_spec(), external and external.width)
+    wanted = lane_dtype(model.kernel_spec(), external and external.saved_dtype)
     if not isinstance(saved, np.ndarray):
         raise ArgumentTypeError(f"state: expected the array of get_state(), got {type(saved)}")
     name = model.kernel_spec()["name"] if spec is None else spec.id
@@ -184,7 +189,11 @@ def _valid_fields(
     # PCG64's increment is odd; the last number is whether half a draw is buffered, and that half.
     halves = np.ascontiguousarray(saved["random"][:, 4:]).view(np.uint32)
     yield "random", (saved["random"][:, 3] % 2 == 1) & (halves[:, 0] <= 1)
-    valid = np.isfinite(saved["state"]).all(axis=1)
+    external = _external_memory(batch)
+    if hasattr(external, "valid"):
+        valid = external.valid(saved["state"])
+    else:
+        valid = np.isfinite(saved["state"]).all(axis=1)
     names = model.kernel_spec()["state_names"]
     for name, (low, high) in model.state_bounds().items():
         column = saved["state"][:, names.index(name)]

@@ -4,8 +4,12 @@ A lane is an ALEInterface of the package ale-py, the last frame that was observe
 of observed frames. ALE's C++ functions are called by address, without the GIL; one thread at a time steps a lane.
 
 Python loads ROMs, which may raise; no function that is called here does, of a lane that has a ROM.
+
+Sticky actions are drawn here, as ALE draws them: its saved states lack the action that it repeats. So the emulators of
+lanes have no random numbers, and a lane is seeded by restoring the state that its ROM was loaded with.
 """
 cimport numpy as cnp
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_New, PyCapsule_SetContext
 from cpython.ref cimport Py_DECREF, Py_INCREF
@@ -83,9 +87,15 @@ ctypedef struct stages_t:  # in the order of STAGES
     int32_t life_continues, captures_ends, limit, limit_unit, clips, continuous
 
 
-ctypedef struct progress_t:
-    uint32_t words[WORDS]    # MT19937
+ctypedef struct twister_t:  # MT19937
+    uint32_t words[WORDS]
     int32_t at
+
+
+ctypedef struct progress_t:
+    twister_t noops, sticks  # what draws no-ops, and sticky actions
+    int32_t action           # the last one, which may be repeated
+    float strength           # of paddles
     int32_t lives
     int32_t is_new           # whether the next reset begins a new game in any case
     int32_t shows_end        # a life was lost, which is reported as an end that it is not
@@ -110,6 +120,7 @@ ctypedef struct games_t:
     const uint8_t* shades    # [channels, 256]
     const int32_t* actions   # ALE's action for each of ours; with continuous ones [3, 3, 2]: horizontal, vertical, fire
     float threshold
+    double sticky            # probability of repeating an action
     lane_t* lanes
     int64_t num_lanes
     int32_t frame_bytes, screen_bytes
@@ -120,7 +131,7 @@ ctypedef struct games_t:
 # --- MT19937, as the C++ libraries draw no-ops: std::mt19937 and libstdc++'s std::uniform_int_distribution ------------
 # M. Matsumoto, T. Nishimura, "Mersenne Twister" (1998), table II and section 3.1; D. Lemire as in gymcore/rng.h.
 
-cdef void twister_seed(progress_t* self, uint32_t seed) noexcept nogil:
+cdef void twister_seed(twister_t* self, uint32_t seed) noexcept nogil:
     cdef int i
     self.words[0] = seed
     for i in range(1, WORDS):
@@ -128,7 +139,7 @@ cdef void twister_seed(progress_t* self, uint32_t seed) noexcept nogil:
     self.at = WORDS
 
 
-cdef uint32_t twister_next(progress_t* self) noexcept nogil:
+cdef uint32_t twister_next(twister_t* self) noexcept nogil:
     cdef uint32_t word
     cdef int i
     if self.at >= WORDS:
@@ -144,7 +155,7 @@ cdef uint32_t twister_next(progress_t* self) noexcept nogil:
     return word ^ (word >> 18)
 
 
-cdef uint32_t twister_below(progress_t* self, uint32_t choices) noexcept nogil:
+cdef uint32_t twister_below(twister_t* self, uint32_t choices) noexcept nogil:
     """Uniform on 0 to choices - 1."""
     cdef uint64_t product = <uint64_t> twister_next(self) * choices
     cdef uint32_t threshold = -choices % choices
@@ -192,6 +203,22 @@ cdef inline void observe(const games_t* self, const lane_t* lane, uint8_t* row) 
 
 # --- one lane ---------------------------------------------------------------------------------------------------------
 
+cdef inline int act(const games_t* self, lane_t* lane, int action, float strength) noexcept nogil:
+    """Play one frame; return the reward."""
+    cdef progress_t* progress = &lane.progress
+    if self.sticky == 0.0 or twister_next(&progress.sticks) / 4294967296.0 >= self.sticky:
+        progress.action = action
+        progress.strength = strength
+    if self.sticky != 0.0:
+        twister_next(&progress.sticks)  # for a second player
+    return self.calls.act(lane.ale, progress.action, progress.strength)
+
+
+cdef inline void reset_game(const games_t* self, lane_t* lane) noexcept nogil:
+    self.calls.reset_game(lane.ale)
+    lane.progress.action = NOOP
+
+
 cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float strength) noexcept nogil:
     """Play one step; return how it ended the episode."""
     cdef const stages_t* stages = &self.stages
@@ -202,7 +229,7 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
     cdef flag_t flags
     progress.steps += 1
     for t in range(skip):
-        score += ale.act(lane.ale, action, strength)
+        score += act(self, lane, action, strength)
         progress.frames += 1
         over = ale.game_over(lane.ale, 0)
         if stages.limit_unit == GAME_FRAMES:
@@ -260,22 +287,22 @@ cdef inline void begin(const games_t* self, lane_t* lane, rng_t* rng) noexcept n
         if stages.noop_rng:
             noops += below(rng, stages.noop_max)
         else:
-            noops += twister_below(progress, stages.noop_max)
+            noops += twister_below(&progress.noops, stages.noop_max)
     noops -= stages.fire
     if anew:
-        ale.reset_game(lane.ale)
+        reset_game(self, lane)
         progress.steps = 0
         progress.game_return = 0.0
     if stages.fire and stages.fire_first:
-        ale.act(lane.ale, FIRE, 1.0)
+        act(self, lane, FIRE, 1.0)
     while noops > 0:
         noops -= 1
-        ale.act(lane.ale, NOOP, 1.0)
+        act(self, lane, NOOP, 1.0)
         if ale.game_over(lane.ale, 1):
-            ale.reset_game(lane.ale)
+            reset_game(self, lane)
             anew = True
     if stages.fire and not stages.fire_first:
-        ale.act(lane.ale, FIRE, 1.0)
+        act(self, lane, FIRE, 1.0)
     shade_frame(self, lane, ale.screen(lane.ale).pixels, NULL)
     if anew:
         progress.oldest = 0
@@ -405,6 +432,7 @@ cdef class Games:
         shades: uint8 [channels, 256], what is observed of each colour.
         actions: ALE's number of each action, int32.
         threshold: of continuous actions.
+        sticky: probability of repeating an action, in every frame.
         observation_shape: of one lane.
         infos: how many of INFOS there are.
         state_bytes: how many bytes a saved state of ALE takes at most.
@@ -420,10 +448,11 @@ cdef class Games:
     cdef readonly list ales       # an ALEInterface for each lane, or None
     cdef const char* capsule_name
     cdef readonly object saved_dtype  # of one saved lane
+    cdef int64_t state_bytes
 
     def __cinit__(
         self, *, dict functions, Py_ssize_t num_lanes, dict stages, Resizer resizer, object shades, object actions,
-        float threshold, tuple observation_shape, int infos, int state_bytes,
+        float threshold, float sticky, tuple observation_shape, int infos, int state_bytes,
     ):
         cdef Py_ssize_t k
         cdef void** calls = <void**> &self.games.calls
@@ -439,6 +468,7 @@ cdef class Games:
         self.games.shades = <const uint8_t*> self._array(shades, np.uint8, (self.games.stages.channels, 256))
         self.games.actions = <const int32_t*> self._array(actions, np.int32, (len(actions),))
         self.games.threshold = threshold
+        self.games.sticky = sticky
         self.games.num_lanes = num_lanes
         self.games.screen_bytes = self.games.shrinking.rows * self.games.shrinking.columns
         self.games.frame_bytes = (
@@ -446,9 +476,10 @@ cdef class Games:
         stack_bytes = self.games.frame_bytes * self.games.stages.stack_num
         if stages["continuous"] and len(actions) != 18 or np.prod(observation_shape) != stack_bytes:
             raise ValueError(f"observation_shape: expected {stack_bytes} bytes, got {observation_shape}")
+        self.state_bytes = (state_bytes + 7) // 8 * 8
         plane_bytes = self.games.screen_bytes * self.games.stages.channels
         self.saved_dtype = np.dtype([
-            ("ale", np.uint8, (state_bytes,)), ("size", np.int64), ("digest", np.uint64),
+            ("ale", np.uint8, (self.state_bytes,)), ("size", np.int64), ("digest", np.uint64),
             ("progress", np.uint8, (sizeof(progress_t),)), ("plane", np.uint8, (plane_bytes,)),
             ("stack", np.uint8, (stack_bytes,))])
         self.games.lanes = <lane_t*> PyMem_RawCalloc(num_lanes, sizeof(lane_t))
@@ -456,6 +487,7 @@ cdef class Games:
             raise MemoryError(f"no memory for {num_lanes} lanes")
         for k in range(num_lanes):
             self.games.lanes[k].progress.is_new = 1
+            self.games.lanes[k].progress.strength = 1.0
             self.games.lanes[k].plane = <uint8_t*> PyMem_RawCalloc(1, plane_bytes)
             self.games.lanes[k].captured = <uint8_t*> PyMem_RawCalloc(1, self.games.screen_bytes)
             self.games.lanes[k].stack = <uint8_t*> PyMem_RawCalloc(1, stack_bytes)
@@ -539,28 +571,32 @@ cdef class Games:
 
     # --- what Python does with lanes ----------------------------------------------------------------------------------
 
-    def set_ale(self, Py_ssize_t lane, object ale, size_t address, uint32_t seed):
-        """Give a lane an ALEInterface with a ROM, at its address, and seed the draws of no-ops; or None and 0.
-
-        The next reset begins a new game.
-        """
-        cdef lane_t* place = &self.games.lanes[self._checked(lane)]
-        place.ale = <void*> address
+    def set_ale(self, Py_ssize_t lane, object ale, size_t address):
+        """Give a lane an ALEInterface with a ROM and without sticky actions, at its address; or None and 0."""
+        self.games.lanes[self._checked(lane)].ale = <void*> address
         self.ales[lane] = ale
-        place.progress.is_new = 1
-        twister_seed(&place.progress, seed)
+
+    def seed_draws(self, Py_ssize_t lane, uint32_t noops, uint32_t sticks):
+        """Seed what draws no-ops and sticky actions. The next reset begins a new game."""
+        cdef progress_t* progress = &self.games.lanes[self._checked(lane)].progress
+        memset(progress, 0, sizeof(progress_t))
+        progress.is_new = 1
+        progress.strength = 1.0
+        twister_seed(&progress.noops, noops)
+        twister_seed(&progress.sticks, sticks)
 
     cdef Py_ssize_t _checked(self, Py_ssize_t lane) except -1:
         if not 0 <= lane < self.games.num_lanes:
             raise IndexError(f"lane {lane} is not in [0, {self.games.num_lanes})")
         return lane
 
-    def save_lane(self, Py_ssize_t lane, cnp.ndarray row, bytes state):
-        """Write a lane and the state of its ALEInterface into an element of an array of `saved_dtype`, as uint8."""
+    def save_lane(self, Py_ssize_t lane, cnp.ndarray saved not None, Py_ssize_t row, bytes state):
+        """Write a lane and the state of its ALEInterface into an element of an array of `saved_dtype`."""
         cdef lane_t* place = &self.games.lanes[self._checked(lane)]
-        cdef uint8_t* data = self._row(row)
-        cdef int64_t size = len(state), room = self.saved_dtype["ale"].itemsize
+        cdef uint8_t* data = self._row(saved, row)
+        cdef int64_t size = len(state), room = self.state_bytes
         cdef progress_t progress = place.progress
+        cdef uint64_t check
         if size > room:
             raise ValueError(f"ALE's state takes {size} bytes, expected at most {room}")
         memcpy(data, <const char*> state, size)
@@ -568,36 +604,40 @@ cdef class Games:
         memcpy(data + room, &size, 8)
         progress.oldest = 0
         memcpy(data + room + 16, &progress, sizeof(progress_t))
-        (<uint64_t*> (data + room + 8))[0] = self._digest(data, room)
+        check = self._digest(data)
+        memcpy(data + room + 8, &check, 8)
         data += room + 16 + sizeof(progress_t)
         memcpy(data, place.plane, self.games.screen_bytes * self.games.stages.channels)
         observe(&self.games, place, data + self.games.screen_bytes * self.games.stages.channels)
 
-    def load_lane(self, Py_ssize_t lane, cnp.ndarray row):
-        """Restore all of a lane but its ALEInterface from a row of `save_lane` that is intact."""
+    def load_lane(self, Py_ssize_t lane, cnp.ndarray saved not None, Py_ssize_t row):
+        """Restore a lane from an intact element of `save_lane`; return the state of its ALEInterface."""
         cdef lane_t* place = &self.games.lanes[self._checked(lane)]
-        cdef uint8_t* data = self._row(row)
-        cdef int64_t room = self.saved_dtype["ale"].itemsize, plane = (
-            self.games.screen_bytes * self.games.stages.channels)
+        cdef uint8_t* data = self._row(saved, row)
+        cdef int64_t room = self.state_bytes, plane = self.games.screen_bytes * self.games.stages.channels, size
+        memcpy(&size, data + room, 8)
+        state = PyBytes_FromStringAndSize(<char*> data, size)
         memcpy(&place.progress, data + room + 16, sizeof(progress_t))
         data += room + 16 + sizeof(progress_t)
         memcpy(place.plane, data, plane)
         memcpy(place.stack, data + plane, self.games.frame_bytes * self.games.stages.stack_num)
+        return state
 
-    def is_intact(self, cnp.ndarray row):
-        """Whether a row is as `save_lane` has written it."""
-        cdef uint8_t* data = self._row(row)
-        cdef int64_t room = self.saved_dtype["ale"].itemsize
-        return 0 <= (<int64_t*> (data + room))[0] <= room and (
-            <uint64_t*> (data + room + 8))[0] == self._digest(data, room)
+    def is_intact(self, cnp.ndarray saved not None, Py_ssize_t row):
+        """Whether an element is as `save_lane` has written it."""
+        cdef uint8_t* data = self._row(saved, row)
+        cdef uint64_t check
+        memcpy(&check, data + self.state_bytes + 8, 8)
+        return check == self._digest(data)
 
-    cdef uint64_t _digest(self, const uint8_t* data, int64_t room):
-        return digest(data + room + 16, sizeof(progress_t), digest(data, room + 8, <uint64_t> 0xcbf29ce484222325))
+    cdef uint64_t _digest(self, const uint8_t* data):
+        return digest(data + self.state_bytes + 16, sizeof(progress_t),
+                      digest(data, self.state_bytes + 8, <uint64_t> 0xcbf29ce484222325))
 
-    cdef uint8_t* _row(self, cnp.ndarray row) except NULL:
-        if row.nbytes != self.saved_dtype.itemsize or not cnp.PyArray_ISCARRAY(row):
-            raise ValueError(f"row: expected {self.saved_dtype.itemsize} bytes, got {row.dtype} {np.shape(row)}")
-        return <uint8_t*> cnp.PyArray_DATA(row)
+    cdef uint8_t* _row(self, cnp.ndarray saved, Py_ssize_t row) except NULL:
+        if saved.dtype != self.saved_dtype or saved.ndim != 1 or not 0 <= row < len(saved):
+            raise ValueError(f"saved: expected an array of {self.saved_dtype}, got {saved.dtype} {np.shape(saved)}")
+        return <uint8_t*> cnp.PyArray_DATA(saved) + row * cnp.PyArray_STRIDE(saved, 0)
 
 
 cdef void drop_owner(object capsule) noexcept:

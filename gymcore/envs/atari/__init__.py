@@ -8,7 +8,15 @@ from gymcore.utils.lazy_namespace import lazy_namespace
 
 if TYPE_CHECKING:
     from gymcore.envs.atari.atari_env import AtariEnv
+    from gymcore.envs.atari.vector_env import AtariVectorEnv, PreprocessedAtariEnv
 
-__all__ = ["AtariEnv"]
+__all__ = ["AtariEnv", "AtariVectorEnv", "PreprocessedAtariEnv"]
 
-__getattr__, __dir__ = lazy_namespace(__name__, {".atari_env": ("AtariEnv",), ".games": ()})
+__getattr__, __dir__ = lazy_namespace(
+    __name__,
+    {
+        ".atari_env": ("AtariEnv",),
+        ".games": (),
+        ".vector_env": ("AtariVectorEnv", "PreprocessedAtariEnv"),
+    },
+)

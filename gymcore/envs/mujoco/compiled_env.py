@@ -65,6 +65,7 @@ class LaneSimulations(Simulations):
         self._sources = sources_of(self.arrays)
         sizes = [getattr(self.datas[0], name).size for name in self._sources]
         self.width = self._state_size + sum(sizes)
+        self.saved_dtype = np.dtype((np.float64, (self.width,)))
 
     @classmethod
     def of(

@@ -1,0 +1,201 @@
+"""ALE as it is installed: the C++ functions of ale-py that compiled code calls, and its games."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+from gymcore.envs.atari.atari_env import choose_mode, load_ale, rom_path
+from gymcore_ext.atari.games import FUNCTIONS
+
+TESTED = "0.12.1"
+
+# Of the flags of an object of nanobind: it is ready (2), and holds its C++ object itself (4).
+_FLAGS, _READY_AND_DIRECT = 0b111, 0b110
+
+# Saved states of a game differ in length by some digits of numbers.
+_SPARE_BYTES = 512
+
+# Argument and result types of FUNCTIONS, to call them from Python.
+_TYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "act": (ctypes.c_int, (ctypes.c_int, ctypes.c_float)),
+    "reset_game": (None, ()),
+    "lives": (ctypes.c_int, ()),
+    "frame_number": (ctypes.c_int, ()),
+    "episode_frame_number": (ctypes.c_int, ()),
+    "game_over": (ctypes.c_bool, (ctypes.c_int,)),
+    "game_truncated": (ctypes.c_bool, ()),
+    "screen": (ctypes.c_void_p, ()),
+}
+
+
+class _Screen(ctypes.Structure):
+    """The head of ALE's C++ class ALEScreen."""
+
+    _fields_ = (
+        ("rows", ctypes.c_int),
+        ("columns", ctypes.c_int),
+        ("pixels", ctypes.POINTER(ctypes.c_uint8)),
+    )
+
+
+def unusable(reason: str) -> error.DependencyNotInstalled:
+    """Return the error for an ale-py whose C++ functions cannot be called."""
+    version = getattr(load_ale(), "__version__", "of an unknown version")
+    return error.DependencyNotInstalled(
+        f"compiled batches of Atari games cannot use ale-py {version} as it is installed: {reason}."
+        f" They are tested with ale-py {TESTED} on Linux; vectorization_mode='async' works with "
+        "every version"
+    )
+
+
+def address_of(ale: Any) -> int:
+    """Return where the C++ object of an `ALEInterface` is.
+
+    Raises:
+        DependencyNotInstalled: It is not laid out as expected.
+    """
+    kind, head = type(ale), object.__basicsize__
+    # After the head of a Python object: the offset of the C++ object, int32, and flags.
+    if not type(kind).__name__.startswith("nb_type") or kind.__basicsize__ < head + 16:
+        raise unusable("its objects are not those of nanobind")
+    offset = ctypes.c_int32.from_address(id(ale) + head).value
+    flags = ctypes.c_uint32.from_address(id(ale) + head + 4).value
+    if flags & _FLAGS != _READY_AND_DIRECT or not head + 8 <= offset < kind.__basicsize__:
+        raise unusable(f"an ALEInterface is laid out in another way ({offset}, {flags:#x})")
+    return id(ale) + offset
+
+
+@cache
+def library_functions() -> dict[str, int]:
+    """Return the addresses of ALE's C++ functions by their names in FUNCTIONS.
+
+    They are tried: a game that they play must be the one that ale-py plays.
+
+    Raises:
+        DependencyNotInstalled: ale-py is not installed, or they cannot be used.
+    """
+    ale_py = load_ale()
+    library = ctypes.CDLL(ale_py._ale_py.__file__)
+    addresses = {}
+    for name, symbol in FUNCTIONS.items():
+        try:
+            address = ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
+        except AttributeError:
+            raise unusable(f"it has no {symbol}") from None
+        addresses[name] = address or 0
+    _try_functions(addresses, rom_path("pong"))
+    return addresses
+
+
+def _function(addresses: dict[str, int], name: str) -> Any:
+    """Return one of the functions for calls from Python."""
+    result, arguments = _TYPES[name]
+    return ctypes.CFUNCTYPE(result, ctypes.c_void_p, *arguments)(addresses[name])
+
+
+def screen_of(addresses: dict[str, int], ale: Any) -> npt.NDArray[np.uint8]:
+    """Return the screen [rows, columns] of a loaded game: ALE's own memory, in colours."""
+    screen = _Screen.from_address(_function(addresses, "screen")(address_of(ale)))
+    size = (screen.rows, screen.columns)
+    if size != tuple(ale.getScreenDims()):
+        raise unusable(f"a screen of {ale.getScreenDims()} says that it is {size}")
+    return np.ctypeslib.as_array(screen.pixels, size)
+
+
+def _try_functions(addresses: dict[str, int], path: str) -> None:
+    """Play a game by ale-py and by the functions, and raise if they differ."""
+    one, other = (open_game(path, "pong") for _ in range(2))
+    call = {name: _function(addresses, name) for name in FUNCTIONS}
+    address = address_of(other)
+    one.reset_game()
+    call["reset_game"](address)
+    for action in (1, 3, 0, 4, 1):
+        expected = (
+            int(one.act(action, 1.0)),
+            one.lives(),
+            one.getFrameNumber(),
+            one.getEpisodeFrameNumber(),
+            one.game_over(),
+            one.game_truncated(),
+        )
+        got = (
+            call["act"](address, action, 1.0),
+            call["lives"](address),
+            call["frame_number"](address),
+            call["episode_frame_number"](address),
+            call["game_over"](address, 1),
+            call["game_truncated"](address),
+        )
+        same = np.array_equal(one.getRAM(), other.getRAM())
+        same &= np.array_equal(one.getScreen(), screen_of(addresses, other))
+        if not same or got != expected:
+            raise unusable(f"a game played by its functions differs ({got}, {expected})")
+
+
+def open_game(
+    path: str, game: str, mode: int | None = None, difficulty: int | None = None, frame_limit: int = 0
+) -> Any:
+    """Return an `ALEInterface` with a ROM, without sticky actions.
+
+    Raises:
+        InvalidArgument: The game has no such mode or difficulty.
+    """
+    ale = load_ale().ALEInterface()
+    ale.setFloat("repeat_action_probability", 0.0)
+    ale.setInt("random_seed", 0)
+    ale.setInt("max_num_frames_per_episode", frame_limit)
+    ale.loadROM(path)
+    choose_mode(ale, game, mode, difficulty)
+    return ale
+
+
+@dataclasses.dataclass(frozen=True)
+class Cartridge:
+    """What is known of a game when its ROM has been loaded.
+
+    Attributes:
+        screen: Rows and columns.
+        minimal: ALE's numbers of the actions that do something.
+        legal: ALE's numbers of all actions.
+        gray: What each colour is in gray, uint8 [1, 256].
+        colors: Red, green and blue of each, uint8 [3, 256].
+        state_bytes: How many bytes a saved state takes at most.
+    """
+
+    screen: tuple[int, int]
+    minimal: tuple[int, ...]
+    legal: tuple[int, ...]
+    gray: npt.NDArray[np.uint8]
+    colors: npt.NDArray[np.uint8]
+    state_bytes: int
+
+
+@cache
+def cartridge(path: str, game: str, mode: int | None, difficulty: int | None) -> Cartridge:
+    """Load a ROM to find out about its game.
+
+    Raises:
+        InvalidArgument: The game has no such mode or difficulty.
+        DependencyNotInstalled: ale-py cannot be used.
+    """
+    ale = open_game(path, game, mode, difficulty)
+    screen = screen_of(library_functions(), ale)
+    # Every colour on the screen, and what ale-py says of it.
+    screen.reshape(-1)[:256] = np.arange(256)
+    gray = ale.getScreenGrayscale().reshape(-1)[:256]
+    colors = ale.getScreenRGB().reshape(-1, 3)[:256]
+    return Cartridge(
+        screen=(int(screen.shape[0]), int(screen.shape[1])),
+        minimal=tuple(int(one.value) for one in ale.getMinimalActionSet()),
+        legal=tuple(int(one.value) for one in ale.getLegalActionSet()),
+        gray=gray[None].copy(),
+        colors=np.ascontiguousarray(colors.T),
+        state_bytes=len(ale.cloneState(include_rng=True).serialize()) + _SPARE_BYTES,
+    )

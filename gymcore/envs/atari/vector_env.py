@@ -1,0 +1,425 @@
+"""Many Atari games in one batch: compiled preprocessing over ALE's own emulators."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import weakref
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+from gymcore.envs.atari.atari_env import load_ale, rom_path
+from gymcore.envs.atari.library import address_of, cartridge, library_functions, open_game
+from gymcore.envs.atari.pipelines import STAGES, pipeline_of
+from gymcore.native.env import NativeEnv
+from gymcore.native.state import LaneSeeds, digest
+from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.spaces import Box, Discrete
+from gymcore.utils.cpus import usable_cpus
+from gymcore_ext.atari.games import INFOS, Games
+from gymcore_ext.atari.pictures import Resizer
+from gymcore_ext.engine.batch import Batch
+from gymcore_ext.engine.lane_memory import kernel_spec
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class LaneGames(Games):
+    """`Games` whose lanes can be seeded and saved."""
+
+    opener: Callable[[], Any]  # returns an emulator with the game
+    _first_state: Any = None
+
+    def _restart(self, lane: int) -> None:
+        """Restore the state in which the ROM was loaded, which is the same as loading it again.
+
+        The first time it is loaded, which takes 20 ms.
+        """
+        if self.ales[lane] is None:
+            ale = self.opener()
+            self.set_ale(lane, ale, address_of(ale))
+            if self._first_state is None:
+                self._first_state = ale.cloneState(include_rng=True)
+        else:
+            self.ales[lane].restoreState(self._first_state)
+
+    def seed(self, batch: Any, gymnasium: bool, first: int, lo: int, hi: int) -> None:
+        """Seed lanes lo, lo + 1, ... with first, first + 1, ...; their games begin anew."""
+        batch.seed(first, lo, hi)
+        for lane in range(lo, hi):
+            seed = first + lane - lo
+            noops = sticks = seed & 0x7FFFFFFF
+            if gymnasium:
+                drawn, sticks = np.random.SeedSequence(seed).generate_state(2).tolist()
+                batch.seed(drawn, lane, lane + 1)
+            self._restart(lane)
+            self.seed_draws(lane, noops, sticks)
+
+    def save(self, indices: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """Return lanes as an array of `saved_dtype`, a copy."""
+        saved = np.empty(len(indices), self.saved_dtype)
+        for row, lane in enumerate(indices.tolist()):
+            ale = self.ales[lane]
+            state = b"" if ale is None else ale.cloneState(include_rng=True).serialize()
+            self.save_lane(lane, saved, row, state)
+        return saved
+
+    def load(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[Any]) -> None:
+        """Restore saved lanes."""
+        state_class = load_ale().ALEState
+        for row, lane in enumerate(indices.tolist()):
+            if self.ales[lane] is None:
+                self._restart(lane)
+            if state := self.load_lane(lane, saved, row):
+                self.ales[lane].restoreState(state_class(state))
+
+    def valid(self, saved: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Return which elements of an array of `saved_dtype` are as `save` has written them."""
+        return np.array([self.is_intact(saved, row) for row in range(len(saved))], np.bool_)
+
+    def release(self) -> None:
+        """Let go of the emulators; the lanes cannot be stepped any more."""
+        for lane in range(len(self)):
+            self.set_ale(lane, None, 0)
+
+
+class _GameSeeds(LaneSeeds):
+    """The seeds of a batch of games, whose emulators are seeded too."""
+
+    def __init__(self, batch: Any, gymnasium: bool) -> None:
+        super().__init__(batch)
+        self._gymnasium = gymnasium
+
+    def _seed(self, first: int, lo: int, hi: int) -> None:
+        self._batch.constants.seed(self._batch, self._gymnasium, first, lo, hi)
+
+
+class PreprocessedAtariEnv(NativeEnv[Any]):
+    """One lane of `AtariVectorEnv`, as an environment: for its arguments see there.
+
+    Attributes:
+        ale: The emulator, an `ale_py.ALEInterface`.
+        lives: Lives that are left.
+
+    Example:
+        >>> env = PreprocessedAtariEnv("pong", preset="gymnasium")
+        >>> observation, info = env.reset(seed=1)
+        >>> observation.shape, info["lives"], env.get_action_meanings()[:3]
+        ((4, 84, 84), 0, ['NOOP', 'FIRE', 'RIGHT'])
+    """
+
+    kernel_module = ""
+    metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array"], "render_fps": 15}  # noqa: RUF012
+    arguments: ClassVar[tuple[str, ...]] = (
+        "game",
+        "preset",
+        "mode",
+        "difficulty",
+        "repeat_action_probability",
+        "full_action_space",
+        "continuous",
+        "continuous_action_threshold",
+        *STAGES,
+    )
+    settable: ClassVar[tuple[str, ...]] = ("state",)
+
+    def __init__(
+        self,
+        game: str = "pong",
+        *,
+        preset: str = "ale_vector",
+        mode: int | None = None,
+        difficulty: int | None = None,
+        repeat_action_probability: float = 0.0,
+        full_action_space: bool = False,
+        continuous: bool = False,
+        continuous_action_threshold: float = 0.5,
+        render_mode: str | None = None,
+        **stages: Any,
+    ) -> None:
+        """Load the game, and make the batch of one.
+
+        Args:
+            game: The name of the ROM, such as "space_invaders".
+            preset: Whose preprocessing: "ale_vector", "gymnasium" or "envpool".
+            mode: The game's mode; None for the default.
+            difficulty: The game's difficulty; None for the default.
+            repeat_action_probability: How likely a frame repeats the action of the one before.
+            full_action_space: Whether there are all 18 actions, not only those that do something.
+            continuous: Whether actions are radius, angle and fire, float32 [3].
+            continuous_action_threshold: From where on they count as pushed.
+            render_mode: None, "rgb_array" or "human".
+            **stages: Stages of the preset to change, see `gymcore.envs.atari.pipelines.Pipeline`.
+
+        Raises:
+            NameNotFound: There is no such game.
+            InvalidArgument: A value is out of range.
+            ArgumentTypeError: A value is of the wrong type, or there is no such argument.
+            DependencyNotInstalled: ale-py is not installed, or not as it should be.
+        """
+        if unknown := sorted(stages.keys() - set(STAGES)):
+            raise error.ArgumentTypeError(f"got unexpected arguments {unknown}")
+        if not 0.0 <= repeat_action_probability <= 1.0:
+            raise error.InvalidArgument(
+                "repeat_action_probability: expected a number in [0, 1], got "
+                f"{repeat_action_probability!r}"
+            )
+        self.game = game
+        self.pipeline = pipeline = pipeline_of(preset, stages)
+        self._path = rom_path(game)
+        self._mode, self._difficulty = mode, difficulty
+        self._sticky, self._threshold = repeat_action_probability, continuous_action_threshold
+        self.continuous = continuous
+        self._cartridge = known = cartridge(self._path, game, mode, difficulty)
+        for name, size in zip(("img_height", "img_width"), known.screen, strict=True):
+            if getattr(pipeline, name) > size:
+                raise error.InvalidArgument(
+                    f"{name}: expected at most {size}, the screen's; got {getattr(pipeline, name)}"
+                )
+        self._actions = known.legal if full_action_space or continuous else known.minimal
+        self._fixed_digest = digest(
+            repr((game, mode, difficulty, self._actions, self._sticky, pipeline)).encode(),
+            repr((continuous, self._threshold)).encode(),
+        )
+        self.observation_space = Box(0, 255, pipeline.observation_shape, np.uint8)
+        if continuous:
+            low, high = np.array([[0, -np.pi, 0], [1, np.pi, 1]], np.float32)
+            self.action_space: Any = Box(low, high)
+        else:
+            self.action_space = Discrete(len(self._actions))
+        super().__init__(render_mode)
+
+    def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
+        """Return a batch of this game."""
+        games = self._games(num_envs)
+        return Batch(games.kernel, num_envs, errors=error, constants=games, **options)
+
+    def _games(self, num_envs: int) -> LaneGames:
+        pipeline, known = self.pipeline, self._cartridge
+        actions = _joystick_actions() if self.continuous else self._actions
+        limits_itself = pipeline.frame_limit == "game_frames"
+        limit = pipeline.max_num_frames_per_episode if limits_itself else 0
+        games = LaneGames(
+            functions=library_functions(),
+            num_lanes=num_envs,
+            stages=pipeline.numbers(1 in self._actions, self.continuous),
+            resizer=Resizer(known.screen, (pipeline.img_height, pipeline.img_width)),
+            shades=known.gray if pipeline.grayscale else known.colors,
+            actions=actions,
+            threshold=self._threshold,
+            sticky=self._sticky,
+            observation_shape=pipeline.observation_shape,
+            infos=len(INFOS),
+            state_bytes=known.state_bytes,
+        )
+        games.opener = partial(
+            open_game, self._path, self.game, self._mode, self._difficulty, limit
+        )
+        return games
+
+    def kernel_spec(self) -> dict[str, Any]:  # type: ignore[override]
+        """Return sizes, names and defaults of the kernel."""
+        spec: dict[str, Any] | None = self.__dict__.get("_kernel_spec")
+        if spec is None:
+            spec = self._kernel_spec = kernel_spec(self._games(1).kernel)
+        return spec
+
+    def fixed_digest(self) -> int:
+        """Digest of the game, its actions and the stages."""
+        return self._fixed_digest
+
+    # --- stepping ------------------------------------------------------------------------------
+
+    def _seed(self, seed: int) -> None:
+        self.seeds_of(self._batch).seed_all(seed)
+        self._np_random_seed = seed
+        self._np_random = self._batch.generator(0)
+
+    def seeds_of(self, batch: Any) -> LaneSeeds:
+        """Return what seeds the lanes of a batch of this game."""
+        return _GameSeeds(batch, self.pipeline.noop_seeding == "gymnasium")
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Step by an action; see `Env.step`.
+
+        Raises:
+            InvalidAction: It is not an element of `action_space`.
+            ResetNeeded: Before the first reset.
+        """
+        if not self.action_space.contains(action):
+            raise self._invalid(action)
+        step = self._batch.step_single_numbers if self.continuous else self._batch.step_single
+        observation, reward, terminated = step(action)
+        if self.render_mode == "human":
+            self.render()
+        return observation, reward, terminated, self._batch.truncated, self._batch.infos_of(0)
+
+    # --- what lanes have -----------------------------------------------------------------------
+
+    @property
+    def ale(self) -> Any:
+        """The emulator of this lane, to look at between steps; None before the first reset."""
+        return self._batch.constants.ales[self._lane]
+
+    @property
+    def lives(self) -> int:
+        """Lives that are left."""
+        return int(self.ale.lives())
+
+    def get_action_meanings(self) -> list[str]:
+        """Return the names of the actions."""
+        return [load_ale().Action(number).name for number in self._actions]
+
+    @property
+    def state(self) -> npt.NDArray[np.uint8] | None:  # type: ignore[override]
+        """The 128 bytes of the console's memory, a copy; None before the first reset.
+
+        Assign 128 numbers to change them.
+        """
+        if not self._batch.is_ready:
+            return None
+        return np.array(self.ale.getRAM())
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        ram = np.asarray(value)
+        if ram.shape != (128,) or ram.dtype.kind not in "iufb" or not _are_bytes(ram):
+            raise error.InvalidArgument(f"state: expected 128 bytes, got {value!r}")
+        if not self._batch.is_ready:
+            raise error.ResetNeeded("state: expected reset() before")
+        for index, byte in enumerate(ram.tolist()):
+            self.ale.setRAM(index, int(byte))
+
+    def _render_frame(self, render_mode: str, state: Any) -> Any:
+        """Return the screen [height, width, 3] uint8, or show it."""
+        frame = self.ale.getScreenRGB()
+        if render_mode == "rgb_array":
+            return frame
+        if self._renderer is None:
+            from gymcore.rendering.frames import Renderer, draw_frame
+
+            size = 3 * frame.shape[1], 3 * frame.shape[0]
+            fps = self.metadata["render_fps"]
+            self._renderer = Renderer(draw_frame, size, fps, "human", self.game)
+        return self._renderer.render(frame)
+
+
+def _are_bytes(numbers: npt.NDArray[Any]) -> bool:
+    return bool(((numbers >= 0) & (numbers <= 255) & (numbers == np.floor(numbers))).all())
+
+
+def _joystick_actions() -> list[int]:
+    """ALE's numbers of the actions [left, none, right] x [down, none, up] x [no fire, fire]."""
+    action = load_ale().Action
+    names = []
+    for horizontal in ("LEFT", "", "RIGHT"):
+        for vertical in ("DOWN", "", "UP"):
+            for fire in ("", "FIRE"):
+                names.append((vertical + horizontal + fire) or "NOOP")
+    return [int(getattr(action, name).value) for name in names]
+
+
+# Emulators that live when Python ends are reported as leaks by nanobind.
+_alive: weakref.WeakSet[AtariVectorEnv] = weakref.WeakSet()
+
+
+@atexit.register
+def _release_emulators() -> None:
+    for envs in list(_alive):
+        # One that is being stepped by another thread is left alone.
+        with contextlib.suppress(error.Error):
+            envs.close()
+            envs._batch.exclusively(envs._batch.constants.release)
+
+
+class AtariVectorEnv(NativeVectorEnv):
+    """Steps many games of ALE, with the preprocessing that agents are given.
+
+    Observations are uint8 [num_envs, stack_num, img_height, img_width]. Presets are the stages of
+    other libraries, each of which you can change: see `gymcore.envs.atari.pipelines.Pipeline`, and
+    `PreprocessedAtariEnv` for the other arguments.
+
+    - Infos: `lives`, `frame_number`, `episode_frame_number`; `reward` before it is clipped; and
+      `game_return`, `game_length` (in steps) and `game_over` of the game, which has many episodes
+      where a lost life ends one and the next one continues. Returns of `episode_statistics` are
+      sums of rewards before they are clipped.
+    - `get_attr("ale")` are the emulators, to look at between steps.
+
+    Lane `i` of `reset(seed=s)` plays as the original library does with the seed `s + i`.
+
+    Example:
+        >>> import gymcore as gym
+        >>> envs = gym.make_vec("ALE/Breakout-v5", num_envs=2, preset="envpool")
+        >>> observations, infos = envs.reset(seed=1)
+        >>> observations.shape, infos["lives"]
+        ((2, 4, 84, 84), array([5, 5]))
+        >>> envs.close()
+    """
+
+    env_class: ClassVar[type[PreprocessedAtariEnv]] = PreprocessedAtariEnv
+    _model: PreprocessedAtariEnv
+
+    def __init__(self, num_envs: int = 1, *args: Any, **kwargs: Any) -> None:
+        """Make the batch: arguments of `NativeVectorEnv` and of `PreprocessedAtariEnv`."""
+        super().__init__(num_envs, *args, **kwargs)
+        _alive.add(self)
+
+    def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
+        """Return the number of threads, by default that of processors."""
+        return min(usable_cpus() if num_threads is None else num_threads, self.num_envs), -1
+
+    def _make_batch(self) -> None:
+        super()._make_batch()
+        self._seeds = self._model.seeds_of(self._batch)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Read an attribute of every lane, or call a method of it; `state` is its memory."""
+        if name == "state":
+            return tuple(env.state for env in self.lane_envs())
+        return super().call(name, *args, **kwargs)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set `np_random`, or `state`: 128 bytes for all lanes, or for each; see `state`.
+
+        Raises:
+            InvalidArgument: They are not 128 bytes; nothing has changed.
+            AttributeError: Lanes have no such attribute.
+        """
+        if name != "state":
+            super().set_attr(name, values)
+            return
+        try:
+            rows = np.broadcast_to(np.asarray(values), (self.num_envs, 128))
+        except ValueError:
+            shape = np.shape(values)
+            raise error.InvalidArgument(
+                f"state: expected 128 bytes for all lanes or for each of {self.num_envs}, got "
+                f"shape {shape}"
+            ) from None
+        if not _are_bytes(rows):
+            raise error.InvalidArgument(f"state: expected 128 bytes, got {values!r}")
+
+        def write() -> None:
+            for env, row in zip(self.lane_envs(), rows, strict=True):
+                env.state = row
+
+        self._batch.exclusively(write)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make the batch again, and restore the lanes."""
+        super().__setstate__(state)
+        _alive.add(self)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Stop the threads, and close the window."""
+        super().close_extras(**kwargs)
+        self._model.close()
+
+
+__all__ = ["AtariVectorEnv", "PreprocessedAtariEnv"]
