@@ -8,6 +8,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from gymcore.cli.common import CliError
+
 HELP = "list the environment ids by family, and the extra that a family needs"
 
 
@@ -36,20 +38,33 @@ FAMILIES = {
     "tabular": Family("jax", needs=("jax",), renders=("pygame",)),
 }
 
+# A family with more ids is listed on request only.
+_MOST = 100
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gymcore list`."""
+    parser.add_argument("--family", metavar="NAME", help="only the environments of this family")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the registry, grouped by family; return 0."""
     families = by_family()
+    if arguments.family is not None:
+        if arguments.family not in families:
+            raise CliError(
+                f"--family: expected one of {', '.join(families)}, got {arguments.family!r}"
+            )
+        families = {arguments.family: families[arguments.family]}
     if arguments.json:
         print(json.dumps(families, indent=2))
         return 0
     for name, family in families.items():
         print(f"{name}  ({_state(family)})")
+        if arguments.family is None and len(family["environments"]) > _MOST:
+            print(f"  {len(family['environments'])} ids: gymcore list --family {name}\n")
+            continue
         for environment in family["environments"]:
             marks = []
             if environment["native"]:

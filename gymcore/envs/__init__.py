@@ -130,7 +130,9 @@ for _id, _kwargs in environment_ids():
     registry[_id] = EnvSpec(
         _id,
         entry_point=f"{_ATARI}.atari_env:AtariEnv",
-        vector_entry_point=f"{_ATARI}.vector_env:AtariVectorEnv" if _id[-2:] == "v5" else None,
+        vector_entry_point=f"{_ATARI}.vector_env:AtariVectorEnv"
+        if _id.endswith("-v5") and "obs_type" not in _kwargs
+        else None,
         kwargs=_kwargs,
     )
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,9 +14,13 @@ from gymcore.core import ActType, Env, Info, Options, Wrapper
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
+from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker, TimeLimit
 from gymcore.wrappers.transform_observation import load_cv2
+from gymcore_ext.atari.pictures import Resizer
 
 __all__ = ["AtariPreprocessing"]
+
+_PASS_ON = (PassiveEnvChecker, OrderEnforcing, TimeLimit)  # what `make` puts around a game
 
 
 class AtariPreprocessing(
@@ -36,7 +43,8 @@ class AtariPreprocessing(
     or to look like one: `env.unwrapped` has `_frameskip`, `get_action_meanings()`, and an `ale`
     with `lives()`, `getScreenGrayscale(buffer)` and `getScreenRGB(buffer)`.
 
-    Needs OpenCV: `pip install "gymcore[other]"`.
+    Only images that are larger than the screen in a direction need OpenCV: `pip install
+    "gymcore[other]"`.
 
     Attributes:
         noop_max: Most steps without action after a reset.
@@ -82,10 +90,9 @@ class AtariPreprocessing(
             InvalidArgument: if a number is out of range, `env` skips frames as well or its
                 observations are not images, or its first action is not "NOOP" and `noop_max` is
                 positive.
-            DependencyNotInstalled: if OpenCV is not installed.
+            DependencyNotInstalled: if OpenCV is needed and not installed.
         """
         Wrapper.__init__(self, env)
-        load_cv2("AtariPreprocessing")
         for name, value in (("frame_skip", frame_skip), ("noop_max", noop_max)):
             if not _is_integer(value):
                 raise ArgumentTypeError(
@@ -142,6 +149,7 @@ class AtariPreprocessing(
             shape = (height, width, 3)
         elif grayscale_newaxis:
             shape = (height, width, 1)
+        _resize(self.obs_buffer[0], self.screen_size)  # Raises if OpenCV is needed and missing.
         self.observation_space = (
             Box(low=0, high=1, shape=shape, dtype=np.float32)
             if scale_obs
@@ -169,20 +177,21 @@ class AtariPreprocessing(
         """
         total_reward, terminated, truncated = 0.0, False, False
         info: dict[str, Any] = {}
-        for frame in range(self.frame_skip):
-            _, reward, terminated, truncated, info = self.env.step(action)
-            total_reward += reward  # type: ignore[operator]
-            if self.terminal_on_life_loss:
-                lives = self.ale.lives()
-                terminated = terminated or lives < self.lives
-                self.lives = lives
-            self.game_over = terminated
-            if terminated or truncated:
-                break
-            if frame == self.frame_skip - 2:
-                self._capture(1)
-            elif frame == self.frame_skip - 1:
-                self._capture(0)
+        with self._unobserved():
+            for frame in range(self.frame_skip):
+                _, reward, terminated, truncated, info = self.env.step(action)
+                total_reward += reward  # type: ignore[operator]
+                if self.terminal_on_life_loss:
+                    lives = self.ale.lives()
+                    terminated = terminated or lives < self.lives
+                    self.lives = lives
+                self.game_over = terminated
+                if terminated or truncated:
+                    break
+                if frame == self.frame_skip - 2:
+                    self._capture(1)
+                elif frame == self.frame_skip - 1:
+                    self._capture(0)
         return self._get_obs(), total_reward, terminated, truncated, info
 
     def reset(
@@ -197,21 +206,41 @@ class AtariPreprocessing(
         Returns:
             The image, a new array, and the info, that of the last frame added.
         """
-        _, info = self.env.reset(seed=seed, options=options)
-        frames = 0
-        if self.noop_max > 0:
-            frames = int(self.env.unwrapped.np_random.integers(1, self.noop_max + 1))
-        noop: Any = 0
-        for _ in range(frames):
-            _, _, terminated, truncated, step_info = self.env.step(noop)
-            info.update(step_info)
-            if terminated or truncated:
-                _, info = self.env.reset(seed=seed, options=options)
+        with self._unobserved():
+            _, info = self.env.reset(seed=seed, options=options)
+            frames = 0
+            if self.noop_max > 0:
+                frames = int(self.env.unwrapped.np_random.integers(1, self.noop_max + 1))
+            noop: Any = 0
+            for _ in range(frames):
+                _, _, terminated, truncated, step_info = self.env.step(noop)
+                info.update(step_info)
+                if terminated or truncated:
+                    _, info = self.env.reset(seed=seed, options=options)
         self.lives = self.ale.lives()
         self.game_over = False
         self._capture(0)
         self.obs_buffer[1].fill(0)
         return self._get_obs(), info
+
+    @contextlib.contextmanager
+    def _unobserved(self) -> Iterator[None]:
+        """Let a game of gymcore's leave out its own observations, if nothing between uses them.
+
+        They are a quarter of a step: the screen in colour, once a frame.
+        """
+        game: Any = self.env
+        while type(game) in _PASS_ON and "step" not in vars(game):
+            game = game.env
+        # A class derived from AtariEnv may use them.
+        if "_observes" not in vars(type(game)) or "step" in vars(game):
+            yield
+            return
+        game._observes = False
+        try:
+            yield
+        finally:
+            game._observes = True
 
     def _capture(self, index: int) -> None:
         """Write the emulator's screen to a buffer."""
@@ -225,15 +254,35 @@ class AtariPreprocessing(
         pooled = self.obs_buffer[0]
         if self.frame_skip > 1:  # In place: an episode that ends early shows what was pooled last.
             np.maximum(pooled, self.obs_buffer[1], out=pooled)
-        cv2 = load_cv2("AtariPreprocessing")  # Not kept: wrappers are copied, modules cannot be.
-        observation: npt.NDArray[Any] = cv2.resize(
-            pooled, self.screen_size, interpolation=cv2.INTER_AREA
-        )
+        observation: npt.NDArray[Any] = _resize(pooled, self.screen_size)
         if self.scale_obs:
             observation = observation.astype(np.float32) / 255.0
         if self.grayscale_obs and self.grayscale_newaxis:
             observation = np.expand_dims(observation, axis=-1)
         return observation
+
+
+@functools.lru_cache
+def _resizer(size: tuple[int, int], target: tuple[int, int]) -> Resizer | None:
+    """Return what shrinks frames as OpenCV does, to the bit, in a third of the time; None if larger.
+
+    Not kept in wrappers, which are copied.
+    """
+    try:
+        return Resizer(size, target)
+    except ValueError:
+        return None
+
+
+def _resize(frame: npt.NDArray[Any], screen_size: tuple[int, int]) -> npt.NDArray[Any]:
+    """Return a new frame of this width and height."""
+    target = screen_size[::-1]
+    shrink = _resizer(frame.shape[:2], target)
+    if shrink is not None:
+        return shrink(frame, np.empty(target + frame.shape[2:], np.uint8))
+    cv2 = load_cv2("AtariPreprocessing")
+    larger: npt.NDArray[Any] = cv2.resize(frame, screen_size, interpolation=cv2.INTER_AREA)
+    return larger
 
 
 def _is_integer(value: Any) -> bool:

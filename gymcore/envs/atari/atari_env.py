@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import operator
 import os
 import zlib
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from gymcore import error
 from gymcore.core import Env
 from gymcore.envs.atari.games import GAMES, GAMES_FOR_SEVERAL
+from gymcore.envs.atari.last_action import LastAction
 from gymcore.spaces import Box, Dict, Discrete
 from gymcore.utils import EzPickle, seeding
 
@@ -270,6 +272,9 @@ class AtariEnv(Env[Any, Any], EzPickle):
         if seed is None:
             self._np_random_seed = np_random_seed
         self.ale.setInt("random_seed", int(ale_seed.astype(np.int32)))
+        self._last_action = LastAction(
+            (load_ale().Action.NOOP, 1.0), self.ale.getFloat("repeat_action_probability"), ale_seed
+        )
         return np_seed, ale_seed
 
     def load_game(self) -> None:
@@ -300,6 +305,7 @@ class AtariEnv(Env[Any, Any], EzPickle):
             seeds = self.seed_game(seed)
             self.load_game()
         self.ale.reset_game()
+        self._last_action.reset()
         info = self._info()
         if seeds is not None:
             info["seeds"] = seeds
@@ -319,13 +325,14 @@ class AtariEnv(Env[Any, Any], EzPickle):
         Raises:
             InvalidAction: It is not such an index, or three finite numbers.
         """
-        pressed, strength = self._joystick(action) if self.continuous else (self._at(action), 1.0)
+        press = self._joystick(action) if self.continuous else (self._at(action), 1.0)
         frames = self._frameskip
         if isinstance(frames, tuple):
             frames = int(self.np_random.integers(*frames))
         act, reward = self.ale.act, 0.0
         for _ in range(frames):
-            reward += act(pressed, strength)
+            reward += act(*press)
+        self._last_action.record(press, frames)
         terminated = self.ale.game_over(with_truncation=False)
         return self._observation(), reward, terminated, self.ale.game_truncated(), self._info()
 
@@ -415,7 +422,9 @@ class AtariEnv(Env[Any, Any], EzPickle):
         }
 
     def clone_state(self, include_rng: bool = False) -> Any:
-        """Return the state of the emulator, an `ale_py.ALEState`.
+        """Return the state of the emulator, an `ale_py.ALEState`; `get_state` is complete.
+
+        It lacks the action that sticky actions may repeat in the next frame.
 
         Args:
             include_rng: Whether to include its random generator, which decides on sticky actions.
@@ -437,6 +446,7 @@ class AtariEnv(Env[Any, Any], EzPickle):
         except Exception as problem:
             self.ale.restoreState(before)
             raise error.InvalidArgument(f"state: not one of {self._game}") from problem
+        self._last_action.follow(self.ale)
 
     def get_state(self) -> dict[str, Any]:
         """Return everything that determines how the game continues, random generators included.
@@ -445,10 +455,12 @@ class AtariEnv(Env[Any, Any], EzPickle):
             A dict of plain values that pickles, some 15 kB; the caller owns it.
         """
         emulator = self.ale.cloneState(include_rng=True).serialize()
+        action, strength = self._last_action.now()
         return {
             **self._identity(),
             "emulator": emulator,
             "checksum": zlib.crc32(emulator),
+            "last_action": (action.value, strength),
             "random": self.np_random.bit_generator.state,
         }
 
@@ -468,7 +480,9 @@ class AtariEnv(Env[Any, Any], EzPickle):
         if (made_by := {name: state.get(name) for name in wanted}) != wanted:
             raise error.InvalidArgument(f"state: expected one of {wanted}, got one of {made_by}")
         try:
-            intact = zlib.crc32(state["emulator"]) == state["checksum"]
+            action, strength = state["last_action"]
+            intact = zlib.crc32(state["emulator"]) == state["checksum"] and math.isfinite(strength)
+            load_ale().Action(action)
             type(self.np_random.bit_generator)().state = state["random"]
         except (KeyError, TypeError, ValueError) as problem:
             raise error.InvalidArgument(f"state: not complete ({problem!r})") from problem
@@ -490,7 +504,10 @@ class AtariEnv(Env[Any, Any], EzPickle):
                 as before.
         """
         self.check_state(state)
-        self.restore_state(load_ale().ALEState(bytes(state["emulator"])))
+        ale_py = load_ale()
+        emulator = ale_py.ALEState(bytes(state["emulator"]))
+        action, strength = state["last_action"]
+        self._last_action.restore(self.ale, emulator, (ale_py.Action(action), strength))
         self.np_random.bit_generator.state = state["random"]
         self._np_random_seed = -1
 

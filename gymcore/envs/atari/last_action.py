@@ -1,0 +1,91 @@
+"""The action that the emulator is repeating, which its states leave out."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+# A state ends with the emulator's two Mersenne Twisters as text; the second draws sticky actions.
+_TWISTER = re.compile(rb"(?:\d+ ){624}\d+")
+
+# How many steps are looked back at. Actions that stick for longer than that are those of chance
+# below 1e-40 at the usual probability of 0.25.
+_STEPS = 100
+
+Press = tuple[Any, float]
+
+
+class LastAction:
+    """Keeps track of what the emulator pressed last, which a sticky frame repeats.
+
+    Each frame it draws a number, and ignores the new action if that is too small. So the last
+    action follows from the last steps and the same numbers, which are drawn when it is asked for.
+    """
+
+    def __init__(self, nothing: Press, probability: float, seed: int) -> None:
+        """Begin with an emulator that was loaded with this seed.
+
+        Args:
+            nothing: The action, and how far it was pressed, after a reset.
+            probability: That of repeating an action.
+            seed: The emulator's, as an unsigned number of 32 bits.
+        """
+        self._nothing = self._held = nothing
+        self._probability = probability
+        self._random = np.random.RandomState(seed)
+        self._steps: deque[tuple[Press, int]] = deque(maxlen=_STEPS)
+        self._undrawn = 0
+
+    def record(self, press: Press, frames: int) -> None:
+        """Note a step."""
+        self._steps.append((press, frames))
+        self._undrawn += frames
+
+    def reset(self) -> None:
+        """Note that a game begins: nothing is pressed."""
+        self._held = self._nothing
+        self._steps.clear()
+
+    def now(self) -> Press:
+        """Return the last action, and how far it was pressed."""
+        if not self._undrawn:
+            return self._held
+        drawn = self._random.random_sample(self._undrawn)
+        pressed = [press for press, frames in self._steps for _ in range(frames)]
+        for press, number in zip(reversed(pressed), reversed(drawn), strict=False):
+            if number >= self._probability:
+                self._held = press
+                break
+        self._steps.clear()
+        self._undrawn = 0
+        return self._held
+
+    def restore(self, ale: Any, state: Any, press: Press) -> None:
+        """Restore a state of the emulator that has its generator, and the last action with it."""
+        ale.restoreState(state)
+        self._follow(state)
+        if self._probability < 1:
+            # Press it until it is taken; then go back again.
+            numbers = np.random.RandomState()
+            numbers.set_state(self._random.get_state())
+            while True:
+                ale.act(*press)
+                if numbers.random_sample() >= self._probability:
+                    break
+            ale.restoreState(state)
+        self._held = press
+
+    def follow(self, ale: Any) -> None:
+        """Take over the emulator's generator, after something else has set it."""
+        self._held = self.now()
+        self._follow(ale.cloneState(include_rng=True))
+
+    def _follow(self, state: Any) -> None:
+        *words, position = _TWISTER.findall(state.serialize())[1].split()
+        key = np.array(words, np.uint32)
+        self._random.set_state(("MT19937", key, int(position), 0, 0.0))
+        self._steps.clear()
+        self._undrawn = 0

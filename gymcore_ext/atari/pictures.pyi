@@ -1,0 +1,26 @@
+"""Resizer: frames shrunk by areas, as `cv2.resize` with INTER_AREA does it, to the bit, without OpenCV."""
+
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+def area_weights(size: int, target: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Of each of `target` pixels the first of `size` pixels that it covers, and float32 [target, taps] their weights.
+
+    As OpenCV computes them: a thousandth of a pixel does not count. Where every pixel covers a whole number of them,
+    weights are 1, and the sum is divided at the end.
+    """
+
+@final
+class Resizer:
+    """Shrinks frames uint8 [rows, columns] or [rows, columns, 3].
+
+    Args:
+        size: rows and columns.
+        target: height and width, at most as large.
+    """
+
+    def __new__(cls, size: tuple[int, int], target: tuple[int, int]) -> Resizer: ...
+    def __call__(self, frame: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
+        """Shrink a frame into an array [height, width] or [height, width, 3] of the caller, which is returned."""
