@@ -264,7 +264,7 @@ class AtariPreprocessing(
 
 @functools.lru_cache
 def _resizer(size: tuple[int, int], target: tuple[int, int]) -> Resizer | None:
-    """Return what shrinks frames as OpenCV does, to the bit, in a third of the time; None if larger.
+    """Return what shrinks frames as OpenCV does, to the bit, but faster; None if they get larger.
 
     Not kept in wrappers, which are copied.
     """
