@@ -1,5 +1,7 @@
 """Render the images of docs/environments: every environment some steps into an episode.
 
+Of Atari, twelve games on one contact sheet.
+
 python tools/render_environments.py
 """
 
@@ -54,6 +56,39 @@ def render(env_id: str, steps: int, rule: Callable[[Any], Any]) -> pygame.Surfac
     return pygame.transform.smoothscale(surface, (width // 2, height // 2))
 
 
+# Of random actions, after which there is something to see.
+GAMES = {
+    "Pong": 60,
+    "Breakout": 60,
+    "SpaceInvaders": 120,
+    "MsPacman": 120,
+    "Seaquest": 110,
+    "MontezumaRevenge": 25,
+    "Qbert": 60,
+    "Enduro": 120,
+    "BeamRider": 150,
+    "Frostbite": 60,
+    "Pitfall": 40,
+    "Riverraid": 60,
+}
+
+
+def contact_sheet(columns: int = 6) -> pygame.Surface:
+    """One frame [210, 160, 3] of each game, in rows."""
+    rows = []
+    for game, steps in GAMES.items():
+        with gym.make(f"ALE/{game}-v5", render_mode="rgb_array") as env:
+            env.reset(seed=4)
+            env.action_space.seed(4)
+            for _ in range(steps):
+                env.step(env.action_space.sample())
+            rows.append(np.pad(env.render(), ((0, 4), (0, 4), (0, 0))))
+    lines = [np.hstack(rows[i : i + columns]) for i in range(0, len(rows), columns)]
+    sheet = np.ascontiguousarray(np.vstack(lines)[:-4, :-4])
+    height, width = sheet.shape[:2]
+    return pygame.image.frombuffer(sheet, (width, height), "RGB").copy()
+
+
 def main() -> None:
     """Write one PNG for each environment."""
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -61,6 +96,9 @@ def main() -> None:
         path = FOLDER / f"{env_id}.png"
         pygame.image.save(render(env_id, *scene), path)
         print(path.name, path.stat().st_size, "bytes")
+    path = FOLDER / "Atari.png"
+    pygame.image.save(contact_sheet(), path)
+    print(path.name, path.stat().st_size, "bytes")
 
 
 if __name__ == "__main__":

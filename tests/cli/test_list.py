@@ -33,9 +33,22 @@ def test_every_registered_id_is_listed_once(run):
     ids = [each["id"] for family in families.values() for each in family["environments"]]
     assert sorted(ids) == sorted(gymcore.registry)
     text = run("list").out
-    for env_id in ids:
-        assert f"  {env_id} " in text or f"  {env_id}\n" in text
+    for name, family in families.items():
+        listed = text
+        if len(family["environments"]) > 100:
+            assert f"  {len(family['environments'])} ids: gymcore list --family {name}\n" in text
+            listed = run("list", "--family", name).out
+        for each in family["environments"]:
+            assert f"  {each['id']} " in listed or f"  {each['id']}\n" in listed
     assert f"{len(ids)} ids" in text
+
+
+def test_one_family(run):
+    text = run("list", "--family", "toy_text").out
+    assert "  Taxi-v4 " in text and "CartPole" not in text and "8 ids;" in text
+    assert list(json.loads(run("list", "--json", "--family", "atari").out)) == ["atari"]
+    ran = run("list", "--family", "atary")
+    assert ran.code == 2 and "--family: expected one of atari, box2d, classic_control" in ran.err
 
 
 def test_classic_control_is_native_and_installed(run):

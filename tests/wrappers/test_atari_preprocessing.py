@@ -203,49 +203,121 @@ def test_without_opencv(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- the emulator ---------------------------------------------------------------------------------
 
 
-class Adapter(gymcore.Env):
-    """An environment of Gymnasium as one of gymcore."""
+def adapt(package: Any, env: Any) -> Any:
+    """An environment of one package as one of the other."""
 
-    def __init__(self, env: Any) -> None:
-        self.env = env
-        self._frameskip = env.unwrapped._frameskip
-        self.ale = env.unwrapped.ale
-        self.get_action_meanings = env.unwrapped.get_action_meanings
-        box = env.observation_space
-        self.observation_space = gymcore.spaces.Box(0, 255, box.shape, np.uint8)
-        self.action_space = gymcore.spaces.Discrete(int(env.action_space.n))
+    class Adapter(package.Env):
+        def __init__(self) -> None:
+            game = env.unwrapped
+            self.ale, self._frameskip = game.ale, game._frameskip
+            self.get_action_meanings = game.get_action_meanings
+            box = env.observation_space
+            self.observation_space = package.spaces.Box(0, 255, box.shape, np.uint8)
+            self.action_space = package.spaces.Discrete(int(env.action_space.n))
 
-    @property
-    def np_random(self) -> Any:  # type: ignore[override]
-        return self.env.unwrapped.np_random
+        @property
+        def np_random(self) -> Any:
+            return env.unwrapped.np_random
 
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        return self.env.reset(seed=seed, options=options)
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            return env.reset(seed=seed, options=options)
+
+        def step(self, action: Any) -> Any:
+            return env.step(action)
+
+    return Adapter()
+
+
+def make_games(game: str, **arguments: Any) -> tuple[Any, Any]:
+    """Our game, and that of ale-py for Gymnasium."""
+    ale_py = pytest.importorskip("ale_py", reason="ale_py is not installed")
+    gymnasium.register_envs(ale_py)
+    return tuple(package.make(game, frameskip=1, **arguments) for package in (gymcore, gymnasium))  # type: ignore[return-value]
+
+
+GAME_OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"noop_max": 0, "frame_skip": 1},
+    {"frame_skip": 2, "screen_size": (160, 210)},
+    {"frame_skip": 3, "screen_size": (40, 105), "noop_max": 5},
+    {"terminal_on_life_loss": True, "noop_max": 0},
+    {"grayscale_obs": False},
+    {"grayscale_newaxis": True, "screen_size": (200, 300)},
+    {"scale_obs": True},
+    {"grayscale_obs": False, "scale_obs": True, "screen_size": (64, 250)},
+]
+
+
+@for_each("options", GAME_OPTIONS)
+def test_equals_gymnasiums_flag_by_flag(options: dict[str, Any]) -> None:
+    ours, theirs = make_games("ALE/Breakout-v5")
+    check(
+        AtariPreprocessing(ours, **options),
+        gymnasium.wrappers.AtariPreprocessing(theirs, **options),
+        20,
+    )
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("game", ["Breakout", "Pong", "Seaquest", "Tennis", "MontezumaRevenge"])
+@pytest.mark.parametrize("options", GAME_OPTIONS, ids=str)
+def test_equals_gymnasiums_for_long(game: str, options: dict[str, Any]) -> None:
+    ours, theirs = make_games(f"ALE/{game}-v5")
+    check(
+        AtariPreprocessing(ours, **options),
+        gymnasium.wrappers.AtariPreprocessing(theirs, **options),
+        400,
+    )
+
+
+def test_equals_gymnasiums_over_the_games_of_each_other() -> None:
+    options = {"terminal_on_life_loss": True, "noop_max": 3}
+    ours, theirs = make_games("ALE/Breakout-v5")
+    check(
+        AtariPreprocessing(adapt(gymcore, theirs), **options),
+        gymnasium.wrappers.AtariPreprocessing(adapt(gymnasium, ours), **options),
+        60,
+    )
+
+
+class Watched(gymcore.Wrapper):
+    """Keeps the frames that pass through."""
 
     def step(self, action: Any) -> Any:
-        return self.env.step(action)
+        result = super().step(action)
+        self.frames.append(result[0])
+        return result
 
-    def close(self) -> None:
-        self.env.close()
+    def reset(self, **arguments: Any) -> Any:
+        self.frames: list[Any] = []
+        return super().reset(**arguments)
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    ("game", "options", "steps"),
-    [
-        ("ALE/Breakout-v5", {"terminal_on_life_loss": True, "scale_obs": True}, 80),
-        ("ALE/Pong-v5", {"grayscale_obs": False, "screen_size": (100, 60), "noop_max": 5}, 20),
-    ],
-)
-def test_equals_gymnasiums_over_the_emulator(
-    game: str, options: dict[str, Any], steps: int
-) -> None:
-    ale_py = pytest.importorskip("ale_py")
-    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-    gymnasium.register_envs(ale_py)
-    made = [gymnasium.make(game, frameskip=1, disable_env_checker=True) for _ in range(2)]
-    ours = AtariPreprocessing(Adapter(made[0]), **options)
-    theirs = gymnasium.wrappers.AtariPreprocessing(made[1], **options)
-    check(ours, theirs, steps)
-    ours.close()
-    theirs.close()
+def test_a_wrapper_below_sees_the_frames() -> None:
+    plain = AtariPreprocessing(make_games("ALE/Pong-v5")[0], noop_max=2)
+    watched = AtariPreprocessing(Watched(make_games("ALE/Pong-v5")[0]), noop_max=2)
+    assert_same(watched.reset(seed=1), plain.reset(seed=1))
+    for action in (2, 3, 2, 2):
+        assert_same(watched.step(action), plain.step(action))
+        frame = watched.unwrapped.ale.getScreenRGB()
+        assert_same(watched.env.frames[-1], frame)
+    # And whoever steps the game below the wrapper.
+    assert_same(plain.unwrapped.step(0)[0], plain.unwrapped.ale.getScreenRGB())
+    with pytest.raises(error.InvalidAction):
+        plain.step(77)
+    assert_same(plain.env.step(0)[0], plain.unwrapped.ale.getScreenRGB())
+
+
+def test_a_game_of_ones_own_sees_its_frames() -> None:
+    pytest.importorskip("ale_py", reason="ale_py is not installed")
+    from gymcore.envs.atari import AtariEnv
+
+    class Bright(AtariEnv):
+        def step(self, action: Any) -> Any:
+            observation, _, *rest = super().step(action)
+            assert_same(observation, self.ale.getScreenRGB())
+            return observation, float(observation.mean()), *rest
+
+    env = AtariPreprocessing(Bright("pong", frameskip=1))
+    env.reset(seed=1)
+    assert env.step(0)[1] > 100
