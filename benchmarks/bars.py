@@ -81,6 +81,13 @@ def name(key: str, num_envs: int, env_id: str = CARTPOLE, threads: int = 1) -> s
     return f"{key}/{env_id}/{num_envs}/{threads}"
 
 
+def parts(name: str) -> tuple[str, str, str, str]:
+    """Return key, id, number of lanes and threads of a measurement; an id may have a namespace."""
+    key, rest = name.split("/", 1)
+    env_id, num_envs, threads = rest.rsplit("/", 2)
+    return key, env_id, num_envs, threads
+
+
 def pools(num_envs: int, threads: int, env_id: str = CARTPOLE) -> list[str]:
     """Return the names of EnvPool's measurements: with one thread, and with all."""
     return [name("envpool", num_envs, env_id, each) for each in dict.fromkeys((1, threads))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bars import CARTPOLE, CURVE, Measured
+from bars import CARTPOLE, CURVE, Measured, parts
 
 from gymcore.cli.common import rate
 
@@ -44,7 +44,7 @@ def _rates(panel: Any, measured: Measured, env_id: str, lanes: int) -> None:
     rates = [
         (key if threads == "1" else f"{key}, {threads} threads", 1 / measured.step(name))
         for name in measured.rounds
-        for key, measured_id, num_envs, threads in [name.split("/")]
+        for key, measured_id, num_envs, threads in [parts(name)]
         if measured_id == env_id and num_envs == str(lanes) and not key.endswith("-construction")
     ]
     if not rates:

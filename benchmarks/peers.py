@@ -26,7 +26,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from bars import CARTPOLE, MILLION, Group, Measured, bars, groups  # noqa: E402
+from atari_bars import LIBRARIES as ATARI_LIBRARIES  # noqa: E402
+from atari_bars import atari_bars, atari_groups  # noqa: E402
+from bars import CARTPOLE, MILLION, Group, Measured, bars, groups, parts  # noqa: E402
 from box2d_bars import box2d_bars, box2d_groups  # noqa: E402
 from chart import plot  # noqa: E402
 from contenders import CONTENDERS  # noqa: E402
@@ -52,7 +54,7 @@ from gymcore.cli.info import system_info  # noqa: E402
 NOT_MEASURED = "not measured in this run"
 LIBRARY = {key: contender.module for key, contender in CONTENDERS.items()}
 LIBRARY |= {"gymnasium-make": "gymnasium", **LIBRARIES, **WRAPPER_LIBRARIES}
-LIBRARY |= MUJOCO_LIBRARIES
+LIBRARY |= MUJOCO_LIBRARIES | ATARI_LIBRARIES
 
 
 def all_groups(threads: int) -> list[Group]:
@@ -64,6 +66,7 @@ def all_groups(threads: int) -> list[Group]:
         *wrapper_groups(),
         *mujoco_groups(threads),
         *box2d_groups(threads),
+        *atari_groups(threads),
     ]
 
 
@@ -235,7 +238,7 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
         rounds), `value` (number behind `measured`) and `met` (by the medians; None: unknown).
     """
     rows, best = [], measured.best()
-    everything = (bars, toy_bars, box2d_bars, engine_bars, mujoco_bars)
+    everything = (bars, toy_bars, box2d_bars, engine_bars, mujoco_bars, atari_bars)
     for bar in [*(bar for each in everything for bar in each(threads)), *wrapper_bars()]:
         row: dict[str, Any] = {"measure": bar.measure, "bar": bar.target}
         try:
@@ -254,7 +257,7 @@ def rates(measured: Measured) -> list[list[str]]:
     """Return every rate as a row: name, rate, ns a step, the same of the best round, spread."""
     rows = []
     for name, rounds in measured.rounds.items():
-        key, env_id, num_envs, threads = name.split("/")
+        key, env_id, num_envs, threads = parts(name)
         middle = statistics.median(rounds)
         spread = (max(rounds) - min(rounds)) / middle
         rows.append(

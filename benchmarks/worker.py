@@ -30,6 +30,8 @@ def main() -> None:
     contenders.CONTENDERS.update(wrapper_measures.CONTENDERS)
     mujoco_measures = importlib.import_module("mujoco_measures")
     contenders.CONTENDERS.update(mujoco_measures.CONTENDERS)
+    atari_measures = importlib.import_module("atari_measures")
+    contenders.CONTENDERS.update(atari_measures.CONTENDERS)
     probes = {**vars(measures), **vars(mujoco_measures)}
     if hasattr(os, "register_at_fork"):
         # Should this process die, its children must not keep the pipe open that peers.py reads.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import difflib
 import math
 import operator
 import os
+import weakref
 import zlib
 from types import ModuleType
 from typing import Any
@@ -25,6 +27,16 @@ STATE_VERSION = 1
 
 # What the parts of the name of an action mean, in the order of the keys of `get_keys_to_action`.
 _KEYS = {"UP": "w", "DOWN": "s", "LEFT": "a", "RIGHT": "d", "FIRE": " "}
+
+
+# Emulators that live when Python ends are reported as leaks by nanobind.
+_alive: weakref.WeakSet[AtariEnv] = weakref.WeakSet()
+
+
+@atexit.register
+def _release_emulators() -> None:
+    for env in list(_alive):
+        vars(env).pop("ale", None)
 
 
 class RomNotFound(error.Error, FileNotFoundError):
@@ -234,6 +246,7 @@ class AtariEnv(Env[Any, Any], EzPickle):
         if render_mode == "human":
             self.ale.setBool("display_screen", True)
             self.ale.setBool("sound", True)
+        _alive.add(self)
         self.seed_game()
         self.load_game()
 

@@ -46,12 +46,17 @@ class LastAction:
 
     def reset(self) -> None:
         """Note that a game begins: nothing is pressed."""
+        self._random.random_sample(self._undrawn)
+        self._undrawn = 0
         self._held = self._nothing
         self._steps.clear()
 
     def now(self) -> Press:
         """Return the last action, and how far it was pressed."""
-        if not self._undrawn:
+        if not self._steps:
+            return self._held
+        if not self._probability:
+            self._held = self._steps[-1][0]
             return self._held
         drawn = self._random.random_sample(self._undrawn)
         pressed = [press for press, frames in self._steps for _ in range(frames)]
@@ -67,7 +72,8 @@ class LastAction:
         """Restore a state of the emulator that has its generator, and the last action with it."""
         ale.restoreState(state)
         self._follow(state)
-        if self._probability < 1:
+        self._held = press
+        if 0 < self._probability < 1:
             # Press it until it is taken; then go back again.
             numbers = np.random.RandomState()
             numbers.set_state(self._random.get_state())
@@ -76,7 +82,6 @@ class LastAction:
                 if numbers.random_sample() >= self._probability:
                     break
             ale.restoreState(state)
-        self._held = press
 
     def follow(self, ale: Any) -> None:
         """Take over the emulator's generator, after something else has set it."""
@@ -84,8 +89,10 @@ class LastAction:
         self._follow(ale.cloneState(include_rng=True))
 
     def _follow(self, state: Any) -> None:
+        self._steps.clear()
+        self._undrawn = 0
+        if not self._probability:
+            return
         *words, position = _TWISTER.findall(state.serialize())[1].split()
         key = np.array(words, np.uint32)
         self._random.set_state(("MT19937", key, int(position), 0, 0.0))
-        self._steps.clear()
-        self._undrawn = 0

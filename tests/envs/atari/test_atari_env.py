@@ -60,7 +60,7 @@ ARGUMENTS: list[dict[str, Any]] = [
 
 @for_each("game", TEN)
 def test_frames_are_those_of_ale_py(game: str) -> None:
-    walk_both(*make_both(f"ALE/{game}-v5"), steps=60, seed=7)
+    walk_both(*make_both(f"ALE/{game}-v5"), steps=40, seed=7)
 
 
 @pytest.mark.soak
@@ -131,15 +131,25 @@ def test_many_whole_games(game: str) -> None:
 # --- every game -----------------------------------------------------------------------------------
 
 
-def test_every_game_starts_and_has_keys_and_a_frame() -> None:
-    for game in GAMES:
-        env = AtariEnv(game, render_mode="rgb_array")
-        observation, info = env.reset(seed=1)
-        assert observation in env.observation_space, game
-        assert_same(env.render(), observation)
-        assert set(info) == {"lives", "episode_frame_number", "frame_number", "seeds"}
-        keys = env.get_keys_to_action()
-        assert sorted(keys.values()) == list(range(env.action_space.n)), game
+def _start(game: str) -> None:
+    env = AtariEnv(game, render_mode="rgb_array")
+    observation, info = env.reset()
+    assert observation in env.observation_space, game
+    assert_same(env.render(), observation)
+    assert set(info) == {"lives", "episode_frame_number", "frame_number"}
+    keys = env.get_keys_to_action()
+    assert sorted(keys.values()) == list(range(env.action_space.n)), game
+
+
+def test_games_start_and_have_keys_and_a_frame() -> None:
+    for game in GAMES[::10]:
+        _start(game)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("game", GAMES)
+def test_every_game_starts_and_has_keys_and_a_frame(game: str) -> None:
+    _start(game)
 
 
 @for_each("full", [True, False])
@@ -151,9 +161,9 @@ def test_keys_are_those_of_ale_py(full: bool) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*we recommend using a symmetric")
-@pytest.mark.parametrize("arguments", [{}, {"sound_obs": True, "continuous": True}])
-def test_the_checker_is_content(arguments: dict[str, Any]) -> None:
-    env = gymcore.make("ALE/Breakout-v5", frameskip=1, **arguments).unwrapped
+def test_the_checker_is_content() -> None:
+    arguments = {"sound_obs": True, "continuous": True, "frameskip": 1}
+    env = gymcore.make("ALE/Breakout-v5", **arguments).unwrapped
     check_env(env, skip_render_check=True)
 
 
@@ -223,23 +233,21 @@ assert env.reset(seed=1)[0].shape == env.step(0)[0].shape == (84, 84)
     assert ran.returncode == 0, ran.stderr
 
 
-@for_each("action", [6, -1, 1.5, None, "0", np.array([0, 1])])
-def test_actions_that_are_none(action: Any) -> None:
+def test_actions_that_are_none() -> None:
     env = AtariEnv("pong")
-    env.reset(seed=1)
-    with pytest.raises(error.InvalidAction, match="expected an integer from 0 to 5, got"):
-        env.step(action)
+    for action in (6, -1, 1.5, None, "0", np.array([0, 1])):
+        with pytest.raises(error.InvalidAction, match="expected an integer from 0 to 5, got"):
+            env.step(action)
 
 
-@for_each("action", [1, [0.1, 0.2], [0, 0, np.nan], np.zeros((1, 3)), ["a", 0, 0], None])
-def test_joysticks_that_are_none(action: Any) -> None:
+def test_joysticks_that_are_none() -> None:
     env = AtariEnv("pong", continuous=True)
-    env.reset(seed=1)
-    with pytest.raises(error.InvalidAction, match="expected three finite numbers"):
-        env.step(action)
-    with pytest.raises(NoKeys):
+    for action in (1, [0.1, 0.2], [0, 0, np.nan], np.zeros((1, 3)), ["a", 0, 0], None):
+        with pytest.raises(error.InvalidAction, match="expected three finite numbers"):
+            env.step(action)
+    with pytest.raises(NoKeys) as raised:
         env.get_keys_to_action()
-    assert not hasattr(env, "get_keys_to_action") or isinstance(NoKeys(), AttributeError)
+    assert isinstance(raised.value, AttributeError)
 
 
 def test_no_frame_without_a_render_mode() -> None:
@@ -269,10 +277,10 @@ def _walk(env: Any, steps: int, seed: int = 0) -> list[Any]:
 def test_a_restored_state_continues_as_it_did(arguments: dict[str, Any]) -> None:
     env, other = (AtariEnv("breakout", obs_type="ram", **arguments) for _ in range(2))
     env.reset(seed=1)
-    for again in range(12):
+    for again in range(10):
         _walk(env, 7, again)
         state = pickle.loads(pickle.dumps(env.get_state()))
-        copies = [pickle.loads(pickle.dumps(env)), copy.deepcopy(env)]
+        copies = [pickle.loads(pickle.dumps(env)), copy.deepcopy(env)] if again == 3 else []
         expected = _walk(env, 20, again)
         env.set_state(state)
         _walk(other, again)
