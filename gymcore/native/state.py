@@ -23,11 +23,12 @@ def lane_dtype(kernel_spec: dict[str, Any], state: Any = None) -> np.dtype[Any]:
     """Structured dtype of one saved lane.
 
     Fields: `state` float64 (the columns of the physics; or the dtype `state` of physics that keep
-    their state outside the batch), `random` uint64 [5] (PCG64 state and increment, high words first, and the
-    buffered half draw), `elapsed` int32 (-1 before the first reset), `episode_return` float64,
-    `ended` bool, `parameters` float64, `steps_after_end` int32 (of a single CartPole that has been
-    stepped since it terminated, else -1), `identity` uint64 [2] (digests of the environment's id,
-    0 where it has none, and of all that is fixed when it is made: kernel, table or model).
+    their state outside the batch), `random` uint64 [5] (PCG64 state and increment, high words
+    first, and the buffered half draw), `elapsed` int32 (-1 before the first reset),
+    `episode_return` float64, `ended` bool, `parameters` float64, `steps_after_end` int32 (of a
+    single CartPole that has been stepped since it terminated, else -1), `identity` uint64 [2]
+    (digests of the environment's id, 0 where it has none, and of all that is fixed when it is made:
+    kernel, table or model).
     """
     return np.dtype(
         [
@@ -122,7 +123,7 @@ def save_lanes(batch: Any, model: Any, spec: Any, indices: Any) -> npt.NDArray[A
         if external is None:
             saved["state"] = batch.view_state()[:, indices].T
         else:
-            saved["state"] = external.save(indices)
+            external.save(indices, saved["state"])
         saved["random"] = batch.view_random()[indices]
         saved["parameters"] = parameters.T
         saved["episode_return"] = returns[indices]

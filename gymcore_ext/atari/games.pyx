@@ -110,6 +110,7 @@ ctypedef struct lane_t:
     uint8_t* plane           # [channels, rows, columns]: the last frame that was observed, in shades
     uint8_t* captured        # [rows, columns]: the last but one frame of a step, in colours
     uint8_t* stack           # [stack_num, frame_bytes]
+    float sticky             # probability of repeating an action, the parameter of the kernel
     progress_t progress
 
 
@@ -120,7 +121,6 @@ ctypedef struct games_t:
     const uint8_t* shades    # [channels, 256]
     const int32_t* actions   # ALE's action for each of ours; with continuous ones [3, 3, 2]: horizontal, vertical, fire
     float threshold
-    double sticky            # probability of repeating an action
     lane_t* lanes
     int64_t num_lanes
     int32_t frame_bytes, screen_bytes
@@ -206,10 +206,10 @@ cdef inline void observe(const games_t* self, const lane_t* lane, uint8_t* row) 
 cdef inline int act(const games_t* self, lane_t* lane, int action, float strength) noexcept nogil:
     """Play one frame; return the reward."""
     cdef progress_t* progress = &lane.progress
-    if self.sticky == 0.0 or twister_next(&progress.sticks) / 4294967296.0 >= self.sticky:
+    if lane.sticky == 0.0 or twister_next(&progress.sticks) / 4294967296.0 >= lane.sticky:
         progress.action = action
         progress.strength = strength
-    if self.sticky != 0.0:
+    if lane.sticky != 0.0:
         twister_next(&progress.sticks)  # for a second player
     return self.calls.act(lane.ale, progress.action, progress.strength)
 
@@ -339,6 +339,7 @@ cdef void step_lanes(
     cdef lane_t* lane
     for i in range(lo, hi):
         lane = &self.lanes[i]
+        lane.sticky = <float> columns.parameters[0][i * columns.parameter_stride]
         lane.progress.shows_end = 0
         rewards[i] = 0.0
         ends[i] = 0
@@ -370,9 +371,11 @@ cdef void reset_lanes(
     const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
 ) noexcept nogil:
     cdef const games_t* self = <const games_t*> columns.constants
-    cdef int64_t k
+    cdef int64_t i, k
     for k in range(count):
-        begin(self, &self.lanes[lanes[k]], &columns.rngs[lanes[k]])
+        i = lanes[k]
+        self.lanes[i].sticky = <float> columns.parameters[0][i * columns.parameter_stride]
+        begin(self, &self.lanes[i], &columns.rngs[i])
 
 
 cdef void observe_lanes(
@@ -432,7 +435,6 @@ cdef class Games:
         shades: uint8 [channels, 256], what is observed of each colour.
         actions: ALE's number of each action, int32.
         threshold: of continuous actions.
-        sticky: probability of repeating an action, in every frame.
         observation_shape: of one lane.
         infos: how many of INFOS there are.
         state_bytes: how many bytes a saved state of ALE takes at most.
@@ -443,7 +445,7 @@ cdef class Games:
 
     cdef games_t games
     cdef kernel_t* kernel_memory
-    cdef double number            # of a kernel without parameters
+    cdef double number            # default of the parameter: no sticky actions
     cdef list references          # what C points to
     cdef readonly list ales       # an ALEInterface for each lane, or None
     cdef const char* capsule_name
@@ -452,7 +454,7 @@ cdef class Games:
 
     def __cinit__(
         self, *, dict functions, Py_ssize_t num_lanes, dict stages, Resizer resizer, object shades, object actions,
-        float threshold, float sticky, tuple observation_shape, int infos, int state_bytes,
+        float threshold, tuple observation_shape, int infos, int state_bytes,
     ):
         cdef Py_ssize_t k
         cdef void** calls = <void**> &self.games.calls
@@ -468,7 +470,6 @@ cdef class Games:
         self.games.shades = <const uint8_t*> self._array(shades, np.uint8, (self.games.stages.channels, 256))
         self.games.actions = <const int32_t*> self._array(actions, np.int32, (len(actions),))
         self.games.threshold = threshold
-        self.games.sticky = sticky
         self.games.num_lanes = num_lanes
         self.games.screen_bytes = self.games.shrinking.rows * self.games.shrinking.columns
         self.games.frame_bytes = (
@@ -519,7 +520,9 @@ cdef class Games:
         kernel.abi = KERNEL_ABI
         kernel.isa_count = 1
         kernel.name = "atari"
-        kernel.state_names = kernel.reset_option_names = kernel.parameter_names = ""
+        kernel.state_names = kernel.reset_option_names = ""
+        kernel.parameter_names = "repeat_action_probability"
+        kernel.parameter_count = 1
         kernel.observation_type = UINT8
         kernel.observation_size = self.games.frame_bytes * self.games.stages.stack_num
         for k in range(len(shape)):

@@ -479,6 +479,8 @@ cdef enum:
     LONG_ROLLOUT = 4
     # Nanoseconds of work between two looks at signals, and steps of lanes to begin with where their cost is not known.
     PART = 2000000
+    # The same where a lane takes long: at the end of every part threads wait for the last lane.
+    GRAIN_PART = 10000000
     FIRST_PART = 4
     # Lanes that a rollout takes through many steps before it turns to others: their state stays in the caches.
     ROLLED_LANES = 4096
@@ -626,6 +628,7 @@ cdef class Batch(LaneMemory):
         `part`: how many steps of lanes that is; it is adapted by the clock.
         """
         cdef int64_t lo = 0, hi, lanes, spent, count = 0
+        cdef int64_t aim = GRAIN_PART if self.lanes.kernel.grain else PART
         if n <= part[0] and steps == 0 and self.lanes.kernel.grain == 0:
             return self._do(job, context, 0, n, 0)
         while True:
@@ -636,9 +639,9 @@ cdef class Batch(LaneMemory):
             spent = -clock_now()
             count += self._do(job, context, lo, hi, steps)
             spent += clock_now()
-            if spent > 2 * PART:
+            if spent > 2 * aim:
                 part[0] = max(part[0] // 2, 1)
-            elif spent < PART // 2 and (hi - lo) * max(steps, 1) > part[0] // 2:
+            elif spent < aim // 2 and (hi - lo) * max(steps, 1) > part[0] // 2:
                 part[0] *= 2
             if hi == n:
                 return count

@@ -43,11 +43,19 @@ ENDING_STATES |= {
     "Blackjack-v1": [30.0, 0.0, 0xAAA, 19.0, 0.0, 0x9A, 9.0, 0.0, 0.0],
 }
 TOY_IDS = ("FrozenLake-v1", "Blackjack-v1")
+# The console's memory in a game of Seaquest that ends with the next frame.
+ATARI_ID = "ALE/Seaquest-v5"
+_MEMORY = bytes.fromhex(
+    "00c0e3000f00ff1aaf9018aa84000c063286d4fd00fd56fdc0fd50fe00fe0000000000010000000000000000c8"
+    "c8c8c800010203ffffff0000000003000000000000000000004c00000000656030200000000000000000000000"
+    "000000000000010d00ffff003f0001000000000000000000000000000060070000f7d7fe88f6"
+)
+ENDING_STATES[ATARI_ID] = list(map(float, _MEMORY))
 TERMINATING_IDS = tuple(id for id, state in ENDING_STATES.items() if state is not None)
 
 # Starting processes takes time: the engines that do run over some of the environments.
 IDS_OF = {
-    "native": (*IDS, *TOY_IDS),
+    "native": (*IDS, *TOY_IDS, ATARI_ID),
     "sync": IDS,
     "async": ("CartPole-v1",),
     "pipes": ("MountainCarContinuous-v0",),
@@ -59,9 +67,16 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "FrozenLake-v1": {
         "desc": [*["S" * 16] * 9, *["F" * 16] * 5, "F" * 15 + "H", "F" * 15 + "G"],
     },
+    ATARI_ID: {"preset": "gymnasium", "repeat_action_probability": 0.25},
 }
 # What an environment says in every reset and step.
-USUAL_INFOS = {"FrozenLake-v1": ("prob",)}
+USUAL_INFOS = {
+    "FrozenLake-v1": ("prob",),
+    ATARI_ID: (
+        *("lives", "frame_number", "episode_frame_number", "reward"),
+        *("game_return", "game_length", "game_over"),
+    ),
+}
 # Hands of Blackjack end when they exceed 21. Lanes that are reset with this seed can draw four
 # cards without an end; lane 1 three if it draws one first and is reset then, as `stagger` does.
 LONG_HANDS = 5_388_172
@@ -75,6 +90,7 @@ PARAMETERS = {
     "Acrobot-v1": ("LINK_LENGTH_1", 1.5),
     "FrozenLake-v1": ("nrow", 16),  # which can be read
     "Blackjack-v1": ("natural", True),
+    ATARI_ID: ("repeat_action_probability", 0.3),
 }
 
 # Reset options of each.
@@ -86,6 +102,7 @@ BOUNDS = {
     "Acrobot-v1": {"low": -0.3, "high": 0.2},
     "FrozenLake-v1": {},
     "Blackjack-v1": {},
+    ATARI_ID: {},
 }
 
 
@@ -134,7 +151,17 @@ def draw_actions(envs: Any, *shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
 
 def single_env(envs: Any, **kwargs: Any) -> Any:
     """One single environment of the same id and arguments."""
+    if envs.spec.id == ATARI_ID:
+        return single_game(**kwargs)
     return gym.make(envs.spec.id, **ARGUMENTS.get(envs.spec.id, {}), **kwargs)
+
+
+def single_game(max_episode_steps: int = -1, **kwargs: Any) -> Any:
+    """One lane of a batch of games: `make` has no preprocessing."""
+    env: Any = gym.envs.atari.PreprocessedAtariEnv("seaquest", **ARGUMENTS[ATARI_ID], **kwargs)
+    if max_episode_steps > 0:
+        env = gym.wrappers.TimeLimit(env, max_episode_steps)
+    return gym.wrappers.OrderEnforcing(env)
 
 
 def single_envs(envs: Any, **kwargs: Any) -> list[Any]:

@@ -4,6 +4,8 @@ All others do: `contract.py` makes a lake on which episodes last, and knows a se
 of Blackjack.
 """
 
+from tests.vector.contract import ATARI_ID
+
 NO_OPTIONS = "test_6_6_bad_bounds"  # their resets have none
 
 NOT_FOR = {
@@ -15,6 +17,7 @@ NOT_FOR = {
             "test_9_3_parameters_act",
         }
     ),
+    ATARI_ID: frozenset({NO_OPTIONS}),
     "Blackjack-v1": frozenset(
         {
             NO_OPTIONS,

@@ -7,7 +7,7 @@ import contextlib
 import weakref
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from gymcore.envs.atari.atari_env import load_ale, rom_path
 from gymcore.envs.atari.library import address_of, cartridge, library_functions, open_game
 from gymcore.envs.atari.pipelines import STAGES, pipeline_of
 from gymcore.native.env import NativeEnv
+from gymcore.native.parameters import Parameter, as_number
 from gymcore.native.state import LaneSeeds, digest
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.spaces import Box, Discrete
@@ -25,9 +26,6 @@ from gymcore_ext.atari.games import INFOS, Games
 from gymcore_ext.atari.pictures import Resizer
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.lane_memory import kernel_spec
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class LaneGames(Games):
@@ -45,7 +43,7 @@ class LaneGames(Games):
             ale = self.opener()
             self.set_ale(lane, ale, address_of(ale))
             if self._first_state is None:
-                self._first_state = ale.cloneState(include_rng=True)
+                self._first_state = ale.cloneState()
         else:
             self.ales[lane].restoreState(self._first_state)
 
@@ -61,14 +59,12 @@ class LaneGames(Games):
             self._restart(lane)
             self.seed_draws(lane, noops, sticks)
 
-    def save(self, indices: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """Return lanes as an array of `saved_dtype`, a copy."""
-        saved = np.empty(len(indices), self.saved_dtype)
+    def save(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[Any]) -> None:
+        """Write lanes into an array of `saved_dtype`. Emulators have no random numbers to save."""
         for row, lane in enumerate(indices.tolist()):
             ale = self.ales[lane]
-            state = b"" if ale is None else ale.cloneState(include_rng=True).serialize()
+            state = b"" if ale is None else ale.cloneState().serialize()
             self.save_lane(lane, saved, row, state)
-        return saved
 
     def load(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[Any]) -> None:
         """Restore saved lanes."""
@@ -100,10 +96,28 @@ class _GameSeeds(LaneSeeds):
         self._batch.constants.seed(self._batch, self._gymnasium, first, lo, hi)
 
 
+def _as_probability(value: Any) -> tuple[float, ...]:
+    (number,) = as_number(value)
+    if not 0.0 <= number <= 1.0:
+        raise error.InvalidArgument(f"expected a number in [0, 1], got {number}")
+    return (number,)
+
+
+class _Probability(Parameter):
+    """The probability of sticky actions, which is 0 by default."""
+
+    def __init__(self) -> None:
+        super().__init__(encode=_as_probability)
+
+    def __get__(self, env: Any, owner: Any) -> Any:
+        return 0.0 if env is None else super().__get__(env, owner)
+
+
 class PreprocessedAtariEnv(NativeEnv[Any]):
     """One lane of `AtariVectorEnv`, as an environment: for its arguments see there.
 
     Attributes:
+        repeat_action_probability: How likely a frame repeats the action of the one before.
         ale: The emulator, an `ale_py.ALEInterface`.
         lives: Lives that are left.
 
@@ -121,13 +135,13 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         "preset",
         "mode",
         "difficulty",
-        "repeat_action_probability",
         "full_action_space",
         "continuous",
         "continuous_action_threshold",
         *STAGES,
     )
     settable: ClassVar[tuple[str, ...]] = ("state",)
+    repeat_action_probability = _Probability()
 
     def __init__(
         self,
@@ -136,7 +150,6 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         preset: str = "ale_vector",
         mode: int | None = None,
         difficulty: int | None = None,
-        repeat_action_probability: float = 0.0,
         full_action_space: bool = False,
         continuous: bool = False,
         continuous_action_threshold: float = 0.5,
@@ -150,12 +163,12 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             preset: Whose preprocessing: "ale_vector", "gymnasium" or "envpool".
             mode: The game's mode; None for the default.
             difficulty: The game's difficulty; None for the default.
-            repeat_action_probability: How likely a frame repeats the action of the one before.
             full_action_space: Whether there are all 18 actions, not only those that do something.
             continuous: Whether actions are radius, angle and fire, float32 [3].
             continuous_action_threshold: From where on they count as pushed.
             render_mode: None, "rgb_array" or "human".
-            **stages: Stages of the preset to change, see `gymcore.envs.atari.pipelines.Pipeline`.
+            **stages: `repeat_action_probability`, and stages of the preset to change, see
+                `gymcore.envs.atari.pipelines.Pipeline`.
 
         Raises:
             NameNotFound: There is no such game.
@@ -163,18 +176,14 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             ArgumentTypeError: A value is of the wrong type, or there is no such argument.
             DependencyNotInstalled: ale-py is not installed, or not as it should be.
         """
+        parameters = {name: stages.pop(name) for name in self.parameters if name in stages}
         if unknown := sorted(stages.keys() - set(STAGES)):
             raise error.ArgumentTypeError(f"got unexpected arguments {unknown}")
-        if not 0.0 <= repeat_action_probability <= 1.0:
-            raise error.InvalidArgument(
-                "repeat_action_probability: expected a number in [0, 1], got "
-                f"{repeat_action_probability!r}"
-            )
         self.game = game
         self.pipeline = pipeline = pipeline_of(preset, stages)
         self._path = rom_path(game)
         self._mode, self._difficulty = mode, difficulty
-        self._sticky, self._threshold = repeat_action_probability, continuous_action_threshold
+        self._threshold = continuous_action_threshold
         self.continuous = continuous
         self._cartridge = known = cartridge(self._path, game, mode, difficulty)
         for name, size in zip(("img_height", "img_width"), known.screen, strict=True):
@@ -184,7 +193,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
                 )
         self._actions = known.legal if full_action_space or continuous else known.minimal
         self._fixed_digest = digest(
-            repr((game, mode, difficulty, self._actions, self._sticky, pipeline)).encode(),
+            repr((game, mode, difficulty, self._actions, pipeline)).encode(),
             repr((continuous, self._threshold)).encode(),
         )
         self.observation_space = Box(0, 255, pipeline.observation_shape, np.uint8)
@@ -193,7 +202,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             self.action_space: Any = Box(low, high)
         else:
             self.action_space = Discrete(len(self._actions))
-        super().__init__(render_mode)
+        super().__init__(render_mode, **parameters)
 
     def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
         """Return a batch of this game."""
@@ -213,7 +222,6 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             shades=known.gray if pipeline.grayscale else known.colors,
             actions=actions,
             threshold=self._threshold,
-            sticky=self._sticky,
             observation_shape=pipeline.observation_shape,
             infos=len(INFOS),
             state_bytes=known.state_bytes,
@@ -233,6 +241,10 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
     def fixed_digest(self) -> int:
         """Digest of the game, its actions and the stages."""
         return self._fixed_digest
+
+    @classmethod
+    def reset_bounds(cls, options: dict[str, Any] | None) -> None:
+        """Return None: resets have no options."""
 
     # --- stepping ------------------------------------------------------------------------------
 
@@ -277,14 +289,14 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         return [load_ale().Action(number).name for number in self._actions]
 
     @property
-    def state(self) -> npt.NDArray[np.uint8] | None:  # type: ignore[override]
-        """The 128 bytes of the console's memory, a copy; None before the first reset.
+    def state(self) -> npt.NDArray[np.float64] | None:
+        """The 128 bytes of the console's memory, float64, a copy; None before the first reset.
 
         Assign 128 numbers to change them.
         """
         if not self._batch.is_ready:
             return None
-        return np.array(self.ale.getRAM())
+        return np.array(self.ale.getRAM(), np.float64)
 
     @state.setter
     def state(self, value: Any) -> None:
@@ -349,7 +361,8 @@ class AtariVectorEnv(NativeVectorEnv):
       `game_return`, `game_length` (in steps) and `game_over` of the game, which has many episodes
       where a lost life ends one and the next one continues. Returns of `episode_statistics` are
       sums of rewards before they are clipped.
-    - `get_attr("ale")` are the emulators, to look at between steps.
+    - `get_attr("ale")` are the emulators, to look at between steps. Lanes may differ in
+      `repeat_action_probability`.
 
     Lane `i` of `reset(seed=s)` plays as the original library does with the seed `s + i`.
 

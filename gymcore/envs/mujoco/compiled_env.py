@@ -98,8 +98,8 @@ class LaneSimulations(Simulations):
             on_fault=report_faults,
         )
 
-    def save(self, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Return lanes as float64 [len(indices), width], a copy."""
+    def save(self, indices: npt.NDArray[np.int64], into: npt.NDArray[np.float64]) -> None:
+        """Write lanes into an array float64 [len(indices), width]."""
         mujoco = mujoco_module()
         saved = np.empty((len(indices), self.width))
         for row, lane in zip(saved, indices.tolist(), strict=True):
@@ -110,7 +110,7 @@ class LaneSimulations(Simulations):
                 array = getattr(data, name)
                 row[at : at + array.size] = array.ravel()
                 at += array.size
-        return saved
+        into[:] = saved
 
     def load(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[np.float64]) -> None:
         """Restore saved lanes."""

@@ -1,0 +1,44 @@
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore_ext.atari.pictures import Resizer
+
+FUNCTIONS: dict[str, str]
+LIMITS: tuple[str, ...]
+STAGES: tuple[str, ...]
+INFOS: tuple[tuple[str, int], ...]
+
+class Games:
+    def __len__(self) -> int: ...
+    @property
+    def capsule(self) -> object: ...
+    @property
+    def kernel(self) -> object: ...
+    @property
+    def ales(self) -> list[Any]: ...
+    @property
+    def saved_dtype(self) -> np.dtype[Any]: ...
+    def __init__(
+        self,
+        *,
+        functions: dict[str, int],
+        num_lanes: int,
+        stages: dict[str, int],
+        resizer: Resizer,
+        shades: npt.ArrayLike,
+        actions: Sequence[int],
+        threshold: float,
+        observation_shape: tuple[int, ...],
+        infos: int,
+        state_bytes: int,
+    ) -> None: ...
+    def set_ale(self, lane: int, ale: Any, address: int) -> None: ...
+    def seed_draws(self, lane: int, noops: int, sticks: int) -> None: ...
+    def save_lane(
+        self, lane: int, saved: npt.NDArray[Any], row: int, state: bytes
+    ) -> None: ...
+    def load_lane(self, lane: int, saved: npt.NDArray[Any], row: int) -> bytes: ...
+    def is_intact(self, saved: npt.NDArray[Any], row: int) -> bool: ...

@@ -1,0 +1,166 @@
+"""Each preset of `AtariVectorEnv` beside the library that it is named after."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from gymcore import error
+from gymcore.envs.atari import AtariVectorEnv
+from gymcore.envs.atari.pipelines import PRESETS, STAGES
+from tests.envs.atari import envpool_games
+from tests.for_each import for_each
+
+ale_py = pytest.importorskip("ale_py")
+pytest.importorskip("cv2")
+FRAMES = ("lives", "frame_number", "episode_frame_number")
+GOLDEN = json.loads(envpool_games.FILE.read_text())
+
+
+def same(one: Any, other: Any, where: Any) -> None:
+    assert np.array_equal(one, other), where
+
+
+# Game, steps, autoreset mode, and arguments, which both libraries take.
+ALE_CASES: tuple[tuple[str, int, str, dict[str, Any]], ...] = (
+    ("pong", 40, "NextStep", {}),
+    ("breakout", 150, "NextStep", {"repeat_action_probability": 0.25}),
+    ("breakout", 150, "SameStep", {"repeat_action_probability": 0.1, "episodic_life": True}),
+    ("breakout", 80, "NextStep", {"life_loss_info": True}),
+    (
+        *("seaquest", 40, "SameStep"),
+        {"max_num_frames_per_episode": 57, "reward_clipping": False, "full_action_space": True},
+    ),
+    (
+        *("space_invaders", 30, "NextStep"),
+        {"grayscale": False, "stack_num": 2, "frameskip": 3, "img_height": 100, "img_width": 90},
+    ),
+    (
+        *("space_invaders", 30, "NextStep"),
+        {"frameskip": 1, "noop_max": 0, "use_fire_reset": False, "stack_num": 1, "img_width": 160},
+    ),
+    ("freeway", 30, "NextStep", {"maxpool": False, "noop_max": 7, "frameskip": 2}),
+    ("asteroids", 40, "NextStep", {"continuous": True}),
+)
+
+
+def test_ale_vector():
+    for game, steps, mode, arguments in ALE_CASES:
+        theirs = ale_py.AtariVectorEnv(game, 3, autoreset_mode=mode, **arguments)
+        ours = AtariVectorEnv(3, game=game, autoreset_mode=mode, **arguments)
+        space = theirs.single_observation_space
+        assert ours.single_observation_space.shape == space.shape
+        assert ours.single_observation_space.dtype == space.dtype
+        theirs.single_action_space.seed(1)
+        seen, expected = ours.reset(seed=5), theirs.reset(seed=5)
+        same(seen[0], expected[0], (game, "reset"))
+        for t in range(steps):
+            actions = np.stack([theirs.single_action_space.sample() for _ in range(3)])
+            expected, seen = theirs.step(actions), ours.step(actions)
+            for k in range(4):
+                same(seen[k], expected[k], (game, mode, t, k))
+            for name in FRAMES:
+                same(seen[4][name], expected[4][name], (game, mode, t, name))
+            ended = expected[2] | expected[3]
+            if mode == "SameStep" and ended.any():
+                same(seen[4]["_final_obs"], ended, (game, t))
+                same(seen[4]["final_obs"][ended], expected[4]["final_obs"][ended], (game, t))
+        ours.close()
+
+
+# Game, id, steps, arguments of the environment and of AtariPreprocessing, and ours.
+GYMNASIUM_CASES: tuple[tuple[str, str, int, dict[str, Any], dict[str, Any], dict[str, Any]], ...]
+GYMNASIUM_CASES = (
+    ("pong", "Pong", 40, {}, {}, {}),
+    (
+        *("breakout", "Breakout", 120, {"repeat_action_probability": 0.0}),
+        {"terminal_on_life_loss": True},
+        {"episodic_life": True},
+    ),
+    ("seaquest", "Seaquest", 60, {"max_num_frames_per_episode": 90}, {}, {}),
+    (
+        *("montezuma_revenge", "MontezumaRevenge", 30, {"mode": 0, "difficulty": 0}),
+        {"grayscale_obs": False, "screen_size": (80, 100)},
+        {"grayscale": False, "img_height": 100, "img_width": 80},
+    ),
+    (
+        *("space_invaders", "SpaceInvaders", 30, {"mode": 3, "difficulty": 1}),
+        {"frame_skip": 3, "noop_max": 0},
+        {"frameskip": 3, "noop_max": 0},
+    ),
+    ("air_raid", "AirRaid", 20, {}, {}, {}),
+)
+
+
+def gymnasium_env(name: str, arguments: dict[str, Any], preprocessing: dict[str, Any]) -> Any:
+    gymnasium.register_envs(ale_py)
+    env: Any = gymnasium.make(f"ALE/{name}-v5", frameskip=1, **arguments)
+    env = gymnasium.wrappers.AtariPreprocessing(env, **preprocessing)
+    return gymnasium.wrappers.FrameStackObservation(env, 4)
+
+
+def test_gymnasium():
+    for game, name, steps, arguments, preprocessing, stages in GYMNASIUM_CASES:
+        arguments = {"repeat_action_probability": 0.25, **arguments}
+        singles = [gymnasium_env(name, arguments, preprocessing) for _ in range(2)]
+        envs = AtariVectorEnv(
+            2, game=game, preset="gymnasium", autoreset_mode="Disabled", **arguments, **stages
+        )
+        observations, _ = envs.reset(seed=5)
+        for lane, env in enumerate(singles):
+            same(observations[lane], env.reset(seed=5 + lane)[0], (game, "reset", lane))
+        rng = np.random.default_rng(1)
+        for t in range(steps):
+            actions = rng.integers(0, envs.single_action_space.n, 2)
+            observations, rewards, terminated, truncated, infos = envs.step(actions)
+            for lane, env in enumerate(singles):
+                expected = env.step(int(actions[lane]))
+                same(observations[lane], expected[0], (game, t, lane))
+                got = rewards[lane], terminated[lane], truncated[lane]
+                assert got == expected[1:4], (game, t, lane)
+                for key in FRAMES:
+                    assert infos[key][lane] == expected[4][key], (game, t, lane, key)
+            ended = terminated | truncated
+            if ended.any():
+                observations, _ = envs.reset(options={"reset_mask": ended})
+                for lane in np.flatnonzero(ended):
+                    same(observations[lane], singles[lane].reset()[0], (game, t, lane))
+        envs.close()
+
+
+@for_each("case", envpool_games.CASES)
+def test_envpool(case):
+    game, _, seed, _, _, ours = envpool_games.CASES[case]
+    envs = AtariVectorEnv(envpool_games.LANES, game=game, preset="envpool", **ours)
+    observations, infos = envs.reset(seed=seed)
+    assert envpool_games.row(observations, infos["lives"]) == GOLDEN[case][0]
+    actions = envpool_games.draw_actions(case, envs.single_action_space.n)
+    for t, row in enumerate(GOLDEN[case][1:]):
+        observations, rewards, terminated, truncated, infos = envs.step(actions[t])
+        got = envpool_games.row(observations, rewards, terminated, truncated, infos["lives"])
+        assert got == row, t
+    envs.close()
+
+
+def test_stages_that_are_no_stages():
+    for name in STAGES:
+        with pytest.raises((error.InvalidArgument, error.ArgumentTypeError), match=name):
+            AtariVectorEnv(1, game="pong", **{name: "abc"})
+    wrong = {"img_height": 211, "img_width": 161, "stack_num": 0, "frameskip": 0, "noop_max": -1}
+    for name, value in wrong.items():
+        with pytest.raises(error.InvalidArgument, match=name):
+            AtariVectorEnv(1, game="pong", **{name: value})
+    with pytest.raises(error.InvalidArgument, match=", ".join(PRESETS)):
+        AtariVectorEnv(1, game="pong", preset="dopamine")
+    with pytest.raises(error.InvalidArgument, match="repeat_action_probability"):
+        AtariVectorEnv(1, game="pong", repeat_action_probability=1.5)
+    with pytest.raises(error.InvalidArgument, match=r"modes \[0, 1\]"):
+        AtariVectorEnv(1, game="pong", mode=77)
+    with pytest.raises(error.NameNotFound, match="did you mean 'pong'"):
+        AtariVectorEnv(1, game="pongg")
+    with pytest.raises(error.ArgumentTypeError, match="obs_type"):
+        AtariVectorEnv(1, game="pong", obs_type="ram")

@@ -1,0 +1,259 @@
+"""`AtariVectorEnv` besides its frames: states, threads, statistics, attributes, errors, its end."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import gymcore as gym
+from gymcore import error
+from gymcore.envs.atari import AtariVectorEnv, PreprocessedAtariEnv, library
+from gymcore.envs.atari.atari_env import rom_path
+from tests.for_each import for_each
+
+ale_py = pytest.importorskip("ale_py")
+
+
+def play(envs: Any, steps: int, seed: int = 0) -> list[Any]:
+    """Step with random actions; return all results."""
+    rng = np.random.default_rng(seed)
+    actions = rng.integers(0, envs.single_action_space.n, (steps, envs.num_envs))
+    return [envs.step(row) for row in actions]
+
+
+def assert_same_steps(one: list[Any], other: list[Any]) -> None:
+    for t, (a, b) in enumerate(zip(one, other, strict=True)):
+        for k in range(4):
+            assert np.array_equal(a[k], b[k]), (t, k)
+        for name in ("lives", "frame_number", "game_return", "game_length"):
+            assert np.array_equal(a[4][name], b[4][name]), (t, name)
+
+
+def test_make_vec():
+    envs = gym.make_vec("ALE/Breakout-v5", num_envs=2)
+    assert type(envs) is AtariVectorEnv
+    assert envs.observation_space.shape == (2, 4, 84, 84)
+    assert envs.get_attr("repeat_action_probability") == (0.25, 0.25)
+    assert envs._model.pipeline.reward_clipping
+    assert envs.get_attr("game") == ("breakout",) * 2
+    assert envs.call("get_action_meanings")[0] == ["NOOP", "FIRE", "RIGHT", "LEFT"]
+    envs.reset(seed=1)
+    assert envs.get_attr("lives") == (5, 5)
+    assert all(isinstance(ale, ale_py.ALEInterface) for ale in envs.get_attr("ale"))
+    envs.close()
+
+
+def test_any_number_of_threads_gives_the_same_frames():
+    runs = []
+    for threads in (1, 2, 5):
+        envs = AtariVectorEnv(
+            5, game="breakout", num_threads=threads, repeat_action_probability=0.25
+        )
+        envs.reset(seed=2)
+        runs.append(play(envs, 60))
+        envs.close()
+    assert_same_steps(runs[0], runs[1])
+    assert_same_steps(runs[0], runs[2])
+
+
+@for_each("preset", ("ale_vector", "gymnasium", "envpool"))
+def test_states_continue_bit_for_bit(preset):
+    options: dict[str, Any] = {
+        "game": "breakout",
+        "preset": preset,
+        "repeat_action_probability": 0.25,
+        "episodic_life": True,
+    }
+    envs, other = AtariVectorEnv(3, **options), AtariVectorEnv(3, **options)
+    envs.reset(seed=1)
+    play(envs, 40)
+    saved = envs.get_state()
+    expected = play(envs, 80, 1)
+    other.set_state(saved)
+    assert_same_steps(play(other, 80, 1), expected)
+    envs.set_state(saved[::-1])
+    envs.set_state(saved[[0, 2]], lanes=[0, 2])
+    envs.set_state(saved[1:2], lanes=[1])
+    assert_same_steps(play(envs, 80, 1), expected)
+    for way in (copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))):
+        other.set_state(saved)
+        copied = way(other)
+        assert_same_steps(play(copied, 30, 1), expected[:30])
+        copied.close()
+    single = PreprocessedAtariEnv(**options)
+    single.set_state(saved[2:])
+    rng = np.random.default_rng(1)
+    actions = rng.integers(0, 4, (80, 3))
+    for t in range(20):
+        step = single.step(int(actions[t, 2]))
+        assert np.array_equal(step[0], expected[t][0][2])
+        if step[2]:
+            break
+    envs.close(), other.close()
+
+
+def test_states_that_are_damaged():
+    envs = AtariVectorEnv(2, game="pong")
+    envs.reset(seed=1)
+    saved = envs.get_state()
+    for field in ("ale", "size", "progress", "digest"):
+        damaged = saved.copy()
+        place = damaged["state"][field][1:].view(np.uint8).reshape(-1)
+        place[:1] ^= 1
+        with pytest.raises(error.InvalidArgument, match="state"):
+            envs.set_state(damaged)
+    for options in ({"game": "breakout"}, {"game": "pong", "noop_max": 5}):
+        other = AtariVectorEnv(2, **options)
+        other.reset(seed=1)
+        with pytest.raises(error.InvalidArgument, match="state"):
+            envs.set_state(other.get_state())
+        other.close()
+    envs.set_state(saved)
+    envs.close()
+
+
+# A game with lives, one without, and a ROM for two players.
+@for_each("game", ("Breakout", "Pong", "SpaceWar"))
+def test_statistics_of_whole_games(game):
+    gymnasium.register_envs(ale_py)
+    envs = gym.make_vec(
+        f"ALE/{game}-v5",
+        num_envs=1,
+        preset="gymnasium",
+        reward_clipping=True,
+        max_num_frames_per_episode=6000,
+        vector_kwargs={"episode_statistics": True},
+    )
+    single: Any = gymnasium.make(f"ALE/{game}-v5", frameskip=1, max_num_frames_per_episode=6000)
+    single = gymnasium.wrappers.AtariPreprocessing(single)
+    single = gymnasium.wrappers.RecordEpisodeStatistics(single)
+    envs.reset(seed=3), single.reset(seed=3)
+    rng = np.random.default_rng(4)
+    while True:
+        action = rng.integers(0, envs.single_action_space.n, 1)
+        _, rewards, terminated, truncated, infos = envs.step(action)
+        step = single.step(int(action[0]))
+        assert rewards[0] == np.sign(step[1])
+        assert infos["reward"][0] == step[1]
+        assert (terminated[0], truncated[0]) == step[2:4]
+        if step[2] or step[3]:
+            break
+    for name in ("r", "l"):
+        assert infos["episode"][name][0] == step[4]["episode"][name]
+    assert infos["game_return"][0] == infos["episode"]["r"][0]
+    assert infos["game_length"][0] == infos["episode"]["l"][0]
+    envs.close()
+
+
+def test_games_over_several_lives():
+    envs = AtariVectorEnv(
+        2, game="breakout", preset="envpool", episodic_life=True, episode_statistics=True
+    )
+    envs.reset(seed=1)
+    returns, lengths, lives = np.zeros(2), np.zeros(2, int), 0
+    for _, _, terminated, _, infos in play(envs, 400):
+        lengths += ~terminated  # steps that only reset are counted by neither
+        if "episode" in infos:
+            returns += infos["episode"]["r"]
+            over = terminated & (infos["game_over"] == 1)
+            lives += (terminated & ~over).sum()
+            np.testing.assert_array_equal(infos["game_return"][over], returns[over])
+            returns[over] = 0
+    assert lives > 8
+    envs.close()
+
+
+def test_memory_of_a_lane():
+    envs = AtariVectorEnv(2, game="pong")
+    assert envs.get_attr("state") == (None, None)
+    envs.reset(seed=1)
+    memory = envs.get_attr("state")[0]
+    assert (memory.shape, memory.dtype) == ((128,), np.float64)
+    memory[14] = 20
+    envs.set_attr("state", memory)
+    assert [one[14] for one in envs.get_attr("state")] == [20, 20]
+    for wrong in (memory[1:], memory + 0.5, memory - 300.0, np.zeros((3, 128))):
+        with pytest.raises(error.InvalidArgument, match="state"):
+            envs.set_attr("state", wrong)
+    envs.close()
+
+
+def test_send_and_recv():
+    envs = AtariVectorEnv(4, game="pong", batch_size=2)
+    envs.reset(seed=1)
+    envs.send(np.zeros(4, np.int64))
+    lanes = [*envs.recv()[4]["env_id"], *envs.recv()[4]["env_id"]]
+    assert sorted(lanes) == [0, 1, 2, 3]
+    envs.close()
+
+
+def test_render():
+    envs = AtariVectorEnv(2, game="pong", render_mode="rgb_array")
+    envs.reset(seed=1)
+    frames = envs.render()
+    assert [frame.shape for frame in frames] == [(210, 160, 3)] * 2
+    assert np.array_equal(frames[1], envs.get_attr("ale")[1].getScreenRGB())
+    envs.close()
+
+
+def test_an_ale_that_cannot_be_used(monkeypatch):
+    good, ale = library.library_functions(), library.open_game(rom_path("pong"), "pong")
+
+    def swapped(one: str, other: str) -> dict[str, int]:
+        return {**good, one: good[other], other: good[one]}
+
+    with pytest.raises(error.DependencyNotInstalled, match=r"0\.12\.1.*async"):
+        library.try_functions(swapped("lives", "episode_frame_number"), ale)
+    library.try_functions(good, ale)
+    monkeypatch.setitem(library.FUNCTIONS, "act", "_ZN3ale12ALEInterface3actENS_6ActionEd")
+    with pytest.raises(error.DependencyNotInstalled, match="it has no _ZN3ale12"):
+        library.library_functions.__wrapped__()
+    with pytest.raises(error.DependencyNotInstalled, match="nanobind"):
+        library.address_of(object())
+
+    class Other(ctypes.Structure):
+        _fields_ = (("places", ctypes.c_int64 * 8),)
+
+    with pytest.raises(error.DependencyNotInstalled, match="nanobind"):
+        library.address_of(Other())
+
+
+ENDS = {
+    "closed": "envs.close()",
+    "left open": "",
+    "collected": "del envs; import gc; gc.collect()",
+    "in a cycle": "envs.me = envs; sys.modules['keep'] = envs",
+    "stepping": "import threading; threading.Thread(target=forever, daemon=True).start(); "
+    "time.sleep(0.2)",
+    "exception": "raise SystemExit(7)",
+    "never reset": "envs = AtariVectorEnv(2, game='pong')",
+    "with its emulators": "ales = envs.get_attr('ale'); del ales",
+}
+
+
+@for_each("end", ENDS)
+def test_the_end_of_the_process(end):
+    program = f"""
+import sys, time
+import numpy as np
+from gymcore.envs.atari import AtariVectorEnv
+envs = AtariVectorEnv(4, game="pong", num_threads=2)
+envs.reset(seed=1)
+def forever():
+    while True:
+        envs.step(np.zeros(4, np.int64))
+{ENDS[end]}
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == (7 if end == "exception" else 0), done.stderr
+    assert "nanobind" not in done.stderr, done.stderr
