@@ -48,3 +48,24 @@ def test_an_environment_without_keys(run, registries) -> None:
 def test_wrong_words(run) -> None:
     with pytest.raises(SystemExit):
         run("play", "CartPole-v1", "--zoom", "-1")
+
+
+def test_an_atari_game(run, monkeypatch) -> None:
+    pytest.importorskip("ale_py", reason="ale_py is not installed")
+    from gymcore.envs.atari import AtariEnv
+
+    actions: list[int] = []
+    step = AtariEnv.step
+
+    def pressing(self, action):
+        actions.append(action)
+        if len(actions) == 5:
+            pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=ord("d")))
+        if len(actions) == 10:
+            pygame.event.post(pygame.event.Event(pygame.QUIT))
+        return step(self, action)
+
+    monkeypatch.setattr(AtariEnv, "step", pressing)
+    ran = run("play", "ALE/Breakout-v5", "--fps", 10000, "--seed", 3)
+    assert ran.code == 0, ran.err
+    assert actions[:5] == [0] * 5 and actions[5:10] == [2] * 5  # of NOOP, FIRE, RIGHT and LEFT
