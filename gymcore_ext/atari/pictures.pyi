@@ -1,4 +1,4 @@
-"""Resizer: frames shrunk by areas, as `cv2.resize` with INTER_AREA does it, to the bit, without OpenCV."""
+"""Resizer: frames shrunk by areas, as `cv2.resize` with INTER_AREA does it, without OpenCV."""
 
 from typing import Any, final
 
@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 def area_weights(size: int, target: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Of each of `target` pixels the first of `size` pixels that it covers, and float32 [target, taps] their weights.
+    """Of each of `target` pixels the first of `size` pixels that it covers, and their weights.
 
-    As OpenCV computes them: a thousandth of a pixel does not count. Where every pixel covers a whole number of them,
-    weights are 1, and the sum is divided at the end.
+    Returns int32 [target] and float32 [target, taps].
     """
 
 @final
@@ -27,4 +26,4 @@ class Resizer:
     @property
     def target(self) -> tuple[int, int]: ...
     def __call__(self, frame: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
-        """Shrink a frame into an array [height, width] or [height, width, 3] of the caller, which is returned."""
+        """Shrink a frame into `out` [height, width] or [height, width, 3], and return it."""
