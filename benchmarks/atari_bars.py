@@ -1,13 +1,25 @@
-"""The bars of the Atari environments: one game with the usual preprocessing."""
+"""The bars of the Atari environments: one game with the usual preprocessing, and batches."""
 
 from __future__ import annotations
 
-from bars import Bar, Group, name, ratio
+from bars import Bar, Group, Measured, at_most, name, ratio
 
 IDS = ("ALE/Pong-v5", "ALE/Breakout-v5")
 
 #: The processes of the contenders, which `peers.py` distinguishes by library.
-LIBRARIES = {"gymcore-atari": "gymcore", "gymnasium-atari": "gymnasium"}
+LIBRARIES = {
+    "gymcore-atari": "gymcore",
+    "gymnasium-atari": "gymnasium",
+    "gymcore-games": "gymcore",
+    "gymcore-games-same": "gymcore",
+    "gymcore-games-state": "gymcore",
+    "ale-games": "ale_py",
+    "envpool-games": "envpool",
+    "gymnasium-games": "gymnasium",
+}
+LANES = 64
+#: Batches whose rates differ by at most a tenth.
+SIZES = (8, 64, 512)
 
 
 def atari_bars(threads: int) -> list[Bar]:
@@ -16,6 +28,26 @@ def atari_bars(threads: int) -> list[Bar]:
     for env_id in IDS:
         ours, other = (name(key, 1, env_id) for key in ("gymcore-atari", "gymnasium-atari"))
         bars.append(ratio(f"AtariPreprocessing({env_id}).step / Gymnasium", ours, [other], 1.3))
+        ours = name("gymcore-games", LANES, env_id, threads)
+        for key, label, minimum in (
+            ("ale-games", "ale-py's AtariVectorEnv", 0.98),
+            ("envpool-games", "EnvPool sync", 1.0),
+            ("gymnasium-games", "SyncVectorEnv", 2.8),
+        ):
+            others = [name(key, LANES, env_id, 1 if key == "gymnasium-games" else threads)]
+            bars.append(ratio(f"{env_id} n={LANES} / {label}", ours, others, minimum))
+        same = name("gymcore-games-same", LANES, env_id, threads)
+        bars.append(ratio(f"{env_id} n={LANES}, same-step / next-step", same, [ours], 0.95))
+    state = name("gymcore-games-state", LANES, IDS[0], threads)
+    both = f"get_state and set_state of {LANES} games"
+    bars.append(at_most(both, 6, "ms", 1e3 * LANES, lambda measured: measured.step(state)))
+    sizes = [name("gymcore-games", size, IDS[0], threads) for size in SIZES]
+
+    def spread(measured: Measured) -> float:
+        costs = [measured.step(each) for each in sizes]
+        return max(costs) / min(costs)
+
+    bars.append(at_most(f"{IDS[0]}, slowest / fastest of n={SIZES}", 1.1, "x", 1.0, spread))
     return bars
 
 
@@ -25,4 +57,11 @@ def atari_groups(threads: int) -> list[Group]:
     for env_id in IDS:
         members = [(key, env_id, 1, 1) for key in ("gymcore-atari", "gymnasium-atari")]
         groups.append(Group(f"{env_id.removeprefix('ALE/')}-single", tuple(members)))
+        keys = ("gymcore-games", "gymcore-games-same", "ale-games", "envpool-games")
+        members = [(key, env_id, LANES, threads) for key in keys]
+        members.append(("gymnasium-games", env_id, LANES, 1))
+        if env_id == IDS[0]:
+            members.append(("gymcore-games-state", env_id, LANES, threads))
+            members += [("gymcore-games", env_id, n, threads) for n in SIZES if n != LANES]
+        groups.append(Group(f"{env_id.removeprefix('ALE/')}-batch", tuple(members)))
     return groups

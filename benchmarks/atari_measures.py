@@ -1,4 +1,4 @@
-"""Atari games for the bars: one of them with `AtariPreprocessing`, of either library.
+"""Atari games for the bars: one of them with `AtariPreprocessing`, and batches of each library.
 
 Loaded by `worker.py` only, after `contenders`.
 """
@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from typing import Any
 
-from contenders import Contender, Session
+import numpy as np
+from contenders import RING, Contender, Session, random_batches
 from measures import SingleSession
 
 Build = Callable[[str, int, int], Session]
@@ -27,6 +29,65 @@ def _preprocessed(library: str) -> Build:
     return build
 
 
+def _steps_of(envs: Any, num_envs: int, dtype: Any = np.int64, **reset: Any) -> Session:
+    envs.reset(**reset)
+    space = getattr(envs, "single_action_space", envs.action_space)
+    actions = random_batches(space, (num_envs,), RING, dtype)
+    return Session(envs.step, actions, num_envs, getattr(envs, "close", lambda: None))
+
+
+def _games(**options: Any) -> Build:
+    """Return a builder of a batch of gymcore's."""
+
+    def build(env_id: str, num_envs: int, num_threads: int) -> Session:
+        gymcore = importlib.import_module("gymcore")
+        options["num_threads"] = num_threads
+        return _steps_of(gymcore.make_vec(env_id, num_envs, vector_kwargs=options), num_envs)
+
+    return build
+
+
+def _states(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """Return a session that saves and restores all lanes."""
+    envs = importlib.import_module("gymcore").make_vec(env_id, num_envs)
+    envs.reset(seed=0)
+    return Session(lambda _: envs.set_state(envs.get_state()), [None], num_envs, envs.close)
+
+
+def _ale_games(env_id: str, num_envs: int, num_threads: int) -> Session:
+    ale_py, gymnasium = map(importlib.import_module, ("ale_py", "gymnasium"))
+    gymnasium.register_envs(ale_py)
+    envs = gymnasium.make_vec(
+        env_id,
+        num_envs,
+        vectorization_mode="vector_entry_point",
+        vector_kwargs={"num_threads": num_threads},
+    )
+    return _steps_of(envs, num_envs, seed=0)
+
+
+def _envpool_games(env_id: str, num_envs: int, num_threads: int) -> Session:
+    envs = importlib.import_module("envpool").make_gymnasium(
+        env_id.removeprefix("ALE/"),
+        num_envs=num_envs,
+        num_threads=num_threads,
+        seed=0,
+        repeat_action_probability=0.25,
+    )
+    return _steps_of(envs, num_envs, np.int32)
+
+
+def _gymnasium_games(env_id: str, num_envs: int, num_threads: int) -> Session:
+    gym = importlib.import_module("gymnasium")
+    gym.register_envs(importlib.import_module("ale_py"))
+
+    def make() -> Any:
+        env = gym.wrappers.AtariPreprocessing(gym.make(env_id, frameskip=1))
+        return gym.wrappers.FrameStackObservation(env, 4)
+
+    return _steps_of(gym.vector.SyncVectorEnv([make] * num_envs), num_envs, seed=0)
+
+
 CONTENDERS = {
     contender.key: contender
     for contender in (
@@ -36,5 +97,13 @@ CONTENDERS = {
         Contender(
             "gymnasium-atari", "Gymnasium AtariPreprocessing", "ale_py", _preprocessed("gymnasium")
         ),
+        Contender("gymcore-games", "gymcore", "ale_py", _games()),
+        Contender(
+            "gymcore-games-same", "gymcore, same-step", "ale_py", _games(autoreset_mode="SameStep")
+        ),
+        Contender("gymcore-games-state", "gymcore, states", "ale_py", _states),
+        Contender("ale-games", "ale-py's AtariVectorEnv", "ale_py", _ale_games),
+        Contender("envpool-games", "EnvPool sync", "envpool", _envpool_games),
+        Contender("gymnasium-games", "Gymnasium SyncVectorEnv", "ale_py", _gymnasium_games),
     )
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
+import time
 import weakref
 from collections.abc import Callable
 from functools import partial
@@ -32,7 +32,7 @@ class LaneGames(Games):
     """`Games` whose lanes can be seeded and saved."""
 
     opener: Callable[[], Any]  # returns an emulator with the game
-    _first_state: Any = None
+    _first_state: bytes | None = None
 
     def _restart(self, lane: int) -> None:
         """Restore the state in which the ROM was loaded, which is the same as loading it again.
@@ -43,9 +43,9 @@ class LaneGames(Games):
             ale = self.opener()
             self.set_ale(lane, ale, address_of(ale))
             if self._first_state is None:
-                self._first_state = ale.cloneState()
+                self._first_state = ale.cloneState().serialize()
         else:
-            self.ales[lane].restoreState(self._first_state)
+            self.ales[lane].restoreState(load_ale().ALEState(self._first_state))
 
     def seed(self, batch: Any, gymnasium: bool, first: int, lo: int, hi: int) -> None:
         """Seed lanes lo, lo + 1, ... with first, first + 1, ...; their games begin anew."""
@@ -344,10 +344,22 @@ _alive: weakref.WeakSet[AtariVectorEnv] = weakref.WeakSet()
 @atexit.register
 def _release_emulators() -> None:
     for envs in list(_alive):
-        # One that is being stepped by another thread is left alone.
-        with contextlib.suppress(error.Error):
-            envs.close()
-            envs._batch.exclusively(envs._batch.constants.release)
+        # A daemon thread that is stepping it must not begin another step.
+        vars(envs)["step"] = _never_return
+        batch, patience = envs._batch, 1000
+        while patience:
+            patience -= 1
+            try:
+                batch.close()
+                batch.exclusively(batch.constants.release)
+                break
+            except error.ConcurrentUseError:
+                time.sleep(0.001)
+
+
+def _never_return(*args: Any, **kwargs: Any) -> Any:
+    while True:
+        time.sleep(1.0)
 
 
 class AtariVectorEnv(NativeVectorEnv):
