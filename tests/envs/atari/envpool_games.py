@@ -4,6 +4,7 @@
 `tests/data/golden_envpool.json`.
 """
 
+import importlib
 import json
 import zlib
 from pathlib import Path
@@ -57,10 +58,10 @@ def row(observations: Any, *others: Any) -> list[Any]:
 
 def record(case: str) -> list[Any]:
     """Return the rows of a case: of the reset, and of all steps."""
-    import envpool
-
     _, task, seed, _, arguments, _ = CASES[case]
-    envs = envpool.make_gymnasium(task, num_envs=LANES, seed=seed, **arguments)
+    envs = importlib.import_module("envpool").make_gymnasium(
+        task, num_envs=LANES, seed=seed, **arguments
+    )
     observations, infos = envs.reset()
     rows = [row(observations, infos["lives"])]
     for actions in draw_actions(case, envs.action_space.n):
