@@ -209,6 +209,10 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         games = self._games(num_envs)
         return Batch(games.kernel, num_envs, errors=error, constants=games, **options)
 
+    def _own_batch(self) -> Batch:
+        _alive.add(self)
+        return super()._own_batch()
+
     def _games(self, num_envs: int) -> LaneGames:
         pipeline, known = self.pipeline, self._cartridge
         actions = _joystick_actions() if self.continuous else self._actions
@@ -301,7 +305,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
     @state.setter
     def state(self, value: Any) -> None:
         ram = np.asarray(value)
-        if ram.shape != (128,) or ram.dtype.kind not in "iufb" or not _are_bytes(ram):
+        if ram.shape != (128,) or not _are_bytes(ram):
             raise error.InvalidArgument(f"state: expected 128 bytes, got {value!r}")
         if not self._batch.is_ready:
             raise error.ResetNeeded("state: expected reset() before")
@@ -323,7 +327,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
 
 
 def _are_bytes(numbers: npt.NDArray[Any]) -> bool:
-    return bool(((numbers >= 0) & (numbers <= 255) & (numbers == np.floor(numbers))).all())
+    return numbers.dtype.kind in "iufb" and bool(np.isin(numbers, np.arange(256)).all())
 
 
 def _joystick_actions() -> list[int]:
@@ -338,17 +342,16 @@ def _joystick_actions() -> list[int]:
 
 
 # Emulators that live when Python ends are reported as leaks by nanobind.
-_alive: weakref.WeakSet[AtariVectorEnv] = weakref.WeakSet()
+_alive: weakref.WeakSet[PreprocessedAtariEnv | AtariVectorEnv] = weakref.WeakSet()
 
 
 @atexit.register
 def _release_emulators() -> None:
-    for envs in list(_alive):
+    for env in list(_alive):
         # A daemon thread that is stepping it must not begin another step.
-        vars(envs)["step"] = _never_return
-        batch, patience = envs._batch, 1000
-        while patience:
-            patience -= 1
+        vars(env)["step"] = _never_return
+        batch = env._batch
+        for _ in range(1000):
             try:
                 batch.close()
                 batch.exclusively(batch.constants.release)
@@ -390,11 +393,6 @@ class AtariVectorEnv(NativeVectorEnv):
     env_class: ClassVar[type[PreprocessedAtariEnv]] = PreprocessedAtariEnv
     _model: PreprocessedAtariEnv
 
-    def __init__(self, num_envs: int = 1, *args: Any, **kwargs: Any) -> None:
-        """Make the batch: arguments of `NativeVectorEnv` and of `PreprocessedAtariEnv`."""
-        super().__init__(num_envs, *args, **kwargs)
-        _alive.add(self)
-
     def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
         """Return the number of threads, by default that of processors."""
         return min(usable_cpus() if num_threads is None else num_threads, self.num_envs), -1
@@ -402,6 +400,7 @@ class AtariVectorEnv(NativeVectorEnv):
     def _make_batch(self) -> None:
         super()._make_batch()
         self._seeds = self._model.seeds_of(self._batch)
+        _alive.add(self)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Read an attribute of every lane, or call a method of it; `state` is its memory."""
@@ -435,11 +434,6 @@ class AtariVectorEnv(NativeVectorEnv):
                 env.state = row
 
         self._batch.exclusively(write)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the batch again, and restore the lanes."""
-        super().__setstate__(state)
-        _alive.add(self)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Stop the threads, and close the window."""

@@ -180,7 +180,7 @@ def test_memory_of_a_lane():
     memory[14] = 20
     envs.set_attr("state", memory)
     assert [one[14] for one in envs.get_attr("state")] == [20, 20]
-    for wrong in (memory[1:], memory + 0.5, memory - 300.0, np.zeros((3, 128))):
+    for wrong in (memory[1:], memory + 0.5, memory - 300.0, np.zeros((3, 128)), "abc"):
         with pytest.raises(error.InvalidArgument, match="state"):
             envs.set_attr("state", wrong)
     envs.close()
@@ -234,6 +234,7 @@ ENDS = {
     "stepping": "import threading; threading.Thread(target=forever, daemon=True).start(); "
     "time.sleep(0.2)",
     "exception": "raise SystemExit(7)",
+    "one lane": "env = envs.env_class('pong'); env.reset(); sys.modules['one'] = env",
     "never reset": "envs = AtariVectorEnv(2, game='pong')",
     "with its emulators": "ales = envs.get_attr('ale'); del ales",
 }
