@@ -20,7 +20,7 @@ from gymcore.spaces import Space
 from gymcore.utils.lazy_namespace import lazy_namespace
 
 if TYPE_CHECKING:
-    from gymcore import compat, experimental, vector
+    from gymcore import compat, environment, experimental, vector
 
 __version__ = "0.1.0"
 
@@ -34,6 +34,7 @@ __all__ = [
     "Wrapper",
     "__version__",
     "compat",
+    "environment",
     "envs",
     "error",
     "experimental",
@@ -52,4 +53,6 @@ __all__ = [
 ]
 
 # At first use: they load the compiled engine and its batches.
-__getattr__, __dir__ = lazy_namespace(__name__, {".compat": (), ".experimental": (), ".vector": ()})
+__getattr__, __dir__ = lazy_namespace(
+    __name__, {".compat": (), ".environment": (), ".experimental": (), ".vector": ()}
+)

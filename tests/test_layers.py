@@ -37,6 +37,7 @@ LAYERS = (
     ("gymcore.experimental",),
     ("gymcore.envs",),
     ("gymcore.compat",),
+    ("gymcore.environment",),
     ("gymcore.cli", "gymcore.__main__"),
 )
 """Packages and modules from the ground up; the longest name that fits counts."""

@@ -1,0 +1,6 @@
+"""The general environment interface, as Tensorforce has it, over environments of every kind."""
+
+from gymcore.environment.environment import Environment, EnvironmentWrapper, GymEnvironment
+from gymcore.environment.gym_envs import EnvironmentEnv
+
+__all__ = ["Environment", "EnvironmentEnv", "EnvironmentWrapper", "GymEnvironment"]

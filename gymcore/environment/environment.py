@@ -1,0 +1,599 @@
+"""The general environment interface: states, actions, `reset` and `execute`."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.core import Env
+from gymcore.environment.gym_adapter import GymAdapter, is_level
+from gymcore.environment.shaping import VARIABLES, parse_expression
+from gymcore.environment.value_specs import check_values, checked_spec
+from gymcore.error import ArgumentTypeError, InvalidArgument, ResetNeeded
+from gymcore.utils.arguments import positive
+from gymcore.utils.nested import map_leaves
+
+__all__ = ["Environment", "EnvironmentWrapper"]
+
+ABORTED = 2
+"""Terminal code of an episode that a time limit ended; 1 is a true end, 0 none."""
+
+RESET = -1
+"""What `receive_execute` returns for `terminal` after `start_reset`."""
+
+GYM_KEYS = ("default", "gym", "openai_gym", "gymnasium", "gymcore")
+"""Names under which `create` knows environments with the interface of Gym; `level` says which."""
+
+RewardShaping = Callable[..., Any]
+
+
+class Environment:
+    """Base class of environments with the general interface.
+
+    A subclass defines `states`, `actions`, `reset` and `execute`; `create` makes what you use: it
+    checks the life cycle, ends episodes at a time limit and shapes rewards.
+
+    Example:
+        >>> class Coin(Environment):
+        ...     def states(self):
+        ...         return {"type": "int", "num_values": 2}
+        ...     def actions(self):
+        ...         return {"type": "int", "num_values": 2}
+        ...     def reset(self):
+        ...         return 0
+        ...     def execute(self, actions):
+        ...         return 0, False, float(actions == 1)
+        >>> environment = Environment.create(Coin, max_episode_timesteps=2)
+        >>> environment.reset()
+        0
+        >>> environment.execute(1), environment.execute(0)
+        ((0, 0, 1.0), (0, 2, 0.0))
+    """
+
+    def states(self) -> Mapping[str, Any]:
+        """Return the specification of the states: of one value, or a nested dict of those.
+
+        A value has a `type` ("bool", "int" or "float"), a `shape`, and may have `num_values` (an
+        int's), `min_value` and `max_value`.
+        """
+        raise NotImplementedError
+
+    def actions(self) -> Mapping[str, Any]:
+        """Return the specification of the actions, as `states` does."""
+        raise NotImplementedError
+
+    def max_episode_timesteps(self) -> int | None:
+        """Return the time limit of an episode, or None."""
+        return None
+
+    def is_vectorizable(self) -> bool:
+        """Return whether `reset(num_parallel)` runs environments in parallel."""
+        return False
+
+    def num_actors(self) -> int:
+        """Return how many actors an episode has; `reset` and `execute` have a row for each."""
+        return 1
+
+    def episode_return(self, parallel: Any = None) -> Any:
+        """Return the return of the episode if that is not the sum of the rewards, else None."""
+        return None
+
+    def seed(self, seed: int) -> None:
+        """Seed the next reset; an environment that draws no random numbers need not."""
+
+    def reset(self, num_parallel: int | None = None) -> Any:
+        """Begin an episode.
+
+        Args:
+            num_parallel: How many environments begin one each, or None for one without the axis.
+
+        Returns:
+            The states; with `num_parallel` a pair: the indices of the environments int64
+            `[num_parallel]`, and states with one more axis in front.
+        """
+        raise NotImplementedError
+
+    def execute(self, actions: Any) -> Any:
+        """Take one step.
+
+        Args:
+            actions: Actions of the specification; in parallel a row for each environment whose
+                episode goes on, in the order of the indices returned last.
+
+        Returns:
+            A tuple of states, terminal (0; 1 at a true end; 2 where the episode was cut off) and
+            reward. In parallel the indices of the environments whose episodes go on, their states,
+            and int64 terminals and rewards of all environments that were stepped.
+        """
+        raise NotImplementedError
+
+    def final_states(self) -> Any:
+        """Return states in which episodes ended in the last `execute`, for bootstrapping.
+
+        In parallel these have a row for each environment whose episode ended, in their order; None
+        if there is none, or if the environment does not know.
+        """
+        return None
+
+    def abort(self, parallel: npt.NDArray[np.int64]) -> None:
+        """End the episodes of some of the environments that run in parallel, by their indices.
+
+        Raises:
+            InvalidArgument: This environment cannot do so.
+        """
+        raise InvalidArgument(f"{self} cannot end the episodes of some environments")
+
+    def start_reset(self, num_parallel: int | None = None) -> None:
+        """Ask for a reset, whose result `receive_execute` returns."""
+        self._start(lambda: self._after_reset(self.reset(num_parallel), num_parallel))
+
+    def start_execute(self, actions: Any) -> None:
+        """Ask for a step, whose result `receive_execute` returns."""
+        self._start(lambda: self.execute(actions))
+
+    def receive_execute(self) -> Any:
+        """Return the result of what was asked for.
+
+        After `start_reset` it is like that of `execute`, with terminal -1 and reward None.
+
+        Raises:
+            ResetNeeded: if nothing was asked for.
+        """
+        asked, self._asked = self._asked, None
+        if asked is None:
+            raise ResetNeeded("receive_execute: expected start_reset or start_execute before")
+        return asked()
+
+    _asked: Callable[[], Any] | None = None
+
+    def _start(self, asked: Callable[[], Any]) -> None:
+        if self._asked is not None:
+            raise InvalidArgument(
+                "expected receive_execute between two calls of start_reset or start_execute"
+            )
+        self._asked = asked
+
+    def _after_reset(self, result: Any, num_parallel: int | None) -> Any:
+        if num_parallel is None and self.num_actors() == 1:
+            return result, RESET, None
+        return *result, RESET, None
+
+    def close(self) -> None:
+        """Free what the environment holds."""
+
+    def __str__(self) -> str:
+        """Return the name of the class."""
+        return type(self).__name__
+
+    def __enter__(self) -> Environment:
+        """Return the environment."""
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        """Close the environment."""
+        self.close()
+
+    @staticmethod
+    def create(
+        environment: Any = None,
+        max_episode_timesteps: int | None = None,
+        reward_shaping: str | RewardShaping | None = None,
+        remote: str | None = None,
+        blocking: bool = False,
+        host: str | None = None,
+        port: int | None = None,
+        **kwargs: Any,
+    ) -> Environment:
+        """Make an environment.
+
+        Args:
+            environment: An id or a class of environments of gymcore or Gymnasium, or one of those;
+                a key ("gym", "default"); a subclass or an object of `Environment`; a module, or
+                `module.Class`, that has one; a dict of these arguments, or the path of a JSON file
+                with such a dict.
+            max_episode_timesteps: The time limit; not above the environment's own.
+            reward_shaping: A function of (states, actions, terminal, reward, next_states), or an
+                expression of these (`shaping.parse_expression`), that returns the reward, or
+                (reward, terminal). In parallel, a function gets rows for the environments that were
+                stepped; an expression is computed for each of them.
+            remote: None.
+            blocking: For remote environments.
+            host: For remote environments.
+            port: For remote environments.
+            **kwargs: Arguments of the environment.
+
+        Raises:
+            ArgumentTypeError: if `environment` is nothing of that.
+            InvalidArgument: if an argument has an impossible value or does not fit another.
+            UnregisteredEnv: if a name is neither a key, a module nor an id.
+        """
+        given = {"host": host, "port": port, "blocking": blocking or None}
+        if unused := sorted(name for name, value in given.items() if value is not None):
+            raise InvalidArgument(f"remote: expected a kind of remote environment for {unused}")
+        if remote is not None:
+            raise InvalidArgument(f"remote: expected None, got {remote!r}")
+        return _created(environment, max_episode_timesteps, reward_shaping, kwargs)
+
+
+class GymEnvironment(GymAdapter, Environment):
+    """An environment with the interface of Gym, or many of them, as an `Environment`."""
+
+
+class EnvironmentWrapper(Environment):
+    """An environment as it is used: its life cycle is checked, it has a time limit and rewards.
+
+    Attributes:
+        environment: The environment inside.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        max_episode_timesteps: int | None = None,
+        reward_shaping: str | RewardShaping | None = None,
+    ) -> None:
+        """Wrap an environment; the arguments are those of `Environment.create`."""
+        self.environment = environment
+        self._states = checked_spec(environment.states(), "states")
+        self._actions = checked_spec(environment.actions(), "actions")
+        self._own_limit = environment.max_episode_timesteps()
+        if max_episode_timesteps is not None:
+            positive("max_episode_timesteps", max_episode_timesteps, maximum=self._own_limit)
+        if environment.is_vectorizable() and environment.num_actors() > 1:
+            raise InvalidArgument(
+                f"environment: expected several actors or environments in parallel, not both, got "
+                f"{environment}"
+            )
+        self._limit = max_episode_timesteps
+        self._shape = _shaping(reward_shaping)
+        self._num_live: Any = None
+        self._running = False
+        self._timestep = 0
+        self._checked = [False, False]
+        self._last: Any = None
+        self._final_states: Any = None
+
+    def states(self) -> dict[str, Any]:
+        """Return the specification of the states, in full form."""
+        return self._states
+
+    def actions(self) -> dict[str, Any]:
+        """Return the specification of the actions, in full form."""
+        return self._actions
+
+    def max_episode_timesteps(self) -> int | None:
+        """Return the time limit, or None."""
+        return self._own_limit if self._limit is None else self._limit
+
+    def is_vectorizable(self) -> bool:
+        """Return whether environments can run in parallel."""
+        return self.environment.is_vectorizable()
+
+    def num_actors(self) -> int:
+        """Return how many actors an episode has."""
+        return self.environment.num_actors()
+
+    def episode_return(self, parallel: Any = None) -> Any:
+        """Return the episode's return where the environment knows it better than its rewards."""
+        return self.environment.episode_return(parallel)
+
+    def final_states(self) -> Any:
+        """Return the states in which episodes ended in the last `execute`; see `Environment`."""
+        return self._final_states
+
+    def seed(self, seed: int) -> None:
+        """Seed the next reset."""
+        self.environment.seed(seed)
+
+    def reset(self, num_parallel: int | None = None) -> Any:
+        """Begin an episode; see `Environment.reset`.
+
+        Raises:
+            InvalidArgument: if the environment does not run in parallel, or the states are not what
+                `states()` says (looked at in the first reset).
+        """
+        if num_parallel is None:
+            result = self.environment.reset()
+        else:
+            positive("num_parallel", num_parallel)
+            if not self.is_vectorizable():
+                raise InvalidArgument(
+                    f"num_parallel: expected None, as {self.environment} does not run in parallel, "
+                    f"got {num_parallel}"
+                )
+            result = self.environment.reset(num_parallel=num_parallel)
+        self._timestep, self._final_states = 0, None
+        states = result
+        self._num_live = None
+        if num_parallel is not None or self.num_actors() > 1:
+            parallel, states = result
+            self._num_live = len(parallel)
+        if not self._checked[0]:
+            check_values(states, self._states, "states", self._num_live)
+            self._checked[0] = True
+        self._last = states
+        self._running = True
+        return result
+
+    def execute(self, actions: Any) -> Any:
+        """Take one step; see `Environment.execute`.
+
+        Raises:
+            ResetNeeded: before `reset`, and when all episodes have ended.
+            InvalidArgument: if states, terminal or reward are not what they should be (looked at in
+                the first step), or if the shaping of rewards goes on where an episode has ended.
+        """
+        if not self._running:
+            raise ResetNeeded(
+                "execute: expected reset() before it, and again after the end of an episode"
+            )
+        result = self.environment.execute(actions)
+        self._timestep += 1
+        if self._num_live is not None:
+            return self._after_parallel(actions, *result)
+        states, terminal, reward = result
+        terminal = int(terminal)
+        if not self._checked[1]:
+            check_values(states, self._states, "states")
+            _check_terminal(terminal)
+            self._checked[1] = True
+        if self._shape is not None:
+            shaped = self._shape(self._last, actions, terminal, reward, states)
+            reward, terminal = _reward_and_terminal(shaped, terminal)
+        if terminal == 0 and self._timestep == self._limit:
+            terminal = ABORTED
+        if terminal:
+            self._running = False
+            self._final_states = states
+        self._last = states
+        return states, terminal, reward
+
+    def _after_parallel(
+        self, actions: Any, parallel: Any, states: Any, terminal: Any, reward: Any
+    ) -> Any:
+        """Return the results of environments that run in parallel; `_num_live` were stepped."""
+        terminal = np.asarray(terminal, np.int64)
+        if not self._checked[1]:
+            check_values(states, self._states, "states", len(parallel))
+            _check_terminal(terminal)
+            for name, values in (("terminal", terminal), ("reward", reward)):
+                if np.shape(values) != (self._num_live,):
+                    raise InvalidArgument(
+                        f"{name}: expected shape {(self._num_live,)}, got {np.shape(values)}"
+                    )
+            self._checked[1] = True
+        ended = len(parallel) < self._num_live
+        self._final_states = self.environment.final_states() if ended else None
+        if self._shape is not None or self._timestep == self._limit:
+            parallel, states, terminal, reward = self._ended_here(
+                actions, parallel, states, terminal, reward
+            )
+        self._num_live = len(parallel)
+        self._running = self._num_live > 0
+        self._last = states
+        return parallel, states, terminal, reward
+
+    def _ended_here(
+        self, actions: Any, parallel: Any, states: Any, terminal: Any, reward: Any
+    ) -> Any:
+        """Return the results of a step with shaped rewards, and after the time limit."""
+        went_on = terminal == 0
+        rows = _scattered(went_on, states, self._final_states)
+        if self._shape is not None:
+            if rows is None:
+                raise InvalidArgument(
+                    f"reward_shaping: expected {self.environment} to return final_states()"
+                )
+            shaped = self._shape(self._last, actions, terminal, reward, rows)
+            reward, terminal = _reward_and_terminal(shaped, terminal)
+        if self._timestep == self._limit:
+            terminal = np.where(terminal == 0, ABORTED, terminal)
+        goes_on = terminal[went_on] == 0
+        if goes_on.any() and not goes_on.all():
+            self.environment.abort(parallel[~goes_on])
+        if rows is not None:
+            self._final_states = map_leaves(lambda array: array[terminal != 0], rows)
+        return parallel[goes_on], map_leaves(lambda array: array[goes_on], states), terminal, reward
+
+    def close(self) -> None:
+        """Close the environment."""
+        self._running = False
+        self.environment.close()
+
+    def __str__(self) -> str:
+        """Return the name of the environment inside."""
+        return str(self.environment)
+
+
+def _check_terminal(terminal: Any) -> None:
+    if not np.isin(terminal, (0, 1, ABORTED)).all():
+        raise InvalidArgument(f"terminal: expected 0, 1 or 2, got {terminal}")
+
+
+def _scattered(first: npt.NDArray[np.bool_], some: Any, others: Any) -> Any:
+    """Return rows in their order: `some` where the mask is true and `others` where it is not."""
+    if first.all():
+        return some
+    if others is None:
+        return None
+
+    def scatter(ours: Any, theirs: Any) -> Any:
+        rows = np.empty((len(first), *np.shape(ours)[1:]), np.result_type(ours, theirs))
+        rows[first], rows[~first] = ours, theirs
+        return rows
+
+    return map_leaves(scatter, some, others)
+
+
+def _shaping(shaping: str | RewardShaping | None) -> RewardShaping | None:
+    """Return the function that shapes rewards, of one environment or of rows."""
+    if shaping is None or callable(shaping):
+        return shaping
+    expression = parse_expression(shaping)
+
+    def shaped(states: Any, actions: Any, terminal: Any, reward: Any, next_states: Any) -> Any:
+        values = (states, actions, terminal, reward, next_states)
+        if np.ndim(terminal) == 0:
+            return expression(dict(zip(VARIABLES, values, strict=True)))
+        results = []
+        for k in range(len(terminal)):
+            row = [map_leaves(lambda array: array[k], value) for value in values]  # noqa: B023
+            results.append(expression(dict(zip(VARIABLES, row, strict=True))))
+        if isinstance(results[0], tuple):
+            rewards, terminals = zip(*results, strict=True)
+            return np.array(rewards, np.float64), np.array(terminals, np.int64)
+        return np.array(results, np.float64)
+
+    return shaped
+
+
+def _reward_and_terminal(shaped: Any, terminal: Any) -> Any:
+    """Return shaped rewards and terminals; those of the environment where only rewards are."""
+    reward, new = shaped if isinstance(shaped, tuple) else (shaped, terminal)
+    if np.ndim(terminal) == 0:
+        reward, new = float(reward), int(new)
+    else:
+        reward, new = np.asarray(reward, np.float64), np.asarray(new, np.int64)
+        if reward.shape != terminal.shape or new.shape != terminal.shape:
+            raise InvalidArgument(
+                f"reward_shaping: expected results of shape {terminal.shape}, got {reward.shape} "
+                f"and {new.shape}"
+            )
+    _check_terminal(new)
+    if np.any((new == 0) & (terminal != 0)):
+        raise InvalidArgument(
+            f"reward_shaping: expected no terminal 0 where an episode has ended, got {new}"
+        )
+    return reward, new
+
+
+def _created(
+    environment: Any, limit: int | None, shaping: Any, kwargs: dict[str, Any]
+) -> EnvironmentWrapper:
+    """Return the environment that the arguments of `create` describe."""
+    if isinstance(environment, Environment):
+        if kwargs:
+            raise InvalidArgument(
+                f"expected no arguments of an environment that exists, got {sorted(kwargs)}"
+            )
+        if not isinstance(environment, EnvironmentWrapper):
+            return EnvironmentWrapper(environment, limit, shaping)
+        if limit not in (None, environment.max_episode_timesteps()) or shaping is not None:
+            raise InvalidArgument(
+                "expected neither max_episode_timesteps nor reward_shaping of an environment that "
+                f"create() has returned, got {limit!r} and {shaping!r}"
+            )
+        return environment
+    if isinstance(environment, type) and issubclass(environment, Environment):
+        if issubclass(environment, EnvironmentWrapper):
+            raise ArgumentTypeError(
+                f"environment: expected an environment for create() to wrap, got {environment}"
+            )
+        return EnvironmentWrapper(environment(**kwargs), limit, shaping)
+    if is_level(environment):
+        gym_environment = GymEnvironment(environment, max_episode_timesteps=limit, **kwargs)
+        return EnvironmentWrapper(gym_environment, None, shaping)
+    if environment is None or isinstance(environment, Mapping):
+        return _described(_merged(dict(environment or {}), kwargs, ""), limit, shaping)
+    if not isinstance(environment, str):
+        raise ArgumentTypeError(
+            "environment: expected an id, a class or an object of environments, a module, a dict "
+            f"or a file, got {environment!r} ({type(environment)})"
+        )
+    if environment in GYM_KEYS:
+        if "level" not in kwargs:
+            raise InvalidArgument(f"level: expected an id or an environment for {environment!r}")
+        gym_environment = GymEnvironment(max_episode_timesteps=limit, **kwargs)
+        return EnvironmentWrapper(gym_environment, None, shaping)
+    if Path(environment).is_file():
+        return _created(_read_json(environment), limit, shaping, kwargs)
+    if found := _class_of_module(environment):
+        return _created(found, limit, shaping, kwargs)
+    gym_environment = GymEnvironment(environment, max_episode_timesteps=limit, **kwargs)
+    return EnvironmentWrapper(gym_environment, None, shaping)
+
+
+def _described(described: dict[str, Any], limit: int | None, shaping: Any) -> EnvironmentWrapper:
+    """Return the environment that a dict describes; arguments given beside it come first."""
+    own_limit = described.pop("max_episode_timesteps", None)
+    own_shaping = described.pop("reward_shaping", None)
+    kind = described.pop("type", "default")
+    environment = described.pop("environment", kind)
+    return _created(
+        environment,
+        own_limit if limit is None else limit,
+        own_shaping if shaping is None else shaping,
+        described,
+    )
+
+
+def _merged(described: dict[str, Any], kwargs: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a dict with arguments added; what both have must be equal."""
+    for key, value in kwargs.items():
+        if isinstance(described.get(key), Mapping) and isinstance(value, Mapping):
+            described[key] = _merged(dict(described[key]), value, f"{name}{key}/")
+        elif described.setdefault(key, value) != value:
+            raise InvalidArgument(
+                f"{name}{key}: expected {described[key]!r} as in the dict, got {value!r}"
+            )
+    return described
+
+
+def _read_json(path: str) -> dict[str, Any]:
+    """Return the dict of a JSON file, which cannot name code to import."""
+    try:
+        described = json.loads(Path(path).read_text())
+    except ValueError as problem:
+        raise InvalidArgument(f"environment: expected JSON in {path!r} ({problem})") from None
+    if not isinstance(described, dict):
+        raise InvalidArgument(f"environment: expected a JSON object in {path!r}, got {described!r}")
+    kind = described.pop("type", "default")
+    name = described.pop("environment", kind)
+    level = described.pop("level", None) if name in GYM_KEYS else name
+    if not isinstance(level, str) or ":" in level or "import_modules" in described:
+        raise InvalidArgument(
+            f"environment: expected the id of an environment in {path!r}, and no module to import, "
+            f"got {level!r}; pass the dict itself if you trust it"
+        )
+    return {**described, "environment": "default", "level": level}
+
+
+def _class_of_module(name: str) -> type | None:
+    """Return the class of environments in a module, or the class that `module.Class` names."""
+    if not all(part.isidentifier() for part in name.split(".")):
+        return None
+    module = _imported(name)
+    if module is not None:
+        found = {
+            value
+            for value in vars(module).values()
+            if isinstance(value, type)
+            and issubclass(value, (Environment, Env))
+            and value not in (Environment, EnvironmentWrapper, GymEnvironment, Env)
+        }
+        found -= {one for one in found if found > {one} and all(issubclass(x, one) for x in found)}
+        if len(found) != 1:
+            raise InvalidArgument(
+                f"environment: expected one class of environments in module {name!r}, got "
+                f"{sorted(one.__name__ for one in found)}"
+            )
+        return found.pop()
+    owner, _, attribute = name.rpartition(".")
+    value = getattr(_imported(owner), attribute, None) if owner else None
+    return value if isinstance(value, type) else None
+
+
+def _imported(name: str) -> Any:
+    """Return a module, or None if there is none; errors of the module's own are raised."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as missing:
+        if missing.name is None or not f"{name}.".startswith(f"{missing.name}."):
+            raise
+        return None

@@ -1,0 +1,287 @@
+"""An `Env`, or many of them in a vector environment, as states, actions, `reset` and `execute`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.compat.gym_envs import GymV26Environment, convert_space
+from gymcore.core import Env
+from gymcore.environment.space_specs import SpaceSpec, spec_of_space
+from gymcore.environment.value_specs import is_value
+from gymcore.envs.making import make, make_vec
+from gymcore.error import InvalidArgument
+from gymcore.specs import find_spec, parse_env_id
+from gymcore.utils.arguments import count, positive
+from gymcore.utils.nested import map_leaves
+from gymcore.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from gymcore.wrappers import RecordVideo, TimeLimit
+
+__all__ = ["GymAdapter", "is_level"]
+
+TERMINATED, TRUNCATED = 1, 2
+"""Terminal codes: a true end, and an episode that was cut off, as by a time limit."""
+
+
+def is_level(value: Any) -> bool:
+    """Return whether this is an environment, a class of environments, or a vector environment."""
+    methods = all(callable(getattr(value, name, None)) for name in ("reset", "step"))
+    return methods and (isinstance(value, type) or hasattr(value, "observation_space"))
+
+
+class GymAdapter:
+    """Environments of gymcore, or of Gymnasium, behind an `Environment`.
+
+    One environment serves `reset()`. A vector environment without autoreset serves
+    `reset(num_parallel)`; it is made when it is needed, and again for another number.
+
+    Attributes:
+        env: The environment, or None where a vector environment was given.
+        envs: The vector environment, or None before the first `reset(num_parallel)`.
+    """
+
+    def __init__(
+        self,
+        level: Any,
+        visualize: bool = False,
+        max_episode_timesteps: int | None = None,
+        import_modules: str | Iterable[str] = (),
+        min_value: float | None = None,
+        max_value: float | None = None,
+        terminal_reward: float = 0.0,
+        reward_threshold: float | None = None,
+        drop_states_indices: Iterable[int] | None = None,
+        visualize_directory: str | None = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Make the environment.
+
+        Args:
+            level: An id, an environment, a vector environment, or a class of environments. An id
+                without a version is the newest version without its time limit.
+            visualize: Whether to show a window.
+            max_episode_timesteps: The time limit, not above that of the environment; None for that.
+            import_modules: Modules that register environments, imported first.
+            min_value: Lower bound of states that have none; states are clipped to it.
+            max_value: Upper bound, as `min_value`.
+            terminal_reward: Added to the reward of a true end.
+            reward_threshold: The return from which the task counts as solved.
+            drop_states_indices: Entries to leave out of states of one axis.
+            visualize_directory: Where videos of episodes are written.
+            seed: Of the first reset.
+            **kwargs: Arguments of the environment.
+
+        Raises:
+            InvalidArgument: if an argument has an impossible value.
+            ArgumentTypeError: if a space has no specification.
+        """
+        for module in [import_modules] if isinstance(import_modules, str) else import_modules:
+            importlib.import_module(module)
+        self.reward_threshold = reward_threshold
+        self._terminal_reward = float(terminal_reward)
+        self._seed = seed
+        if visualize or visualize_directory is not None:
+            kwargs["render_mode"] = "human" if visualize_directory is None else "rgb_array"
+        self.env: Any = None
+        self.envs: Any = None
+        self._make_batch: Callable[[int], Any] | None = None
+        self._open(level, max_episode_timesteps, kwargs)
+        if visualize_directory is not None and self.env is not None:
+            self.env = RecordVideo(self.env, visualize_directory)
+        source, name = (self.envs, "single_") if self.env is None else (self.env, "")
+        space = convert_space(getattr(source, f"{name}observation_space"))
+        self._states = _narrowed(
+            spec_of_space(space, "states"), min_value, max_value, drop_states_indices
+        )
+        action_space = convert_space(getattr(source, f"{name}action_space"))
+        self._actions = spec_of_space(action_space, "actions")
+        self._live: Any = None
+        self._final_states: Any = None
+
+    def _open(self, level: Any, limit: int | None, kwargs: dict[str, Any]) -> None:
+        """Make the environment, and what makes a vector environment of such."""
+        mode = AutoresetMode.DISABLED
+        if isinstance(level, str):
+            registered = find_spec(level)
+            versioned = parse_env_id(level.rpartition(":")[2])[2] is not None
+            self._limit = _checked_limit(limit, registered.max_episode_steps if versioned else None)
+            kwargs = {"max_episode_steps": self._limit or -1, **kwargs}
+            self.env = make(registered, **kwargs)
+            self._make_batch = lambda num: make_vec(
+                registered, num, vector_kwargs={"autoreset_mode": mode}, **kwargs
+            )
+            return
+        if isinstance(level, type):
+            self._limit = _checked_limit(limit, None)
+
+            def single() -> Any:
+                return _limited(level(**kwargs), limit)
+
+            self.env = single()
+            self._make_batch = lambda num: SyncVectorEnv([single] * num, autoreset_mode=mode)
+            return
+        if kwargs:
+            raise InvalidArgument(
+                f"expected no arguments of an environment that exists, got {sorted(kwargs)}"
+            )
+        spec = getattr(level, "spec", None)
+        self._limit = _checked_limit(limit, None if spec is None else spec.max_episode_steps)
+        if not isinstance(level, VectorEnv):
+            self.env = _limited(level, limit)
+            return
+        if level.metadata.get("autoreset_mode") is not AutoresetMode.DISABLED:
+            raise InvalidArgument(
+                "environment: expected a vector environment whose autoreset_mode is 'Disabled', "
+                f"got {level.metadata.get('autoreset_mode')}"
+            )
+        if limit is not None:
+            raise InvalidArgument(
+                f"max_episode_timesteps: expected None for a vector environment, got {limit}"
+            )
+        self.envs = level
+
+    def states(self) -> dict[str, Any]:
+        """Return the specification of the states."""
+        return self._states.spec
+
+    def actions(self) -> dict[str, Any]:
+        """Return the specification of the actions."""
+        return self._actions.spec
+
+    def max_episode_timesteps(self) -> int | None:
+        """Return the time limit of the environment, or None."""
+        return self._limit
+
+    def is_vectorizable(self) -> bool:
+        """Return whether environments can run in parallel: not if one was given that exists."""
+        return self.envs is not None or self._make_batch is not None
+
+    def seed(self, seed: int) -> None:
+        """Seed the next reset; environment `i` of several gets `seed + i`."""
+        self._seed = seed
+
+    def reset(self, num_parallel: int | None = None) -> Any:
+        """Begin an episode, or as many as are asked for; see `Environment.reset`."""
+        seed, self._seed = self._seed, None
+        self._final_states = None
+        if num_parallel is None:
+            if self.env is None:
+                raise InvalidArgument(
+                    "num_parallel: expected a number, for a vector environment, got None"
+                )
+            self._live = None
+            return self._states.to_values(self.env.reset(seed=seed)[0])
+        if self.envs is None or self.envs.num_envs != num_parallel:
+            if self._make_batch is None:
+                have = 1 if self.envs is None else self.envs.num_envs
+                raise InvalidArgument(f"num_parallel: expected {have}, got {num_parallel}")
+            if self.envs is not None:
+                self.envs.close()
+            self.envs = self._make_batch(num_parallel)
+        states = self._states.to_values(self.envs.reset(seed=seed)[0])
+        self._live = np.arange(num_parallel)
+        return self._live, states
+
+    def execute(self, actions: Any) -> Any:
+        """Take one step; see `Environment.execute`."""
+        actions = self._actions.from_values(actions)
+        if self._live is not None:
+            return self._execute_in_parallel(actions)
+        observation, reward, terminated, truncated, _ = self.env.step(actions)
+        if terminated:
+            reward = float(reward) + self._terminal_reward
+        terminal = TERMINATED if terminated else TRUNCATED if truncated else 0
+        return self._states.to_values(observation), terminal, float(reward)
+
+    def _execute_in_parallel(self, actions: Any) -> Any:
+        live = self._live
+        if len(live) == self.envs.num_envs:
+            observations, rewards, terminated, truncated, _ = self.envs.step(actions)
+        else:
+            observations, rewards, terminated, truncated, _ = self.envs.step_lanes(actions, live)
+        states = self._states.to_values(observations)
+        if not (np.count_nonzero(terminated) or np.count_nonzero(truncated)):
+            self._final_states = None
+            return live, states, np.zeros(len(live), np.int64), rewards
+        terminal = np.where(terminated, TERMINATED, np.where(truncated, TRUNCATED, 0))
+        if self._terminal_reward:
+            rewards = rewards + self._terminal_reward * terminated
+        ended = terminal > 0
+        self._live = live[~ended]
+        self._final_states = map_leaves(lambda rows: rows[ended], states)
+        return self._live, map_leaves(lambda rows: rows[~ended], states), terminal, rewards
+
+    def final_states(self) -> Any:
+        """Return the states in which episodes ended in the last `execute`."""
+        return self._final_states
+
+    def abort(self, parallel: npt.NDArray[np.int64]) -> None:
+        """End the episodes of some of the environments, by their indices."""
+        self._live = np.setdiff1d(self._live, parallel, assume_unique=True)
+
+    def close(self) -> None:
+        """Close the environments."""
+        for env in (self.env, self.envs):
+            if env is not None:
+                env.close()
+
+
+def _limited(env: Any, limit: int | None) -> Env[Any, Any]:
+    """Return an environment, one of Gymnasium as one of ours, with a time limit if there is one."""
+    own = env if isinstance(env, Env) else GymV26Environment(env=env)
+    return own if limit is None else TimeLimit(own, limit)
+
+
+def _checked_limit(limit: int | None, registered: int | None) -> int | None:
+    """Return the time limit that holds; the environment's own cannot be raised."""
+    if limit is None:
+        return registered
+    positive("max_episode_timesteps", limit, maximum=registered)
+    return limit
+
+
+def _narrowed(
+    states: SpaceSpec, low: float | None, high: float | None, dropped: Iterable[int] | None
+) -> SpaceSpec:
+    """Return the specification of a `Box` with bounds where it has none, and fewer entries."""
+    spec, to_values = dict(states.spec), states.to_values
+    if low is None and high is None and dropped is None:
+        return states
+    if not is_value(spec) or spec["type"] != "float":
+        raise InvalidArgument(
+            "min_value, max_value and drop_states_indices: expected a Box of observations, got "
+            f"{spec}"
+        )
+    if (low is None) != (high is None):
+        raise InvalidArgument(f"expected both min_value and max_value, got {low!r} and {high!r}")
+    shape = spec["shape"]
+    keep: Any = slice(None)
+    if dropped is not None:
+        dropped = sorted({count("drop_states_indices", k, 0, shape[0] - 1) for k in dropped})
+        if len(shape) != 1 or len(dropped) == shape[0]:
+            raise InvalidArgument(
+                f"drop_states_indices: expected some entries of states of one axis, got {dropped} "
+                f"of shape {shape}"
+            )
+        keep = np.setdiff1d(np.arange(shape[0]), dropped)
+        spec["shape"] = (len(keep),)
+    for name, limit in (("min_value", low), ("max_value", high)):
+        bound: Any = spec.get(name)
+        if np.ndim(bound):
+            bound = bound[keep]
+            spec[name] = bound if limit is None else np.where(np.isinf(bound), limit, bound)
+        elif bound is None and limit is not None:
+            spec[name] = float(limit)
+
+    def narrowed(values: Any) -> Any:
+        values = to_values(values)[..., keep]
+        if low is None:
+            return values
+        return np.clip(values, spec["min_value"], spec["max_value"], dtype=values.dtype)
+
+    return SpaceSpec(spec, narrowed, states.from_values)

@@ -1,0 +1,271 @@
+"""Rewards shaped by an expression, such as `"reward - 0.1 * abs(next_states[0])"`.
+
+An expression is parsed once into functions of the variables; nothing else can be reached from it:
+no attributes but those of `math`, `np` and `random` that are listed here, no keyword arguments, no
+comprehensions. It cannot make arrays larger than those that it is given.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gymcore.error import ArgumentTypeError, InvalidArgument
+
+__all__ = ["VARIABLES", "parse_expression"]
+
+VARIABLES = ("states", "actions", "terminal", "reward", "next_states")
+
+Evaluate = Callable[[Mapping[str, Any]], Any]
+"""A part of an expression, compiled: called with the variables, it returns the part's value."""
+
+MAX_LENGTH = 10_000
+"""Characters of an expression; the parser's recursion is bounded by it."""
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    """Return a power in floating point: integers of Python could grow without bound."""
+    with np.errstate(all="ignore"):
+        return np.float64(base) ** exponent
+
+
+UNARY: dict[type, Callable[[Any], Any]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+    ast.Not: operator.not_,
+}
+BINARY: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _power,
+}
+COMPARE = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    function.__name__: function for function in (abs, bool, float, int, len, max, min, round, sum)
+}
+MATH_NAMES = (
+    "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees dist e erf erfc exp "
+    "expm1 fabs floor fmod hypot inf isfinite isinf isnan log log10 log1p log2 nan pi radians "
+    "sin sinh sqrt tan tanh tau trunc"
+)
+NUMPY_NAMES = (
+    "abs absolute all any arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin ceil "
+    "clip cos cosh cumsum deg2rad diff dot e exp expm1 fabs floor hypot inf isfinite isinf isnan "
+    "log log10 log1p log2 logical_and logical_not logical_or max maximum mean median min minimum "
+    "nan pi power prod rad2deg rint round sign sin sinh sqrt square std sum tan tanh var where"
+)
+MODULES: dict[str, dict[str, Any]] = {
+    "math": {name: getattr(math, name) for name in MATH_NAMES.split()},
+    "np": {name: getattr(np, name) for name in NUMPY_NAMES.split()},
+    "random": {name: getattr(random, name) for name in ("gauss", "random", "uniform")},
+}
+
+
+def parse_expression(expression: str) -> Evaluate:
+    """Return a function that computes an expression from its variables.
+
+    An expression consists of numbers, `states`, `actions`, `terminal`, `reward` and `next_states`,
+    their items (`states["position"][0]`), arithmetic, comparisons, `and`, `or`, `not`,
+    `a if b else c`, calls of `abs`, `min`, `max`, `sum`, `len`, `round`, `int`, `float` and `bool`,
+    and names of `math`, `np` and `random` as `np.exp`. It may be a pair, `(reward, terminal)`.
+
+    Args:
+        expression: Python's syntax.
+
+    Returns:
+        A function of a dict of the variables.
+
+    Raises:
+        InvalidArgument: if it is not such an expression; the message shows the part that is not.
+
+    Example:
+        >>> shaped = parse_expression("reward - abs(states['x'][0]) if terminal == 0 else -1")
+        >>> shaped({"states": {"x": [0.25]}, "terminal": 0, "reward": 1.0})
+        0.75
+        >>> parse_expression("__import__('os')")
+        Traceback (most recent call last):
+            ...
+        gymcore.error.InvalidArgument: reward_shaping: expected a name of ..., got '__import__'
+    """
+    if not isinstance(expression, str):
+        raise ArgumentTypeError(f"reward_shaping: expected a string, got {type(expression)}")
+    if len(expression) > MAX_LENGTH:
+        raise InvalidArgument(
+            f"reward_shaping: expected at most {MAX_LENGTH} characters, got {len(expression)}"
+        )
+    try:
+        tree = ast.parse(expression.strip(), mode="eval")
+        body = tree.body
+        if isinstance(body, ast.Tuple):
+            return _tuple([_compiled(part) for part in body.elts], 2, expression)
+        return _compiled(body)
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as problem:
+        if isinstance(problem, InvalidArgument):
+            raise
+        raise InvalidArgument(
+            f"reward_shaping: expected an expression, got {expression[:100]!r} ({problem})"
+        ) from None
+
+
+def _tuple(parts: list[Evaluate], length: int, expression: str) -> Evaluate:
+    """Return a function that computes several values."""
+    if len(parts) != length:
+        raise InvalidArgument(
+            f"reward_shaping: expected reward, or (reward, terminal), got {expression[:100]!r}"
+        )
+    return lambda variables: tuple(part(variables) for part in parts)
+
+
+def _refuse(node: ast.AST, expected: str) -> InvalidArgument:
+    """Return the error of a part that is not allowed."""
+    return InvalidArgument(f"reward_shaping: expected {expected}, got {ast.unparse(node)!r}")
+
+
+def _compiled(node: ast.expr) -> Evaluate:
+    """Return a function that computes a part of an expression."""
+    if isinstance(node, ast.Constant):
+        return _constant(node)
+    if isinstance(node, ast.Name):
+        return _variable(node)
+    if isinstance(node, ast.Attribute):
+        value = _attribute(node)
+        if callable(value):
+            raise _refuse(node, "a call")
+        return lambda variables: value
+    if isinstance(node, ast.Call):
+        return _call(node)
+    if isinstance(node, ast.Subscript):
+        return _item(node)
+    if isinstance(node, ast.UnaryOp) and type(node.op) in UNARY:
+        unary, operand = UNARY[type(node.op)], _compiled(node.operand)
+        return lambda variables: unary(operand(variables))
+    if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
+        binary = BINARY[type(node.op)]
+        left, right = _compiled(node.left), _compiled(node.right)
+        return lambda variables: binary(left(variables), right(variables))
+    if isinstance(node, ast.BoolOp):
+        return _logic(node)
+    if isinstance(node, ast.Compare):
+        return _comparison(node)
+    if isinstance(node, ast.IfExp):
+        test, then, other = map(_compiled, (node.test, node.body, node.orelse))
+        return lambda variables: then(variables) if test(variables) else other(variables)
+    raise _refuse(node, "numbers, variables, arithmetic, comparisons and calls")
+
+
+def _constant(node: ast.Constant) -> Evaluate:
+    """Return a function that returns a number."""
+    value = node.value
+    if not isinstance(value, (bool, int, float)):
+        raise _refuse(node, "a number")
+    # An integer without bound would make products without bound.
+    number = float(value) if isinstance(value, int) and abs(value) > 2**53 else value
+    return lambda variables: number
+
+
+def _variable(node: ast.Name) -> Evaluate:
+    """Return a function that returns a variable."""
+    name = node.id
+    if name not in VARIABLES:
+        raise _refuse(node, f"a name of {', '.join(VARIABLES)}, {', '.join(FUNCTIONS)}")
+    return lambda variables: variables[name]
+
+
+def _attribute(node: ast.expr) -> Any:
+    """Return what a name as `np.exp` is."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        members = MODULES.get(node.value.id, {})
+        if node.attr in members:
+            return members[node.attr]
+    raise _refuse(node, "a function of math, np or random that is allowed here")
+
+
+def _call(node: ast.Call) -> Evaluate:
+    """Return a function that calls one of the functions listed above."""
+    if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
+        raise _refuse(node, "arguments by position")
+    if isinstance(node.func, ast.Name):
+        if node.func.id not in FUNCTIONS:
+            names = f"{', '.join(VARIABLES)}, {', '.join(FUNCTIONS)}"
+            raise _refuse(node.func, f"a name of {names}")
+        function = FUNCTIONS[node.func.id]
+    else:
+        function = _attribute(node.func)
+    arguments = [_compiled(argument) for argument in node.args]
+    return lambda variables: function(*(argument(variables) for argument in arguments))
+
+
+def _item(node: ast.Subscript) -> Evaluate:
+    """Return a function that takes an item, by a name or an index, or by a slice."""
+    value = _compiled(node.value)
+    index = _index(node.slice)
+    return lambda variables: value(variables)[index(variables)]
+
+
+def _index(node: ast.expr) -> Evaluate:
+    """Return a function that computes an index, a name, a slice or a tuple of these."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        name = node.value
+        return lambda variables: name
+    if isinstance(node, ast.Slice):
+        parts = [_compiled(part) if part else None for part in (node.lower, node.upper, node.step)]
+        return lambda variables: slice(*(part and part(variables) for part in parts))
+    if isinstance(node, ast.Tuple):
+        indices = [_index(part) for part in node.elts]
+        return lambda variables: tuple(index(variables) for index in indices)
+    return _compiled(node)
+
+
+def _logic(node: ast.BoolOp) -> Evaluate:
+    """Return a function that computes `a and b` or `a or b`, of as many parts as there are."""
+    parts = [_compiled(part) for part in node.values]
+    decides = isinstance(node.op, ast.Or)
+
+    def evaluate(variables: Mapping[str, Any]) -> Any:
+        value = None
+        for part in parts:
+            value = part(variables)
+            if bool(value) is decides:
+                break
+        return value
+
+    return evaluate
+
+
+def _comparison(node: ast.Compare) -> Evaluate:
+    """Return a function that computes `a < b`, or a chain of comparisons."""
+    for op in node.ops:
+        if type(op) not in COMPARE:
+            raise _refuse(node, "comparisons by ==, !=, <, <=, > and >=")
+    operators = [COMPARE[type(op)] for op in node.ops]
+    operands = [_compiled(part) for part in (node.left, *node.comparators)]
+
+    def evaluate(variables: Mapping[str, Any]) -> Any:
+        result: Any = True
+        left = operands[0](variables)
+        for compare, operand in zip(operators, operands[1:], strict=True):
+            right = operand(variables)
+            result = compare(left, right)
+            if len(operators) > 1 and not result:
+                break
+            left = right
+        return result
+
+    return evaluate

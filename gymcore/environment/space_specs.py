@@ -1,0 +1,266 @@
+"""Between spaces and the specifications of an `Environment`, with their values, in both directions.
+
+| space | specification |
+|---|---|
+| `Discrete` | an int with `num_values`; values start at 0 |
+| `MultiBinary` | bools |
+| `MultiDiscrete` | ints with `num_values`; scalars `gymmdc0`, `gymmdc1`, ... if these differ |
+| `Box` | floats, with the bounds that are equal for all entries or all finite |
+| `Tuple` | components `gymtpl0`, `gymtpl1`, ... |
+| `Dict` | components by key |
+
+Every function here takes one value, or a batch whose values have one more axis in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.environment.value_specs import RESERVED, Kind, along, is_value
+from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
+
+__all__ = ["SpaceSpec", "space_of_spec", "spec_of_space"]
+
+UNBOUNDED = 1e6
+"""A bound of this size or larger is none."""
+
+Convert = Callable[[Any], Any]
+
+
+class SpaceSpec(NamedTuple):
+    """A space as a specification.
+
+    Attributes:
+        spec: The specification, in full form.
+        to_values: Makes values of the specification from an element of the space, or from a batch.
+        from_values: Makes an element, or a batch, from values.
+    """
+
+    spec: dict[str, Any]
+    to_values: Convert
+    from_values: Convert
+
+
+def same(values: Any) -> Any:
+    """Return values as they are."""
+    return values
+
+
+def spec_of_space(space: Space[Any], kind: Kind) -> SpaceSpec:
+    """Return the specification of a space, and the conversions of its elements.
+
+    Args:
+        space: Of observations or actions.
+        kind: "states" or "actions".
+
+    Raises:
+        ArgumentTypeError: if it is, or holds, a space that no specification describes.
+        InvalidArgument: if actions have unequal bounds of which some are infinite.
+
+    Example:
+        >>> from gymcore.spaces import Discrete
+        >>> found = spec_of_space(Discrete(3, start=1), "actions")
+        >>> found.spec, found.from_values(0)
+        ({'type': 'int', 'shape': (), 'num_actions': 3, 'num_values': 3}, 1)
+    """
+    for space_type, describe in DESCRIBED.items():
+        if isinstance(space, space_type):
+            return describe(space, kind)
+    raise ArgumentTypeError(
+        f"{kind}(): expected a space of {', '.join(one.__name__ for one in DESCRIBED)}, got {space}"
+    )
+
+
+def _of_discrete(space: Discrete, kind: Kind) -> SpaceSpec:
+    return SpaceSpec(_integers((), int(space.n), kind), *_shifted(space.start))
+
+
+def _integers(shape: tuple[int, ...], number: int, kind: Kind) -> dict[str, Any]:
+    return {"type": "int", "shape": shape, f"num_{kind}": number, "num_values": number}
+
+
+def _shifted(start: Any) -> tuple[Convert, Convert]:
+    """Return what takes the first value off, and what puts it on again."""
+    if not np.any(start):
+        return same, same
+    return lambda values: values - start, lambda values: values + start
+
+
+def _of_multi_binary(space: MultiBinary, kind: Kind) -> SpaceSpec:
+    return SpaceSpec(
+        {"type": "bool", "shape": space.shape},
+        lambda values: values.astype(np.bool_),
+        lambda values: np.asarray(values).astype(space.dtype),
+    )
+
+
+def _of_multi_discrete(space: MultiDiscrete, kind: Kind) -> SpaceSpec:
+    numbers = space.nvec
+    shifted, unshifted = _shifted(space.start)
+    if np.all(numbers == numbers.flat[0]):
+        return SpaceSpec(_integers(space.shape, int(numbers.flat[0]), kind), shifted, unshifted)
+    indices = {
+        f"gymmdc{'_'.join(map(str, index))}": (Ellipsis, *index)
+        for index in np.ndindex(space.shape)
+    }
+
+    def to_values(values: npt.NDArray[Any]) -> dict[str, Any]:
+        values = shifted(values)
+        return {name: values[index] for name, index in indices.items()}
+
+    def from_values(values: Mapping[str, Any]) -> npt.NDArray[Any]:
+        parts = [np.asarray(values[name]) for name in indices]
+        stacked = np.stack(parts, axis=-1).astype(space.dtype)
+        return unshifted(stacked.reshape(stacked.shape[:-1] + space.shape))
+
+    spec = {name: _integers((), int(numbers[index]), kind) for name, index in indices.items()}
+    return SpaceSpec(spec, to_values, from_values)
+
+
+def _of_box(space: Box, kind: Kind) -> SpaceSpec:
+    bounds = {"min_value": _bound(space.low, kind), "max_value": _bound(space.high, kind)}
+    described = {name: bound for name, bound in bounds.items() if bound is not None}
+    spec = {"type": "float", "shape": space.shape, **described}
+    if space.dtype.kind == "f":
+        return SpaceSpec(spec, same, partial(np.asarray, dtype=space.dtype))
+    return SpaceSpec(spec, same, lambda values: np.rint(values).astype(space.dtype))
+
+
+def _bound(bound: npt.NDArray[Any], kind: Kind) -> Any:
+    """Return a bound of a Box: a number if all are equal, None if that is none at all, an array."""
+    first = bound.flat[0]
+    if np.all(bound == first):
+        return float(first) if abs(float(first)) < UNBOUNDED else None
+    bound = bound.astype(np.float64)
+    bound[np.abs(bound) >= UNBOUNDED] *= np.inf
+    if kind == "actions" and np.isinf(bound).any():
+        raise InvalidArgument(
+            f"actions(): expected bounds that are all finite or all infinite, got {bound}"
+        )
+    return bound
+
+
+def _of_tuple(space: Tuple, kind: Kind) -> SpaceSpec:
+    names = [f"gymtpl{k}" for k in range(len(space.spaces))]
+    parts = _components(dict(zip(names, space.spaces, strict=True)), kind)
+
+    def to_values(values: tuple[Any, ...]) -> dict[str, Any]:
+        pairs = zip(parts.items(), values, strict=True)
+        return {name: part.to_values(value) for (name, part), value in pairs}
+
+    def from_values(values: Mapping[str, Any]) -> tuple[Any, ...]:
+        return tuple(part.from_values(values[name]) for name, part in parts.items())
+
+    return SpaceSpec({name: part.spec for name, part in parts.items()}, to_values, from_values)
+
+
+def _of_dict(space: Dict, kind: Kind) -> SpaceSpec:
+    names = _component_names(list(space.spaces))
+    masks = [key for key in space.spaces if kind == "states" and key.endswith("_mask")]
+    parts = _components(
+        {names[key]: one for key, one in space.spaces.items() if key not in masks}, kind
+    )
+
+    def to_values(values: Mapping[str, Any]) -> dict[str, Any]:
+        result = {
+            names[key]: parts[names[key]].to_values(value)
+            for key, value in values.items()
+            if key not in masks
+        }
+        return {**result, **{key: np.asarray(values[key], np.bool_) for key in masks}}
+
+    def from_values(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: parts[names[key]].from_values(values[names[key]]) for key in space.spaces}
+
+    return SpaceSpec({name: part.spec for name, part in parts.items()}, to_values, from_values)
+
+
+def _components(spaces: Mapping[str, Space[Any]], kind: Kind) -> dict[str, SpaceSpec]:
+    if not spaces:
+        raise InvalidArgument(f"{kind}(): expected a space with components, got an empty one")
+    return {name: spec_of_space(space, kind) for name, space in spaces.items()}
+
+
+def _component_names(keys: list[str]) -> dict[str, str]:
+    """Return a component's name for each key: the key, changed only where it is not allowed."""
+    names: dict[str, str] = {}
+    for key in keys:
+        name = str(key).replace("/", "_") or "_"
+        while name in RESERVED or name in names.values() or (name != key and name in keys):
+            name += "_"
+        names[key] = name
+    return names
+
+
+DESCRIBED: dict[type, Callable[[Any, Kind], SpaceSpec]] = {
+    Discrete: _of_discrete,
+    MultiBinary: _of_multi_binary,
+    MultiDiscrete: _of_multi_discrete,
+    Box: _of_box,
+    Tuple: _of_tuple,
+    Dict: _of_dict,
+}
+
+
+class SpecSpace(NamedTuple):
+    """A specification as a space.
+
+    Attributes:
+        space: The space.
+        to_element: Makes an element of the space from values of the specification.
+        from_element: Makes values from an element.
+    """
+
+    space: Space[Any]
+    to_element: Convert
+    from_element: Convert
+
+
+def space_of_spec(spec: Mapping[str, Any]) -> SpecSpace:
+    """Return the space of a specification in its full form, and the conversions of its values.
+
+    Bools are a `MultiBinary`, whose shape is `(1,)` for a scalar; integers with a number of values
+    are `Discrete` or `MultiDiscrete`, other numbers a `Box` of int64 or float32.
+
+    Example:
+        >>> space_of_spec({"x": {"type": "int", "shape": (2,), "num_values": 3}}).space
+        Dict('x': MultiDiscrete([3 3]))
+    """
+    if not is_value(spec):
+        parts = {name: space_of_spec(child) for name, child in spec.items()}
+        return SpecSpace(
+            Dict({name: part.space for name, part in parts.items()}),
+            lambda values: {name: part.to_element(values[name]) for name, part in parts.items()},
+            lambda values: {name: part.from_element(values[name]) for name, part in parts.items()},
+        )
+    shape = spec["shape"]
+    if spec["type"] == "bool":
+        binary = MultiBinary(shape or 1)
+        return SpecSpace(
+            binary,
+            lambda value: np.asarray(value, binary.dtype).reshape(binary.shape),
+            lambda value: np.asarray(value, np.bool_).reshape(shape)[()],
+        )
+    space: Space[Any]
+    if "num_values" in spec:
+        number = spec["num_values"]
+        space = MultiDiscrete(np.full(shape, number)) if shape else Discrete(number)
+    else:
+        dtype: Any = np.float32 if spec["type"] == "float" else np.int64
+        ends = (-np.inf, np.inf) if dtype is np.float32 else (-(2**63), 2**63 - 1)
+        low, high = (
+            np.broadcast_to(along(spec.get(name, end), shape), shape).astype(dtype)
+            for name, end in zip(("min_value", "max_value"), ends, strict=True)
+        )
+        space = Box(low, high, dtype=dtype)
+
+    def converted(value: Any) -> Any:
+        return np.asarray(value, space.dtype)[() if isinstance(space, Discrete) else ...]
+
+    return SpecSpace(space, converted, converted)

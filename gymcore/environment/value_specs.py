@@ -1,0 +1,231 @@
+"""What an `Environment` says of its states and actions: a value's type, shape and range.
+
+A specification describes one value, as `{"type": "float", "shape": (4,), "min_value": 0.0}`, or is
+a dict, nested to any depth, of such specifications. A dict with a `type` or a `shape` describes a
+value.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from gymcore.error import ArgumentTypeError, InvalidArgument
+
+__all__ = ["RESERVED", "Kind", "along", "check_values", "checked_spec", "is_value", "leaves"]
+
+Kind = Literal["states", "actions"]
+
+COUNTS = ("num_values", "num_states", "num_actions")
+"""Names of the number of an integer's values: all are accepted, and each means the same."""
+
+TYPES: dict[Any, str] = {
+    bool: "bool",
+    int: "int",
+    float: "float",
+    np.bool_: "bool",
+}
+ENTRIES = {"type", "shape", "min_value", "max_value", *COUNTS}
+RESERVED = {"bool", "int", "float", "parallel", "reward", "terminal", "horizons", *ENTRIES}
+"""Names that no component of a nested specification may have."""
+
+BOUND_DIFFERENCE = 1e-6
+"""The least difference between `min_value` and `max_value`."""
+
+
+def is_value(spec: Mapping[str, Any]) -> bool:
+    """Return whether a specification describes one value, not a dict of them."""
+    return "type" in spec or "shape" in spec
+
+
+def checked_spec(spec: Any, kind: Kind, name: str = "") -> dict[str, Any]:
+    """Return a specification in full form: types by name, shapes as tuples, both names of counts.
+
+    Args:
+        spec: Of one value, or a nested dict. `type` is "bool", "int" or "float", Python's type or
+            NumPy's, and may be left out of a state ("float"). `shape` is an integer or a sequence
+            of them, a scalar's by default. An integer may have `num_values` (`num_states` and
+            `num_actions` mean the same); numbers may have `min_value` and `max_value`, which are
+            numbers or arrays of the first axes of the shape.
+        kind: "states" or "actions".
+        name: Of the component, for messages.
+
+    Raises:
+        ArgumentTypeError: if something has the wrong type.
+        InvalidArgument: if something has an impossible value; the message names the component.
+
+    Example:
+        >>> checked_spec({"type": int, "num_values": 3}, "actions")
+        {'type': 'int', 'shape': (), 'num_actions': 3, 'num_values': 3}
+    """
+    where = f"{kind}() of component {name!r}" if name else f"{kind}()"
+    if not isinstance(spec, Mapping):
+        raise ArgumentTypeError(f"{where}: expected a dict, got {spec!r} ({type(spec)})")
+    if is_value(spec):
+        return _checked_value(spec, kind, where)
+    if not spec:
+        raise InvalidArgument(f"{where}: expected a type, a shape or components, got an empty dict")
+    result = {}
+    for key, child in spec.items():
+        if not isinstance(key, str):
+            raise ArgumentTypeError(f"{where}: expected names of components, got {key!r}")
+        if not key or "/" in key or key in RESERVED:
+            raise InvalidArgument(
+                f"{where}: expected a component's name without '/' that is none of "
+                f"{sorted(RESERVED)}, got {key!r}"
+            )
+        result[key] = checked_spec(child, kind, f"{name}/{key}" if name else key)
+    return result
+
+
+def _checked_value(spec: Mapping[str, Any], kind: Kind, where: str) -> dict[str, Any]:
+    """Return the full specification of one value."""
+    unknown = sorted(set(spec) - ENTRIES)
+    if unknown:
+        raise InvalidArgument(f"{where}: expected entries of {sorted(ENTRIES)}, got {unknown}")
+    if "type" not in spec and kind == "actions":
+        raise InvalidArgument(f"{where}: expected a type ('bool', 'int' or 'float'), got {spec!r}")
+    result: dict[str, Any] = {
+        "type": _type_name(spec.get("type", "float"), where),
+        "shape": _checked_shape(spec.get("shape", ()), where),
+    }
+    counts = {spec[name] for name in COUNTS if spec.get(name) is not None}
+    bounds = {name: spec[name] for name in ("min_value", "max_value") if spec.get(name) is not None}
+    if counts:
+        if result["type"] != "int":
+            raise InvalidArgument(
+                f"{where}: num_values: expected of an 'int' alone, got of a {result['type']!r}"
+            )
+        if len(counts) > 1 or bounds:
+            raise InvalidArgument(
+                f"{where}: expected one number of values and no bounds beside it, got {spec!r}"
+            )
+        (number,) = counts
+        try:
+            number = operator.index(number)
+        except TypeError:
+            raise ArgumentTypeError(
+                f"{where}: num_values: expected an integer, got {number!r}"
+            ) from None
+        if number < 1:
+            raise InvalidArgument(f"{where}: num_values: expected at least 1, got {number}")
+        return {**result, f"num_{kind}": number, "num_values": number}
+    if bounds and result["type"] == "bool":
+        raise InvalidArgument(f"{where}: expected no bounds of a 'bool', got {spec!r}")
+    for name, bound in bounds.items():
+        result[name] = _checked_bound(bound, result["shape"], f"{where}: {name}")
+    if len(bounds) == 2:
+        shape = result["shape"]
+        low, high = (along(result[name], shape) for name in ("min_value", "max_value"))
+        if not np.all(low + BOUND_DIFFERENCE <= high):
+            raise InvalidArgument(
+                f"{where}: expected min_value below max_value, got {low} and {high}"
+            )
+    return result
+
+
+def _type_name(value: Any, where: str) -> str:
+    """Return "bool", "int" or "float" of a name, a Python type or a NumPy type."""
+    if isinstance(value, str) and value in ("bool", "int", "float"):
+        return value
+    try:
+        kind = (
+            TYPES.get(value)
+            or {"b": "bool", "i": "int", "u": "int", "f": "float"}[np.dtype(value).kind]
+        )
+    except (TypeError, KeyError):
+        raise InvalidArgument(
+            f"{where}: type: expected 'bool', 'int' or 'float', got {value!r}"
+        ) from None
+    return kind
+
+
+def _checked_shape(shape: Any, where: str) -> tuple[int, ...]:
+    """Return a shape as a tuple."""
+    try:
+        axes = [shape] if isinstance(shape, (int, np.integer)) else list(shape)
+        result = tuple(operator.index(axis) for axis in axes)
+    except TypeError:
+        raise ArgumentTypeError(f"{where}: shape: expected integers, got {shape!r}") from None
+    if any(axis < 1 for axis in result):
+        raise InvalidArgument(f"{where}: shape: expected axes of at least 1, got {shape!r}")
+    return result
+
+
+def _checked_bound(bound: Any, shape: tuple[int, ...], where: str) -> Any:
+    """Return a bound, a number or an array of the first axes of a shape."""
+    array = np.asarray(bound)
+    if array.dtype.kind not in "iuf":
+        raise ArgumentTypeError(f"{where}: expected numbers, got {bound!r}")
+    if array.shape != shape[: array.ndim]:
+        raise InvalidArgument(
+            f"{where}: expected a shape that {shape} begins with, got {array.shape}"
+        )
+    if np.isnan(array).any():
+        raise InvalidArgument(f"{where}: expected numbers, got {bound!r}")
+    return array if array.ndim else array.item()
+
+
+def along(bound: Any, shape: tuple[int, ...]) -> Any:
+    """Return a bound with the axes that it lacks, so that it broadcasts to a shape."""
+    array = np.asarray(bound)
+    return array.reshape(array.shape + (1,) * (len(shape) - array.ndim))
+
+
+def leaves(spec: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the specifications of values, each with its path: names joined by "/".
+
+    The path of a specification of one value alone is "".
+
+    Example:
+        >>> [path for path, _ in leaves({"a": {"b": {"type": "int"}}, "c": {"type": "bool"}})]
+        ['a/b', 'c']
+    """
+    if is_value(spec):
+        yield name, dict(spec)
+        return
+    for key, child in spec.items():
+        yield from leaves(child, f"{name}/{key}" if name else key)
+
+
+def check_values(
+    values: Any, spec: Mapping[str, Any], kind: Kind, num: int | None = None, name: str = ""
+) -> None:
+    """Raise unless values have the types and shapes of a specification.
+
+    Bounds are not checked. Integers are accepted for floats. Among states may stand entries whose
+    names end in `_mask`; beside such the states of a single value are called "state".
+
+    Args:
+        values: One value, or nested dicts of values.
+        spec: As `checked_spec` returns it.
+        kind: "states" or "actions".
+        num: Number of environments, if each value has one more axis in front, for these.
+        name: Of the component, for messages.
+
+    Raises:
+        InvalidArgument: naming the component, what is expected and what there is.
+    """
+    where = f"{kind} of {name!r}" if name else kind
+    if is_value(spec):
+        if not name and kind == "states" and isinstance(values, Mapping):
+            values = values.get("state")
+        array = np.asarray(values)
+        shape = spec["shape"] if num is None else (num, *spec["shape"])
+        if array.shape != shape:
+            raise InvalidArgument(f"{where}: expected shape {shape}, got {array.shape}")
+        if array.dtype.kind not in {"bool": "b", "int": "iu", "float": "fiu"}[spec["type"]]:
+            raise InvalidArgument(
+                f"{where}: expected values of type {spec['type']!r}, got {array.dtype}"
+            )
+        return
+    if not isinstance(values, Mapping):
+        raise InvalidArgument(f"{where}: expected a dict of {sorted(spec)}, got {type(values)}")
+    masks = {key for key in values if kind == "states" and str(key).endswith("_mask")}
+    if set(values) - (masks - set(spec)) != set(spec):
+        raise InvalidArgument(f"{where}: expected {sorted(spec)}, got {sorted(map(str, values))}")
+    for key, child in spec.items():
+        check_values(values[key], child, kind, num, f"{name}/{key}" if name else key)

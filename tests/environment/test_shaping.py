@@ -1,0 +1,125 @@
+"""Expressions that shape rewards: what they compute, and what they cannot reach."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from gymcore.environment.shaping import parse_expression
+from gymcore.error import ArgumentTypeError, InvalidArgument
+
+VARIABLES = {
+    "states": {"x": np.array([1.0, -2.0, 3.0])},
+    "actions": 1,
+    "terminal": 2,
+    "reward": 0.5,
+    "next_states": np.array([[1.0, 2.0], [3.0, 4.0]]),
+}
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("reward", 0.5),
+        ("  reward * 2 - 1", 0.0),
+        ("-reward + +1", 0.5),
+        ("reward ** 2", 0.25),
+        ("7 // 2 + 7 % 4", 6),
+        ("states['x'][1]", -2.0),
+        ("abs(states['x'][-2]) + len(states['x'])", 5.0),
+        ("sum(states['x'][0:2])", -1.0),
+        ("next_states[1, 0] + next_states[0][1]", 5.0),
+        ("next_states[:, 1][::-1][0]", 4.0),
+        ("1 if terminal == 1 else 2 if terminal == 2 else 3", 2),
+        ("0 < reward < 1", True),
+        ("0 < reward < 0.25", False),
+        ("not terminal", False),
+        ("reward > 1 or actions == 1", True),
+        ("reward > 1 and 1 / 0", False),
+        ("min(reward, 0.25) + max(1, 2, 3)", 3.25),
+        ("math.exp(0) + math.pi", 1 + math.pi),
+        ("np.sum(np.square(states['x']))", 14.0),
+        ("np.where(terminal == 2, 1, 0)", 1),
+        ("0 <= random.random() < 1", True),
+        ("float(True) + int(2.5) + round(1.6) + bool(3)", 6.0),
+        ("(reward, 1)", (0.5, 1)),
+    ],
+)
+def test_values(expression, expected):
+    assert parse_expression(expression)(VARIABLES) == expected
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "",
+        "reward +",
+        "reward = 1",
+        "__import__('os').system('true')",
+        "().__class__.__bases__[0].__subclasses__()",
+        "reward.__class__",
+        "states.tofile('x')",
+        "np.load('x')",
+        "np.random.seed(0)",
+        "np.zeros(10)",
+        "math.factorial(100000)",
+        "math",
+        "np.exp",
+        "abs",
+        "open('x')",
+        "print(1)",
+        "getattr(reward, 'x')",
+        "[0] * 10",
+        "[x for x in states]",
+        "(x for x in states)",
+        "{1: 2}",
+        "lambda: 0",
+        "(lambda: 0)()",
+        "'text'",
+        "'a' * 1000000000",
+        "f'{reward}'",
+        "b'x'",
+        "None",
+        "1j",
+        "x := 1",
+        "(y := 1)",
+        "reward is None",
+        "reward in states",
+        "reward << 100",
+        "~actions",
+        "states @ states",
+        "np.sum(states, axis=0)",
+        "max(*states)",
+        "await reward",
+        "(1, 2, 3)",
+        "(reward, (0, 1))",
+        "1" * 20_000,
+        "-" * 9_000 + "1",
+        "reward\nreward",
+        "reward\0",
+    ],
+)
+def test_refused(expression):
+    with pytest.raises(InvalidArgument, match="reward_shaping"):
+        parse_expression(expression)
+
+
+def test_numbers_cannot_grow_without_bound():
+    assert parse_expression("10 ** 10 ** 10 > 1")(VARIABLES)  # inf, at once
+    with pytest.raises(InvalidArgument, match="int too large"):
+        parse_expression("9" * 400)
+    assert parse_expression("2 ** 0.5")(VARIABLES) == math.sqrt(2)
+
+
+def test_an_expression_is_a_string():
+    with pytest.raises(ArgumentTypeError, match="expected a string, got <class 'int'>"):
+        parse_expression(3)
+
+
+def test_errors_of_an_expression_are_its_own():
+    with pytest.raises(KeyError):
+        parse_expression("states['y']")(VARIABLES)
+    with pytest.raises(ZeroDivisionError):
+        parse_expression("1 / 0")(VARIABLES)
