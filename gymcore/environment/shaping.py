@@ -60,6 +60,7 @@ COMPARE = {
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function for function in (abs, bool, float, int, len, max, min, round, sum)
 }
+NAMES = f"one of {', '.join((*VARIABLES, *FUNCTIONS))}"
 MATH_NAMES = (
     "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees dist e erf erfc exp "
     "expm1 fabs floor fmod hypot inf isfinite isinf isnan log log10 log1p log2 nan pi radians "
@@ -99,10 +100,11 @@ def parse_expression(expression: str) -> Evaluate:
         >>> shaped = parse_expression("reward - abs(states['x'][0]) if terminal == 0 else -1")
         >>> shaped({"states": {"x": [0.25]}, "terminal": 0, "reward": 1.0})
         0.75
-        >>> parse_expression("__import__('os')")
+        >>> parse_expression("open('file')")
         Traceback (most recent call last):
             ...
-        gymcore.error.InvalidArgument: reward_shaping: expected a name of ..., got '__import__'
+        gymcore.error.InvalidArgument: reward_shaping: expected one of states, actions, terminal, \
+reward, next_states, abs, bool, float, int, len, max, min, round, sum, got 'open'
     """
     if not isinstance(expression, str):
         raise ArgumentTypeError(f"reward_shaping: expected a string, got {type(expression)}")
@@ -184,7 +186,7 @@ def _variable(node: ast.Name) -> Evaluate:
     """Return a function that returns a variable."""
     name = node.id
     if name not in VARIABLES:
-        raise _refuse(node, f"a name of {', '.join(VARIABLES)}, {', '.join(FUNCTIONS)}")
+        raise _refuse(node, NAMES)
     return lambda variables: variables[name]
 
 
@@ -203,8 +205,7 @@ def _call(node: ast.Call) -> Evaluate:
         raise _refuse(node, "arguments by position")
     if isinstance(node.func, ast.Name):
         if node.func.id not in FUNCTIONS:
-            names = f"{', '.join(VARIABLES)}, {', '.join(FUNCTIONS)}"
-            raise _refuse(node.func, f"a name of {names}")
+            raise _refuse(node.func, NAMES)
         function = FUNCTIONS[node.func.id]
     else:
         function = _attribute(node.func)

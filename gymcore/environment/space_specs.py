@@ -66,7 +66,7 @@ def spec_of_space(space: Space[Any], kind: Kind) -> SpaceSpec:
     Example:
         >>> from gymcore.spaces import Discrete
         >>> found = spec_of_space(Discrete(3, start=1), "actions")
-        >>> found.spec, found.from_values(0)
+        >>> found.spec, found.from_values(0).item()
         ({'type': 'int', 'shape': (), 'num_actions': 3, 'num_values': 3}, 1)
     """
     for space_type, describe in DESCRIBED.items():
