@@ -1,6 +1,17 @@
 """The general environment interface, as Tensorforce has it, over environments of every kind."""
 
-from gymcore.environment.environment import Environment, EnvironmentWrapper, GymEnvironment
+from gymcore.environment.environment import (
+    Environment,
+    EnvironmentWrapper,
+    GymEnvironment,
+    RemoteEnvironment,
+)
 from gymcore.environment.gym_envs import EnvironmentEnv
 
-__all__ = ["Environment", "EnvironmentEnv", "EnvironmentWrapper", "GymEnvironment"]
+__all__ = [
+    "Environment",
+    "EnvironmentEnv",
+    "EnvironmentWrapper",
+    "GymEnvironment",
+    "RemoteEnvironment",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 from collections.abc import Callable, Mapping
@@ -13,13 +14,14 @@ import numpy.typing as npt
 
 from gymcore.core import Env
 from gymcore.environment.gym_adapter import GymAdapter, is_level
+from gymcore.environment.process import ProcessConnection
 from gymcore.environment.shaping import VARIABLES, parse_expression
 from gymcore.environment.value_specs import check_values, checked_spec
 from gymcore.error import ArgumentTypeError, InvalidArgument, ResetNeeded
 from gymcore.utils.arguments import positive
 from gymcore.utils.nested import map_leaves
 
-__all__ = ["Environment", "EnvironmentWrapper"]
+__all__ = ["Environment", "EnvironmentWrapper", "GymEnvironment", "RemoteEnvironment"]
 
 ABORTED = 2
 """Terminal code of an episode that a time limit ended; 1 is a true end, 0 none."""
@@ -202,10 +204,11 @@ class Environment:
                 expression of these (`shaping.parse_expression`), that returns the reward, or
                 (reward, terminal). In parallel, a function gets rows for the environments that were
                 stepped; an expression is computed for each of them.
-            remote: None.
-            blocking: For remote environments.
-            host: For remote environments.
-            port: For remote environments.
+            remote: None, or "multiprocessing" for a process of its own.
+            blocking: Whether `receive_execute` of a remote environment waits for the reply; if not,
+                it returns None until there is one.
+            host: None.
+            port: None.
             **kwargs: Arguments of the environment.
 
         Raises:
@@ -213,12 +216,20 @@ class Environment:
             InvalidArgument: if an argument has an impossible value or does not fit another.
             UnregisteredEnv: if a name is neither a key, a module nor an id.
         """
-        given = {"host": host, "port": port, "blocking": blocking or None}
-        if unused := sorted(name for name, value in given.items() if value is not None):
-            raise InvalidArgument(f"remote: expected a kind of remote environment for {unused}")
-        if remote is not None:
-            raise InvalidArgument(f"remote: expected None, got {remote!r}")
-        return _created(environment, max_episode_timesteps, reward_shaping, kwargs)
+        if blocking and remote is None:
+            raise InvalidArgument("blocking: expected False without `remote`, got True")
+        if host is not None or port is not None:
+            raise InvalidArgument(
+                f"host and port: expected None without a socket, got {host!r} and {port!r}"
+            )
+        if remote is None:
+            return _created(environment, max_episode_timesteps, reward_shaping, kwargs)
+        if remote == "multiprocessing":
+            make = functools.partial(
+                Environment.create, environment, max_episode_timesteps, reward_shaping, **kwargs
+            )
+            return RemoteEnvironment(ProcessConnection(make), blocking)
+        raise InvalidArgument(f"remote: expected None or 'multiprocessing', got {remote!r}")
 
 
 class GymEnvironment(GymAdapter, Environment):
@@ -409,6 +420,124 @@ class EnvironmentWrapper(Environment):
     def __str__(self) -> str:
         """Return the name of the environment inside."""
         return str(self.environment)
+
+
+class RemoteEnvironment(Environment):
+    """An environment in another process, which has the time limit and shapes the rewards.
+
+    An exception of the environment is raised here, as `EnvironmentFailed` and of its own class; the
+    environment can be used further. After the end of the process every call is an error.
+    """
+
+    def __init__(self, connection: Any, blocking: bool) -> None:
+        """Take over a connection to an environment.
+
+        Args:
+            connection: A `ProcessConnection`.
+            blocking: Whether `receive_execute` waits for the reply.
+        """
+        self._connection = connection
+        self._blocking = blocking
+        self._hello = connection.hello
+        self._waiting: str | None = None
+        self._in_parallel = False
+        self._final_states: Any = None
+
+    def states(self) -> dict[str, Any]:
+        """Return the specification of the states."""
+        return self._hello["states"]
+
+    def actions(self) -> dict[str, Any]:
+        """Return the specification of the actions."""
+        return self._hello["actions"]
+
+    def max_episode_timesteps(self) -> int | None:
+        """Return the time limit, or None."""
+        return self._hello["max_episode_timesteps"]
+
+    def is_vectorizable(self) -> bool:
+        """Return whether environments can run in parallel."""
+        return self._hello["is_vectorizable"]
+
+    def num_actors(self) -> int:
+        """Return how many actors an episode has."""
+        return self._hello["num_actors"]
+
+    def episode_return(self, parallel: Any = None) -> Any:
+        """Return the episode's return where the environment knows it better than its rewards."""
+        return self._ask("episode_return", parallel)
+
+    def final_states(self) -> Any:
+        """Return the states in which episodes ended in the last `execute`; see `Environment`."""
+        return self._final_states
+
+    def seed(self, seed: int) -> None:
+        """Seed the next reset."""
+        self._ask("seed", seed)
+
+    def reset(self, num_parallel: int | None = None) -> Any:
+        """Begin an episode; see `Environment.reset`."""
+        self._in_parallel = num_parallel is not None
+        self._final_states = None
+        return self._ask("reset", num_parallel)
+
+    def execute(self, actions: Any) -> Any:
+        """Take one step; see `Environment.execute`."""
+        result, self._final_states = self._ask("execute", actions)
+        return result
+
+    def start_reset(self, num_parallel: int | None = None) -> None:
+        """Ask for a reset, whose result `receive_execute` returns."""
+        self._begin("reset", num_parallel)
+        self._in_parallel = num_parallel is not None
+        self._final_states = None
+
+    def start_execute(self, actions: Any) -> None:
+        """Ask for a step, whose result `receive_execute` returns."""
+        self._begin("execute", actions)
+
+    def receive_execute(self) -> Any:
+        """Return the result of what was asked for; None if it is not there and `blocking` is false.
+
+        What the environment has raised, or that its process has ended, is raised here, once.
+        """
+        verb = self._waiting
+        if verb is None:
+            raise ResetNeeded("receive_execute: expected start_reset or start_execute before")
+        try:
+            reply = self._connection.receive(self._blocking)
+        except BaseException:
+            self._waiting = None
+            raise
+        if reply is None:
+            return None
+        self._waiting = None
+        if verb == "reset":
+            return self._after_reset(reply, 0 if self._in_parallel else None)
+        result, self._final_states = reply
+        return result
+
+    def close(self) -> None:
+        """Close the environment and end its process, any number of times."""
+        self._connection.close()
+
+    def __str__(self) -> str:
+        """Return the name of the environment."""
+        return self._hello["name"]
+
+    def _begin(self, verb: str, argument: Any) -> None:
+        if self._waiting is not None:
+            raise InvalidArgument(
+                "expected receive_execute between two calls of start_reset or start_execute"
+            )
+        self._connection.send(verb, argument)
+        self._waiting = verb
+
+    def _ask(self, verb: str, argument: Any) -> Any:
+        if self._waiting is not None:
+            raise InvalidArgument(f"{verb}: expected receive_execute() before it")
+        self._connection.send(verb, argument)
+        return self._connection.receive()
 
 
 def _check_terminal(terminal: Any) -> None:
