@@ -223,3 +223,15 @@ class AlreadyPendingCallError(_PendingCallError):
 
 class NoAsyncCallError(_PendingCallError):
     """A `*_wait` came without the `*_async` call (`name`) that it collects."""
+
+
+class RemoteError(Error, ConnectionError):
+    """An environment on another machine cannot be used any more, or not by this client."""
+
+
+class RemoteRefused(RemoteError):
+    """The server refuses this client: its key, its protocol, its request, or it serves another."""
+
+
+class RemoteTimeout(RemoteError, TimeoutError):
+    """The server has not answered in time; a late reply is dropped."""

@@ -100,12 +100,14 @@ class VectorizeMode(Enum):
         SYNC: One after another in this process.
         VECTOR_ENTRY_POINT: All at once, by the vector environment that was registered for the id.
         NATIVE: The same as `VECTOR_ENTRY_POINT`.
+        REMOTE: On another machine, by a server (`gymcore serve`).
     """
 
     ASYNC = "async"
     SYNC = "sync"
     VECTOR_ENTRY_POINT = "vector_entry_point"
     NATIVE = "native"
+    REMOTE = "remote"
 
 
 @dataclass

@@ -27,6 +27,7 @@ LAYERS = (
     ("gymcore.rendering",),
     ("gymcore.utils.save_video",),
     ("gymcore.vector",),
+    ("gymcore.remote",),
     ("gymcore.native",),
     ("gymcore.wrappers",),
     (

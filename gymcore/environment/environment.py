@@ -15,9 +15,12 @@ import numpy.typing as npt
 from gymcore.core import Env
 from gymcore.environment.gym_adapter import GymAdapter, is_level
 from gymcore.environment.process import ProcessConnection
+from gymcore.environment.requests import KIND, HostedEnvironment
 from gymcore.environment.shaping import VARIABLES, parse_expression
 from gymcore.environment.value_specs import check_values, checked_spec
 from gymcore.error import ArgumentTypeError, InvalidArgument, ResetNeeded
+from gymcore.remote.client import Client
+from gymcore.remote.server import Server
 from gymcore.utils.arguments import positive
 from gymcore.utils.nested import map_leaves
 
@@ -31,6 +34,10 @@ RESET = -1
 
 GYM_KEYS = ("default", "gym", "openai_gym", "gymnasium", "gymcore")
 """Names under which `create` knows environments with the interface of Gym; `level` says which."""
+
+REMOTES = (None, "multiprocessing", "socket-client", "socket-server")
+CLIENT_OPTIONS = ("keys", "connect_timeout", "timeout", "max_message_bytes")
+SERVER_OPTIONS = ("keys", "max_message_bytes", "session_seconds", "log")
 
 RewardShaping = Callable[..., Any]
 
@@ -204,32 +211,60 @@ class Environment:
                 expression of these (`shaping.parse_expression`), that returns the reward, or
                 (reward, terminal). In parallel, a function gets rows for the environments that were
                 stepped; an expression is computed for each of them.
-            remote: None, or "multiprocessing" for a process of its own.
+            remote: None; "multiprocessing" for a process of its own; "socket-server" to let a
+                client use it over TCP until it closes it, and return None then; "socket-client" to
+                use that of a server.
             blocking: Whether `receive_execute` of a remote environment waits for the reply; if not,
                 it returns None until there is one.
-            host: None.
-            port: None.
-            **kwargs: Arguments of the environment.
+            host: With sockets, the IP address; this machine by default. Another needs `keys`.
+            port: With sockets, the port.
+            **kwargs: Arguments of the environment; with sockets also those of `remote.Server` and
+                `remote.Client`, such as `keys`, `timeout` and `max_message_bytes`.
 
         Raises:
             ArgumentTypeError: if `environment` is nothing of that.
             InvalidArgument: if an argument has an impossible value or does not fit another.
             UnregisteredEnv: if a name is neither a key, a module nor an id.
         """
-        if blocking and remote is None:
-            raise InvalidArgument("blocking: expected False without `remote`, got True")
-        if host is not None or port is not None:
-            raise InvalidArgument(
-                f"host and port: expected None without a socket, got {host!r} and {port!r}"
-            )
-        if remote is None:
-            return _created(environment, max_episode_timesteps, reward_shaping, kwargs)
-        if remote == "multiprocessing":
-            make = functools.partial(
-                Environment.create, environment, max_episode_timesteps, reward_shaping, **kwargs
-            )
+        if remote not in REMOTES:
+            raise InvalidArgument(f"remote: expected one of {REMOTES}, got {remote!r}")
+        if blocking and remote not in ("multiprocessing", "socket-client"):
+            raise InvalidArgument(f"blocking: expected False with remote={remote!r}, got True")
+        if remote in (None, "multiprocessing"):
+            if host is not None or port is not None:
+                raise InvalidArgument(
+                    f"host and port: expected None with remote={remote!r}, got {host!r}, {port!r}"
+                )
+            arguments = environment, max_episode_timesteps, reward_shaping
+            if remote is None:
+                return _created(*arguments, kwargs)
+            make = functools.partial(Environment.create, *arguments, **kwargs)
             return RemoteEnvironment(ProcessConnection(make), blocking)
-        raise InvalidArgument(f"remote: expected None or 'multiprocessing', got {remote!r}")
+        if port is None:
+            raise InvalidArgument(f"port: expected a number with remote={remote!r}, got None")
+        if remote == "socket-server":
+            options = {name: kwargs.pop(name) for name in SERVER_OPTIONS if name in kwargs}
+            hosted = _created(environment, max_episode_timesteps, reward_shaping, kwargs)
+            _serve(hosted, host or "127.0.0.1", port, options)
+            return None  # type: ignore[return-value]  # there is none here
+        given = (environment, max_episode_timesteps, reward_shaping)
+        unknown = sorted(set(kwargs) - set(CLIENT_OPTIONS))
+        if given != (None, None, None) or unknown:
+            raise InvalidArgument(
+                "expected no arguments of the environment with remote='socket-client': the server "
+                f"makes it, got {[value for value in given if value is not None] + unknown}"
+            )
+        client = Client(f"{host or '127.0.0.1'}:{port}", KIND, **kwargs)
+        return RemoteEnvironment(client, blocking)
+
+
+def _serve(environment: Environment, host: str, port: int, options: dict[str, Any]) -> None:
+    """Serve an environment until a client has ended its session."""
+    try:
+        with Server(HostedEnvironment(environment), host, port, **options) as server:
+            server.run(sessions=1)
+    finally:
+        environment.close()
 
 
 class GymEnvironment(GymAdapter, Environment):
@@ -505,7 +540,7 @@ class RemoteEnvironment(Environment):
         if verb is None:
             raise ResetNeeded("receive_execute: expected start_reset or start_execute before")
         try:
-            reply = self._connection.receive(self._blocking)
+            reply = self._connection.receive(None if self._blocking else 0.0)
         except BaseException:
             self._waiting = None
             raise

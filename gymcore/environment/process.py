@@ -115,8 +115,14 @@ class ProcessConnection:
         except ConnectionError:
             raise self._died() from None
 
-    def receive(self, wait: bool = True) -> Any:
-        """Return the reply to the last request; None if it has not come and `wait` is false.
+    def receive(self, seconds: float | None = None) -> Any:
+        """Return the reply to the last request.
+
+        Args:
+            seconds: How long to wait; None as long as allowed, 0 not at all.
+
+        Returns:
+            The reply; None if there is none and `seconds` is 0.
 
         Raises:
             EnvironmentFailed: What the environment has raised, of that class too.
@@ -125,17 +131,18 @@ class ProcessConnection:
             WorkerTimeout: It has not answered in time. Its reply is dropped when it comes.
         """
         worker = self._open()
-        seconds = (math.inf if self._timeout is None else self._timeout) if wait else 0.0
-        deadline = time.monotonic() + seconds
+        allowed = math.inf if self._timeout is None else self._timeout
+        limit = allowed if seconds is None else seconds
+        deadline = time.monotonic() + limit
         while True:
             try:
                 number, reply = worker.stream.receive(deadline, worker.alive)
             except ConnectionError:
                 raise self._died() from None
             except TimeoutError:
-                if not wait:
+                if limit == 0.0:
                     return None
-                raise worker_timeout(LANES, self._verb, seconds) from None
+                raise worker_timeout(LANES, self._verb, limit) from None
             if number == self._number:
                 break
         if isinstance(reply, Failure):

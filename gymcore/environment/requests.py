@@ -7,8 +7,9 @@ from typing import Any
 
 from gymcore.error import InvalidArgument
 
-__all__ = ["VERBS", "respond"]
+__all__ = ["KIND", "VERBS", "HostedEnvironment", "respond"]
 
+KIND = "environment"
 VERBS = ("hello", "seed", "reset", "execute", "episode_return", "close")
 """All requests there are: what is asked for never names an attribute."""
 
@@ -31,6 +32,7 @@ def respond(environment: Any, verb: str, arguments: Sequence[Any]) -> Any:
         raise InvalidArgument(f"verb: expected one of {', '.join(VERBS)}, got {verb!r}")
     if verb == "hello":
         return {
+            "kind": KIND,
             "name": str(environment),
             "states": environment.states(),
             "actions": environment.actions(),
@@ -40,3 +42,33 @@ def respond(environment: Any, verb: str, arguments: Sequence[Any]) -> Any:
         }
     result = getattr(environment, verb)(*arguments)
     return (result, environment.final_states()) if verb == "execute" else result
+
+
+class HostedEnvironment:
+    """An environment that a server hosts.
+
+    Attributes:
+        environment: As `Environment.create` returns it.
+    """
+
+    def __init__(self, environment: Any) -> None:
+        """Host an environment."""
+        self.environment = environment
+        self._steps = 0
+
+    def hello(self) -> dict[str, Any]:
+        """Return what does not change."""
+        described: dict[str, Any] = respond(self.environment, "hello", ())
+        return described
+
+    def steps(self) -> int:
+        """Return how many steps of environments there have been."""
+        return self._steps
+
+    def respond(self, verb: str, arguments: Sequence[Any]) -> Any:
+        """Return the reply to a request; closing is left to who made the environment."""
+        result: Any = respond(self.environment, verb, arguments) if verb != "close" else None
+        if verb == "execute":
+            stepped = result[0][-1]
+            self._steps += len(stepped) if len(result[0]) == 4 else 1
+        return result

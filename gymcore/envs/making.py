@@ -462,6 +462,11 @@ def make_vec(
     wrappers = stored_wrappers if wrappers is None else wrappers
     asked = stored_mode if vectorization_mode is None else vectorization_mode
     mode = _chosen_mode(asked, env_spec, wrappers, num_envs, env_kwargs)
+    if mode is VectorizeMode.REMOTE:
+        from gymcore.remote import RemoteVectorEnv
+
+        wanted = None if num_envs == 1 else num_envs
+        return RemoteVectorEnv(env_spec.id, num_envs=wanted, **kwargs, **(vector_kwargs or {}))
 
     single_spec = env_spec.copy(kwargs={})
     if mode in _VECTOR_MODES:

@@ -1,0 +1,264 @@
+"""A client of a `Server`: requests, and their replies."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+
+from gymcore import error
+from gymcore.error import (
+    ClosedEnvironmentError,
+    EnvironmentFailed,
+    ForkedProcessError,
+    InvalidArgument,
+    RemoteRefused,
+    RemoteTimeout,
+)
+from gymcore.remote.keys import client_keys, load_zmq
+from gymcore.remote.server import (
+    BYE,
+    HEARTBEAT_MILLISECONDS,
+    HELLO,
+    MAX_MESSAGE_BYTES,
+    VERSION,
+)
+from gymcore.remote.wire import Frame, decode, encode
+from gymcore.utils.arguments import positive
+from gymcore.vector.workers.failures import environment_failed
+
+__all__ = ["Client"]
+
+CONNECT_SECONDS = 10.0
+CALL_SECONDS = 60.0
+CLOSE_SECONDS = 1.0
+
+
+class Client:
+    """One session with a server. Requests are made one after another, by one thread at a time.
+
+    A connection that breaks is made again, and the last request is sent again, until time is over.
+
+    Attributes:
+        hello: What the server says of the environment.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        kind: str,
+        keys: str | Path | None = None,
+        connect_timeout: float = CONNECT_SECONDS,
+        timeout: float = CALL_SECONDS,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+    ) -> None:
+        """Begin a session.
+
+        Args:
+            address: `tcp://host:port`, or `host:port`.
+            kind: What the server must host: "vector" or "environment".
+            keys: The folder with the client's keys and the public key of the server.
+            connect_timeout: How long the server may take to answer first, in seconds.
+            timeout: How long it may take to answer a request, in seconds.
+            max_message_bytes: The largest part of a message that is received.
+
+        Raises:
+            InvalidArgument: if an argument has an impossible value.
+            RemoteRefused: if the server does not let this client in, serves another one, or hosts
+                something else.
+            RemoteTimeout: if there is no answer in time.
+            DependencyNotInstalled: if pyzmq or msgpack is missing.
+        """
+        self._zmq = zmq = load_zmq()
+        if not isinstance(address, str):
+            raise error.ArgumentTypeError(f"address: expected a string, got {address!r}")
+        self.address = address if "://" in address else f"tcp://{address}"
+        positive("max_message_bytes", max_message_bytes)
+        self._timeout = timeout
+        self._max_bytes = MAX_MESSAGE_BYTES
+        self._pid = os.getpid()
+        self._session = secrets.token_hex(16)
+        self._number = 0
+        self._verb = HELLO
+        self._request: list[Frame] = []
+        self._context = zmq.Context()
+        self._socket = self._context.socket(zmq.DEALER)
+        try:
+            self._socket.setsockopt(zmq.LINGER, 0)
+            self._socket.setsockopt(zmq.MAXMSGSIZE, max_message_bytes)
+            self._socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT_MILLISECONDS)
+            self._socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 3 * HEARTBEAT_MILLISECONDS)
+            self._socket.setsockopt(zmq.RECONNECT_IVL, 50)
+            self._socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1000)
+            self._socket.setsockopt(zmq.IPV6, True)
+            if keys is not None:
+                public, secret, server = client_keys(keys)
+                self._socket.curve_publickey = public
+                self._socket.curve_secretkey = secret
+                self._socket.curve_serverkey = server
+            self._monitor = self._socket.get_monitor_socket()
+            self._poller = zmq.Poller()
+            self._poller.register(self._socket, zmq.POLLIN)
+            self._poller.register(self._monitor, zmq.POLLIN)
+            try:
+                self._socket.connect(self.address)
+            except zmq.ZMQError as problem:
+                raise InvalidArgument(
+                    f"address: expected tcp://host:port, got {address!r} ({problem})"
+                ) from None
+            self._send_request([])
+            self.hello, self._max_bytes = self.receive(connect_timeout)
+            if self.hello["kind"] != kind:
+                raise RemoteRefused(
+                    f"{self.address}: expected a server of kind {kind!r}, got one of kind "
+                    f"{self.hello['kind']!r}"
+                )
+        except BaseException:
+            self._end()
+            raise
+
+    def request(self, verb: str, *arguments: Any) -> Any:
+        """Send a request and return its reply; see `send` and `receive`."""
+        self.send(verb, *arguments)
+        return self.receive(self._timeout)
+
+    def send(self, verb: str, *arguments: Any) -> None:
+        """Send a request; a reply to an earlier one is dropped.
+
+        Raises:
+            ArgumentTypeError: if the arguments cannot travel; nothing has been sent.
+            InvalidArgument: if an array is larger than the server takes; nothing has been sent.
+            ClosedEnvironmentError: after `close`.
+            ForkedProcessError: in a forked child of the process that has the session.
+        """
+        self._check_open(verb)
+        self._send_request(list(arguments), verb)
+
+    def receive(self, seconds: float | None = None) -> Any:
+        """Return the reply to the last request.
+
+        Args:
+            seconds: How long to wait; None as long as the client's `timeout`, 0 not at all.
+
+        Returns:
+            The reply; None if there is none and `seconds` is 0.
+
+        Raises:
+            EnvironmentFailed: What the environment has raised, of that class too if it is one of
+                Python's or gymcore's.
+            RemoteRefused: if the server refuses the request, as after a restart.
+            RemoteTimeout: if there is no reply in time.
+            ClosedEnvironmentError: after `close`.
+        """
+        self._check_open(self._verb)
+        limit = self._timeout if seconds is None else seconds
+        deadline = time.monotonic() + limit
+        zmq = self._zmq
+        while True:
+            left = max(0.0, deadline - time.monotonic())
+            ready = dict(self._poller.poll(left * 1000))
+            if self._monitor in ready:
+                self._note_connections()
+            if self._socket in ready:
+                reply = decode(self._socket.recv_multipart(zmq.NOBLOCK))
+                version, number, status, value = reply
+                if version == VERSION and number == self._number:
+                    return self._result(status, value)
+            elif left == 0.0:
+                if limit == 0.0:
+                    return None
+                raise RemoteTimeout(f"{self.address} has not answered {self._verb} in {limit} s")
+
+    def close(self) -> None:
+        """End the session, any number of times; the environment stays open."""
+        if self._context.closed:
+            return
+        try:
+            if os.getpid() == self._pid:
+                self.send(BYE)
+                self.receive(CLOSE_SECONDS)
+        except (error.Error, self._zmq.ZMQError):
+            pass
+        finally:
+            self._end()
+
+    def __enter__(self) -> Client:
+        """Return the client."""
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        """End the session."""
+        self.close()
+
+    def _check_open(self, verb: str) -> None:
+        if self._context.closed:
+            raise ClosedEnvironmentError(f"{verb}: the session with {self.address} has ended")
+        if os.getpid() != self._pid:
+            raise ForkedProcessError(f"{verb}: the session belongs to process {self._pid}")
+
+    def _send_request(self, arguments: list[Any], verb: str = HELLO) -> None:
+        number = self._number + (verb != HELLO)
+        frames = encode((VERSION, self._session, number, verb, arguments))
+        if max(map(len, frames)) > self._max_bytes:
+            raise InvalidArgument(
+                f"{verb}: expected at most {self._max_bytes} bytes an array, as {self.address} "
+                f"takes, got {max(map(len, frames))}"
+            )
+        self._number, self._verb, self._request = number, verb, frames
+        self._socket.send_multipart(frames, copy=len(frames) < 2)
+
+    def _note_connections(self) -> None:
+        """Send the request again where a connection was lost; raise where it is refused."""
+        from zmq.utils.monitor import recv_monitor_message
+
+        zmq = self._zmq
+        while self._monitor.poll(0):
+            event = recv_monitor_message(self._monitor)["event"]
+            if event in (
+                zmq.EVENT_HANDSHAKE_FAILED_AUTH,
+                zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL,
+                zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL,
+            ):
+                raise RemoteRefused(
+                    f"{self.address} refuses the connection: expected its key, a key that it "
+                    "knows, and the protocol"
+                )
+            if event == zmq.EVENT_DISCONNECTED:
+                self._lost = True
+            elif event == zmq.EVENT_HANDSHAKE_SUCCEEDED and self._lost:
+                self._lost = False
+                self._socket.send_multipart(self._request)
+
+    _lost = False
+
+    def _result(self, status: str, value: Any) -> Any:
+        if status == "ok":
+            return value
+        if status == "refused":
+            raise RemoteRefused(f"{self.address} refuses {self._verb}: {value}")
+        kinds, text, trace = value
+        raise failed(kinds, self._verb, text, trace)
+
+    def _end(self) -> None:
+        if not self._context.closed:
+            if os.getpid() == self._pid:
+                self._socket.disable_monitor()
+            self._context.destroy(0)
+
+    def __del__(self) -> None:
+        """Free the connection."""
+        if getattr(self, "_context", None) is not None:
+            self._end()
+
+
+def failed(kinds: list[str], verb: str, text: str, trace: str) -> EnvironmentFailed:
+    """Return the exception for one of the environment, of the nearest class that is known here."""
+    for name in kinds:
+        kind = getattr(error, name, None) or getattr(builtins, name, None)
+        if isinstance(kind, type) and issubclass(kind, Exception):
+            shown = text if name == kinds[0] else f"{kinds[0]}: {text}"
+            return environment_failed([0], verb, None, trace, kind=kind, text=shown)
+    return environment_failed([0], verb, None, trace, name=kinds[0], text=text)

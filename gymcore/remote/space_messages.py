@@ -1,0 +1,67 @@
+"""Spaces as messages of `wire`, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.remote.wire import DTYPES
+from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Text, Tuple
+
+__all__ = ["space_message", "space_of"]
+
+
+def space_message(space: Space[Any]) -> list[Any]:
+    """Return a space as its name and arguments.
+
+    Raises:
+        ArgumentTypeError: if it is, or holds, a space that does not travel.
+    """
+    if isinstance(space, Box):
+        return ["Box", space.low, space.high, space.dtype.newbyteorder("<").str]
+    if isinstance(space, Discrete):
+        return ["Discrete", int(space.n), int(space.start)]
+    if isinstance(space, MultiBinary):
+        return ["MultiBinary", space.n if isinstance(space.n, int) else list(space.shape)]
+    if isinstance(space, MultiDiscrete):
+        dtype = space.dtype.newbyteorder("<").str
+        return ["MultiDiscrete", space.nvec, space.start, dtype]
+    if isinstance(space, Text):
+        return ["Text", space.min_length, space.max_length, "".join(sorted(space.character_set))]
+    if isinstance(space, Tuple):
+        return ["Tuple", [space_message(one) for one in space.spaces]]
+    if isinstance(space, Dict):
+        return ["Dict", [[key, space_message(one)] for key, one in space.spaces.items()]]
+    raise ArgumentTypeError(f"space: expected one of arrays, texts, tuples or dicts, got {space}")
+
+
+def space_of(message: Any) -> Space[Any]:
+    """Return the space of a message.
+
+    Raises:
+        InvalidArgument: if there is no such space.
+    """
+    try:
+        name, *arguments = message
+        return _MADE[name](*arguments)
+    except Exception as problem:
+        raise InvalidArgument(f"space: expected a space, got {message!r:.80} ({problem})") from None
+
+
+def _dtype(name: str) -> Any:
+    if name not in DTYPES:
+        raise InvalidArgument(f"dtype: expected one of {sorted(DTYPES)}, got {name!r:.40}")
+    return np.dtype(name).newbyteorder("=").type
+
+
+_MADE: dict[str, Any] = {
+    "Box": lambda low, high, dtype: Box(low, high, dtype=_dtype(dtype)),
+    "Discrete": lambda n, start: Discrete(n, start=start),
+    "MultiBinary": lambda shape: MultiBinary(shape),
+    "MultiDiscrete": lambda nvec, start, dtype: MultiDiscrete(nvec, _dtype(dtype), start=start),
+    "Text": lambda least, most, characters: Text(most, min_length=least, charset=characters),
+    "Tuple": lambda spaces: Tuple([space_of(one) for one in spaces]),
+    "Dict": lambda items: Dict([(key, space_of(one)) for key, one in items]),
+}

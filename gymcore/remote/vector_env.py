@@ -1,0 +1,212 @@
+"""A vector environment on another machine, and what a server says and does for it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gymcore import error
+from gymcore.remote.client import Client
+from gymcore.remote.server import MAX_MESSAGE_BYTES
+from gymcore.remote.space_messages import space_message, space_of
+from gymcore.remote.wire import encode
+from gymcore.spaces.batching import batch_space
+from gymcore.vector.vector_env import AutoresetMode, VectorEnv
+from gymcore_ext.arrays import Turn, one_at_a_time
+
+__all__ = ["HostedVectorEnv", "RemoteVectorEnv"]
+
+KIND = "vector"
+VERBS = ("reset", "step", "render", "get_attr")
+
+
+class HostedVectorEnv:
+    """A vector environment that a server hosts.
+
+    Attributes:
+        envs: The vector environment.
+    """
+
+    def __init__(
+        self, envs: VectorEnv[Any, Any, Any], env_id: str, attributes: Sequence[str] = ()
+    ) -> None:
+        """Host a vector environment.
+
+        Args:
+            envs: The vector environment.
+            env_id: Its id, which clients compare with theirs.
+            attributes: Names that clients may ask for by `get_attr`.
+
+        Raises:
+            ArgumentTypeError: if a space does not travel.
+        """
+        self.envs = envs
+        self._attributes = tuple(attributes)
+        self._steps = 0
+        mode = envs.metadata.get("autoreset_mode")
+        self._hello = {
+            "kind": KIND,
+            "id": env_id,
+            "num_envs": envs.num_envs,
+            "single_observation_space": space_message(envs.single_observation_space),
+            "single_action_space": space_message(envs.single_action_space),
+            "autoreset_mode": mode.value if isinstance(mode, AutoresetMode) else None,
+            "render_mode": envs.render_mode,
+            "render_fps": envs.metadata.get("render_fps"),
+        }
+        self._hello["hash"] = specification_hash(self._hello)
+
+    def hello(self) -> dict[str, Any]:
+        """Return what does not change."""
+        return self._hello
+
+    def steps(self) -> int:
+        """Return how many steps of environments there have been."""
+        return self._steps
+
+    def respond(self, verb: str, arguments: Sequence[Any]) -> Any:
+        """Return the reply to a request.
+
+        Raises:
+            InvalidArgument: if there is no such request.
+        """
+        if verb == "step":
+            (actions,) = arguments
+            self._steps += self.envs.num_envs
+            return self.envs.step(actions)
+        if verb == "reset":
+            seed, options = arguments
+            return self.envs.reset(seed=seed, options=options)
+        if verb == "render":
+            return self.envs.render()
+        if verb == "get_attr":
+            (name,) = arguments
+            if name not in self._attributes:
+                raise error.InvalidArgument(
+                    f"name: expected one of {self._attributes} that this server gives, got {name!r}"
+                )
+            return self.envs.get_attr(name)  # type: ignore[attr-defined]
+        raise error.InvalidArgument(f"verb: expected one of {', '.join(VERBS)}, got {verb!r}")
+
+
+def specification_hash(hello: dict[str, Any]) -> str:
+    """Return a hash of what a server says of its environment."""
+    described = {key: value for key, value in sorted(hello.items()) if key != "hash"}
+    digest = hashlib.sha256()
+    for frame in encode(described):
+        digest.update(frame)
+    return digest.hexdigest()
+
+
+class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
+    """A vector environment that a server hosts: one message steps all of its environments.
+
+    Results are those that the server's vector environment returns, to the bit. Exceptions of the
+    environments are raised here, of the same class if it is one of Python's or gymcore's.
+
+    Attributes:
+        address: Of the server.
+        specification_hash: Of the spaces and options of the vector environment.
+
+    Example:
+        >>> import threading
+        >>> import gymcore as gym
+        >>> from gymcore.remote.server import Server
+        >>> envs = gym.make_vec("CartPole-v1", num_envs=2)
+        >>> server = Server(HostedVectorEnv(envs, "CartPole-v1"))
+        >>> thread = threading.Thread(target=server.run)
+        >>> thread.start()
+        >>> with RemoteVectorEnv("CartPole-v1", server.address) as remote:
+        ...     observations, infos = remote.reset(seed=1)
+        >>> observations.shape
+        (2, 4)
+        >>> server.stop(), thread.join(), server.close(), envs.close()
+        (None, None, None, None)
+    """
+
+    def __init__(
+        self,
+        env_id: str | None,
+        address: str,
+        num_envs: int | None = None,
+        keys: str | Path | None = None,
+        connect_timeout: float = 10.0,
+        timeout: float = 60.0,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+    ) -> None:
+        """Begin a session with a server.
+
+        Args:
+            env_id: What the server must host; None for anything.
+            address: `tcp://host:port`, or `host:port`.
+            num_envs: How many environments it must have; None for any number.
+            keys: The folder with the client's keys (`gymcore keys`).
+            connect_timeout: How long the server may take to answer first, in seconds.
+            timeout: How long a call may take, in seconds.
+            max_message_bytes: The largest part of a message that is received.
+
+        Raises:
+            InvalidArgument: if an argument has an impossible value.
+            RemoteRefused: if the server does not let this client in or hosts something else.
+            RemoteTimeout: if there is no answer in time.
+        """
+        self._turn = Turn()
+        self._client = Client(address, KIND, keys, connect_timeout, timeout, max_message_bytes)
+        hello = self._client.hello
+        wanted = {"id": env_id, "num_envs": num_envs}
+        for name, value in wanted.items():
+            if value is not None and hello[name] != value:
+                self._client.close()
+                raise error.RemoteRefused(
+                    f"{self._client.address}: expected a server of {name} {value!r}, got "
+                    f"{hello[name]!r}"
+                )
+        self.address = self._client.address
+        self.specification_hash = specification_hash(hello)
+        self.num_envs = hello["num_envs"]
+        self.render_mode = hello["render_mode"]
+        self.single_observation_space = space_of(hello["single_observation_space"])
+        self.single_action_space = space_of(hello["single_action_space"])
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.metadata = {"render_modes": [self.render_mode] if self.render_mode else []}
+        if hello["render_fps"] is not None:
+            self.metadata["render_fps"] = hello["render_fps"]
+        if hello["autoreset_mode"] is not None:
+            self.metadata["autoreset_mode"] = AutoresetMode(hello["autoreset_mode"])
+
+    @one_at_a_time(error)
+    def reset(
+        self, *, seed: Any = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin new episodes; see `VectorEnv.reset`. Options are numbers, strings and arrays."""
+        return self._client.request("reset", seed, options)
+
+    @one_at_a_time(error)
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Take one action in every environment; see `VectorEnv.step`.
+
+        Raises:
+            EnvironmentFailed: What the environments have raised.
+            RemoteRefused: if the session has ended, as after a restart of the server.
+            RemoteTimeout: if there is no reply in time; a late one is dropped.
+            ClosedEnvironmentError: after `close`.
+            ConcurrentUseError: if another thread is using this environment.
+        """
+        return self._client.request("step", actions)
+
+    @one_at_a_time(error)
+    def render(self) -> Any:
+        """Return what the server's vector environment renders."""
+        return self._client.request("render")
+
+    @one_at_a_time(error)
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of each environment, of those that the server gives."""
+        return self._client.request("get_attr", name)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the session; the server's vector environment stays open."""
+        self._client.close()

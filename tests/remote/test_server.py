@@ -1,0 +1,373 @@
+"""Servers and clients: sessions, keys, repeated and late requests, and what is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+
+import numpy as np
+import pytest
+import zmq
+
+from gymcore import error
+from gymcore.remote import Client, Server, make_keys
+from gymcore.remote.server import VERSION
+from gymcore.remote.wire import decode, encode
+from tests.remote.servers import running
+
+
+class Recorder:
+    """Keeps the requests, and answers with their arguments; some take a while or fail."""
+
+    def __init__(self):
+        self.calls = []
+
+    def hello(self):
+        return {"kind": "test"}
+
+    def steps(self):
+        return len(self.calls)
+
+    def respond(self, verb, arguments):
+        self.calls.append((verb, arguments))
+        if verb == "sleep":
+            time.sleep(arguments[0])
+        if verb == "fail":
+            raise {"key": KeyError, "own": OwnError}[arguments[0]]("a message")
+        return arguments
+
+
+class OwnError(LookupError):
+    """A class that a client does not know."""
+
+
+class Raw:
+    """A client that sends what a test says."""
+
+    def __init__(self, address):
+        self.context = zmq.Context()
+        self.socket = self.context.socket(zmq.DEALER)
+        self.socket.linger = 0
+        self.socket.connect(address)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.context.destroy(0)
+
+    def ask(self, *message, wait=2000):
+        self.socket.send_multipart(encode(message))
+        return self.reply(wait)
+
+    def reply(self, wait=2000):
+        return decode(self.socket.recv_multipart()) if self.socket.poll(wait) else None
+
+
+SESSION = "0" * 32
+
+
+def test_requests_and_replies():
+    with running(Recorder()) as server, Client(server.address, "test") as client:
+        assert client.hello == {"kind": "test"}
+        assert client.request("echo", 1, {"x": np.arange(3)})[1]["x"].tolist() == [0, 1, 2]
+        with pytest.raises(KeyError, match="a message"):
+            client.request("fail", "key")
+        with pytest.raises(LookupError, match="LookupError in fail: OwnError: a message") as caught:
+            client.request("fail", "own")
+        assert isinstance(caught.value, error.EnvironmentFailed)
+        assert client.request("echo", 2) == [2]
+
+
+def test_messages_of_64_megabytes():
+    with running(Recorder()) as server, Client(server.address, "test") as client:
+        frames = np.arange(8 << 20)
+        (found,) = client.request("echo", frames)
+        assert found.nbytes == 64 << 20 and np.array_equal(found, frames)
+
+
+def test_messages_that_are_too_large():
+    with running(Recorder(), max_message_bytes=1000) as server:
+        with Client(server.address, "test") as client:
+            with pytest.raises(error.InvalidArgument, match=r"at most 1000 bytes an array.* 1001"):
+                client.request("echo", np.zeros(1001, np.uint8))
+            assert client.request("echo", np.zeros(1000, np.uint8))[0].shape == (1000,)
+        with Raw(server.address) as raw:
+            raw.socket.send_multipart([b"x" * 1001])
+            assert raw.reply(200) is None
+        with Client(server.address, "test") as client:
+            assert client.request("echo", 1) == [1]
+
+
+def test_a_request_is_done_once():
+    recorder = Recorder()
+    with running(recorder) as server, Raw(server.address) as raw:
+        assert raw.ask(VERSION, SESSION, 0, "hello", []) == (
+            (VERSION, 0, "ok", ({"kind": "test"}, 256 << 20))
+        )
+        first = raw.ask(VERSION, SESSION, 1, "step", [7])
+        assert first == (VERSION, 1, "ok", [7])
+        assert raw.ask(VERSION, SESSION, 1, "step", [8]) == first  # sent again: the same reply
+        assert len(recorder.calls) == 1
+        assert raw.ask(VERSION, SESSION, 2, "step", [9]) == (VERSION, 2, "ok", [9])
+        assert raw.ask(VERSION, SESSION, 1, "step", [7], wait=200) is None  # replayed
+        assert raw.ask(VERSION, SESSION, 4, "step", [7], wait=200) is None  # one is missing
+        assert [arguments for _, arguments in recorder.calls] == [[7], [9]]
+
+
+def test_one_client_at_a_time():
+    with running(Recorder(), session_seconds=0.3) as server:
+        first = Client(server.address, "test")
+        with pytest.raises(error.RemoteRefused, match="it serves another client"):
+            Client(server.address, "test")
+        assert first.request("echo", 1) == [1]
+        time.sleep(0.4)  # silent for longer than it may
+        with Client(server.address, "test") as second:
+            with pytest.raises(error.RemoteRefused, match="a session of this server"):
+                first.request("echo", 1)
+            assert second.request("echo", 2) == [2]
+        first.close()
+        with Client(server.address, "test") as third:  # at once after `close`
+            assert third.request("echo", 3) == [3]
+
+
+def test_late_replies_are_dropped():
+    with running(Recorder()) as server, Client(server.address, "test", timeout=0.2) as client:
+        with pytest.raises(
+            error.RemoteTimeout, match=r"has not answered sleep in 0\.2 s"
+        ) as caught:
+            client.request("sleep", 0.5)
+        assert isinstance(caught.value, TimeoutError)
+        time.sleep(0.5)
+        assert client.request("echo", 5) == [5]
+
+
+def test_polling():
+    with running(Recorder()) as server, Client(server.address, "test") as client:
+        client.send("sleep", 0.2)
+        assert client.receive(0.0) is None
+        assert client.receive() == [0.2]
+
+
+def test_a_server_that_begins_again():
+    recorder = Recorder()
+    with running(recorder) as server:
+        port = int(server.address.rpartition(":")[2])
+        client = Client(server.address, "test", timeout=10)
+        assert client.request("echo", 1) == [1]
+    refused = pytest.raises(error.RemoteRefused, match="it has ended, or the server has")
+    with running(Recorder(), port=port), refused:
+        client.request("echo", 2)
+    client.close()
+
+
+def test_no_server():
+    with pytest.raises(error.RemoteTimeout, match=r"has not answered hello in 0\.3 s"):
+        Client("127.0.0.1:1", "test", connect_timeout=0.3)
+
+
+class Relay:
+    """Passes bytes on between one client and a server, and can break their connection."""
+
+    def __init__(self, address):
+        self.target = ("127.0.0.1", int(address.rpartition(":")[2]))
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"tcp://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.connections = []
+        self.threads = [threading.Thread(target=self.accept)]
+        self.threads[0].start()
+
+    def accept(self):
+        while True:
+            client, _ = self.listener.accept()
+            if not self.threads:
+                client.close()
+                return
+            pair = client, socket.create_connection(self.target)
+            self.connections += pair
+            for ends in (pair, pair[::-1]):
+                self.threads.append(threading.Thread(target=self.pump, args=ends))
+                self.threads[-1].start()
+
+    def pump(self, source, target):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+
+    def cut(self):
+        for connection in self.connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self):
+        threads, self.threads = self.threads, []
+        socket.create_connection(self.listener.getsockname()).close()
+        threads[0].join()
+        self.cut()
+        for thread in threads:
+            thread.join()
+        for connection in (self.listener, *self.connections):
+            connection.close()
+
+
+def test_a_connection_that_breaks_is_made_again():
+    recorder = Recorder()
+    with running(recorder) as server:
+        relay = Relay(server.address)
+        with contextlib.closing(relay), Client(relay.address, "test", timeout=20) as client:
+            for k in range(5):
+                client.send("sleep", 0.3)
+                time.sleep(0.1)
+                relay.cut()  # the request has arrived, its reply has not
+                assert client.receive() == [0.3]
+                relay.cut()
+                assert client.request("echo", k) == [k]
+        assert len(recorder.calls) == 10  # each was done once
+
+
+def test_another_version_and_kind():
+    with running(Recorder()) as server:
+        with Raw(server.address) as raw:
+            version, number, status, text = raw.ask(VERSION + 1, SESSION, 0, "hello", [])
+            assert (version, number, status) == (VERSION, 0, "refused")
+            assert text == f"expected protocol version {VERSION}, got {VERSION + 1}"
+        with pytest.raises(error.RemoteRefused, match="of kind 'vector', got one of kind 'test'"):
+            Client(server.address, "vector")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        [],
+        (VERSION,),
+        (VERSION, SESSION, 1, "step"),
+        (VERSION, SESSION, "1", "step", []),
+        (VERSION, SESSION, 1, "step", {}),
+        (VERSION, 5, 1, "step", []),
+        {"version": VERSION},
+        None,
+    ],
+)
+def test_messages_without_the_form_are_dropped(message):
+    recorder = Recorder()
+    lines = []
+    with running(recorder, log=lines.append) as server, Raw(server.address) as raw:
+        raw.ask(VERSION, SESSION, 0, "hello", [])
+        raw.socket.send_multipart(encode(message))
+        assert raw.reply(100) is None
+        assert server.refused == 1 and any("refused a message" in line for line in lines)
+        assert raw.ask(VERSION, SESSION, 1, "echo", [1]) == (VERSION, 1, "ok", [1])
+        assert len(recorder.calls) == 1
+
+
+def test_a_flood_of_frames():
+    generator = np.random.default_rng(1)
+    good = [bytes(frame) for frame in encode((VERSION, SESSION, 1, "echo", [np.zeros(3)]))]
+    recorder = Recorder()
+    with running(recorder) as server, Client(server.address, "test") as client:
+        with Raw(server.address) as raw:
+            for k in range(3000):
+                frames = list(good)
+                if k % 3:
+                    data = bytearray(frames[0])
+                    data[generator.integers(len(data))] = generator.integers(256)
+                    frames[0] = bytes(data[: generator.integers(len(data) + 1)])
+                if k % 7 == 0:
+                    frames += [generator.bytes(50)]
+                raw.socket.send_multipart(frames)
+                if k % 500 == 0:
+                    assert client.request("echo", k) == [k]
+        assert client.request("echo", 1) == [1]
+    assert {verb for verb, _ in recorder.calls} == {"echo"} and len(recorder.calls) == 7
+
+
+class TestKeys:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def folders(cls, tmp_path_factory):
+        folders = [tmp_path_factory.mktemp("keys") / name for name in ("ours", "theirs")]
+        for folder in folders:
+            make_keys(folder)
+        return folders
+
+    def test_both_know_each_other(self, folders):
+        with running(Recorder(), keys=folders[0], log=print) as server:
+            assert server.fingerprint.startswith("SHA256:")
+            with Client(server.address, "test", keys=folders[0]) as client:
+                assert client.request("echo", 1) == [1]
+
+    def test_a_wrong_key_and_none(self, folders):
+        lines = []
+        recorder = Recorder()
+        with running(recorder, keys=folders[0], log=lines.append) as server:
+            with pytest.raises(error.RemoteError):
+                Client(server.address, "test", keys=folders[1], connect_timeout=1)
+            with pytest.raises(error.RemoteError):
+                Client(server.address, "test", connect_timeout=1)
+            # The server's key is right and the client's is not one that it knows.
+            mixed = folders[1].parent / "mixed"
+            mixed.mkdir()
+            for name, folder in (("server.key", 0), ("client.key", 1), ("client.key_secret", 1)):
+                (mixed / name).write_bytes((folders[folder] / name).read_bytes())
+                (mixed / name).chmod(0o600)
+            with pytest.raises(error.RemoteRefused, match="refuses the connection"):
+                Client(server.address, "test", keys=mixed, connect_timeout=5)
+            with Client(server.address, "test", keys=folders[0]) as client:
+                assert client.request("echo", 1) == [1]
+        assert len(recorder.calls) == 1 and any("refused" in line for line in lines)
+
+    def test_files(self, folders, tmp_path):
+        for path in folders[0].iterdir():
+            assert path.stat().st_mode & 0o077 == 0 or not path.name.endswith("_secret")
+        with pytest.raises(error.InvalidArgument, match="expected one without keys, got"):
+            make_keys(folders[0])
+        with pytest.raises(error.InvalidArgument, match="keys: expected a key in"):
+            Server(Recorder(), keys=tmp_path)
+        made = make_keys(tmp_path / "new")
+        assert [path.name for path in made] == [
+            "server.key",
+            "server.key_secret",
+            "client.key",
+            "client.key_secret",
+        ]
+        made[1].chmod(0o644)
+        with pytest.raises(error.InvalidArgument, match="its owner alone"):
+            Server(Recorder(), keys=tmp_path / "new")
+        made[1].chmod(0o600)
+        made[2].unlink()
+        with pytest.raises(error.InvalidArgument, match="public keys of clients"):
+            Server(Recorder(), keys=tmp_path / "new")
+        made[3].write_text("no key")
+        with pytest.raises(error.InvalidArgument, match="keys: expected a key in"):
+            Client("127.0.0.1:1", "test", keys=tmp_path / "new")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"host": "0.0.0.0"}, "keys: expected a folder of keys to serve 0.0.0.0"),
+        ({"host": "::"}, "keys: expected a folder"),
+        ({"host": "example.org"}, "host: expected an IP address, got 'example.org'"),
+        ({"host": "*"}, "host: expected an IP address"),
+        ({"port": 65536}, "port: expected at most 65535"),
+        ({"max_message_bytes": 0}, "max_message_bytes: expected at least 1"),
+    ],
+)
+def test_arguments_of_a_server(options, message):
+    with pytest.raises(error.InvalidArgument, match=message):
+        Server(Recorder(), **options)
+
+
+def test_an_address_that_is_taken():
+    with Server(Recorder()) as server:
+        port = int(server.address.rpartition(":")[2])
+        with pytest.raises(error.InvalidArgument, match="in use"):
+            Server(Recorder(), port=port)
+
+
+@pytest.mark.parametrize("address", ["", "tcp://", "x y:3", "carrier://pigeon:1"])
+def test_addresses_of_a_client(address):
+    with pytest.raises(error.InvalidArgument, match="address: expected"):
+        Client(address, "test", connect_timeout=0.1)

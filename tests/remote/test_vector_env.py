@@ -1,0 +1,197 @@
+"""Vector environments on a server: equal to local ones, and the errors of their calls."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+import gymcore as gym
+from gymcore import error
+from gymcore.remote import HostedVectorEnv, RemoteVectorEnv
+from gymcore.remote.space_messages import space_message, space_of
+from gymcore.remote.wire import decode, encode
+from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text, Tuple
+from tests.remote.servers import running, serving
+from tests.testing_env import assert_same
+
+IDS = ["CartPole-v1", "Pendulum-v1", "Taxi-v4", "Blackjack-v1", "HalfCheetah-v5"]
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_it_is_as_a_local_one(env_id):
+    with (
+        serving(env_id) as server,
+        gym.make_vec(env_id, 3, vectorization_mode="remote", address=server.address) as remote,
+        gym.make_vec(env_id, 3) as local,
+    ):
+        assert isinstance(remote, RemoteVectorEnv)
+        assert remote.observation_space == local.observation_space
+        assert remote.single_action_space == local.single_action_space
+        assert remote.metadata["autoreset_mode"] is local.metadata["autoreset_mode"]
+        assert_same(remote.reset(seed=3), local.reset(seed=3))
+        local.action_space.seed(1)
+        for _ in range(120):
+            actions = local.action_space.sample()
+            assert_same(remote.step(actions), local.step(actions))
+        mask = np.array([True, False, True])
+        options = {"reset_mask": mask}
+        assert_same(
+            remote.reset(seed=[1, None, 2], options=options),
+            local.reset(seed=[1, None, 2], options=options),
+        )
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_other_engines(mode):
+    with (
+        serving("MountainCar-v0", 2, vectorization_mode=mode) as server,
+        RemoteVectorEnv("MountainCar-v0", server.address) as remote,
+        gym.make_vec("MountainCar-v0", 2) as local,
+    ):
+        assert_same(remote.reset(seed=1)[0], local.reset(seed=1)[0])
+        for _ in range(210):
+            actions = local.action_space.sample()
+            assert_same(remote.step(actions)[:4], local.step(actions)[:4])
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        Box(-1, np.inf, (2, 3)),
+        Box(0, 255, (4, 4, 3), np.uint8),
+        Discrete(3, start=-1),
+        MultiBinary((2, 2)),
+        MultiDiscrete([[2, 3], [4, 5]], dtype=np.int32, start=[[1, 2], [3, 4]]),
+        Text(4, min_length=2, charset="abc"),
+        Tuple([Discrete(2), Box(0, 1)]),
+        Dict({"b": Discrete(2), "a": Tuple([MultiBinary(1)])}),
+    ],
+    ids=str,
+)
+def test_spaces_travel(space):
+    found = space_of(decode([bytes(frame) for frame in encode(space_message(space))]))
+    assert found == space and found.dtype == space.dtype
+    assert str(found) == str(space)
+
+
+def test_spaces_that_do_not_travel():
+    with pytest.raises(error.ArgumentTypeError, match="space: expected"):
+        space_message(gym.spaces.Sequence(Discrete(2)))
+    for message in (
+        None,
+        [],
+        ["Box"],
+        ["Box", 0, 1, "O"],
+        ["__import__", "os"],
+        ["Discrete", -1, 0],
+    ):
+        with pytest.raises(error.InvalidArgument, match="space: expected"):
+            space_of(message)
+
+
+def test_errors_of_environments_have_their_class():
+    with serving() as server, RemoteVectorEnv(None, server.address) as remote:
+        with pytest.raises(error.ResetNeeded) as caught:
+            remote.step(np.zeros(3, int))
+        assert isinstance(caught.value, error.EnvironmentFailed)
+        assert "in step" in str(caught.value) and "Traceback" in caught.value.traceback
+        remote.reset()
+        with pytest.raises(error.InvalidAction):
+            remote.step(np.full(3, 7))
+        with pytest.raises(error.ArgumentTypeError, match="message: expected"):
+            remote.step([object()])
+        assert len(remote.step(np.zeros(3, int))) == 5
+
+
+def test_attributes_are_those_that_the_server_gives():
+    with serving(attributes=["gravity"]) as server, RemoteVectorEnv(None, server.address) as remote:
+        assert remote.get_attr("gravity") == (9.8, 9.8, 9.8)
+        for name in ("__class__", "step", "close"):
+            with pytest.raises(error.InvalidArgument, match="name: expected one of"):
+                remote.get_attr(name)
+
+
+def test_frames():
+    with (
+        gym.make_vec("CartPole-v1", 2, render_mode="rgb_array") as envs,
+        running(HostedVectorEnv(envs, "CartPole-v1")) as server,
+        RemoteVectorEnv("CartPole-v1", server.address) as remote,
+    ):
+        remote.reset(seed=1)
+        frames = remote.render()
+        assert remote.render_mode == "rgb_array" and remote.metadata["render_fps"] == 50
+        assert_same(frames, envs.render())
+
+
+def test_what_the_server_must_host():
+    with serving() as server:
+        with pytest.raises(error.RemoteRefused, match="a server of id 'Taxi-v4', got 'CartPole"):
+            gym.make_vec("Taxi-v4", vectorization_mode="remote", address=server.address)
+        with pytest.raises(error.RemoteRefused, match="num_envs 4, got 3"):
+            gym.make_vec("CartPole-v1", 4, vectorization_mode="remote", address=server.address)
+        with gym.make_vec(
+            "CartPole-v1", vectorization_mode="remote", address=server.address
+        ) as envs:
+            assert envs.num_envs == 3
+        with pytest.raises(TypeError, match="address"):
+            gym.make_vec("CartPole-v1", vectorization_mode="remote")
+
+
+def test_hash_of_the_specification():
+    with serving() as one, RemoteVectorEnv(None, one.address) as first:
+        with serving() as two, RemoteVectorEnv(None, two.address) as second:
+            assert first.specification_hash == second.specification_hash
+        with serving("Taxi-v4") as three, RemoteVectorEnv(None, three.address) as third:
+            assert first.specification_hash != third.specification_hash
+
+
+def test_close_and_use_after_it():
+    with serving() as server:
+        remote = RemoteVectorEnv(None, server.address)
+        remote.reset()
+        remote.close()
+        remote.close()
+        with pytest.raises(error.ClosedEnvironmentError, match="has ended"):
+            remote.step(np.zeros(3, int))
+        with RemoteVectorEnv(None, server.address) as second:  # the environment goes on
+            assert len(second.step(np.zeros(3, int))) == 5
+
+
+def test_two_threads():
+    with serving() as server, RemoteVectorEnv(None, server.address) as remote:
+        remote.reset()
+        caught = []
+
+        def step():
+            for _ in range(200):
+                try:
+                    remote.step(np.zeros(3, int))
+                except error.ConcurrentUseError as problem:
+                    caught.append(problem)
+
+        threads = [threading.Thread(target=step) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(remote.step(np.zeros(3, int))) == 5
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="os.fork is not available")
+def test_a_forked_child_cannot_use_it():
+    with serving() as server, RemoteVectorEnv(None, server.address) as remote:
+        remote.reset()
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                remote.step(np.zeros(3, int))
+            except error.ForkedProcessError:
+                code = 7
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+        assert len(remote.step(np.zeros(3, int))) == 5
