@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from gymcore.cli import bench, collect, info, play, video
+from gymcore.cli import bench, collect, info, keys, play, serve, video
 from gymcore.cli import list as list_command
 from gymcore.cli.common import CliError, exit_on_sigterm
 
@@ -22,6 +22,8 @@ _COMMANDS = {
     "play": play,
     "list": list_command,
     "bench": bench,
+    "serve": serve,
+    "keys": keys,
     "info": info,
 }
 

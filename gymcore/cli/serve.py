@@ -1,0 +1,77 @@
+"""`gymcore serve`: let a program on another machine step environments of this one."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+from gymcore.cli.common import CliError, count
+
+HELP = "host environments for a client on another machine, over TCP"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `gymcore serve`."""
+    parser.add_argument("id", metavar="ID", help="environment id, or module:id")
+    parser.add_argument("--num-envs", type=count, default=64, metavar="N", help="lanes [64]")
+    parser.add_argument(
+        "--interface",
+        choices=("vector", "environment"),
+        default="vector",
+        help="what clients use: make_vec, or Environment.create, which chooses the lanes [vector]",
+    )
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="IP address of this machine; others than 127.0.0.1 need --keys [127.0.0.1]",
+    )
+    parser.add_argument(
+        "--port", type=int, default=0, metavar="PORT", help="TCP port [one that is free]"
+    )
+    parser.add_argument(
+        "--keys", type=Path, metavar="DIR", help="folder of keys, from `gymcore keys DIR` [none]"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until Ctrl-C or SIGTERM; return 0."""
+    import gymcore
+    from gymcore.environment import Environment
+    from gymcore.environment.requests import HostedEnvironment
+    from gymcore.error import Error
+    from gymcore.remote import HostedVectorEnv, Server
+
+    env: Any = None
+    hosted: Any
+    try:
+        if arguments.interface == "vector":
+            env = gymcore.make_vec(arguments.id, num_envs=arguments.num_envs)
+            hosted = HostedVectorEnv(env, arguments.id)
+            what = f"{arguments.id} with {arguments.num_envs} lanes"
+        else:
+            env = Environment.create(arguments.id)
+            hosted = HostedEnvironment(env)
+            what = f"{arguments.id} as an Environment"
+        server = Server(hosted, arguments.host, arguments.port, arguments.keys, log=_log)
+    except Error as error:
+        if env is not None:
+            env.close()
+        raise CliError(f"{arguments.id}: {error}") from error
+    keys = f"key {server.fingerprint}" if server.fingerprint else "without keys"
+    try:
+        with server:
+            print(f"serving {what} at {server.address}, {keys}", flush=True)
+            server.run()
+    except KeyboardInterrupt:
+        _log("interrupted")
+    finally:
+        env.close()
+    return 0
+
+
+def _log(line: str) -> None:
+    """Print a line with the time."""
+    print(f"{time.strftime('%H:%M:%S')} {line}", flush=True)
