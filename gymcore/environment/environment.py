@@ -302,6 +302,8 @@ class EnvironmentWrapper(Environment):
         self._running = False
         self._timestep = 0
         self._checked = [False, False]
+        # Whether steps in parallel in which no episode ends need no work of this class.
+        self._passes_on = False
         self._last: Any = None
         self._final_states: Any = None
 
@@ -382,6 +384,9 @@ class EnvironmentWrapper(Environment):
         result = self.environment.execute(actions)
         self._timestep += 1
         if self._num_live is not None:
+            if self._passes_on and len(result[0]) == self._num_live:
+                self._final_states = None
+                return result
             return self._after_parallel(actions, *result)
         states, terminal, reward = result
         terminal = int(terminal)
@@ -404,9 +409,11 @@ class EnvironmentWrapper(Environment):
         self, actions: Any, parallel: Any, states: Any, terminal: Any, reward: Any
     ) -> Any:
         """Return the results of environments that run in parallel; `_num_live` were stepped."""
+        is_int64 = isinstance(terminal, np.ndarray) and terminal.dtype == np.int64
         terminal = np.asarray(terminal, np.int64)
         if not self._checked[1]:
             check_values(states, self._states, "states", len(parallel))
+            self._passes_on = is_int64 and self._shape is None and self._limit is None
             _check_terminal(terminal)
             for name, values in (("terminal", terminal), ("reward", reward)):
                 if np.shape(values) != (self._num_live,):

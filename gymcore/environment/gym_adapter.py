@@ -100,6 +100,7 @@ class GymAdapter:
         )
         action_space = convert_space(getattr(source, f"{name}action_space"))
         self._actions = spec_of_space(action_space, "actions")
+        self._to_values, self._from_values = self._states.to_values, self._actions.from_values
         self._live: Any = None
         self._final_states: Any = None
 
@@ -175,7 +176,7 @@ class GymAdapter:
                     "num_parallel: expected a number, for a vector environment, got None"
                 )
             self._live = None
-            return self._states.to_values(self.env.reset(seed=seed)[0])
+            return self._to_values(self.env.reset(seed=seed)[0])
         if self.envs is None or self.envs.num_envs != num_parallel:
             if self._make_batch is None:
                 have = 1 if self.envs is None else self.envs.num_envs
@@ -183,38 +184,39 @@ class GymAdapter:
             if self.envs is not None:
                 self.envs.close()
             self.envs = self._make_batch(num_parallel)
-        states = self._states.to_values(self.envs.reset(seed=seed)[0])
-        self._live = np.arange(num_parallel)
+        states = self._to_values(self.envs.reset(seed=seed)[0])
+        self._live = _read_only(np.arange(num_parallel))
         return self._live, states
 
     def execute(self, actions: Any) -> Any:
         """Take one step; see `Environment.execute`."""
-        actions = self._actions.from_values(actions)
-        if self._live is not None:
-            return self._execute_in_parallel(actions)
-        observation, reward, terminated, truncated, _ = self.env.step(actions)
-        if terminated:
-            reward = float(reward) + self._terminal_reward
-        terminal = TERMINATED if terminated else TRUNCATED if truncated else 0
-        return self._states.to_values(observation), terminal, float(reward)
-
-    def _execute_in_parallel(self, actions: Any) -> Any:
-        live = self._live
-        if len(live) == self.envs.num_envs:
-            observations, rewards, terminated, truncated, _ = self.envs.step(actions)
+        actions = self._from_values(actions)
+        if self._live is None:
+            return self._execute_one(actions)
+        live, envs = self._live, self.envs
+        if len(live) == envs.num_envs:
+            observations, rewards, terminated, truncated, _ = envs.step(actions)
         else:
-            observations, rewards, terminated, truncated, _ = self.envs.step_lanes(actions, live)
-        states = self._states.to_values(observations)
-        if not (np.count_nonzero(terminated) or np.count_nonzero(truncated)):
+            observations, rewards, terminated, truncated, _ = envs.step_lanes(actions, live)
+        states = self._to_values(observations)
+        # A search through bytes takes a tenth of the time of `any`.
+        if 1 not in terminated.tobytes() and 1 not in truncated.tobytes():
             self._final_states = None
             return live, states, np.zeros(len(live), np.int64), rewards
         terminal = np.where(terminated, TERMINATED, np.where(truncated, TRUNCATED, 0))
         if self._terminal_reward:
             rewards = rewards + self._terminal_reward * terminated
         ended = terminal > 0
-        self._live = live[~ended]
+        self._live = _read_only(live[~ended])
         self._final_states = map_leaves(lambda rows: rows[ended], states)
         return self._live, map_leaves(lambda rows: rows[~ended], states), terminal, rewards
+
+    def _execute_one(self, action: Any) -> Any:
+        observation, reward, terminated, truncated, _ = self.env.step(action)
+        if terminated:
+            reward = float(reward) + self._terminal_reward
+        terminal = TERMINATED if terminated else TRUNCATED if truncated else 0
+        return self._to_values(observation), terminal, float(reward)
 
     def final_states(self) -> Any:
         """Return the states in which episodes ended in the last `execute`."""
@@ -222,13 +224,19 @@ class GymAdapter:
 
     def abort(self, parallel: npt.NDArray[np.int64]) -> None:
         """End the episodes of some of the environments, by their indices."""
-        self._live = np.setdiff1d(self._live, parallel, assume_unique=True)
+        self._live = _read_only(np.setdiff1d(self._live, parallel, assume_unique=True))
 
     def close(self) -> None:
         """Close the environments."""
         for env in (self.env, self.envs):
             if env is not None:
                 env.close()
+
+
+def _read_only(indices: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return indices that the caller gets and that are used in the next step."""
+    indices.flags.writeable = False
+    return indices
 
 
 def _limited(env: Any, limit: int | None) -> Env[Any, Any]:

@@ -1,0 +1,116 @@
+"""Random, changed, truncated and replayed frames, and wrong keys, at a running server."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import psutil
+import pytest
+import zmq
+
+import gymcore as gym
+from gymcore.remote import make_keys
+from gymcore.remote.keys import client_keys
+from gymcore.remote.wire import encode
+
+pytestmark = pytest.mark.hostile
+
+GROWTH = 32 << 20
+
+
+class Attacker:
+    """A socket with good keys, with wrong ones, or without."""
+
+    def __init__(self, context, address, keys=None, server_key=None):
+        self.socket = context.socket(zmq.DEALER)
+        self.socket.linger = 0
+        self.socket.sndhwm = 100
+        if keys is not None:
+            public, secret, server = client_keys(keys)
+            self.socket.curve_publickey, self.socket.curve_secretkey = public, secret
+            self.socket.curve_serverkey = server_key or server
+        self.socket.connect(address)
+
+    def send(self, frames):
+        try:
+            self.socket.send_multipart(frames, zmq.NOBLOCK)
+        except zmq.Again:
+            time.sleep(0.001)
+        while self.socket.poll(0):
+            self.socket.recv_multipart()
+
+
+def frames_of(generator, session):
+    """The frames of one attack."""
+    good = [
+        bytes(frame)
+        for frame in encode((1, session, int(generator.integers(3)), "step", [np.zeros(8)]))
+    ]
+    kind = generator.integers(7)
+    if kind == 0:
+        return [generator.bytes(generator.integers(200)) for _ in range(generator.integers(1, 5))]
+    if kind == 1:
+        data = bytearray(good[0])
+        for _ in range(generator.integers(1, 4)):
+            data[generator.integers(len(data))] = generator.integers(256)
+        return [bytes(data), *good[1:]]
+    if kind == 2:
+        return [good[0][: generator.integers(len(good[0]))], *good[1:]]
+    if kind == 3:
+        return [good[0], good[1][: generator.integers(len(good[1]))]]
+    if kind == 4:
+        return [good[0], *good[1:], generator.bytes(20)]
+    if kind == 5:
+        return [b"\x91" * generator.integers(1, 5000)]
+    return good
+
+
+@pytest.mark.parametrize("with_keys", [False, True])
+def test_a_server_under_fire(tmp_path, hostile_seconds, hostile_seed, with_keys):
+    for name in ("ours", "theirs"):
+        make_keys(tmp_path / name)
+    keys = tmp_path / "ours" if with_keys else None
+    words = ["serve", "CartPole-v1", "--num-envs", "8", *(["--keys", keys] if keys else [])]
+    command = [sys.executable, "-m", "gymcore", *map(str, words)]
+    context = zmq.Context()
+    generator = np.random.default_rng(hostile_seed)
+    log = (tmp_path / "log").open("w")
+    with log, subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            address = server.stdout.readline().split(" at ")[1].split(",")[0]
+            drain = subprocess.Popen(["cat"], stdin=server.stdout, stdout=log)
+            envs = gym.make_vec(
+                "CartPole-v1", 8, vectorization_mode="remote", address=address, keys=keys
+            )
+            local = gym.make_vec("CartPole-v1", 8)
+            assert np.array_equal(envs.reset(seed=1)[0], local.reset(seed=1)[0])
+            attackers = [Attacker(context, address, keys) for _ in range(3)]
+            if with_keys:
+                server_key = client_keys(keys)[2]
+                attackers.append(Attacker(context, address))
+                attackers.append(Attacker(context, address, tmp_path / "theirs", server_key))
+            process = psutil.Process(server.pid)
+            session = "f" * 32
+            end = time.monotonic() + hostile_seconds
+            sent, before = 0, None
+            while time.monotonic() < end or sent < 500:
+                attackers[sent % len(attackers)].send(frames_of(generator, session))
+                sent += 1
+                if sent % 200 == 0:
+                    actions = local.action_space.sample()
+                    assert np.array_equal(envs.step(actions)[0], local.step(actions)[0])
+                    before = before or process.memory_info().rss
+            assert process.memory_info().rss < (before or 0) + GROWTH
+            envs.close()
+            server.send_signal(signal.SIGINT)
+            assert server.wait(30) == 0
+            print(f"{sent} frames")
+        finally:
+            server.kill()
+            drain.wait()
+            context.destroy(0)
+    assert "Traceback" not in (tmp_path / "log").read_text()
