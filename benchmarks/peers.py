@@ -43,6 +43,7 @@ from mujoco_bars import (  # noqa: E402
     mujoco_groups,
 )
 from mujoco_bars import LIBRARIES as MUJOCO_LIBRARIES  # noqa: E402
+from remote_bars import remote_bars, remote_groups  # noqa: E402
 from toy_bars import toy_bars, toy_groups  # noqa: E402
 from wrapper_bars import LIBRARIES as WRAPPER_LIBRARIES  # noqa: E402
 from wrapper_bars import NO_STEPS as NO_WRAPPER_STEPS  # noqa: E402
@@ -67,6 +68,7 @@ def all_groups(threads: int) -> list[Group]:
         *mujoco_groups(threads),
         *box2d_groups(threads),
         *atari_groups(threads),
+        *remote_groups(),
     ]
 
 
@@ -238,7 +240,7 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
         rounds), `value` (number behind `measured`) and `met` (by the medians; None: unknown).
     """
     rows, best = [], measured.best()
-    everything = (bars, toy_bars, box2d_bars, engine_bars, mujoco_bars, atari_bars)
+    everything = (bars, toy_bars, box2d_bars, engine_bars, mujoco_bars, atari_bars, remote_bars)
     for bar in [*(bar for each in everything for bar in each(threads)), *wrapper_bars()]:
         row: dict[str, Any] = {"measure": bar.measure, "bar": bar.target}
         try:

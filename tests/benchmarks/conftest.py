@@ -14,7 +14,8 @@ FILES = {
     for name in (
         "contenders", "bars", "box2d_bars", "toy_bars", "mujoco_ids", "mujoco_bars", "engine_bars",
         "measures", "ping_pong", "python_envs", "engine_sessions", "engine_measures",
-        "wrapper_bars", "wrapper_measures", "atari_bars", "atari_measures", "chart", "peers",
+        "wrapper_bars", "wrapper_measures", "atari_bars", "atari_measures", "remote_bars",
+        "remote_measures", "chart", "peers",
     )
 }  # fmt: skip
 

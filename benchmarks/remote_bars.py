@@ -1,0 +1,36 @@
+"""The bars of the general environment interface and of remote environments."""
+
+from __future__ import annotations
+
+from bars import CARTPOLE, Bar, Group, Measured, at_most, name, ratio
+
+LANES = 64
+
+
+def remote_bars(threads: int) -> list[Bar]:
+    """Return the bars; the number of threads does not matter."""
+    first, native = name("gymcore-execute-first", LANES), name("gymcore-native-first", LANES)
+    remote = name("gymcore-remote", LANES)
+
+    def rate(measured: Measured) -> float:
+        return 1e-3 / measured.step(remote)
+
+    return [
+        ratio("Environment.execute n=64, no episode ends / native step", first, [native], 0.4),
+        Bar("remote CartPole n=64 over loopback, CURVE", ">= 300,000 steps/s", rate,
+            lambda number: f"{number:.0f},000 steps/s", lambda number: number >= 300),
+        at_most("remote CartPole n=64, a step", 150, "us", 1e6 * LANES,
+                lambda measured: measured.step(remote)),
+    ]  # fmt: skip
+
+
+def remote_groups() -> list[Group]:
+    """Return the measurements needed."""
+
+    def group(title: str, *keys: str) -> Group:
+        return Group(title, tuple((key, CARTPOLE, LANES, 1) for key in keys))
+
+    return [
+        group("execute", "gymcore-execute-first", "gymcore-native-first", "gymcore-execute"),
+        group("remote", "gymcore-remote", "gymcore"),
+    ]

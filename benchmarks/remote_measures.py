@@ -1,0 +1,133 @@
+"""The general environment interface and remote environments.
+
+Loaded by `worker.py` only, after `contenders`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from contenders import RING, Contender, Session, random_batches
+
+
+class Executing:
+    """An `Environment` in parallel, whose step takes a whole batch of actions.
+
+    Environments whose episodes have ended take no part; when all have, they begin new ones.
+    """
+
+    def __init__(self, env_id: str, num_envs: int) -> None:
+        """Make the environment and begin its first episodes."""
+        from gymcore.environment import Environment
+
+        self._num_envs = num_envs
+        self._environment = Environment.create(env_id, seed=0)
+        self._rows = num_envs
+        self._environment.reset(num_parallel=num_envs)
+        self.close = self._environment.close
+
+    def step(self, actions: Any) -> None:
+        """Execute the first actions of the batch, one for each episode that goes on."""
+        parallel = self._environment.execute(actions[: self._rows])[0]
+        self._rows = len(parallel)
+        if not self._rows:
+            self._rows = self._num_envs
+            self._environment.reset(num_parallel=self._num_envs)
+
+
+class FirstSteps(Executing):
+    """The same, with new episodes after every eighth step, before one of CartPole's can end."""
+
+    def __init__(self, env_id: str, num_envs: int) -> None:
+        """Begin the first episodes."""
+        super().__init__(env_id, num_envs)
+        self._left = 8
+
+    def step(self, actions: Any) -> None:
+        """Execute a batch of actions."""
+        self._environment.execute(actions)
+        self._left -= 1
+        if not self._left:
+            self._left = 8
+            self._environment.reset(num_parallel=self._num_envs)
+
+
+def _execute(kind: type[Executing]) -> Any:
+    def build(env_id: str, num_envs: int, num_threads: int) -> Session:
+        import gymcore
+
+        executing = kind(env_id, num_envs)
+        space = gymcore.make(env_id).action_space
+        actions = random_batches(space, (num_envs,), RING)
+        return Session(executing.step, actions, num_envs, executing.close)
+
+    return build
+
+
+def _native_first_steps(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """The vector environment alone, with a reset after every eighth step too."""
+    import gymcore
+
+    options = {"autoreset_mode": "Disabled", "num_threads": 1}
+    envs = gymcore.make_vec(env_id, num_envs, vector_kwargs=options)
+    envs.reset(seed=0)
+    left = 8
+
+    def step(actions: Any) -> None:
+        nonlocal left
+        envs.step(actions)
+        left -= 1
+        if not left:
+            left = 8
+            envs.reset()
+
+    actions = random_batches(envs.single_action_space, (num_envs,), RING)
+    return Session(step, actions, num_envs, envs.close)
+
+
+def _remote(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """A vector environment of a server in a process of its own, over loopback with CURVE keys."""
+    import gymcore
+    from gymcore.remote import make_keys
+
+    folder = tempfile.TemporaryDirectory()
+    keys = Path(folder.name) / "keys"
+    make_keys(keys)
+    words = ["serve", env_id, "--num-envs", str(num_envs), "--keys", str(keys)]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "gymcore", *words], stdout=subprocess.PIPE, text=True
+    )
+    assert server.stdout is not None
+    address = server.stdout.readline().split(" at ")[1].split(",")[0]
+    mode = {"vectorization_mode": "remote", "address": address, "keys": keys}
+    envs = gymcore.make_vec(env_id, num_envs, **mode)
+    envs.reset(seed=0)
+
+    def close() -> None:
+        envs.close()
+        server.terminate()
+        server.communicate()
+        folder.cleanup()
+
+    actions = random_batches(envs.single_action_space, (num_envs,), RING)
+    return Session(envs.step, actions, num_envs, close)
+
+
+CONTENDERS = {
+    each.key: each
+    for each in (
+        Contender("gymcore-execute", "Environment.execute", "gymcore", _execute(Executing)),
+        Contender(
+            "gymcore-execute-first",
+            "Environment.execute, all live",
+            "gymcore",
+            _execute(FirstSteps),
+        ),
+        Contender("gymcore-native-first", "native, the same", "gymcore", _native_first_steps),
+        Contender("gymcore-remote", "gymcore remote", "gymcore", _remote),
+    )
+}
