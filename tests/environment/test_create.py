@@ -136,7 +136,12 @@ def test_errors_of_a_module_are_its_own(tmp_path, monkeypatch):
         ),
         ([Counter], {"size": 3}, TypeError, "size"),
         (["CartPole-v1"], {"remote": "telepathy"}, InvalidArgument, "remote: expected"),
-        (["CartPole-v1"], {"blocking": True}, InvalidArgument, "blocking: expected False with remote=None"),
+        (
+            ["CartPole-v1"],
+            {"blocking": True},
+            InvalidArgument,
+            "blocking: expected False with remote=None",
+        ),
         (
             ["CartPole-v1"],
             {"port": 1, "host": "x"},

@@ -80,7 +80,7 @@ def test_arrays_of_objects_and_strings():
         1j,
         len,
     ],
-    ids=repr,
+    ids=lambda message: type(message).__name__,
 )
 def test_what_does_not_travel(message):
     with pytest.raises(ArgumentTypeError, match="message: expected"):
