@@ -206,7 +206,8 @@ def _checked_shape(value: Any) -> tuple[int, ...]:
 
 def _scalar(dtype: str, value: Any) -> Any:
     try:
-        return np.array(_checked_number(value), dtype)[()]
+        with np.errstate(all="ignore"):  # a float too large is infinite
+            return np.array(_checked_number(value), dtype)[()]
     except (OverflowError, ValueError):
         raise InvalidArgument(f"message: expected a number of {dtype}, got {value!r:.40}") from None
 

@@ -15,10 +15,19 @@ from gymcore import error
 from gymcore.environment import Environment
 
 
+# A shell that runs the tests in the background has them ignore SIGINT.
+PROGRAM = """
+import signal, sys
+from gymcore.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 @contextlib.contextmanager
 def serving(*words):
     """A running `gymcore serve`, and the first line that it printed."""
-    command = [sys.executable, "-m", "gymcore", "serve", *map(str, words)]
+    command = [sys.executable, "-c", PROGRAM, "serve", *map(str, words)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process, process.stdout.readline()

@@ -106,12 +106,13 @@ def test_additional_wrappers_like_gymnasium() -> None:
 # Modes
 
 
-def test_modes_like_gymnasium_and_native() -> None:
+def test_modes_like_gymnasium_native_and_remote() -> None:
     assert [mode.value for mode in VectorizeMode] == [
         "async",
         "sync",
         "vector_entry_point",
         "native",
+        "remote",
     ]
 
 

@@ -58,6 +58,10 @@ def test_arrays_are_the_callers_own():
     assert through(np.arange(3, dtype=">i4")).tolist() == [0, 1, 2]
 
 
+def test_scalars_out_of_the_range_of_their_dtype():
+    assert decode([msgpack.packb([2, "<f2", 1e30])]) == np.inf
+
+
 def test_arrays_of_objects_and_strings():
     objects = np.empty(3, object)
     objects[:] = [None, {"x": np.zeros(2)}, "text"]
