@@ -14,7 +14,6 @@ import gymcore as gym
 from gymcore import error
 from gymcore.environment import Environment
 
-
 # A shell that runs the tests in the background has them ignore SIGINT.
 PROGRAM = """
 import signal, sys
