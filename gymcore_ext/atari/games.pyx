@@ -1,7 +1,7 @@
 """Games: lanes whose physics is the Arcade Learning Environment's (ALE), as a kernel for a `Batch`.
 
-A lane is an ALEInterface of the package ale-py, the last frame that was observed at the size of the screen, and the stack
-of observed frames. ALE's C++ functions are called by address, without the GIL; one thread at a time steps a lane.
+A lane is an ALEInterface of the package ale-py, the last frame that was observed at the size of the screen, and the
+stack of observed frames. ALE's C++ functions are called by address, without the GIL; one thread at a time steps a lane.
 
 Python loads ROMs, which may raise; no function that is called here does, of a lane that has a ROM.
 
@@ -388,8 +388,8 @@ cdef void observe_lanes(
         observe(self, &self.lanes[i], <uint8_t*> parts[0] + i * bytes)
 
 
-# Infos: lives and frame numbers as ALE has them; the reward before it is clipped; and the return and length of the game so
-# far, over all of its lives, and whether it is over.
+# Infos: lives and frame numbers as ALE has them; the reward before it is clipped; and the return and length of the game
+# so far, over all of its lives, and whether it is over.
 INFOS = (
     ("lives", INT64), ("frame_number", INT64), ("episode_frame_number", INT64), ("reward", FLOAT64),
     ("game_return", FLOAT64), ("game_length", INT64), ("game_over", INT64),

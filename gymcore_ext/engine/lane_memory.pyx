@@ -7,8 +7,8 @@ from libc.string cimport memcpy
 
 from gymcore_ext.arrays cimport array_pointer, claim, cut_off
 from gymcore_ext.engine.step cimport (
-    INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, best_isa, bind_bitgen, bitgen_t, kernel_t,
-    lifecycles, rng_seed_range, rng_t,
+    INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, best_isa, bind_bitgen, bitgen_t,
+    kernel_t, lifecycles, rng_seed_range, rng_t,
 )
 
 import copy
