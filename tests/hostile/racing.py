@@ -32,11 +32,12 @@ for _name in (*NAMES, "ClosedEnvironmentError", "ConcurrentUseError"):
 
 def table() -> Any:
     """A ring of states, around which each action goes."""
-    fields = [(name, np.float64) for name in ("cumulative", "probability", "reward")]
-    outcomes = np.ones((8, 3, 1), [*fields, ("next", np.int32), ("terminated", np.int32)])
-    outcomes["next"] = (np.arange(8)[:, None, None] + np.arange(3)[:, None]) % 8
-    outcomes["terminated"] = outcomes["next"] == 7
-    return tabular.pack(outcomes, np.linspace(0.125, 1.0, 8))
+    following = (np.arange(8)[:, None] + np.arange(3)).ravel() % 8
+    outcomes = np.stack([following, following == 7], axis=1).astype(np.int32)[:, None]
+    one = int(np.float64(1.0).view(np.int64))  # bits of probabilities and rewards
+    values = np.array([[one, one, 0], [one, one, 1]], np.int64)
+    limits, none = np.empty((0, 0), np.int64), 1 << 53
+    return tabular.pack(values, np.linspace(0.125, 1.0, 8), limits, outcomes, 3, none, none)
 
 
 def make(kernel: str, mode: int = 1, threads: int = 3) -> Batch:
