@@ -61,7 +61,7 @@ def _ale_games(env_id: str, num_envs: int, num_threads: int) -> Session:
         env_id,
         num_envs,
         vectorization_mode="vector_entry_point",
-        vector_kwargs={"num_threads": num_threads},
+        num_threads=num_threads,
     )
     return _steps_of(envs, num_envs, seed=0)
 
