@@ -457,6 +457,8 @@ cdef class Games:
         float threshold, tuple observation_shape, int infos, int state_bytes,
     ):
         cdef Py_ssize_t k
+        if resizer is None:
+            raise TypeError("resizer: expected a Resizer, got None")
         cdef void** calls = <void**> &self.games.calls
         cdef int32_t* numbers = <int32_t*> &self.games.stages
         self.references = []
@@ -638,7 +640,8 @@ cdef class Games:
                       digest(data, self.state_bytes + 8, <uint64_t> 0xcbf29ce484222325))
 
     cdef uint8_t* _row(self, cnp.ndarray saved, Py_ssize_t row) except NULL:
-        if saved.dtype != self.saved_dtype or saved.ndim != 1 or not 0 <= row < len(saved):
+        if (saved.dtype != self.saved_dtype or saved.ndim != 1 or not 0 <= row < len(saved)
+                or not cnp.PyArray_ISWRITEABLE(saved)):
             raise ValueError(f"saved: expected an array of {self.saved_dtype}, got {saved.dtype} {np.shape(saved)}")
         return <uint8_t*> cnp.PyArray_DATA(saved) + row * cnp.PyArray_STRIDE(saved, 0)
 

@@ -1,0 +1,97 @@
+"""`Games`, the kernel of Atari: what it says and refuses, and the seeds of its draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gymcore.envs.atari.pipelines import PRESETS
+from gymcore_ext.atari.games import FUNCTIONS, INFOS, STAGES, Games
+from gymcore_ext.atari.pictures import Resizer
+from gymcore_ext.engine.lane_memory import kernel_spec
+
+
+def make_games(**changes: Any) -> Games:
+    """Return games without emulators; nothing of ALE is called."""
+    arguments: dict[str, Any] = {
+        "functions": dict.fromkeys(FUNCTIONS, 1),
+        "num_lanes": 2,
+        "stages": PRESETS["ale_vector"].numbers(True, False),
+        "resizer": Resizer((210, 160), (84, 84)),
+        "shades": np.zeros((1, 256), np.uint8),
+        "actions": [0, 1, 3],
+        "threshold": 0.5,
+        "observation_shape": (4, 84, 84),
+        "infos": len(INFOS),
+        "state_bytes": 100,
+    }
+    return Games(**{**arguments, **changes})
+
+
+def test_what_a_kernel_says():
+    games = make_games()
+    spec = kernel_spec(games.kernel)
+    assert len(games) == 2
+    assert spec["observation_dtype"] is np.uint8
+    assert spec["observation_shape"] == (4, 84, 84)
+    assert spec["discrete_actions"] == 3
+    assert list(spec["parameters"]) == ["repeat_action_probability"]
+    assert set(STAGES) == PRESETS["envpool"].numbers(False, False).keys()
+    continuous = PRESETS["ale_vector"].numbers(True, True)
+    spec = kernel_spec(make_games(stages=continuous, actions=range(18)).kernel)
+    assert (spec["action_size"], spec["discrete_actions"]) == (3, 0)
+
+
+def test_what_it_refuses():
+    wrong: tuple[dict[str, Any], ...] = (
+        {"observation_shape": (4, 84, 85)},
+        {"shades": np.zeros((3, 256), np.uint8)},
+        {"shades": np.zeros((1, 255), np.uint8)},
+        {"actions": []},
+        {"stages": PRESETS["ale_vector"].numbers(True, True)},
+    )
+    for changes in wrong:
+        with pytest.raises(ValueError, match="expected"):
+            make_games(**changes)
+    for changes in ({"functions": {}}, {"stages": {}}):
+        with pytest.raises(KeyError):
+            make_games(**changes)
+    with pytest.raises(TypeError, match="Resizer"):
+        make_games(resizer=None)
+
+
+def test_saved_lanes_are_checked():
+    games = make_games()
+    saved = np.zeros(3, games.saved_dtype)
+    games.seed_draws(1, 5, 7)
+    games.save_lane(1, saved, 2, b"state")
+    assert games.is_intact(saved, 2)
+    assert not games.is_intact(saved, 0)
+    assert games.load_lane(0, saved, 2) == b"state"
+    with pytest.raises(ValueError, match="at most 104"):
+        games.save_lane(0, saved, 0, bytes(105))
+    for lane in (-1, 2):
+        with pytest.raises(IndexError, match=r"not in \[0, 2\)"):
+            games.save_lane(lane, saved, 0, b"")
+        with pytest.raises(IndexError, match=r"not in \[0, 2\)"):
+            games.set_ale(lane, None, 0)
+    for row in (-1, 3):
+        with pytest.raises(ValueError, match="saved: expected"):
+            games.load_lane(0, saved, row)
+    for array in (np.zeros(3), saved[None], saved[["ale", "size"]]):
+        with pytest.raises(ValueError, match="saved: expected"):
+            games.is_intact(array, 0)
+
+
+def test_the_seeds_of_draws_are_those_of_mt19937():
+    games = make_games()
+    saved = np.zeros(1, games.saved_dtype)
+    games.seed_draws(0, 5, 2**32 - 1)
+    games.save_lane(0, saved, 0, b"")
+    words = np.frombuffer(saved["progress"][0].tobytes()[: 2 * 625 * 4], np.uint32)
+    for seed, drawn in ((5, words[:625]), (2**32 - 1, words[625:])):
+        expected = np.random.RandomState(seed).get_state(legacy=False)["state"]
+        np.testing.assert_array_equal(drawn[:624], expected["key"])
+        assert drawn[624] == expected["pos"]
