@@ -116,7 +116,7 @@ def test_polling(remote):
     while (result := environment.receive_execute()) is None:
         polls += 1
         time.sleep(0.01)
-    assert polls > 3 and result == (1, 0, 1.0)
+    assert polls > 0 and result == (1, 0, 1.0)
     environment.start_execute(7)
     with pytest.raises(ZeroDivisionError):
         while environment.receive_execute() is None:
