@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, SupportsFloat, TypeAlia
 import numpy as np
 from typing_extensions import TypeVar
 
-from gymcore.error import ArgumentTypeError
+from gymcore.error import ArgumentTypeError, bridge_hint
 from gymcore.specs import EnvSpec, WrapperSpec
 from gymcore.utils import RecordConstructorArgs, seeding
 
@@ -260,7 +260,9 @@ class Wrapper(
             ArgumentTypeError: if it is not an `Env`.
         """
         if not isinstance(env, Env):
-            raise ArgumentTypeError(f"Expected env to be a `gymcore.Env` but got {type(env)}")
+            raise ArgumentTypeError(
+                f"Expected env to be a `gymcore.Env` but got {type(env)}{bridge_hint(env)}"
+            )
         self.env = env
         self._action_space: Space[WrapperActType] | None = None
         self._observation_space: Space[WrapperObsType] | None = None

@@ -47,6 +47,18 @@ class DependencyNotInstalled(Error, ImportError):
     """An optional package is missing; the message holds the pip line that installs it."""
 
 
+def bridge_hint(value: object) -> str:
+    """Return how a thing of Gymnasium's comes here, for the end of a message; "" for all else.
+
+    Example:
+        >>> bridge_hint(3)
+        ''
+    """
+    if any(cls.__module__.partition(".")[0] == "gymnasium" for cls in type(value).__mro__):
+        return " (Gymnasium's: see gymcore.interop.gymnasium.from_gymnasium)"
+    return ""
+
+
 # Arguments
 
 

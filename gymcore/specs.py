@@ -513,7 +513,8 @@ def spec(env_id: str) -> EnvSpec:
     """Return the registered spec of an id.
 
     Args:
-        env_id: `[namespace/]name[-v(version)]`, exactly as registered.
+        env_id: `[namespace/]name[-v(version)]`, exactly as registered; or "gymnasium:" and an id of
+            Gymnasium's registry.
 
     Returns:
         The spec itself, not a copy.
@@ -526,11 +527,52 @@ def spec(env_id: str) -> EnvSpec:
         500
     """
     match = registry.get(env_id) if isinstance(env_id, str) else None
+    if match is None and isinstance(env_id, str) and env_id.startswith(GYMNASIUM):
+        return _gymnasium_spec(env_id)
     if match is None and (match := follow_alias(env_id)) is None:
         ns, name, version = parse_env_id(env_id)
         check_version_exists(ns, name, version)
         raise error.Error(f"No registered env with id: {env_id}")
     return match
+
+
+GYMNASIUM = "gymnasium:"
+"""What an id of an environment that is registered with Gymnasium begins with."""
+
+
+def from_gymnasium_spec(theirs: Any) -> EnvSpec | None:
+    """Return a spec of Gymnasium's as one of gymcore's, whose id begins with "gymnasium:".
+
+    None for none, and for one with wrappers, which wrap Gymnasium's classes only.
+    """
+    if theirs is None or theirs.additional_wrappers:
+        return None
+    ours = (field.name for field in dataclasses.fields(EnvSpec) if field.init)
+    fields: dict[str, Any] = {name: getattr(theirs, name, None) for name in ours}
+    fields.update(id=GYMNASIUM + theirs.id, kwargs=dict(theirs.kwargs), vector_entry_point=None)
+    return EnvSpec(**{**fields, "additional_wrappers": ()})
+
+
+def _gymnasium_spec(env_id: str) -> EnvSpec:
+    """Return the spec of "gymnasium:[module:]id", from Gymnasium's registry."""
+    try:
+        registration = importlib.import_module("gymnasium.envs.registration")
+    except ModuleNotFoundError as missing:
+        raise error.DependencyNotInstalled(
+            f"{env_id} is made by the package gymnasium: run `pip install gymnasium`"
+        ) from missing
+    name = _import_prefix(env_id.removeprefix(GYMNASIUM))
+    try:
+        theirs = registration.spec(name)
+    except registration.error.Error as problem:
+        raise error.UnregisteredEnv(f"{env_id}: Gymnasium has no such id: {problem}") from problem
+    spec = from_gymnasium_spec(theirs)
+    if spec is None:
+        raise error.Error(
+            f"{env_id} is registered with wrappers: make it with gymnasium.make, and bring it here "
+            "with gymcore.interop.gymnasium.from_gymnasium"
+        )
+    return spec
 
 
 def _import_prefix(env_id: str) -> str:
@@ -568,12 +610,16 @@ def find_spec(env_id: str) -> EnvSpec:
     given, and warns when there is a newer one.
 
     Args:
-        env_id: `[module:][namespace/]name[-v(version)]`.
+        env_id: `[module:][namespace/]name[-v(version)]`; or "gymnasium:" and an id of Gymnasium's
+            registry, which may have a module too.
 
     Raises:
+        DependencyNotInstalled: if the id is one of Gymnasium's, which is missing.
         ModuleNotFoundError: if the module cannot be imported.
         Error: one of the registry's errors, with a suggestion, if the id is not registered.
     """
+    if env_id.startswith(GYMNASIUM):
+        return _gymnasium_spec(env_id)
     env_id = _import_prefix(env_id)
     match = registry.get(env_id)
     if match is not None or env_id not in aliases:

@@ -23,6 +23,7 @@ LAYERS = (
     ("gymcore.spaces",),
     ("gymcore.specs",),
     ("gymcore.core",),
+    ("gymcore.foreign",),
     ("gymcore.utils.passive_env_checker", "gymcore.utils.env_checker"),
     ("gymcore.rendering",),
     ("gymcore.utils.save_video",),
@@ -38,6 +39,7 @@ LAYERS = (
     ("gymcore.experimental",),
     ("gymcore.envs",),
     ("gymcore.compat",),
+    ("gymcore.interop",),
     ("gymcore.environment",),
     ("gymcore.cli", "gymcore.__main__"),
 )

@@ -8,13 +8,14 @@ older, whose `step` returns four values.
 from __future__ import annotations
 
 import importlib
-from typing import Any, SupportsFloat
+from typing import Any
 
-from gymcore import error, spaces
-from gymcore.compat.old_envs import EnvCompatibility, ForeignEnv
-from gymcore.core import Info, Options
+from gymcore import error
+from gymcore.compat.old_envs import EnvCompatibility, modern_metadata
+from gymcore.foreign import ForeignEnv
+from gymcore.spaces.conversion import convert_space
 
-__all__ = ["GymV21Environment", "GymV26Environment", "convert_space"]
+__all__ = ["GymV21Environment", "GymV26Environment"]
 
 # Modes that `make` passes on; the environment's own are known once it is made.
 _MODES = ("human", "rgb_array", "ansi")
@@ -89,83 +90,6 @@ class GymV26Environment(ForeignEnv):
             raise error.InvalidArgument(
                 f"render_mode: expected that of env, {env_mode!r}, got {render_mode!r}"
             )
-        super().__init__(env, env_mode)
-        self.observation_space = convert_space(self.env.observation_space)
-        self.action_space = convert_space(self.env.action_space)
-
-    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
-        """Begin an episode; see `Env.reset`."""
-        if seed is not None:
-            self._np_random_seed = seed
-        return self.env.reset(seed=seed, options=options)
-
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, Info]:
-        """Step the environment; see `Env.step`."""
-        return self.env.step(action)
-
-    def render(self) -> Any:
-        """Return what the inner environment renders."""
-        return self.env.render()
-
-
-def convert_space(space: Any) -> spaces.Space[Any]:
-    """Return a space of `gymcore.spaces` that holds the same values.
-
-    A space of `gym`, `gymnasium` or a similar package is recognised by the name of its class, or of
-    a base class, and its attributes. Others are an `ArgumentTypeError`; a space of `gymcore` is
-    returned as it is.
-
-    Example:
-        >>> class Discrete:
-        ...     n = 3
-        >>> convert_space(Discrete())
-        Discrete(3)
-    """
-    if isinstance(space, spaces.Space):
-        return space
-    for cls in type(space).__mro__:
-        if convert := _CONVERSIONS.get(cls.__name__):
-            return convert(space)
-    raise error.ArgumentTypeError(
-        f"space: expected one of {sorted(_CONVERSIONS)}, of any package, got {space!r} "
-        f"({type(space)})"
-    )
-
-
-def _box(space: Any) -> spaces.Box:
-    return spaces.Box(space.low, space.high, space.shape, space.dtype.type)
-
-
-def _discrete(space: Any) -> spaces.Discrete:
-    return spaces.Discrete(int(space.n), start=int(getattr(space, "start", 0)))
-
-
-def _text(space: Any) -> spaces.Text:
-    return spaces.Text(
-        space.max_length, min_length=space.min_length, charset="".join(space.character_set)
-    )
-
-
-def _graph(space: Any) -> spaces.Graph:
-    edges = space.edge_space
-    # Either is a Box or a Discrete, and stays one.
-    return spaces.Graph(
-        convert_space(space.node_space),
-        None if edges is None else convert_space(edges),
-    )
-
-
-_CONVERSIONS: dict[str, Any] = {
-    "Box": _box,
-    "Discrete": _discrete,
-    "MultiDiscrete": lambda space: spaces.MultiDiscrete(space.nvec, dtype=space.dtype.type),
-    "MultiBinary": lambda space: spaces.MultiBinary(space.n),
-    "Text": _text,
-    "Tuple": lambda space: spaces.Tuple(tuple(map(convert_space, space.spaces))),
-    "Dict": lambda space: spaces.Dict({k: convert_space(v) for k, v in space.spaces.items()}),
-    "Sequence": lambda space: spaces.Sequence(
-        convert_space(space.feature_space), stack=bool(getattr(space, "stack", False))
-    ),
-    "OneOf": lambda space: spaces.OneOf(tuple(map(convert_space, space.spaces))),
-    "Graph": _graph,
-}
+        super().__init__(env)
+        self.metadata = modern_metadata(env.metadata)
+        self.reward_range = getattr(env, "reward_range", self.reward_range)

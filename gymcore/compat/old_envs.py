@@ -21,7 +21,6 @@ from gymcore.vector.vector_env import Seeds, VectorStep
 
 __all__ = [
     "EnvCompatibility",
-    "ForeignEnv",
     "OldEnvCreator",
     "VectorEnvCompatibility",
     "modern_metadata",
@@ -42,13 +41,33 @@ def modern_metadata(metadata: dict[str, Any] | None) -> dict[str, Any]:
     return result
 
 
-class ForeignEnv(ForwardsAttributes, Env[Any, Any]):
-    """Base of adapters for environments of other packages; subclasses define how to step them.
+class EnvCompatibility(ForwardsAttributes, Env[Any, Any]):
+    """An environment of Gym 0.21 as one of today: `make(..., apply_api_compatibility=True)`.
 
-    Other attributes are the inner environment's.
+    The old environment needs no base class. It has `reset() -> observation`,
+    `step(action) -> (observation, reward, done, info)`, and perhaps `seed(seed)`,
+    `render(mode=...)` and `close()`. `info["TimeLimit.truncated"]` becomes `truncated`. Other
+    attributes are the old environment's.
 
     Attributes:
-        env: The inner environment.
+        env: The old environment.
+
+    Example:
+        >>> from gymcore import spaces
+        >>> class Old:
+        ...     observation_space = action_space = spaces.Discrete(9)
+        ...
+        ...     def seed(self, seed=None):
+        ...         self.start = seed
+        ...
+        ...     def reset(self):
+        ...         return self.start
+        ...
+        ...     def step(self, action):
+        ...         return action, 1.0, True, {"TimeLimit.truncated": True}
+        >>> env = EnvCompatibility(Old())
+        >>> env.reset(seed=3), env.step(5)
+        ((3, {}), (5, 1.0, False, True, {}))
     """
 
     def __init__(self, old_env: Any, render_mode: str | None = None) -> None:
@@ -88,32 +107,6 @@ class ForeignEnv(ForwardsAttributes, Env[Any, Any]):
     def __repr__(self) -> str:
         """Return the same as `str`."""
         return str(self)
-
-
-class EnvCompatibility(ForeignEnv):
-    """An environment of Gym 0.21 as one of today: `make(..., apply_api_compatibility=True)`.
-
-    The old environment needs no base class. It has `reset() -> observation`,
-    `step(action) -> (observation, reward, done, info)`, and perhaps `seed(seed)`,
-    `render(mode=...)` and `close()`. `info["TimeLimit.truncated"]` becomes `truncated`.
-
-    Example:
-        >>> from gymcore import spaces
-        >>> class Old:
-        ...     observation_space = action_space = spaces.Discrete(9)
-        ...
-        ...     def seed(self, seed=None):
-        ...         self.start = seed
-        ...
-        ...     def reset(self):
-        ...         return self.start
-        ...
-        ...     def step(self, action):
-        ...         return action, 1.0, True, {"TimeLimit.truncated": True}
-        >>> env = EnvCompatibility(Old())
-        >>> env.reset(seed=3), env.step(5)
-        ((3, {}), (5, 1.0, False, True, {}))
-    """
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
         """Begin an episode; return the observation, and an empty info.

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.compat.gym_envs import GymV26Environment, convert_space
+from gymcore.compat.gym_envs import GymV26Environment
 from gymcore.core import Env
 from gymcore.environment.space_specs import SpaceSpec, spec_of_space
 from gymcore.environment.value_specs import is_value
 from gymcore.envs.making import make, make_vec
 from gymcore.error import InvalidArgument
+from gymcore.spaces.conversion import convert_space
 from gymcore.specs import find_spec, parse_env_id
 from gymcore.utils.arguments import count, positive
 from gymcore.utils.nested import map_leaves

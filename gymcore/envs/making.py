@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymcore import error, logger
 from gymcore.core import Env, Wrapper
+from gymcore.foreign import adopt
 from gymcore.specs import (
     EnvSpec,
     VectorizeMode,
@@ -89,7 +90,7 @@ def _create(
 ) -> Env[Any, Any]:
     """Call the entry point and check what it returns."""
     try:
-        env: Any = creator(**kwargs)
+        env: Any = adopt(creator(**kwargs))
     except TypeError as problem:
         if human and "got an unexpected keyword argument 'render_mode'" in str(problem):
             raise error.Error(
@@ -108,12 +109,11 @@ def _create(
             explained = TypeError(message)
         raise explained.with_traceback(problem.__traceback__) from problem
     if not isinstance(env, Env):
-        libraries = {cls.__module__.partition(".")[0] for cls in type(env).__mro__}
         incompatible = ""
-        for library in sorted(libraries & {"gym", "gymnasium"}):
+        if any(cls.__module__.partition(".")[0] == "gym" for cls in type(env).__mro__):
             incompatible = (
-                f"{library.title()} is incompatible with gymcore, please update the environment "
-                "class to `gymcore.Env`. "
+                "Gym is incompatible with gymcore, please update the environment class to "
+                "`gymcore.Env`, or make it with `GymV26Environment-v0`. "
             )
         raise error.ArgumentTypeError(
             f"{incompatible}The environment must inherit from the gymcore.Env class, "
@@ -160,7 +160,8 @@ def make(
 
     Args:
         id: `[module:][namespace/]name[-v(version)]` (the module is imported first; without a
-            version the newest is taken), or a spec such as `env.spec`.
+            version the newest is taken), "gymnasium:" and an id of Gymnasium's registry, or a
+            spec such as `env.spec`.
         max_episode_steps: Time limit, in place of the registered one; -1 for none.
         disable_env_checker: Whether to leave out `PassiveEnvChecker`; None does as registered.
         **kwargs: Arguments of the environment, in place of the registered ones; `render_mode` first
@@ -413,8 +414,8 @@ def make_vec(
     """Make a vector environment: several copies of an environment that are stepped together.
 
     Args:
-        id: `[module:][namespace/]name[-v(version)]`, or a spec: `make_vec(envs.spec)` makes the
-            same vector environment again. Arguments given here take the place of those in the spec.
+        id: As for `make`; `make_vec(envs.spec)` makes the same vector environment again.
+            Arguments given here take the place of those in the spec.
         num_envs: Number of copies.
         vectorization_mode: How they run (`VectorizeMode` or its value). None takes the registered
             vector environment if there is one, else (or if wrappers are asked for) "sync"; of

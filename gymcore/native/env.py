@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -58,9 +59,19 @@ class NativeEnv(DrawnEnv[Any, ActType]):
     parameters: ClassVar[dict[str, Parameter]] = {}
     # Constructor arguments besides these, the same for all lanes of a batch.
     arguments: ClassVar[tuple[str, ...]] = ()
+    # Whether rewards and infos are NumPy's scalars, as Gymnasium's are where it computes with them.
+    numpy_scalars: ClassVar[bool] = False
     # Attributes of a lane that may be set, besides parameters.
     settable: ClassVar[tuple[str, ...]] = ()
     derived: ClassVar[frozenset[str]] = frozenset()
+    # Methods and properties, besides those of bases, that compiled code takes the place of: a
+    # subclass may not override them, as that would change nothing, but the method that observes.
+    compiled_methods: ClassVar[frozenset[str]] = frozenset()
+    instead: ClassVar[str] = "change what super().step() returns"
+    observation_method: ClassVar[str | None] = None
+    # What makes the observation of a reset and of a step in Python, or refuses the step.
+    _observe: ClassVar[Callable[[Any], Any] | None] = None
+    _observe_step: ClassVar[Callable[[Any], Any] | None] = None
 
     # A lane of a vector environment is looked at through an object that shares its batch.
     _lane: int = 0
@@ -76,6 +87,32 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         cls.derived = cls.derived | {
             name for name, value in declared.items() if isinstance(value, Derived)
         }
+        if not _is_built_in(cls):
+            cls._find_overrides(declared)
+
+    @classmethod
+    def _find_overrides(cls, declared: dict[str, Any]) -> None:
+        """Honour what a subclass overrides, or raise: now, or once it steps by compiled code."""
+        compiled = (vars(base).get("compiled_methods", ()) for base in cls.__mro__)
+        ignored = [
+            name
+            for name in sorted(set().union(*compiled) & declared.keys())
+            if isinstance(declared[name], (property, FunctionType))
+        ]
+        if ignored:
+            refusal = error.Error(
+                f"{cls.__name__}.{ignored[0]}: the compiled step never calls it; {cls.instead}, or "
+                "write a step() that does not call this one"
+            )
+            if _is_built_in(cls.step):
+                raise refusal
+
+            def refuse(self: Any) -> NoReturn:
+                raise refusal
+
+            cls._observe_step = refuse
+        elif cls.observation_method in declared:
+            cls._observe = cls._observe_step = declared[cls.observation_method]
 
     def __init__(self, render_mode: str | None = None, **parameters: Any) -> None:
         """Make the batch of one.
@@ -91,7 +128,9 @@ class NativeEnv(DrawnEnv[Any, ActType]):
 
     def _own_batch(self) -> Batch:
         """The batch of one of a single environment."""
-        return self.make_batch(1, mode=SINGLE, **self.batch_options())
+        batch = self.make_batch(1, mode=SINGLE, **self.batch_options())
+        batch.numpy_scalars = self.numpy_scalars
+        return batch
 
     @classmethod
     def kernel_spec(cls) -> dict[str, Any]:
@@ -164,6 +203,8 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         else:
             self._ensure_seeded()
         observation, infos = self._batch.reset(options=bounds)
+        if self._observe is not None:
+            observation = self._observe()
         if self.render_mode == "human":
             self.render()
         return observation, infos
@@ -290,6 +331,10 @@ class NativeEnv(DrawnEnv[Any, ActType]):
 
     # --- rendering -----------------------------------------------------------------------------
 
+    def _get_obs(self) -> Any:
+        """Return the observation of the current state."""
+        return self._batch.observe()
+
     def _note_action(self, action: npt.NDArray[np.float32]) -> None:
         """Remember an action that is drawn."""
 
@@ -316,6 +361,11 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         self, render_mode: str, state: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.uint8] | None:
         return self._drawn(type(self).draw, render_mode, state, **self.scene())
+
+
+def _is_built_in(made: Any) -> bool:
+    """Whether a class or function is this package's own."""
+    return str(made.__module__).partition(".")[0] == "gymcore"
 
 
 @cache
@@ -363,6 +413,8 @@ class NativeDiscreteEnv(NativeEnv[int]):
         if not self.action_space.contains(action):
             raise self._invalid(action)
         observation, reward, terminated = self._batch.step_single(action)
+        if self._observe_step is not None:
+            observation = self._observe_step()
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, False, self._batch.infos_of(0)
@@ -398,6 +450,8 @@ class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
             numbers = self._as_numbers(action)
             observation, reward, terminated = self._batch.step_single_numbers(numbers)
         self._note_action(action)
+        if self._observe_step is not None:
+            observation = self._observe_step()
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, False, {}

@@ -17,7 +17,7 @@ from typing import Any, SupportsIndex, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.error import ArgumentTypeError, CustomSpaceError, InvalidArgument
+from gymcore.error import ArgumentTypeError, CustomSpaceError, InvalidArgument, bridge_hint
 from gymcore.spaces.box import Box
 from gymcore.spaces.dict import Dict
 from gymcore.spaces.discrete import Discrete
@@ -68,6 +68,7 @@ def unsupported_space(function: str, space: Any) -> Exception:
         )
     return ArgumentTypeError(
         f"The space provided to `{function}` is not a gymcore Space instance, type: {kind}, {space}"
+        f"{bridge_hint(space)}"
     )
 
 

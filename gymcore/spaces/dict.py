@@ -88,6 +88,7 @@ class Dict(Space[dict[str, T_co]], collections.abc.Mapping[str, Any]):
             if not isinstance(space, Space):
                 raise error.ArgumentTypeError(
                     f"Dict space element is not an instance of Space: key='{key}', space={space}"
+                    f"{error.bridge_hint(space)}"
                 )
         super().__init__(None, None, seed)
 

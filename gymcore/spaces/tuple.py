@@ -22,6 +22,7 @@ def checked_spaces(spaces: Iterable[Space[Any]]) -> tuple[Space[Any], ...]:
         if not isinstance(space, Space):
             raise error.ArgumentTypeError(
                 f"{space} does not inherit from `gymcore.Space`. Actual Type: {type(space)}"
+                f"{error.bridge_hint(space)}"
             )
     return result
 

@@ -455,8 +455,8 @@ def check_env(
         logger.warn("`check_env(warn=...)` parameter is now ignored.")
     if not isinstance(env, Env):
         raise error.ArgumentTypeError(
-            f"The environment must inherit from the gymcore.Env class, actual class: {type(env)}. "
-            f"{_HOW_TO}"
+            f"The environment must inherit from the gymcore.Env class, actual class: {type(env)}"
+            f"{error.bridge_hint(env)}. {_HOW_TO}"
         )
     if env.unwrapped is not env:
         logger.warn(

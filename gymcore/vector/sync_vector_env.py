@@ -18,6 +18,7 @@ from gymcore.error import (
     ResetNeeded,
     StateNotSupported,
 )
+from gymcore.foreign import adopt
 from gymcore.spaces import Space
 from gymcore.utils.arguments import lane_indices, seeds_per_env, split_reset_mask
 from gymcore.vector.engine_options import (
@@ -30,7 +31,7 @@ from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env, states_of
 from gymcore.vector.layouts import action_layout, layout_of, split_batch
 from gymcore.vector.send_recv import Lanes, QueuedVectorEnv, SendQueue, StepResult
-from gymcore.vector.utils.space_utils import iterate
+from gymcore.vector.utils.space_utils import create_empty_array, iterate
 from gymcore.vector.vector_env import EnvIds, Seeds, VectorEnv
 from gymcore_ext.arrays import Turn, one_at_a_time
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
@@ -44,6 +45,9 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
 
     An exception in `reset` or `step` of an environment is raised as an `EnvironmentFailed` that is
     also of the exception's own class, and the next call must be a `reset` of all environments.
+
+    A subclass may have a `step` in Python that writes Gymnasium's buffers: `_rewards`,
+    `_terminations`, `_truncations`, `_autoreset_envs`, `_observations` and `_env_obs`.
 
     Attributes:
         envs: The environments. One may be replaced between two calls, and so may its methods.
@@ -76,7 +80,8 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
         """Make the environments.
 
         Args:
-            env_fns: Functions without arguments that each make one environment.
+            env_fns: Functions without arguments that each make one environment, gymcore's or
+                Gymnasium's.
             copy: Whether `reset` and `step` return observations that are the caller's to keep. If
                 False they return one buffer that the next call overwrites.
             observation_mode: "same", every environment has the first one's observation space;
@@ -111,7 +116,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
         try:
             for i, env_fn in enumerate(self.env_fns):
                 with _naming_lane(i, "its constructor"):
-                    self._envs.append(env_fn())
+                    self._envs.append(adopt(env_fn()))
                     # What a constructor must return is seen here, not at the first step.
                     _ = self._envs[-1].observation_space, self._envs[-1].action_space
             first = self._envs[0]
@@ -127,6 +132,17 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
                 self._close_envs()
             raise
         self._bind()
+        if type(self).step is not SyncVectorEnv.step:
+            self._make_step_buffers()
+
+    def _make_step_buffers(self) -> None:
+        """Make the buffers of Gymnasium's `step`, for a subclass that writes them in its own."""
+        self._env_obs: list[Any] = [None] * self.num_envs
+        self._observations = create_empty_array(self.single_observation_space, self.num_envs)
+        self._rewards = np.zeros(self.num_envs)
+        self._terminations = np.zeros(self.num_envs, np.bool_)
+        self._truncations = np.zeros(self.num_envs, np.bool_)
+        self._autoreset_envs = np.zeros(self.num_envs, np.bool_)
 
     def _bind(self) -> None:
         """Make the loop over the environments."""
@@ -201,6 +217,9 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
             raise
         if lanes is None:
             self._queue.clear()
+        if type(self).step is not SyncVectorEnv.step:
+            for ended in (self._terminations, self._truncations, self._autoreset_envs):
+                ended[slice(None) if lanes is None else lanes] = False
         return results
 
     def step(
@@ -294,7 +313,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
 
     @envs.setter
     def envs(self, envs: Iterable[Env[Any, Any]]) -> None:
-        self._envs[:] = envs
+        self._envs[:] = map(adopt, envs)
 
     def render(self) -> tuple[RenderFrame, ...] | None:
         """Return the frame of each environment."""

@@ -25,7 +25,7 @@ from gymcore.core import (
     WrapperActType,
     WrapperObsType,
 )
-from gymcore.error import ArgumentTypeError, UnsupportedMode
+from gymcore.error import ArgumentTypeError, UnsupportedMode, bridge_hint
 from gymcore.utils import seeding
 from gymcore.vector.final_observations import change_final_observations
 from gymcore.vector.lane_episodes import AutoresetMode, LaneEpisodes
@@ -299,6 +299,7 @@ class VectorWrapper(
         if not isinstance(env, VectorEnv):
             raise ArgumentTypeError(
                 f"Expected env to be a `gymcore.vector.VectorEnv` but got {type(env)}"
+                f"{bridge_hint(env)}"
             )
         self.env: Any = env
 

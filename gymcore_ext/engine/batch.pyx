@@ -27,6 +27,11 @@ from gymcore_ext.engine.lane_memory import kernel_spec
 
 cnp.import_array()
 
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_Scalar(void* data, cnp.dtype dtype, object base)
+
+cdef cnp.dtype DOUBLE = np.dtype(np.float64)
+
 # --- threads ---------------------------------------------------------------------------------------------------------
 
 cdef class Threads:
@@ -433,10 +438,12 @@ cdef tuple info_names(dict spec):
     return tuple([name for name, _, _ in spec["infos"]])
 
 
-cdef object info_value(const info_field_t* field, const char* data):
-    """One entry of the infos of a lane: a float, an int, or an array of its own."""
+cdef object info_value(const info_field_t* field, char* data, bint numpy_scalars):
+    """One entry of the infos of a lane: a float, an int, or an array of its own; or NumPy's numbers."""
     cdef cnp.npy_intp size = field.size
     cdef cnp.ndarray array
+    if size == 1 and numpy_scalars:
+        return PyArray_Scalar(data, cnp.PyArray_DescrFromType(INFO_TYPES[field.type]), None)
     if size == 1 and field.type == FLOAT64:
         return (<const double*> data)[0]
     if size == 1 and field.type == INT64:
@@ -446,7 +453,7 @@ cdef object info_value(const info_field_t* field, const char* data):
     return array.item() if size == 1 else array
 
 
-cdef dict infos_of_lane(const lanes_t* lanes, tuple names, int64_t lane, bint beginning):
+cdef dict infos_of_lane(const lanes_t* lanes, tuple names, int64_t lane, bint beginning, bint numpy_scalars):
     """All entries of a lane; those that it has if it has only begun an episode."""
     cdef void* parts[MAX_INFOS]
     cdef char place[INFO_BYTES]
@@ -462,7 +469,8 @@ cdef dict infos_of_lane(const lanes_t* lanes, tuple names, int64_t lane, bint be
     for part in range(count):
         if not beginning or not lanes.kernel.infos[part].only_steps:
             infos[names[part]] = info_value(
-                &lanes.kernel.infos[part], <char*> shifted(parts[part], lane * lanes.info_bytes[part]))
+                &lanes.kernel.infos[part], <char*> shifted(parts[part], lane * lanes.info_bytes[part]),
+                numpy_scalars)
     return infos
 
 
@@ -517,6 +525,7 @@ cdef class Batch(LaneMemory):
     cdef dict spec, subsets       # subsets: arrays for steps of fewer lanes, by their number
     cdef object before_reset
     cdef int64_t part, reset_part  # steps and resets of lanes between two looks at signals
+    cdef public bint numpy_scalars  # whether a batch of one returns its reward and infos as NumPy's scalars
     cdef readonly bint truncated   # whether the last step of a batch of one truncated its episode
 
     def __cinit__(
@@ -904,7 +913,8 @@ cdef class Batch(LaneMemory):
         finally:
             self.busy = 0
         self.truncated = truncated
-        return self._row(observation, numbers), reward, terminated != 0
+        number = PyArray_Scalar(&reward, DOUBLE, None) if self.numpy_scalars else reward
+        return self._row(observation, numbers), number, terminated != 0
 
     cdef object _take_row(self, outputs_t* out, int64_t* numbers):
         """Where the observation of a batch of one goes: an array, or `numbers` if it is integers."""
@@ -980,7 +990,8 @@ cdef class Batch(LaneMemory):
         finally:
             self.busy = 0
         if single:
-            return self._row(array, numbers), infos_of_lane(&self.lanes, self.info_names, 0, True)
+            return self._row(array, numbers), infos_of_lane(
+                &self.lanes, self.info_names, 0, True, self.numpy_scalars)
         return array, infos or {}
 
     def observe(self):
@@ -1001,7 +1012,7 @@ cdef class Batch(LaneMemory):
         """Infos of one lane as a dict; of a lane that has only begun an episode, those that it has."""
         if not 0 <= lane < self.num_envs:
             raise IndexError(f"lane {lane} is not in [0, {self.num_envs})")
-        return infos_of_lane(&self.lanes, self.info_names, lane, beginning)
+        return infos_of_lane(&self.lanes, self.info_names, lane, beginning, self.numpy_scalars)
 
     def run_physics(self, actions, observations, rewards):
         """Physics and observations of actions [T, num_envs, ...] alone, into arrays [num_envs, ...].

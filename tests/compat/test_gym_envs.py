@@ -12,50 +12,8 @@ import pytest
 
 import gymcore
 from gymcore import error
-from gymcore.compat.gym_envs import GymV26Environment, convert_space
+from gymcore.compat.gym_envs import GymV26Environment
 from tests.compat.old import OldEnv
-from tests.for_each import for_each
-
-SPACES = (
-    "Box(-1, np.array([2.0, np.inf]), (2,), np.float64)",
-    "Box(0, 255, (4, 4), np.uint8)",
-    "Discrete(3, start=-1)",
-    "MultiDiscrete([[3, 2], [1, 4]])",
-    "MultiBinary((2, 3))",
-    "Text(5, min_length=2, charset='ab')",
-    "Tuple((Discrete(2), Dict(a=MultiBinary(3), b=Box(0, 1, (1,)))))",
-    "Sequence(Discrete(3), stack=True)",
-    "Graph(Box(0, 1, (2,)), Discrete(3))",
-    "Graph(Discrete(2), None)",
-    "OneOf((Discrete(2), Discrete(3)))",
-)
-
-
-def made(gym: Any, text: str) -> Any:
-    return eval(text, {"np": np}, vars(gym.spaces))
-
-
-@for_each("text", SPACES)
-def test_spaces_of_another_package(text: str) -> None:
-    own = made(gymcore, text)
-    converted = convert_space(made(gymnasium, text))
-    assert converted == own
-    assert repr(converted) == repr(own)
-    assert convert_space(own) is own
-
-
-def test_spaces_of_a_class_that_derives_from_a_known_one() -> None:
-    class Three(gymnasium.spaces.Discrete):
-        def __init__(self) -> None:
-            super().__init__(3)
-
-    assert convert_space(Three()) == gymcore.spaces.Discrete(3)
-
-
-@pytest.mark.parametrize("wrong", [None, 3, "Discrete(3)"])
-def test_what_is_no_space(wrong: Any) -> None:
-    with pytest.raises(error.ArgumentTypeError, match=r"space: expected one of \['Box', .* got "):
-        convert_space(wrong)
 
 
 class ForeignEnv:

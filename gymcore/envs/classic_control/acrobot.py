@@ -59,6 +59,8 @@ class AcrobotEnv(NativeDiscreteEnv):
 
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 15}  # noqa: RUF012
     kernel_module = "gymcore_ext.physics.acrobot"
+    observation_method = "_get_ob"
+    compiled_methods = frozenset({"_terminal", "_dsdt"})
     picture_size = (500, 500)
 
     dt = Parameter(encode=as_positive)
@@ -115,6 +117,10 @@ class AcrobotEnv(NativeDiscreteEnv):
             return super().step(action)
         finally:
             self.AVAIL_TORQUE = torques
+
+    def _get_ob(self) -> npt.NDArray[np.float32]:
+        """Return the observation of the current state."""
+        return self._get_obs()
 
     @staticmethod
     def draw(

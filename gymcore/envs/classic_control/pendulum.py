@@ -64,6 +64,8 @@ class PendulumEnv(NativeContinuousEnv):
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 30}  # noqa: RUF012
     kernel_module = "gymcore_ext.physics.pendulum"
     screen_dim = 500
+    observation_method = "_get_obs"
+    numpy_scalars = True
     picture_size = (500, 500)
 
     max_speed = Parameter(encode=as_positive)

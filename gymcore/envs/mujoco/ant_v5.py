@@ -27,6 +27,8 @@ class AntEnv(ActionCost, Health):
         ((105,), True, ['distance_from_origin', 'x_position', 'y_position'])
     """
 
+    reward_arguments = ("x_velocity", "action")
+    compiled_methods = frozenset({"contact_cost", "contact_forces"})
     _main_body: int | str
     _include_cfrc_ext_in_observation: bool
 

@@ -50,6 +50,18 @@ _RENDERING_ARGUMENTS = (
 )
 
 
+# Arguments of Gymnasium's `_get_rew`, from the environment after a step, its action, whether the
+# episode has ended, and the infos.
+_REWARD_ARGUMENTS: dict[str, Callable[[Any, Any, bool, Info], Any]] = {
+    "action": lambda env, action, terminated, infos: action,
+    "pos_after": lambda env, action, terminated, infos: env.data.qpos[2],
+    "terminated": lambda env, action, terminated, infos: terminated,
+    "tip_x": lambda env, action, terminated, infos: env.data.site_xpos[0][0],
+    "tip_y": lambda env, action, terminated, infos: env.data.site_xpos[0][2],
+    "x_velocity": lambda env, action, terminated, infos: infos["x_velocity"],
+}
+
+
 class LaneSimulations(Simulations):
     """`Simulations` whose lanes can be saved.
 
@@ -153,8 +165,14 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     kernel_module = ""
     arguments: ClassVar[tuple[str, ...]] = _RENDERING_ARGUMENTS
-    # Whether compiled code observes and resets, or Python of a subclass.
-    _is_described: ClassVar[dict[str, bool]] = {"observation": True, "reset": True}
+    observation_method = "_get_obs"
+    compiled_methods = frozenset({"do_simulation", "_step_mujoco_simulation"})
+    instead = "override describe(), or what it calls (see the class)"
+    # What `_get_rew` is given, names of `_REWARD_ARGUMENTS`; None if it is never called.
+    reward_arguments: ClassVar[tuple[str, ...] | None] = None
+    # Whether compiled code resets and rewards, or Python of a subclass.
+    _resets_compiled: ClassVar[bool] = True
+    _rewards_compiled: ClassVar[bool] = True
     # Attributes that the compiled description depends on.
     _compiled_in: ClassVar[frozenset[str]] = frozenset()
     # Columns of the weights that a subclass fixes.
@@ -182,12 +200,13 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         for name in declared.keys() - cls.parameters.keys():
             cls.fixed.update(to_columns(declared[name], getattr(cls, name)))
         cls.settable = tuple(f"_{name}" for name in cls.parameters)
-        cls._is_described = {
-            "observation": cls._get_obs is CompiledMujocoEnv._get_obs,
-            "reset": cls.reset_model is CompiledMujocoEnv.reset_model
-            and cls._get_reset_info is CompiledMujocoEnv._get_reset_info,
-        }
-        if hasattr(cls, "_get_rew") and cls.step is CompiledMujocoEnv.step:
+        cls._resets_compiled = (
+            cls.reset_model is CompiledMujocoEnv.reset_model
+            and cls._get_reset_info is CompiledMujocoEnv._get_reset_info
+        )
+        cls._rewards_compiled = cls._get_rew is CompiledMujocoEnv._get_rew
+        never_called = not cls._rewards_compiled and cls.reward_arguments is None
+        if never_called and cls.step is CompiledMujocoEnv.step:
             raise error.Error(
                 f"{cls.__name__}._get_rew: never called; describe() says what the reward is"
             )
@@ -362,15 +381,15 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         else:
             self._ensure_seeded()
         self._simulations.start_from(*start)
-        if not self._is_described["reset"]:
+        if not self._resets_compiled:
             mujoco_module().mj_resetData(self.model, self.data)
             self._allow_steps()
         try:
             observation = self.reset_model()
         finally:
             self._simulations.start_from()
-        described = self._is_described["reset"]
-        info = self._batch.infos_of(0, True) if described else self._get_reset_info()
+        compiled = self._resets_compiled
+        info = self._batch.infos_of(0, True) if compiled else self._get_reset_info()
         if self.render_mode == "human":
             self.render()
         return observation, info
@@ -382,7 +401,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         environment; batches follow `describe`.
         """
         observation: npt.NDArray[np.float64] = self._batch.reset()[0]
-        return observation if self._is_described["observation"] else self._get_obs()
+        return observation if self._observe is None else self._observe()
 
     def step(
         self, action: npt.ArrayLike
@@ -399,11 +418,45 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             observation, reward, terminated = batch.step_single_numbers(action)
         except error.InvalidAction as problem:
             raise self._refused(action, problem) from None
-        if not self._is_described["observation"]:
-            observation = self._get_obs()
+        if self._observe_step is not None:
+            observation = self._observe_step()
+        infos = batch.infos_of(0)
+        if not self._rewards_compiled and self.reward_arguments is not None:
+            reward, infos = self._ask_for_reward(action, reward, terminated, infos)
         if self.render_mode == "human":
             self.render()
-        return observation, reward, terminated, False, batch.infos_of(0)
+        return observation, reward, terminated, False, infos
+
+    def _ask_for_reward(
+        self, action: Any, reward: float, terminated: bool, infos: Info
+    ) -> tuple[float, Info]:
+        """Return the reward that a subclass computes in Python, and the infos with its terms."""
+        names = [n for n in infos if n.startswith("reward_") or n.endswith("_penalty")]
+        terms = {name: infos.pop(name) for name in names}
+        sources = (_REWARD_ARGUMENTS[name] for name in self.reward_arguments or ())
+        arguments = tuple(source(self, action, terminated, infos) for source in sources)
+        self._compiled_reward = arguments, reward, terms
+        reward, terms = self._get_rew(*arguments)
+        return reward, {**infos, **terms}
+
+    def _get_rew(self, *arguments: Any) -> tuple[float, Info]:
+        """Return the described reward of the last step, and its terms.
+
+        A subclass of an environment of Gymnasium's may override this in Python, with Gymnasium's
+        arguments, for a single environment; batches follow `describe`.
+
+        Args:
+            *arguments: Those that the override was called with.
+
+        Raises:
+            InvalidArgument: other arguments: the described reward is not computed again.
+        """
+        expected, reward, terms = self._compiled_reward
+        if len(arguments) != len(expected) or not all(map(np.array_equal, arguments, expected)):
+            raise InvalidArgument(
+                f"_get_rew: expected the arguments of this step, {expected}, got {arguments}"
+            )
+        return reward, dict(terms)
 
     @classmethod
     def reset_bounds(cls, options: dict[str, Any] | None) -> None:
@@ -417,10 +470,6 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
                 f"Action dimension mismatch. Expected {shape}, found {action.shape}"
             )
         return error.InvalidAction(str(problem).replace("actions", "action", 1))
-
-    def _get_obs(self) -> npt.NDArray[np.float64]:
-        """Return the observation of the current simulation [size] float64, a new array."""
-        return self._batch.observe()
 
     def value_of(
         self,
@@ -452,7 +501,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Return the described infos of a reset, for the current simulation."""
         described = self.describe(self.simulation()).reset_infos
         values = {name: self.value_of(as_quantity(one)) for name, one in described.items()}
-        return {name: value if value.size != 1 else value.item() for name, value in values.items()}
+        return {name: value if value.size != 1 else value[0] for name, value in values.items()}
 
     # --- state ----------------------------------------------------------------------------------
 
@@ -514,6 +563,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     def _own_batch(self) -> Batch:
         """Return the batch of one over this environment's own model and data."""
         batch = self._batch_over([self.data], mode=SINGLE)
+        batch.numpy_scalars = True
         self._simulations = batch.constants
         return batch
 

@@ -22,6 +22,7 @@ class HalfCheetahEnv(ActionCost):
         ((17,), 0.2, {'skipped_qpos': 1, 'qpos': 8, 'qvel': 9})
     """
 
+    reward_arguments = ("x_velocity", "action")
     forward_reward_weight = Weight()
     ctrl_cost_weight = Weight()
     reset_noise_scale = Scale()

@@ -54,6 +54,8 @@ class HumanoidEnv(ControlCost, HumanoidBody, Health):
         ((218,), True, (2,))
     """
 
+    reward_arguments = ("x_velocity", "action")
+    compiled_methods = frozenset({"contact_cost"})
     forward_reward_weight = Weight()
     ctrl_cost_weight = Weight()
     contact_cost_weight = Weight()

@@ -30,6 +30,7 @@ class HumanoidStandupEnv(ControlCost, HumanoidBody):
         ((348,), 'z_distance_from_origin')
     """
 
+    reward_arguments = ("pos_after", "action")
     uph_cost_weight = Weight()
     ctrl_cost_weight = Weight()
     impact_cost_weight = Weight()

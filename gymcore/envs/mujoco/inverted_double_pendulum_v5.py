@@ -30,6 +30,7 @@ class InvertedDoublePendulumEnv(CompiledMujocoEnv):
         ((9,), 0.05)
     """
 
+    reward_arguments = ("tip_x", "tip_y", "terminated")
     healthy_reward = Weight()
     reset_noise_scale = Scale()
 

@@ -31,6 +31,7 @@ class PusherEnv(CompiledMujocoEnv):
         ((23,), 0.05)
     """
 
+    reward_arguments = ("action",)
     reward_near_weight = Weight()
     reward_dist_weight = Weight()
     reward_control_weight = Weight()

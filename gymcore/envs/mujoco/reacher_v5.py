@@ -28,6 +28,7 @@ class ReacherEnv(CompiledMujocoEnv):
         ((10,), 0.02)
     """
 
+    reward_arguments = ("action",)
     reward_dist_weight = Weight()
     reward_control_weight = Weight()
 

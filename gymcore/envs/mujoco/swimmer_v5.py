@@ -21,6 +21,7 @@ class SwimmerEnv(ActionCost):
         ((8,), 0.04)
     """
 
+    reward_arguments = ("x_velocity", "action")
     forward_reward_weight = Weight()
     ctrl_cost_weight = Weight()
     reset_noise_scale = Scale()

@@ -111,6 +111,7 @@ def constructor_v4(
 class ActionCost(CompiledMujocoEnv):
     """A cost of `ctrl_cost_weight` on the squared action."""
 
+    compiled_methods = frozenset({"control_cost"})
     _exclude_current_positions_from_observation: bool
 
     def effort(self, simulation: Simulation) -> Quantity:
@@ -124,6 +125,8 @@ class ActionCost(CompiledMujocoEnv):
 
 class ControlCost(CompiledMujocoEnv):
     """A cost of `ctrl_cost_weight` on the squared controls of the simulation."""
+
+    compiled_methods = frozenset({"control_cost"})
 
     def effort(self, simulation: Simulation) -> Quantity:
         """Return the cost of the controls."""
@@ -140,6 +143,8 @@ class Health(CompiledMujocoEnv):
     A subclass declares the weights `healthy_reward` (a `Bonus`) and `terminate_when_unhealthy` (a
     `Switch`), and writes `health`.
     """
+
+    compiled_methods = frozenset({"is_healthy", "healthy_reward"})
 
     def health(self, simulation: Simulation) -> Quantity:
         """Return whether the simulation is healthy."""
@@ -164,6 +169,8 @@ class Health(CompiledMujocoEnv):
 class HealthV4(Health):
     """Health before v5: if unhealthy episodes end, their last step gets the bonus as well."""
 
+    compiled_methods = frozenset({"terminated"})
+
     def survival(self, simulation: Simulation, healthy: Quantity | None = None) -> Quantity:
         """Return the reward for health, or for ending."""
         healthy = self.health(simulation) if healthy is None else healthy
@@ -186,6 +193,8 @@ class PlanarWalker(ActionCost, Health):
 
     Erez, Tassa and Todorov (2011). See docs/environments/mujoco.md for the figures.
     """
+
+    reward_arguments = ("x_velocity", "action")
 
     forward_reward_weight = Weight()
     ctrl_cost_weight = Weight()

@@ -53,6 +53,7 @@ class BlackjackEnv(NativeDiscreteEnv):
 
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 4}  # noqa: RUF012
     kernel_module = "gymcore_ext.physics.blackjack"
+    observation_method = "_get_obs"
     picture_size = (600, 500)
 
     natural = flag()

@@ -80,6 +80,7 @@ class CliffWalkingEnv(GridEnv):
     """
 
     metadata = {"render_modes": ["human", "rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012
+    compiled_methods = frozenset({"_calculate_transition_prob", "_limit_coordinates"})
     arguments = ("is_slippery",)
     shape = SHAPE
 

@@ -149,6 +149,15 @@ class TaxiEnv(GridEnv):
     """
 
     metadata = {"render_modes": ["human", "ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012
+    compiled_methods = frozenset(
+        {
+            "_build_dry_transitions",
+            "_build_rainy_transitions",
+            "_calc_new_position",
+            "_dropoff",
+            "_pickup",
+        }
+    )
     kernel_module = "gymcore_ext.physics.taxi"
     arguments = ("is_rainy", "rainy_probability")
     settable = ("s", "lastaction", "fickle_step")

@@ -97,7 +97,7 @@ def test_synced_steps(env_id: str, arguments: dict[str, Any]) -> None:
             allowed = REWARD_TOLERANCE.get(env_id, 1e-12)
             same = reward == float(their_reward)  # `approx` takes longer than a step
             assert same or reward == pytest.approx(float(their_reward), rel=1e-12, abs=allowed)
-            assert type(reward) is float
+            assert type(reward) is (np.float64 if type(their_reward) is np.float64 else float)
             assert flags == their_flags
             assert info == {}
             if any(flags):

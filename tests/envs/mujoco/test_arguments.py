@@ -26,6 +26,7 @@ from gymcore.envs.mujoco import utils
 from gymcore.envs.mujoco.ant_v5 import AntEnv
 from gymcore.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
 from gymcore.envs.mujoco.hopper_v5 import HopperEnv
+from gymcore.envs.mujoco.inverted_pendulum_v5 import InvertedPendulumEnv
 from tests.envs.mujoco.pairs import assert_same_steps, pair
 from tests.for_each import for_each
 
@@ -288,12 +289,57 @@ def test_a_subclass_may_replace_steps():
     assert_same_steps(ours, other, steps=20)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Ant", "HalfCheetah", "Hopper", "Humanoid", "HumanoidStandup", "InvertedDoublePendulum"),
+        *("Pusher", "Reacher", "Swimmer", "Walker2d"),
+    ],
+)
+def test_a_subclass_may_replace_rewards(name):
+    def shaped(base: type) -> Any:
+        class Shaped(base):
+            def _get_rew(self, *arguments):
+                reward, terms = super()._get_rew(*arguments)
+                self.arguments = arguments
+                return 2 * reward + float(np.sum(arguments[0])), {**terms, "reward": reward}
+
+        return Shaped()
+
+    ours, other = (shaped(type(gym.make(f"{name}-v5").unwrapped)) for gym in (gymcore, gymnasium))
+    assert_same_steps(ours, other, steps=20)
+    for one, expected in zip(ours.arguments, other.arguments, strict=True):
+        np.testing.assert_allclose(one, expected, rtol=1e-6)
+    with pytest.raises(error.InvalidArgument, match="_get_rew: expected the arguments of this"):
+        ours._get_rew(*(np.add(argument, 1) for argument in ours.arguments))
+
+
 def test_a_subclass_that_would_not_be_asked_is_refused():
     with pytest.raises(error.Error, match=r"Odd\._get_rew: never called"):
 
-        class Odd(HalfCheetahEnv):
-            def _get_rew(self, x_velocity, action):
+        class Odd(InvertedPendulumEnv):
+            def _get_rew(self, action):
                 return 0.0, {}
+
+    for env_id, overridden in (
+        ("Ant-v5", "is_healthy"),
+        ("Ant-v5", "contact_cost"),
+        ("Hopper-v5", "control_cost"),
+        ("Humanoid-v4", "terminated"),
+        ("Walker2d-v5", "healthy_reward"),
+        ("Swimmer-v5", "do_simulation"),
+    ):
+        base = type(gymcore.make(env_id).unwrapped)
+        members: dict[str, Any] = {overridden: property(lambda self: 1.0)}
+        with pytest.raises(error.Error, match=rf"Odd\.{overridden}: the compiled step never calls"):
+            type("Odd", (base,), members)
+        if overridden == "healthy_reward":  # a weight
+            continue
+        members["step"] = lambda self, action: base.step(self, action)  # noqa: B023
+        env = type("Odd", (base,), members)()
+        env.reset(seed=1)
+        with pytest.raises(error.Error, match=rf"Odd\.{overridden}: the compiled step never calls"):
+            env.step(env.action_space.sample())
 
 
 def test_a_state_may_be_set_before_the_first_reset():

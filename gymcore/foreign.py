@@ -1,0 +1,148 @@
+"""Environments of Gymnasium's classes as environments of gymcore's, without importing Gymnasium."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, SupportsFloat
+
+import numpy as np
+
+from gymcore import spaces
+from gymcore.core import Env, Info, Options
+from gymcore.spaces.conversion import convert_space
+from gymcore.specs import from_gymnasium_spec
+
+__all__ = ["Adapter", "ForeignEnv", "adopt"]
+
+# Attributes of an adapter itself; all others are set on what it adapts.
+_OWN = frozenset(
+    {"env", "metadata", "render_mode", "spec", "action_space", "observation_space", "reward_range"}
+)
+
+
+class Adapter:
+    """What makes an environment of one package one of another, beside that package's `Env`.
+
+    All but the classes of its spaces is that of the adapted environment: what it returns, its
+    random generator, and every other attribute, also when it is set.
+
+    Attributes:
+        env: The adapted environment. It stays open when the adapter is collected.
+    """
+
+    env: Any
+    spec: Any
+
+    def __init__(self, env: Any, package: Any) -> None:
+        """Adapt an environment.
+
+        Args:
+            env: The environment.
+            package: The module with the classes of the adapter's spaces.
+        """
+        self.env = env
+        self.metadata = env.metadata
+        self.render_mode = env.render_mode
+        self.observation_space = convert_space(env.observation_space, package)
+        self.action_space = convert_space(env.action_space, package)
+
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
+        """Begin an episode; see `Env.reset`."""
+        return self.env.reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, Info]:
+        """Step the environment; see `Env.step`."""
+        return self.env.step(action)
+
+    def render(self) -> Any:
+        """Return what the adapted environment renders."""
+        return self.env.render()
+
+    def close(self) -> None:
+        """Close the adapted environment."""
+        self.env.close()
+
+    def __del__(self) -> None:
+        """Leave the adapted environment open: it may still be in use."""
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """The adapted environment's random generator."""
+        return self.env.np_random
+
+    @np_random.setter
+    def np_random(self, value: np.random.Generator) -> None:
+        self.env.np_random = value
+
+    @property
+    def np_random_seed(self) -> int:
+        """The seed of that generator; -1 if it is not known."""
+        return self.env.np_random_seed
+
+    @property
+    def _np_random(self) -> np.random.Generator | None:
+        return getattr(self.env, "unwrapped", self.env)._np_random
+
+    if not TYPE_CHECKING:  # a type checker that saw these would accept any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Return an attribute of the outermost layer that has it."""
+            if name == "env" or name.startswith("__"):  # also while it is copied
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            env = self.env
+            return env.get_wrapper_attr(name) if _has_layers(env) else getattr(env, name)
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            """Set an attribute, on the outermost layer that has it."""
+            if name in _OWN:
+                object.__setattr__(self, name, value)
+            elif _has_layers(self.env):
+                self.env.set_wrapper_attr(name, value)
+            else:
+                setattr(self.env, name, value)
+
+    def __str__(self) -> str:
+        """Return `<Class<...>>` around the adapted environment's text."""
+        return f"<{type(self).__name__}{self.env}>"
+
+    __repr__ = __str__
+
+
+class ForeignEnv(Adapter, Env[Any, Any]):  # type: ignore[override]
+    """An environment of Gymnasium's `Env` as one of gymcore's; see `Adapter`."""
+
+    def __init__(self, env: Any) -> None:
+        """Adapt an environment."""
+        super().__init__(env, spaces)
+
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            """Set an attribute; an environment without a spec may read the one of `make`."""
+            super().__setattr__(name, value)
+            inner = getattr(self.env, "unwrapped", None)
+            if name == "spec" and getattr(inner, "spec", value) is None:
+                inner.spec = value
+
+
+def _has_layers(env: Any) -> bool:
+    """Whether an environment reaches through its wrappers, as since Gymnasium 1.0."""
+    return hasattr(env, "set_wrapper_attr")
+
+
+def is_gymnasium(value: Any, module: str, name: str) -> bool:
+    """Whether a value is of a class of Gymnasium's, which need not be imported."""
+    return any((cls.__module__, cls.__name__) == (module, name) for cls in type(value).__mro__)
+
+
+def adopt(env: Any) -> Any:
+    """Return an environment of Gymnasium's classes as one of gymcore's, and anything else as it is.
+
+    This is what gymcore's engines and `make` do with what functions of others make.
+    """
+    if isinstance(env, Adapter) and not isinstance(env, Env):
+        return env.env  # one of ours, on its way back
+    if isinstance(env, Env) or not is_gymnasium(env, "gymnasium.core", "Env"):
+        return env
+    adapter = ForeignEnv(env)
+    adapter.spec = from_gymnasium_spec(env.spec)
+    return adapter

@@ -1,0 +1,1 @@
+"""Other libraries' interfaces over gymcore's environments, a module a library."""

@@ -1,0 +1,277 @@
+"""Gymnasium, both ways: its environments and spaces from gymcore's, and gymcore's from its.
+
+Importing this module registers gymcore's environments with Gymnasium (`register_all`), so that
+
+    gymnasium.make_vec("gymcore.interop.gymnasium:gymcore/CartPole-v1", num_envs=64)
+
+needs no import in the program.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymcore
+from gymcore import spaces
+from gymcore.core import Env
+from gymcore.error import ArgumentTypeError, DependencyNotInstalled
+from gymcore.foreign import Adapter, adopt
+from gymcore.spaces.conversion import convert_space
+from gymcore.specs import EnvSpec
+from gymcore.vector import AutoresetMode, VectorEnv
+
+try:
+    import gymnasium
+    import gymnasium.vector
+    from gymnasium.envs.registration import EnvSpec as GymnasiumSpec
+    from gymnasium.envs.registration import registry
+except ModuleNotFoundError as missing:
+    raise DependencyNotInstalled(
+        "gymcore.interop.gymnasium needs the package gymnasium: run `pip install gymnasium`"
+    ) from missing
+
+__all__ = [
+    "from_gymnasium",
+    "from_gymnasium_space",
+    "register_all",
+    "to_gymnasium",
+    "to_gymnasium_space",
+]
+
+# Gymnasium 1.0 has no other mode than the next step's, and no class of modes.
+_THEIR_MODES = getattr(gymnasium.vector, "AutoresetMode", AutoresetMode)
+
+# Options of engines, which Gymnasium passes on among the arguments of environments.
+_ENGINE_OPTIONS = (
+    "autoreset_mode",
+    "batch_size",
+    "copy",
+    "episode_statistics",
+    "num_threads",
+    "num_workers",
+    "on_worker_death",
+)
+
+
+def to_gymnasium_space(space: spaces.Space[Any]) -> gymnasium.Space[Any]:
+    """Return a space of gymcore as one of Gymnasium; see `convert_space`.
+
+    Example:
+        >>> to_gymnasium_space(gymcore.spaces.Dict(goal=gymcore.spaces.Discrete(4)))
+        Dict('goal': Discrete(4))
+    """
+    return convert_space(space, gymnasium.spaces)
+
+
+def from_gymnasium_space(space: gymnasium.Space[Any]) -> spaces.Space[Any]:
+    """Return a space of Gymnasium as one of gymcore; see `convert_space`."""
+    return convert_space(space)
+
+
+class GymnasiumEnv(Adapter, gymnasium.Env):  # type: ignore[override]
+    """An environment of gymcore's as one of Gymnasium's; see `Adapter`."""
+
+    def __init__(self, env: Env[Any, Any]) -> None:
+        """Adapt an environment."""
+        super().__init__(env, gymnasium.spaces)
+
+
+class VectorAdapter:
+    """What makes a vector environment of one package one of another; as `Adapter`.
+
+    Attributes:
+        env: The adapted vector environment.
+    """
+
+    metadata: dict[str, Any]
+
+    def __init__(self, envs: Any, package: Any, modes: Any) -> None:
+        """Adapt a vector environment, to a package's spaces and autoreset modes."""
+        self.env = envs
+        self.num_envs = envs.num_envs
+        self.render_mode = envs.render_mode
+        self.metadata = dict(envs.metadata)
+        if mode := self.metadata.get("autoreset_mode"):
+            self.metadata["autoreset_mode"] = modes(mode.value)
+        for name in ("observation_space", "action_space"):
+            for each in (name, f"single_{name}"):
+                setattr(self, each, convert_space(getattr(envs, each), package))
+        self._step = envs.step
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        """Begin episodes; see `VectorEnv.reset`."""
+        return self.env.reset(seed=seed, options=options)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Step every environment; see `VectorEnv.step`."""
+        return self._step(actions)
+
+    def render(self) -> Any:
+        """Return what the adapted vector environment renders."""
+        return self.env.render()
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the adapted vector environment."""
+        self.env.close(**kwargs)
+
+    def __del__(self) -> None:
+        """Leave the adapted vector environment open: it may still be in use."""
+
+    @property
+    def np_random(self) -> Any:
+        """The adapted vector environment's generator, or tuple of generators."""
+        return self.env.np_random
+
+    @property
+    def np_random_seed(self) -> Any:
+        """The adapted vector environment's seed, or tuple of seeds."""
+        return self.env.np_random_seed
+
+    def __getattr__(self, name: str) -> Any:
+        """Return another attribute: `call`, `get_attr`, `set_attr`, `rollout`, ..."""
+        if name == "env" or name.startswith("__"):  # also while it is copied
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.env, name)
+
+    def __repr__(self) -> str:
+        """Return `Class(...)` around the adapted vector environment's text."""
+        return f"{type(self).__name__}({self.env})"
+
+
+class GymnasiumVectorEnv(VectorAdapter, gymnasium.vector.VectorEnv):  # type: ignore[override]
+    """A vector environment of gymcore's as one of Gymnasium's."""
+
+    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+        """Adapt a vector environment."""
+        super().__init__(envs, gymnasium.spaces, _THEIR_MODES)
+
+
+class ForeignVectorEnv(VectorAdapter, VectorEnv[Any, Any, Any]):  # type: ignore[override]
+    """A vector environment of Gymnasium's as one of gymcore's."""
+
+    def __init__(self, envs: gymnasium.vector.VectorEnv) -> None:
+        """Adapt a vector environment."""
+        super().__init__(envs, spaces, AutoresetMode)
+
+
+def to_gymnasium(env: Any) -> Any:
+    """Return an environment, or a vector environment, of gymcore's as one of Gymnasium's.
+
+    Spaces are Gymnasium's; observations, rewards, flags and infos are those of `env`. Other
+    attributes are forwarded. A result of `from_gymnasium` is unwrapped, and what is Gymnasium's
+    already is returned as it is.
+
+    Args:
+        env: A `gymcore.Env` or a `gymcore.vector.VectorEnv`.
+
+    Returns:
+        A `gymnasium.Env` or a `gymnasium.vector.VectorEnv` with the same autoreset mode. Closing it
+        closes `env`.
+
+    Raises:
+        ArgumentTypeError: It is neither (a `TypeError`).
+
+    Example:
+        >>> envs = to_gymnasium(gymcore.make_vec("CartPole-v1", num_envs=3))
+        >>> isinstance(envs, gymnasium.vector.VectorEnv), envs.single_action_space
+        (True, Discrete(2))
+        >>> envs.close()
+    """
+    if isinstance(env, (gymnasium.Env, gymnasium.vector.VectorEnv)):
+        return env
+    if isinstance(env, (Adapter, VectorAdapter)):
+        return env.env
+    if isinstance(env, Env):
+        return GymnasiumEnv(env)
+    if isinstance(env, VectorEnv):
+        return GymnasiumVectorEnv(env)
+    raise ArgumentTypeError(
+        f"env: to_gymnasium expects a gymcore.Env or gymcore.vector.VectorEnv, got {type(env)}"
+    )
+
+
+def from_gymnasium(env: Any) -> Any:
+    """Return an environment, or a vector environment, of Gymnasium's as one of gymcore's.
+
+    The inverse of `to_gymnasium`. `gymcore.make("gymnasium:<id>")` and functions given to
+    `SyncVectorEnv` and `AsyncVectorEnv` do without it.
+
+    Args:
+        env: A `gymnasium.Env` or a `gymnasium.vector.VectorEnv`.
+
+    Returns:
+        A `gymcore.Env` or a `gymcore.vector.VectorEnv`. Closing it closes `env`.
+
+    Raises:
+        ArgumentTypeError: It is neither (a `TypeError`).
+
+    Example:
+        >>> env = from_gymnasium(gymnasium.make("FrozenLake-v1"))
+        >>> isinstance(env, gymcore.Env), env.observation_space
+        (True, Discrete(16))
+    """
+    if isinstance(env, (Env, VectorEnv)):
+        return env
+    if isinstance(env, gymnasium.Env):
+        return adopt(env)
+    if isinstance(env, VectorAdapter):
+        return env.env
+    if isinstance(env, gymnasium.vector.VectorEnv):
+        return ForeignVectorEnv(env)
+    raise ArgumentTypeError(
+        "env: from_gymnasium expects a gymnasium.Env or gymnasium.vector.VectorEnv, got "
+        f"{type(env)}"
+    )
+
+
+def make_env(gymcore_id: str, **kwargs: Any) -> Any:
+    """Make an environment of gymcore's for `gymnasium.make`, which adds the time limit."""
+    return to_gymnasium(
+        gymcore.make(gymcore_id, max_episode_steps=-1, disable_env_checker=True, **kwargs)
+    )
+
+
+def make_vector_env(gymcore_id: str, num_envs: int = 1, **kwargs: Any) -> Any:
+    """Make a vector environment of gymcore's for `gymnasium.make_vec`.
+
+    Args:
+        gymcore_id: The id here.
+        num_envs: Number of environments.
+        **kwargs: Options of the engine (`autoreset_mode`, `num_threads`, ...), and as for
+            `gymcore.make_vec`.
+    """
+    options = {name: kwargs.pop(name) for name in _ENGINE_OPTIONS if name in kwargs}
+    if mode := options.get("autoreset_mode"):
+        options["autoreset_mode"] = AutoresetMode(getattr(mode, "value", mode))
+    return to_gymnasium(gymcore.make_vec(gymcore_id, num_envs, vector_kwargs=options, **kwargs))
+
+
+def register_all() -> None:
+    """Register every id of gymcore's registry with Gymnasium, as "gymcore/" and the id.
+
+    `gymnasium.make_vec("gymcore/CartPole-v1", num_envs=64)` then returns the compiled engine and
+    `gymnasium.make("gymcore/CartPole-v1")` one lane of it. The slash of an id with a namespace
+    becomes a hyphen: "gymcore/ALE-Pong-v5". Importing this module calls this; call it again for ids
+    that have been registered since.
+    """
+    for spec in list(gymcore.registry.values()):
+        if spec.namespace == "gymcore":  # where gymcore itself answers as Gymnasium
+            continue
+        registry[_their_id(spec)] = GymnasiumSpec(
+            id=_their_id(spec),
+            entry_point=f"{__name__}:make_env",
+            vector_entry_point=f"{__name__}:make_vector_env",
+            reward_threshold=spec.reward_threshold,
+            nondeterministic=spec.nondeterministic,
+            max_episode_steps=spec.max_episode_steps,
+            order_enforce=False,  # gymcore.make does
+            disable_env_checker=True,
+            kwargs={"gymcore_id": spec.id},
+        )
+
+
+def _their_id(spec: EnvSpec) -> str:
+    return "gymcore/" + spec.id.replace("/", "-")
+
+
+register_all()

@@ -1,0 +1,140 @@
+"""Spaces of one package as those of another: Gymnasium's, Gym's and gymcore's are built alike."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gymcore import error, spaces
+
+__all__ = ["convert_space"]
+
+
+def convert_space(space: Any, package: Any = spaces) -> Any:
+    """Return a space of another package that holds the same values and draws the same samples.
+
+    A space is recognised by the name of its class, or of a base class, and its attributes. Of a
+    custom class the result is of that class too, and of the other package's: attributes and methods
+    are its own. A generator is copied, so that neither space moves the other's.
+
+    Args:
+        space: A space of Gym, Gymnasium, gymcore or a similar package.
+        package: A module with the classes to use: `gymcore.spaces` or `gymnasium.spaces`.
+
+    Returns:
+        The space; `space` itself if it is of that package already.
+
+    Raises:
+        ArgumentTypeError: It is not a space, or holds something that is not.
+
+    Example:
+        >>> class Discrete:
+        ...     n = 3
+        >>> convert_space(Discrete())
+        Discrete(3)
+    """
+    if isinstance(space, package.Space):
+        return space
+    for cls in type(space).__mro__:
+        if build := _BUILDERS.get(cls.__name__):
+            new = build(space, getattr(package, cls.__name__), package)
+            break
+        if cls.__name__ == "Space":
+            new = object.__new__(package.Space)
+            break
+    else:
+        raise error.ArgumentTypeError(
+            f"space: expected a space of Gymnasium or gymcore, got {space!r} ({type(space)})"
+        )
+    if cls is not type(space):
+        state = {**vars(space), **vars(new)}
+        new = _restored(type(space), type(new), state)
+    new._np_random = copy.deepcopy(getattr(space, "_np_random", None))
+    return new
+
+
+@functools.cache
+def _in_both(custom: type, base: type) -> type:
+    """Return a subclass of a custom space and of another package's class."""
+    return type(custom.__name__, (custom, base), {"__reduce__": _reduce})
+
+
+def _reduce(space: Any) -> tuple[Any, ...]:
+    return _restored, (*type(space).__bases__, space.__dict__)
+
+
+def _restored(custom: type, base: type, state: dict[str, Any]) -> Any:
+    space: Any = object.__new__(_in_both(custom, base))
+    space.__dict__.update(state)
+    return space
+
+
+def _box(space: Any, make: Callable[..., Any], package: Any) -> Any:
+    new = make(space.low, space.high, space.shape, space.dtype)
+    for side in ("bounded_below", "bounded_above"):  # integers do not show it
+        if hasattr(space, side):
+            setattr(new, side, getattr(space, side).copy())
+    return new
+
+
+def _discrete(space: Any, make: Callable[..., Any], package: Any) -> Any:
+    dtype = getattr(space, "dtype", np.dtype(np.int64))
+    # Gymnasium before 1.2 has integers of 64 bits only.
+    options = {} if dtype == np.int64 else {"dtype": dtype}
+    return make(int(space.n), start=int(getattr(space, "start", 0)), **options)
+
+
+def _multi_discrete(space: Any, make: Callable[..., Any], package: Any) -> Any:
+    start = getattr(space, "start", None)
+    options = {"start": start} if np.any(start) else {}
+    return make(space.nvec, space.dtype, **options)
+
+
+def _text(space: Any, make: Callable[..., Any], package: Any) -> Any:
+    characters = getattr(space, "character_list", space.character_set)
+    return make(space.max_length, min_length=space.min_length, charset="".join(characters))
+
+
+def _tuple(space: Any, make: Callable[..., Any], package: Any) -> Any:
+    return make([convert_space(part, package) for part in space.spaces])
+
+
+def _dict(space: Any, make: Callable[..., Any], package: Any) -> Any:
+    parts = {key: convert_space(part, package) for key, part in space.spaces.items()}
+    new = make(parts)
+    new.spaces = type(new.spaces)(parts)  # in this order
+    if hasattr(space, "sort_keys"):
+        new.sort_keys = space.sort_keys
+    return new
+
+
+def _sequence(space: Any, make: Callable[..., Any], package: Any) -> Any:
+    return make(
+        convert_space(space.feature_space, package), stack=bool(getattr(space, "stack", False))
+    )
+
+
+def _graph(space: Any, make: Callable[..., Any], package: Any) -> Any:
+    edges = space.edge_space
+    return make(
+        convert_space(space.node_space, package),
+        None if edges is None else convert_space(edges, package),
+    )
+
+
+_BUILDERS: dict[str, Callable[[Any, Callable[..., Any], Any], Any]] = {
+    "Box": _box,
+    "Discrete": _discrete,
+    "MultiDiscrete": _multi_discrete,
+    "MultiBinary": lambda space, make, package: make(space.n),
+    "Text": _text,
+    "Tuple": _tuple,
+    "Dict": _dict,
+    "Sequence": _sequence,
+    "OneOf": _tuple,
+    "Graph": _graph,
+}
