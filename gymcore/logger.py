@@ -9,8 +9,11 @@ from __future__ import annotations
 import sys
 import warnings
 
+DEBUG = 10
+INFO = 20
 WARN = 30
 ERROR = 40
+DISABLED = 50
 
 min_level: int = WARN
 
@@ -18,6 +21,12 @@ min_level: int = WARN
 # Someone who passed -W has decided already.
 if not sys.warnoptions:
     warnings.filterwarnings("once", category=DeprecationWarning, module=r"^gymcore\.")
+
+
+def set_level(level: int) -> None:
+    """Set `min_level`, as programs for Gym 0.26 do: `set_level(ERROR)` hides warnings."""
+    global min_level
+    min_level = level
 
 
 def _formatted(msg: str, args: tuple[object, ...]) -> str:

@@ -63,7 +63,9 @@ def ppo_with_clipped_actions(gym: Any, folder: Path) -> Any:
             continue
         for info in infos["final_info"]:
             if info is not None:
-                episodes.append((round(float(info["episode"]["r"]), 3), int(info["episode"]["l"])))
+                episodes.append(
+                    (round(info["episode"]["r"].item(), 3), info["episode"]["l"].item())
+                )
     envs.close()
     return episodes, round(total, 4)
 
@@ -284,7 +286,10 @@ def infos_as_lists(gym: Any, folder: Path) -> Any:
     *_, infos = envs.step([0, 1])
     envs.close()
     return [
-        (int(info["final_info"]["episode"]["l"]), round(float(info["final_observation"].sum()), 4))
+        (
+            info["final_info"]["episode"]["l"].item(),
+            round(float(info["final_observation"].sum()), 4),
+        )
         for info in infos
     ]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+from importlib import metadata
 from typing import Any
 
-from gymcore import envs
+from gymcore import envs, logger
 from gymcore.compat.gym26 import wrappers
 from gymcore.compat.old_envs import OldEnvCreator
 from gymcore.core import Env
@@ -24,6 +26,7 @@ __all__ = [
     "EnvSpec",
     "get_env_id",
     "load",
+    "load_env_plugins",
     "make",
     "namespace",
     "parse_env_id",
@@ -128,3 +131,20 @@ def register(
         disable_env_checker=disable_env_checker,
         **kwargs,
     )
+
+
+def load_env_plugins(entry_point: str = "gym.envs") -> None:
+    """Let installed packages register their environments, as `import gym` did.
+
+    Args:
+        entry_point: Group of entry points: functions, which are called. The name of one is the
+            namespace of the ids, but for `__root__` and `__internal__`. One that fails is a
+            warning.
+    """
+    for plugin in metadata.entry_points(group=entry_point):
+        is_root = plugin.name in ("__root__", "__internal__")
+        with contextlib.nullcontext() if is_root else namespace(plugin.name):
+            try:
+                plugin.load()()
+            except Exception as problem:
+                logger.warn(f"plugin: {plugin.value} raised {problem!r}")

@@ -182,23 +182,27 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
         if self._resets_in_next_step:
             self._resetting = ended
         if ended.any():
-            duration = round(time.perf_counter() - self.t0, 6)
             returns, lengths = self.episode_returns, self.episode_lengths
-            if self.is_vector_env:
-                values = {
-                    "r": np.where(ended, returns, 0.0).astype(np.float64),
-                    "l": np.where(ended, lengths, 0).astype(np.float64),
-                    "t": np.where(ended, duration, 0.0),
-                }
-                info = {**info, "episode": values, "_episode": ended}
-            else:
-                info = {**info, "episode": {"r": returns[0], "l": lengths[0], "t": duration}}
+            info = {**info, **self._episode_infos(ended)}
             self.return_queue.extend(returns[ended])
             self.length_queue.extend(lengths[ended])
             self.episode_count += int(ended.sum())
             returns[ended] = 0
             lengths[ended] = 0
         return observation, reward, terminated, truncated, info
+
+    def _episode_infos(self, ended: npt.NDArray[np.bool_]) -> Info:
+        """Return the statistics of ended episodes, as entries of an info."""
+        duration = round(time.perf_counter() - self.t0, 6)
+        returns, lengths = self.episode_returns, self.episode_lengths
+        if not self.is_vector_env:
+            return {"episode": {"r": returns[0], "l": lengths[0], "t": duration}}
+        values = {
+            "r": np.where(ended, returns, 0.0).astype(np.float64),
+            "l": np.where(ended, lengths, 0).astype(np.float64),
+            "t": np.where(ended, duration, 0.0),
+        }
+        return {"episode": values, "_episode": ended}
 
 
 class StepAPICompatibility(Wrapper, RecordConstructorArgs):

@@ -1,0 +1,5 @@
+"""`gym` for programs that run under `gymcore.alias`."""
+
+from gymcore.alias import stand_for
+
+stand_for("gym", "gymcore.compat.gym26", "0.26.2")

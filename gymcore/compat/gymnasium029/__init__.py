@@ -1,0 +1,47 @@
+"""Gymnasium 0.26 to 0.29: `import gymcore.compat.gymnasium029 as gym`.
+
+Every name behaves as in Gymnasium 0.29, which is nearly Gym 0.26: wrappers forward attributes and
+take vector environments too, vector environments are environments and restart an ended one in the
+same step, with its last observation and info under `final_observation` and `final_info`. They run
+today's environments, spaces and engines.
+"""
+
+from __future__ import annotations
+
+from gymcore import error, experimental, logger, spaces, utils
+from gymcore.compat.gym26 import core
+from gymcore.compat.gym26.core import ActionWrapper, Env, ObservationWrapper, RewardWrapper, Wrapper
+from gymcore.compat.gymnasium029 import envs, vector, wrappers
+from gymcore.compat.gymnasium029.envs.registration import (
+    make,
+    make_vec,
+    pprint_registry,
+    register,
+    registry,
+    spec,
+)
+from gymcore.spaces import Space
+
+__all__ = [
+    "ActionWrapper",
+    "Env",
+    "ObservationWrapper",
+    "RewardWrapper",
+    "Space",
+    "Wrapper",
+    "core",
+    "envs",
+    "error",
+    "experimental",
+    "logger",
+    "make",
+    "make_vec",
+    "pprint_registry",
+    "register",
+    "registry",
+    "spaces",
+    "spec",
+    "utils",
+    "vector",
+    "wrappers",
+]

@@ -1,0 +1,149 @@
+"""`gymnasium.vector` of 0.29: that of Gym 0.26, whose vector environments are environments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gymcore import error
+from gymcore import vector as today
+from gymcore.compat.gym26 import vector as gym26
+from gymcore.compat.gym26.envs import registration
+from gymcore.core import Env, Info, Options
+from gymcore.envs import vector_make
+from gymcore.specs import EnvSpec, find_spec
+from gymcore.vector import utils
+from gymcore.vector.vector_env import Seeds
+
+__all__ = [
+    "AsyncVectorEnv",
+    "SyncVectorEnv",
+    "VectorEnv",
+    "VectorEnvWrapper",
+    "make",
+    "make_vec",
+    "utils",
+]
+
+EnvWrappers = Callable[[Any], Any] | Iterable[Callable[[Any], Any]] | None
+
+
+class VectorEnv(today.VectorEnv[Any, Any, Any], Env[Any, Any]):  # type: ignore[misc]
+    """Base of vector environments, which were environments in Gymnasium 0.29.
+
+    A subclass overrides `reset_wait`, `step_async` and `step_wait`, or `reset` and `step`.
+    """
+
+    def __init__(self, num_envs: int, observation_space: Any, action_space: Any) -> None:
+        """Take the number of environments and the spaces of one, and batch these."""
+        self.num_envs = num_envs
+        self.single_observation_space = observation_space
+        self.single_action_space = action_space
+        self.observation_space = utils.batch_space(observation_space, num_envs)
+        self.action_space = utils.batch_space(action_space, num_envs)
+
+    def reset_async(self, seed: Seeds = None, options: Options = None) -> None:
+        """Begin a reset."""
+
+    def reset_wait(self, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
+        """Return the first observations, as `reset` does."""
+        raise NotImplementedError
+
+    def step_async(self, actions: Any) -> None:
+        """Begin a step."""
+
+    def step_wait(self) -> Any:
+        """Return the results of the step that `step_async` began, as `step` does."""
+        raise NotImplementedError
+
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
+        """Start new episodes; see `gymcore.vector.VectorEnv.reset`."""
+        self.reset_async(seed=seed, options=options)
+        return self.reset_wait(seed=seed, options=options)
+
+    def step(self, actions: Any) -> Any:
+        """Take one action in every environment; see `gymcore.vector.VectorEnv.step`."""
+        self.step_async(actions)
+        return self.step_wait()
+
+
+class VectorEnvWrapper(gym26.VectorEnvWrapper, VectorEnv):  # type: ignore[misc, override]
+    """Base of vector wrappers: attributes of inner layers are forwarded."""
+
+
+class SyncVectorEnv(gym26.SyncVectorEnv, VectorEnvWrapper):  # type: ignore[misc, override]
+    """Step several environments one after another in this process.
+
+    Example:
+        >>> import gymcore.compat.gymnasium029 as gym
+        >>> envs = gym.vector.SyncVectorEnv([lambda: gym.make("CartPole-v1")] * 2)
+        >>> isinstance(envs, gym.Env)
+        True
+    """
+
+
+class AsyncVectorEnv(gym26.AsyncVectorEnv, VectorEnvWrapper):  # type: ignore[misc, override]
+    """Step several environments in worker processes."""
+
+
+def make_vec(
+    id: str | EnvSpec,
+    num_envs: int = 1,
+    vectorization_mode: str = "async",
+    vector_kwargs: dict[str, Any] | None = None,
+    wrappers: EnvWrappers = None,
+    **kwargs: Any,
+) -> VectorEnvWrapper:
+    """Make a vector environment.
+
+    Args:
+        id: The environment's id, or its spec.
+        num_envs: Number of environments.
+        vectorization_mode: "async" for worker processes, "sync" for this process, "custom" for the
+            compiled engine.
+        vector_kwargs: Arguments of `AsyncVectorEnv` or `SyncVectorEnv`.
+        wrappers: A function, or several, applied to each single environment.
+        **kwargs: Arguments of `make`.
+
+    Raises:
+        Error: There is no such mode, or the id has no compiled engine, or that with `wrappers`.
+    """
+    env_spec = find_spec(id) if isinstance(id, str) else id
+    if vectorization_mode == "custom":
+        if wrappers or env_spec.vector_entry_point is None:
+            raise error.Error(
+                f"vectorization_mode: {env_spec.id} has no vector_entry_point"
+                if env_spec.vector_entry_point is None
+                else "wrappers: expected none with vectorization_mode='custom'"
+            )
+        return VectorEnvWrapper(vector_make.make(env_spec, num_envs, **kwargs))
+    engines = {"async": AsyncVectorEnv, "sync": SyncVectorEnv}
+    if vectorization_mode not in engines:
+        raise error.Error(
+            f"vectorization_mode: expected async, sync or custom, got {vectorization_mode!r}"
+        )
+    check = kwargs.pop("disable_env_checker", None)
+    env_fns = vector_make.single_env_fns(
+        registration.make, env_spec, num_envs, wrappers, check, kwargs
+    )
+    return engines[vectorization_mode](env_fns, **(vector_kwargs or {}))
+
+
+def make(
+    id: str | EnvSpec,
+    num_envs: int = 1,
+    asynchronous: bool | None = None,
+    wrappers: EnvWrappers = None,
+    disable_env_checker: bool | None = None,
+    **kwargs: Any,
+) -> VectorEnvWrapper:
+    """Make a vector environment, as `gymcore.vector.make` does with the same arguments.
+
+    `asynchronous` was True by default in Gymnasium 0.29.
+    """
+    env_spec = find_spec(id) if isinstance(id, str) else id
+    mode = "async" if asynchronous else "sync"
+    if asynchronous is None and wrappers is None and env_spec.vector_entry_point is not None:
+        mode = "custom"
+    kwargs["disable_env_checker"] = disable_env_checker
+    return make_vec(env_spec, num_envs, mode, None, wrappers, **kwargs)

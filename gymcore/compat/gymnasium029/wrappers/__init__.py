@@ -1,0 +1,90 @@
+"""The wrappers of Gymnasium 0.29: those of Gym 0.26, but for what is defined here."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.compat.gym26 import wrappers
+from gymcore.compat.gym26.wrappers import *
+from gymcore.core import Info
+from gymcore.spaces import Box
+from gymcore.wrappers.utils import RunningMeanStd as RunningMeanStd
+
+__all__ = list(wrappers.__all__)
+
+
+class RecordEpisodeStatistics(wrappers.RecordEpisodeStatistics):
+    """Add the return, length and time of an episode to the info of its last step (0.29).
+
+    `info["episode"]` is `{"r": returns, "l": steps, "t": seconds since the episodes began}`, arrays
+    `[num_envs]` (for a single environment `[1]`) float32, int32 and float32 that are 0 where no
+    episode has ended. For a vector environment `infos["_episode"]` is the mask.
+
+    Example:
+        >>> import gymcore.compat.gymnasium029 as gym
+        >>> env = gym.make("CartPole-v1", max_episode_steps=1)
+        >>> env = gym.wrappers.RecordEpisodeStatistics(env)
+        >>> _ = env.reset()
+        >>> env.step(0)[4]["episode"]["r"]
+        array([1.], dtype=float32)
+    """
+
+    def reset(self, **kwargs: Any) -> tuple[Any, Info]:
+        """Reset the environment and the statistics of its episodes."""
+        self.episode_start_times = np.full(self.num_envs, time.perf_counter())
+        return super().reset(**kwargs)
+
+    def _episode_infos(self, ended: npt.NDArray[np.bool_]) -> Info:
+        """Return what the info of this step gets."""
+        now = time.perf_counter()
+        times = np.round(now - self.episode_start_times, 6)
+        self.episode_start_times[ended] = now
+        episode = {
+            "r": self.episode_returns * ended,
+            "l": self.episode_lengths * ended,
+            "t": (times * ended).astype(np.float32),
+        }
+        return (
+            {"episode": episode, "_episode": ended} if self.is_vector_env else {"episode": episode}
+        )
+
+
+class NormalizeReward(wrappers.NormalizeReward):
+    """Divide rewards by the standard deviation of the discounted return (0.29).
+
+    The return is `returns * gamma * (1 - terminated) + reward`, and goes on after a truncation.
+    """
+
+    def step(self, action: Any) -> tuple[Any, Any, Any, Any, Info]:
+        """Step the environment and scale its reward."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self.returns = self.returns * self.gamma * (1 - np.asarray(terminated)) + np.asarray(
+            reward, np.float64
+        )
+        return observation, self.normalize(reward), terminated, truncated, info
+
+
+class ResizeObservation(wrappers.ResizeObservation):
+    """Resize images by the area each new pixel covers (0.29): no axis for channels is added."""
+
+    def __init__(self, env: Any, shape: tuple[int, int] | int) -> None:
+        """Wrap an environment whose observations are images; `shape` may be one number."""
+        super().__init__(env, shape)
+        image_shape = self.shape + env.observation_space.shape[2:]
+        self.observation_space = Box(0, 255, shape=image_shape, dtype=np.uint8)
+
+    def observation(self, observation: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the resized image, a new array."""
+        return super().observation(observation).reshape(self.observation_space.shape)
+
+
+class RecordVideo(wrappers.RecordVideo):
+    """Record videos of some episodes, or from some steps on (0.29)."""
+
+    def __init__(self, *args: Any, disable_logger: bool = False, **kwargs: Any) -> None:
+        """Wrap an environment; `disable_logger` does nothing, as nothing is logged."""
+        super().__init__(*args, **kwargs)

@@ -1,0 +1,296 @@
+"""`gymcore.alias`: unchanged programs, each in a process of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import gymcore.alias
+from gymcore import error
+from gymcore.alias.__main__ import main
+from tests.for_each import for_each
+
+ROOT = Path(__file__).parents[2]
+PATHS = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def run(
+    folder: Path, text: str, *arguments: str, options: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run a program, `program.py` in the folder, under the alias."""
+    program = folder / "program.py"
+    program.write_text(text)
+    target = "program" if "-m" in options else str(program)
+    return subprocess.run(
+        [sys.executable, "-m", "gymcore.alias", *options, target, *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": PATHS},
+        cwd=folder,
+    )
+
+
+def lines(folder: Path, text: str, *arguments: str, **kwargs: Any) -> list[str]:
+    """Return what a program that succeeds prints."""
+    result = run(folder, text, *arguments, **kwargs)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.splitlines()
+
+
+PROGRAM = """
+import os, sys
+import gymnasium as gym
+import gymnasium.envs.classic_control.cartpole as cartpole
+from gymnasium import *
+from gymnasium.spaces.box import Box
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
+import gymcore
+
+print(sys.argv[1:], os.path.basename(sys.argv[0]), os.path.basename(__file__), __name__)
+print(gym.__version__, os.path.dirname(__file__) in sys.path)
+assert gym.Env is gymcore.Env is Env and isinstance(gym.make("CartPole-v1"), gymcore.Env)
+assert gym.spaces is sys.modules["gymnasium.spaces"] is gymcore.spaces is spaces
+assert Box is gym.spaces.Box and issubclass(Box, gym.Space)
+assert cartpole.CartPoleEnv is gymcore.envs.classic_control.CartPoleEnv
+assert gym.utils.passive_env_checker.check_obs and gym.vector.async_vector_env.AsyncState
+assert gym.envs.registration.registry is gymcore.registry
+assert "make_vec" in dir(gym) and cartpole.__spec__.name.startswith("gymcore.")
+for name in ("gymnasium.nothing", "gymnasium.nothing.below"):
+    try:
+        __import__(name)
+    except ModuleNotFoundError as problem:
+        assert problem.name == "gymnasium.nothing"
+import gym as older
+assert older.__version__ == "0.26.2" and older.Env is gym.Env
+assert older.make("CartPole-v1").gravity == 9.8
+"""
+
+
+def test_a_program_gets_gymcore(tmp_path: Path) -> None:
+    assert lines(tmp_path, PROGRAM, "--as", "x", "-m") == [
+        "['--as', 'x', '-m'] program.py program.py __main__",
+        "1.4.0 True",
+    ]
+    assert lines(tmp_path, PROGRAM, "7", options=("-m",)) == [
+        "['7'] program.py program.py __main__",
+        "1.4.0 True",
+    ]
+
+
+def test_what_is_installed_need_not_be(tmp_path: Path) -> None:
+    """Without site packages but for what gymcore needs."""
+    library = tmp_path / "library"
+    library.mkdir()
+    for path in Path(np.__file__).parents[1].iterdir():
+        if not path.name.startswith(("gymnasium", "gym", "__editable__")):
+            (library / path.name).symlink_to(path)
+    program = "import sys, gymnasium; print(gymnasium.make('CartPole-v1').reset(seed=1)[0].shape)"
+    (tmp_path / "program.py").write_text(program)
+    paths = os.pathsep.join([str(ROOT), str(library)])
+    result = subprocess.run(
+        [sys.executable, "-S", "-m", "gymcore.alias", "program.py"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths},
+        cwd=tmp_path,
+    )
+    assert (result.stdout, result.returncode) == ("(4,)\n", 0), result.stderr
+
+
+CHILDREN = """
+import multiprocessing, subprocess, sys
+import gymnasium
+
+class Own(gymnasium.Env):
+    action_space = observation_space = gymnasium.spaces.Discrete(3)
+    def reset(self, *, seed=None, options=None):
+        return 1, {}
+
+def child(env, results):
+    import gymnasium.vector
+    results.put((gymnasium.__version__, isinstance(env, gymnasium.Env), env.reset()))
+
+if __name__ == "__main__":
+    for method in multiprocessing.get_all_start_methods():  # fork, spawn, forkserver
+        context = multiprocessing.get_context(method)
+        results = context.SimpleQueue()
+        process = context.Process(target=child, args=(Own(), results))
+        process.start()
+        print(*results.get())
+        process.join()
+    code = "import gymnasium; print(gymnasium.__version__, gymnasium.Env.__module__)"
+    print(subprocess.check_output([sys.executable, "-c", code], text=True), end="")
+    envs = gymnasium.vector.AsyncVectorEnv([Own] * 2, context="spawn", num_workers=1)
+    print(envs.reset()[0].tolist())
+    envs.close()
+"""
+
+
+def test_child_processes_get_it_too(tmp_path: Path) -> None:
+    count = len(multiprocessing.get_all_start_methods())
+    assert lines(tmp_path, CHILDREN) == [
+        *["1.4.0 True (1, {})"] * count,
+        "1.4.0 gymcore.core",
+        "[1, 1]",
+    ]
+
+
+SPACES = """
+[
+    Box(-1.0, np.array([1.0, np.inf], np.float32), seed=3),
+    Box(0, 255, (4, 4, 3), np.uint8),
+    Discrete(3, seed=1, start=2),
+    MultiDiscrete([2, 3], seed=1),
+    MultiBinary(4, seed=2),
+    Text(5, seed=3),
+    Tuple((Box(-1, 1, (2,)), Discrete(2)), seed=4),
+    Dict(a=Box(-1, 1, (2,)), b=Discrete(3), seed=4),
+    Graph(Box(-1, 1, (2,)), Discrete(2), seed=5),
+    Sequence(Discrete(2), seed=6, stack=True),
+    OneOf((Discrete(2), Box(-1, 1, (2,))), seed=4),
+    batch_space(Box(0, 255, (4, 4, 3), np.uint8, seed=7), 3),
+]
+"""
+PICKLE = f"""
+import pickle, sys
+import cloudpickle
+import numpy as np
+from gymnasium.spaces import *
+from gymnasium.vector.utils import batch_space
+spaces = {SPACES.strip()}
+with open(sys.argv[1], "rb") as file:
+    theirs = pickle.load(file)
+for ours, their in zip(spaces, theirs):
+    assert type(ours) is type(their) and ours == their and repr(ours) == repr(their)
+    assert str(ours.sample()) == str(their.sample()) or ours.shape == (4, 4, 3)
+assert b"gymcore" not in pickle.dumps(spaces) + cloudpickle.dumps(spaces)
+with open(sys.argv[1], "wb") as file:
+    pickle.dump(spaces, file)
+"""
+
+
+def test_spaces_are_pickled_under_the_names_of_gymnasium(tmp_path: Path) -> None:
+    names = {**vars(gymnasium.spaces), "np": np, "batch_space": gymnasium.vector.utils.batch_space}
+    spaces = eval(SPACES.strip(), names)
+    file = tmp_path / "spaces.pickle"
+    file.write_bytes(pickle.dumps(spaces))
+    lines(tmp_path, PICKLE, str(file))
+    for ours, theirs in zip(pickle.loads(file.read_bytes()), spaces, strict=True):
+        theirs.sample()
+        assert type(ours) is type(theirs) and ours == theirs and repr(ours) == repr(theirs)
+        assert str(ours.sample()) == str(theirs.sample()) or ours.shape == (4, 4, 3)
+    assert gymcore.spaces.Box.__module__ == "gymcore.spaces.box"
+
+
+GYMNASIUM_029 = """
+import gymnasium as gym
+import gymnasium.experimental
+from gymnasium.envs.registration import load_env_creator, make_vec, register
+from gymnasium.vector import SyncVectorEnv, VectorEnv, VectorEnvWrapper
+from gymnasium.vector.vector_env import VectorEnv as same
+from gymnasium.wrappers import FrameStack, GrayScaleObservation, RecordEpisodeStatistics
+from gymnasium.wrappers.frame_stack import LazyFrames
+from gymnasium.wrappers.monitoring.video_recorder import VideoRecorder
+from gymnasium.wrappers.normalize import NormalizeReward, RunningMeanStd
+from gymnasium.wrappers.record_episode_statistics import RecordEpisodeStatistics as moved
+import gymcore.compat.gymnasium029 as era
+
+assert era.wrappers.RecordEpisodeStatistics is RecordEpisodeStatistics is moved
+assert issubclass(VectorEnv, gym.Env) and same is VectorEnv and gym.Wrapper is era.Wrapper
+print(gym.__version__, "Plug-v0" in gym.envs.registry, "here/Plug-v0" in gym.envs.registry)
+print("ALE/Pong-v5" in gym.registry, gym.make("CartPole-v1").gravity, gym.make("Plug-v0").reset())
+"""
+GYM_026 = """
+import gym
+import gym.vector.async_vector_env
+from gym.wrappers.monitoring.video_recorder import VideoRecorder
+from gym.wrappers.time_limit import TimeLimit
+from gym.utils.play import play
+print(gym.__version__, gym.wrappers.TimeLimit is TimeLimit, gym.vector.make("CartPole-v1", 2))
+import gymnasium
+print(gymnasium.__version__)
+"""
+GYM_021 = """
+import gym
+from gym.utils import seeding
+from gym.vector.sync_vector_env import SyncVectorEnv
+import gym.wrappers.time_limit
+from gym.wrappers.monitor import Monitor
+env = gym.make("CartPole-v1")
+print(gym.__version__, env.seed(3), env.reset().shape, len(env.step(0)))
+print(isinstance(gym.wrappers.TimeLimit(env, 3), gym.wrappers.time_limit.TimeLimit))
+"""
+PLUGIN = """
+import gymnasium
+from gymnasium import spaces
+
+class Plug(gymnasium.Env):
+    action_space = observation_space = spaces.Discrete(3)
+    def reset(self, *, seed=None, options=None):
+        return 1, {}
+
+def register():
+    gymnasium.register("Plug-v0", entry_point=Plug, order_enforce=False, disable_env_checker=True)
+
+def broken():
+    raise ValueError("cannot")
+"""
+
+
+def test_eras(tmp_path: Path) -> None:
+    (tmp_path / "plugs.py").write_text(PLUGIN)
+    metadata = tmp_path / "plugs-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: plugs\nVersion: 1.0\n")
+    points = "__root__ = plugs:register\nhere = plugs:register\nlater = plugs:broken\n"
+    (metadata / "entry_points.txt").write_text(f"[gymnasium.envs]\n{points}")
+    result = run(tmp_path, GYMNASIUM_029, options=("--as", "gymnasium==0.29"))
+    assert result.stdout.splitlines() == ["0.29.1 True True", "True 9.8 (1, {})"], result.stderr
+    assert "plugs:broken raised ValueError('cannot')" in result.stderr
+    assert lines(tmp_path, GYM_026, options=("--as", "gym==0.26")) == [
+        "0.26.2 True <Gym26VectorEnv, CartPoleVectorEnv(CartPole-v1, num_envs=2)>",
+        "1.4.0",
+    ]
+    assert lines(tmp_path, GYM_021, options=("--as", "gym==0.21")) == [
+        "0.21.0 [3] (4,) 4",
+        "True",
+    ]
+
+
+def test_exceptions(tmp_path: Path) -> None:
+    failing = "import gymnasium\ndef f():\n    gymnasium.make('Nope-v1')\nf()\n"
+    result = run(tmp_path, failing)
+    assert result.returncode == 1
+    assert f'File "{tmp_path / "program.py"}", line 3, in f' in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("gymcore.error.NameNotFound")
+
+
+@for_each("arguments", [["--as", "gym==0.5", __file__], ["nowhere.py"], []])
+def test_wrong_command_lines(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["alias", *arguments])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+
+
+def test_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", ["first"])
+    monkeypatch.setenv("PYTHONPATH", "other")
+    with pytest.raises(error.Error, match=r"gymnasium has been imported already, from .*gymnasium"):
+        gymcore.alias.install()
+    with pytest.raises(error.InvalidArgument, match=r"era: expected one of gymnasium==1.4, .*3"):
+        gymcore.alias.install("gymnasium==3")
+    assert (sys.path, os.environ["PYTHONPATH"]) == (["first"], "other")
+    monkeypatch.delitem(sys.modules, "gymnasium")
+    for _ in range(2):
+        gymcore.alias.install("gymnasium==0.29")
+        assert [Path(path).name for path in sys.path] == ["gymnasium==0.29", "gym==0.26", "first"]
+        assert os.environ["PYTHONPATH"] == os.pathsep.join([*sys.path[:2], "other"])
