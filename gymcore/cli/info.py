@@ -47,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not info["build"]:
         lines["compiled modules"] = "none found"
     installed = {name: version for name, version in info["packages"].items() if version is not None}
+    lines["Box2D"] = info["Box2D"]
     lines["optional packages"] = ", ".join(f"{k} {v}" for k, v in installed.items()) or "none"
     missing = [name for name in info["packages"] if name not in installed]
     lines["not installed"] = ", ".join(missing) or "none"
@@ -166,6 +167,17 @@ def compiled_info() -> dict[str, Any]:
         return {"isa": str(error)}
 
 
+def box2d_use() -> str:
+    """Return whether Box2D's functions are called from compiled code, or why not."""
+    from gymcore.error import DependencyNotInstalled
+
+    try:
+        from gymcore.envs.box2d.library import problem
+    except DependencyNotInstalled:
+        return "not installed"
+    return problem() or "called from compiled code"
+
+
 def system_info() -> dict[str, Any]:
     """Return everything that a bug report or a benchmark file should contain; JSON-ready."""
     import numpy as np
@@ -183,4 +195,5 @@ def system_info() -> dict[str, Any]:
         "threads": thread_limits(),
         "memory_available": available_memory(),
         "packages": package_versions(),
+        "Box2D": box2d_use(),
     }

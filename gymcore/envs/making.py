@@ -239,11 +239,7 @@ def make(
     return env
 
 
-POOLED_FROM = {
-    "gymcore.envs.box2d.lunar_lander:LunarLander": 16,
-    "gymcore.envs.box2d.bipedal_walker:BipedalWalker": 4,
-    "gymcore.envs.box2d.car_racing:CarRacing": 2,
-}
+POOLED_FROM = {"gymcore.envs.box2d.car_racing:CarRacing": 2}
 """Entry points of our own whose steps are slow, and how many environments it takes for workers to
 win: measured by processor time with two workers, whose calls cost a batch some 50 us."""
 
@@ -419,8 +415,7 @@ def make_vec(
         num_envs: Number of copies.
         vectorization_mode: How they run (`VectorizeMode` or its value). None takes the registered
             vector environment if there is one, else (or if wrappers are asked for) "sync"; of
-            the environments over Box2D, if there are enough of them, it takes "async" where that
-            is the faster way (`prefers_workers`).
+            CarRacing it takes "async" where that is the faster way (`prefers_workers`).
         vector_kwargs: Options of the vector environment, in every mode: `autoreset_mode`, `copy`,
             `num_threads`, ...
         wrappers: Wrappers (or functions) to put around each environment. Not possible with
@@ -473,8 +468,14 @@ def make_vec(
     if mode in _VECTOR_MODES:
         if env_spec.max_episode_steps is not None:
             env_kwargs.setdefault("max_episode_steps", env_spec.max_episode_steps)
-        env = _make_native(single_spec, num_envs, vector_kwargs, wrappers, env_kwargs)
-    else:
+        try:
+            env = _make_native(single_spec, num_envs, vector_kwargs, wrappers, env_kwargs)
+        except error.DependencyNotInstalled:
+            # A library may be installed that compiled code cannot call; Python environments may.
+            if asked is not None or env_spec.entry_point is None:
+                raise
+            mode = VectorizeMode.SYNC
+    if mode not in _VECTOR_MODES:
         env = _make_of_singles(mode, single_spec, num_envs, vector_kwargs, wrappers, env_kwargs)
 
     spec_kwargs = dict(env_kwargs)

@@ -11,13 +11,12 @@ lanes have no random numbers, and a lane is seeded by restoring the state that i
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_New, PyCapsule_SetContext
-from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.math cimport cos, sin
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from gymcore_ext.atari.pictures cimport Resizer, brighten, shade, shrink, shrinking_t
+from gymcore_ext.engine.capsules cimport owned_capsule
 from gymcore_ext.engine.step cimport (
     FLOAT64, INT64, KERNEL_ABI, KERNEL_CAPSULE, TERMINATED, TRUNCATED, UINT8, columns_t, flag_t, info_field_t, kernel_t,
     rng_t,
@@ -644,15 +643,3 @@ cdef class Games:
                 or not cnp.PyArray_ISWRITEABLE(saved)):
             raise ValueError(f"saved: expected an array of {self.saved_dtype}, got {saved.dtype} {np.shape(saved)}")
         return <uint8_t*> cnp.PyArray_DATA(saved) + row * cnp.PyArray_STRIDE(saved, 0)
-
-
-cdef void drop_owner(object capsule) noexcept:
-    Py_DECREF(<object> PyCapsule_GetContext(capsule))
-
-
-cdef object owned_capsule(void* pointer, const char* name, object owner):
-    """A capsule that keeps the owner of the memory alive."""
-    capsule = PyCapsule_New(pointer, name, drop_owner)
-    PyCapsule_SetContext(capsule, <void*> owner)
-    Py_INCREF(owner)
-    return capsule

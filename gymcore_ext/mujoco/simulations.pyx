@@ -8,12 +8,12 @@ cimport numpy as cnp
 from cpython.exc cimport PyErr_Fetch, PyErr_NormalizeException
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.object cimport PyObject
-from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_New, PyCapsule_SetContext
-from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_DECREF, Py_XDECREF
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset, strncpy
 
+from gymcore_ext.engine.capsules cimport owned_capsule
 from gymcore_ext.engine.step cimport (
     FLOAT64, INT64, KERNEL_ABI, KERNEL_CAPSULE, bind_bitgen, bitgen_t, columns_t, flag_t, info_field_t, kernel_t, rng_t,
 )
@@ -567,18 +567,6 @@ cdef int check_threads(object data) except -1:
     if getattr(data, "threadpool", 0):
         raise ValueError("data: expected a simulation without a thread pool: an error in it would end the process")
     return 0
-
-
-cdef void drop_owner(object capsule) noexcept:
-    Py_DECREF(<object> PyCapsule_GetContext(capsule))
-
-
-cdef object owned_capsule(void* pointer, const char* name, object owner):
-    """A capsule that keeps the owner of the memory alive."""
-    capsule = PyCapsule_New(pointer, name, drop_owner)
-    PyCapsule_SetContext(capsule, <void*> owner)
-    Py_INCREF(owner)
-    return capsule
 
 
 cdef int raise_exception(PyObject** place) except -1:

@@ -12,7 +12,7 @@ import gymcore
 from gymcore.envs.making import POOLED_FROM, prefers_workers
 from gymcore.utils import cpus
 
-LANDER, WALKER = gymcore.spec("LunarLander-v3"), gymcore.spec("BipedalWalker-v3")
+RACING = gymcore.spec("CarRacing-v3")
 
 
 @pytest.fixture(autouse=True)
@@ -24,9 +24,9 @@ def _two_cpus(monkeypatch):
 
 
 def test_enough_of_them():
-    assert prefers_workers(LANDER, 16, {})
-    assert not prefers_workers(LANDER, 15, {})
-    assert prefers_workers(WALKER, 4, {"hardcore": True})
+    assert prefers_workers(RACING, 2, {"continuous": False})
+    assert not prefers_workers(RACING, 1, {})
+    assert not prefers_workers(gymcore.spec("LunarLander-v3"), 4096, {})
     assert not prefers_workers(gymcore.spec("CartPole-v1"), 4096, {})
 
 
@@ -36,23 +36,23 @@ def test_entry_points_are_registered():
 
 
 def test_not_with_pictures():
-    assert not prefers_workers(LANDER, 64, {"render_mode": "rgb_array"})
+    assert not prefers_workers(RACING, 64, {"render_mode": "rgb_array"})
 
 
 def test_not_with_one_cpu(monkeypatch):
     monkeypatch.setattr(cpus, "usable_cpus", lambda: 1)
-    assert not prefers_workers(LANDER, 64, {})
+    assert not prefers_workers(RACING, 64, {})
 
 
 def test_not_beside_threads(monkeypatch):
     monkeypatch.setattr(threading, "active_count", lambda: 2)
-    assert not prefers_workers(LANDER, 64, {})
+    assert not prefers_workers(RACING, 64, {})
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_not_without_fork(monkeypatch, method):
     monkeypatch.setattr(multiprocessing, "get_start_method", lambda allow_none=False: method)
-    assert not prefers_workers(LANDER, 64, {})
+    assert not prefers_workers(RACING, 64, {})
 
 
 def test_an_unchosen_start_method_stays_unchosen(monkeypatch):
@@ -63,7 +63,7 @@ def test_an_unchosen_start_method_stays_unchosen(monkeypatch):
 
     monkeypatch.setattr(multiprocessing, "get_start_method", get_start_method)
     monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn", "fork"])
-    assert not prefers_workers(LANDER, 64, {})
+    assert not prefers_workers(RACING, 64, {})
     assert asked == [True]
 
 
@@ -76,10 +76,10 @@ def test_make_vec_goes_by_it(monkeypatch):
         monkeypatch.setattr(
             "gymcore.envs.making.prefers_workers", lambda *args, wanted=wanted: wanted
         )
-        envs = gymcore.make_vec("LunarLander-v3", num_envs=2)
+        envs = gymcore.make_vec("CarRacing-v3", num_envs=2)
         assert type(envs).__name__ == name
         assert envs.spec.kwargs["vectorization_mode"] == ("async" if wanted else "sync")
         envs.close()
-        envs = gymcore.make_vec("LunarLander-v3", num_envs=2, vectorization_mode="sync")
+        envs = gymcore.make_vec("CarRacing-v3", num_envs=2, vectorization_mode="sync")
         assert type(envs).__name__ == "SyncVectorEnv"
         envs.close()

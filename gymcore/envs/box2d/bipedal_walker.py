@@ -2,114 +2,72 @@
 
 from __future__ import annotations
 
-import functools
-import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import error, spaces
-from gymcore.core import Info, Options
-from gymcore.envs.box2d.box2d_env import (
-    Box2D,
-    Box2DEnv,
-    ContactDetector,
-    corners,
-    create_body,
-    create_fixture,
-    edges,
+from gymcore import error
+from gymcore.core import Info
+from gymcore.envs.box2d import bipedal_walker_python
+from gymcore.envs.box2d.bipedal_walker_python import (
+    FPS,
+    FRICTION,
+    GROUND_X,
+    LEG_DOWN,
+    LEG_H,
+    LEG_W,
+    LIDAR_RANGE,
+    MOTORS_TORQUE,
+    SCALE,
+    SPEED_HIP,
+    SPEED_KNEE,
+    TERRAIN_GRASS,
+    TERRAIN_HEIGHT,
+    TERRAIN_LENGTH,
+    TERRAIN_STARTPAD,
+    TERRAIN_STEP,
+    VIEWPORT_H,
+    VIEWPORT_W,
+    Clouds,
+    WalkerParts,
+    make_clouds,
+    walker_spaces,
 )
-from gymcore.rendering.shapes import (
-    Color,
-    Pixels,
-    Point,
-    bar,
-    convex_polygon,
-    disc,
-    outlined_polygon,
-    paint,
-    vertical_gradient,
-)
-from gymcore_ext.box2d.rays import Rays
+from gymcore.envs.box2d.box2d_env import Box2D, ContactDetector
+from gymcore.envs.box2d.compiled_env import CompiledBox2DEnv, Counted, foot
+from gymcore.envs.box2d.library import problem
+from gymcore.native.parameters import flag
+from gymcore.native.vector_env import NativeVectorEnv
+from gymcore_ext.box2d import walker
 
-if TYPE_CHECKING:
-    import pygame
-
-FPS = 50
-SCALE = 30.0  # pixels a metre
-MOTORS_TORQUE = 80
-SPEED_HIP = 4
-SPEED_KNEE = 6
-LIDAR_RANGE = 160 / SCALE
-LIDAR_RAYS = 10
-INITIAL_RANDOM = 5  # N, the push at the start
-
-HULL_POLY = [(-30, +9), (+6, +9), (+34, +1), (+34, -8), (-30, -8)]  # pixels
-LEG_DOWN = -8 / SCALE
-LEG_W, LEG_H = 8 / SCALE, 34 / SCALE
-
-VIEWPORT_W = 600
-VIEWPORT_H = 400
-
-TERRAIN_STEP = 14 / SCALE
-TERRAIN_LENGTH = 200  # points
-TERRAIN_HEIGHT = VIEWPORT_H / SCALE / 4
-TERRAIN_GRASS = 10  # longest stretch between obstacles, steps
-TERRAIN_STARTPAD = 20  # flat at the start, steps
-FRICTION = 2.5
-
-# All collide only with the ground (mask 1).
-HULL_FD = Box2D.b2FixtureDef(
-    shape=Box2D.b2PolygonShape(vertices=[(x / SCALE, y / SCALE) for x, y in HULL_POLY]),
-    density=5.0,
-    friction=0.1,
-    categoryBits=0x0020,
-    maskBits=0x001,
-    restitution=0.0,
-)
-LEG_FD = Box2D.b2FixtureDef(
-    shape=Box2D.b2PolygonShape(box=(LEG_W / 2, LEG_H / 2)),
-    density=1.0,
-    restitution=0.0,
-    categoryBits=0x0020,
-    maskBits=0x001,
-)
-LOWER_FD = Box2D.b2FixtureDef(
-    shape=Box2D.b2PolygonShape(box=(0.8 * LEG_W / 2, LEG_H / 2)),
-    density=1.0,
-    restitution=0.0,
-    categoryBits=0x0020,
-    maskBits=0x001,
-)
-GROUND_BODY = Box2D.b2BodyDef()
-
-GRASS, STUMP, STAIRS, PIT = range(4)
-
-# The x of each point of the ground, and the end of each lidar ray relative to the hull, from
-# straight down to the front. Metres.
-GROUND_X = [i * TERRAIN_STEP for i in range(TERRAIN_LENGTH)]
-RAY_ENDS = [
-    (math.sin(1.5 * i / 10.0) * LIDAR_RANGE, -(math.cos(1.5 * i / 10.0) * LIDAR_RANGE))
-    for i in range(LIDAR_RAYS)
+__all__ = [
+    "FPS",
+    "FRICTION",
+    "LEG_DOWN",
+    "LEG_H",
+    "LEG_W",
+    "LIDAR_RANGE",
+    "MOTORS_TORQUE",
+    "SCALE",
+    "SPEED_HIP",
+    "SPEED_KNEE",
+    "TERRAIN_GRASS",
+    "TERRAIN_HEIGHT",
+    "TERRAIN_LENGTH",
+    "TERRAIN_STARTPAD",
+    "TERRAIN_STEP",
+    "VIEWPORT_H",
+    "VIEWPORT_W",
+    "BipedalWalker",
+    "BipedalWalkerHardcore",
+    "BipedalWalkerHeuristics",
+    "BipedalWalkerVectorEnv",
+    "ContactDetector",
 ]
 
-_WIDTH = VIEWPORT_W / SCALE
-_HEIGHT = VIEWPORT_H / SCALE
-_GOAL = (TERRAIN_LENGTH - TERRAIN_GRASS) * TERRAIN_STEP
-_TORQUE_COST = 0.00035 * MOTORS_TORQUE
-_SPEEDS = (float(SPEED_HIP), float(SPEED_KNEE), float(SPEED_HIP), float(SPEED_KNEE))
-# The setters themselves: an assignment checks SWIG's types first, which takes as long again.
-_set_speed = Box2D.b2RevoluteJoint.motorSpeed.fset
-_set_torque = Box2D.b2RevoluteJoint.maxMotorTorque.fset
-_CLOUDS = TERRAIN_LENGTH // 20
-_CLOUD_CORNERS = 5
 
-Clouds = tuple[tuple[Point, ...], ...]
-
-
-class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
+class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32]]):
     """A hull on two legs with hips and knees, over ground that it senses with a lidar.
 
     - Observation float32 [24]: angle and angular velocity of the hull, its velocity; for each leg
@@ -123,7 +81,7 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
     Terrain, pushes, observations, rewards and flags are Gymnasium's for the same seeds and actions,
     to the bit. As in Gymnasium the world persists from one episode to the next, so the order in
     which Box2D finds contacts depends on earlier episodes. Set `fresh_worlds` for episodes
-    that depend on their seed alone, and for states that continue to the bit in later ones too.
+    that depend on their seed alone.
 
     Attributes:
         fresh_worlds: Whether `reset` begins with a new world; False, as in Gymnasium. It can be
@@ -142,109 +100,38 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
         (False, False, {})
     """
 
-    fresh_worlds = False
-    counters = ("prev_shaping", "clouds", "scroll", "lidar_fractions")
-    settings = ("hardcore",)
-    _not_pickled = (
-        "world", "hull", "terrain", "legs", "joints", "drawlist", "_contacts", "_rays",
-        "_live", "_parts",
-    )  # fmt: skip
+    kernel_module = "gymcore_ext.box2d.walker"
+    lanes = walker.Walkers
+    hardcore, fresh_worlds = flag(), flag()
+    game_over, scroll = Counted(bool), Counted(float)
+    terrain_x = GROUND_X
 
     def __init__(self, render_mode: str | None = None, hardcore: bool = False) -> None:
         """Make a walker.
 
         Args:
             render_mode: None, "human" or "rgb_array".
-            hardcore: Whether there are stumps, stairs and pits.
+            hardcore: Whether there are stumps, stairs and pits; of the next episodes.
+
+        Raises:
+            DependencyNotInstalled: Box2D cannot be called from compiled code.
         """
-        self.render_mode = render_mode
-        self.hardcore = hardcore
-        joints = [math.pi, 5.0, math.pi, 5.0, 5.0] * 2
-        high = np.array([math.pi, 5.0, 5.0, 5.0, *joints, *[1.0] * 10], np.float32)
-        low = -high
-        low[[8, 13]] = -0.0
-        self.observation_space = spaces.Box(low, high)
-        self.action_space = spaces.Box(-1, 1, (4,), np.float32)
-        self.prev_shaping: float | None = None
-        self.clouds: Clouds = ()
-        self.terrain_x = list(GROUND_X)
-        self.terrain_y: list[float] = []
-        self.scroll = 0.0
-        self._no_world()
-        self._moves = []
+        self.observation_space, self.action_space = walker_spaces()
+        super().__init__(render_mode, hardcore=hardcore)
 
-    def _no_world(self) -> None:
-        self.world: Any = Box2D.b2World()
-        self.hull: Any = None
-        self.terrain: list[Any] = []
-        self.legs: list[Any] = []
-        self.joints: list[Any] = []
-        self.drawlist: list[Any] = []
-        self.lidar_fractions: list[float] = []
-
-    @functools.cached_property
-    def _parts(self) -> WalkerParts:
-        return WalkerParts()
-
-    @property
-    def game_over(self) -> bool:
-        """Whether the hull has touched the ground in this episode."""
-        return self.hull is not None and self._contacts.hull_touched
-
-    @game_over.setter
-    def game_over(self, value: bool) -> None:
-        self._contacts.hull_touched = bool(value)
-
-    # --- an episode ----------------------------------------------------------------------------
-
-    def reset(
-        self, *, seed: int | None = None, options: Options = None
-    ) -> tuple[npt.NDArray[np.float32], Info]:
-        """Begin an episode: new ground, and a small push.
-
-        `seed` seeds `np_random`; `options` are not used.
-        """
-        super().reset(seed=seed)
-        random = self.np_random
-        terrain = draw_terrain(random, self.hardcore)
-        self.clouds = make_clouds(random)
-        push = float(random.uniform(-INITIAL_RANDOM, INITIAL_RANDOM))
-        self._start = (terrain.heights, terrain.boxes, push)
-        self._moves = []
-        self.scroll = 0.0
-        if self.fresh_worlds:
-            self._no_world()
-        self._begin(self._start)
-        self.prev_shaping = None
-        return self.step(np.zeros(4, np.float32))[0], {}
-
-    def _begin(self, start: tuple[Any, ...]) -> None:
-        """Put ground and walker into the world, and remove those of the last episode."""
-        heights, boxes, push = start
-        world = self.world
-        # Box2D orders contacts by the destruction and creation of bodies.
-        world.contactListener = None
-        if self.hull is not None:
-            for body in (*self.terrain, self.hull, *self.legs):
-                world.DestroyBody(body)
-        self._live: Any = None
-        terrain = Terrain(heights, boxes)
-        self.terrain_y = list(heights)
-        self.terrain = build_terrain(world, terrain)
-        self.hull, self.legs, self.joints = self._parts.build(world, push)
-        self.drawlist = [*self.terrain, *self.legs, self.hull]
-        self._contacts = ContactDetector(self.hull, [self.legs[1], self.legs[3]])
-        world.contactListener = self._contacts
-        self._rays = Rays(
-            np.column_stack((GROUND_X, heights)),
-            [counter_clockwise(box) for box in boxes],
-            RAY_ENDS,
-        )
-        # The first two are views of the body's memory: always current, ten times as fast to read as
-        # `hull.position`, and valid until the body is destroyed.
-        self._live = (self.hull.position, self.hull.linearVelocity, world.Step)
-
-    # --- a step --------------------------------------------------------------------------------
+    def _definitions(self) -> list[Any]:
+        ground, parts = bipedal_walker_python, WalkerParts()
+        box, edge = Box2D.b2PolygonShape(box=(1, 1)), Box2D.b2EdgeShape()
+        return [
+            ground.GROUND_BODY,
+            Box2D.b2FixtureDef(shape=box, friction=FRICTION),
+            box,
+            Box2D.b2FixtureDef(shape=edge, friction=FRICTION, categoryBits=0x0001),
+            edge,
+            parts.hull,
+            ground.HULL_FD,
+            *(part for leg in parts.legs for part in leg),
+        ]
 
     def step(
         self, action: npt.ArrayLike
@@ -255,119 +142,95 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
             InvalidAction: not four numbers (also an `AssertionError`).
             ResetNeeded: before the first reset.
         """
-        hull = self.hull
-        if hull is None:
-            raise error.ResetNeeded("step: call reset() first")
-        move, costs = self._checked(action)
-        self._moves.append(move)
-        self._move(move)
-
-        position, velocity, _ = self._live
-        x = position.x
-        self.lidar_fractions = fractions = self._rays.cast(x, position.y)
-        angle = hull.angle
-        observed = [
-            angle,
-            2.0 * hull.angularVelocity / FPS,
-            0.3 * velocity.x * _WIDTH / FPS,
-            0.3 * velocity.y * _HEIGHT / FPS,
-        ]
-        for leg in (0, 2):
-            hip, knee = self.joints[leg : leg + 2]
-            observed += (
-                hip.angle,
-                hip.speed / SPEED_HIP,
-                knee.angle + 1.0,
-                knee.speed / SPEED_KNEE,
-                1.0 if self.legs[leg + 1].ground_contact else 0.0,
-            )
-        observation = np.array(observed + fractions, np.float32)
-        self.scroll = x - _WIDTH / 5
-        shaping = 130 * x / SCALE - 5.0 * abs(angle)
-        previous = self.prev_shaping
-        self.prev_shaping = shaping
-        # In the precision of the action, one motor after the other, as Gymnasium rounds.
-        reward = costs.dtype.type(0.0 if previous is None else shaping - previous)
-        for cost in costs:
-            reward -= cost
-        reward = float(reward)
-        terminated = False
-        if self._contacts.hull_touched or x < 0:
-            terminated, reward = True, -100.0
-        if x > _GOAL:
-            terminated = True
+        try:
+            observation, reward, terminated = self._batch.step_single_numbers(action)
+        except error.InvalidAction:
+            raise error.InvalidAction(
+                f"action: {action!r} ({type(action)}) invalid, expected four numbers, none of "
+                "them NaN"
+            ) from None
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, False, {}
 
-    def _checked(self, action: npt.ArrayLike) -> tuple[tuple[float, ...], npt.NDArray[Any]]:
-        """The action as four floats, and what each costs, in the precision of the action."""
-        try:
-            numbers = np.asarray(action)
-            costs = np.minimum(np.abs(numbers), 1) * _TORQUE_COST
-            move = tuple(map(float, numbers.tolist()))
-        except (TypeError, ValueError):
-            move = ()
-        # NaN would spread to all bodies and never leave them.
-        if len(move) != 4 or math.isnan(sum(map(abs, move))):
-            raise error.InvalidAction(
-                f"action: {action!r} ({type(action)}) invalid, expected four numbers, none of "
-                "them NaN"
-            )
-        return move, costs
+    # --- attributes that programs read ---------------------------------------------------------
 
-    def _move(self, move: tuple[Any, ...]) -> None:
-        """Set the motors, and step the world."""
-        for joint, speed, number in zip(self.joints, _SPEEDS, move, strict=True):
-            _set_speed(joint, speed if number > 0 else -speed if number < 0 else 0.0)
-            _set_torque(joint, MOTORS_TORQUE * min(abs(number), 1.0))
-        self._live[2](1.0 / FPS, 180, 60)
+    @property
+    def world(self) -> Any:
+        """The `Box2D.b2World`."""
+        return self._world
 
-    # --- rendering -----------------------------------------------------------------------------
+    @property
+    def hull(self) -> Any:
+        """The body of the hull; None before the first reset."""
+        return self._bodies[-5] if self._bodies else None
 
-    def _draw(self, surface: pygame.Surface) -> None:
-        size, left = surface.get_size(), self.scroll
-        surface.blit(_sky(size), (0, 0))
+    @property
+    def legs(self) -> list[Any]:
+        """The bodies of the legs, upper and lower, twice; empty before the first reset."""
+        return self._bodies[-4:]
 
-        def pixel(x: float, y: float) -> Point:
-            return (x - left) * SCALE, VIEWPORT_H - y * SCALE
+    @property
+    def joints(self) -> list[Any]:
+        """The joints, hip and knee, twice; empty before the first reset."""
+        return self._world.joints
 
-        def outline(body: Any) -> list[Point]:
-            return [pixel(*corner) for corner in corners(body)]
+    @property
+    def terrain(self) -> list[Any]:
+        """The bodies of the ground, from the right to the left end."""
+        return self._bodies[-6::-1]
 
-        def is_visible(points: Sequence[Point]) -> bool:
-            return max(x for x, _ in points) > 0 and min(x for x, _ in points) < size[0]
+    @property
+    def drawlist(self) -> list[Any]:
+        """All bodies: ground, legs, hull."""
+        return [*self.terrain, *self.legs, *self._bodies[-5:-4]]
 
-        for cloud in self.clouds:
-            # Far away, so that they move at half the speed.
-            points = [pixel(x + left / 2, y) for x, y in cloud]
-            if is_visible(points):
-                convex_polygon(surface, CLOUD, points)
-        flag_x, flag_y = pixel(TERRAIN_STEP * 3, TERRAIN_HEIGHT)
-        if flag_x > -40.0:
-            x, top = round(flag_x) + 0.5, flag_y - FLAGPOLE
-            bar(surface, POLE, (x, flag_y), (x, top), 1.0, 0.5)
-            convex_polygon(
-                surface, FLAG, [(x + 1.0, top), (x + 25.0, top + 6.0), (x + 1.0, top + 12.0)]
-            )
-        _draw_ground(surface, [pixel(*p) for p in zip(self.terrain_x, self.terrain_y, strict=True)])
-        _, boxes, _ = self._start or ((), (), 0.0)
-        for box in boxes:
-            points = [pixel(*corner) for corner in box]
-            if is_visible(points):
-                outlined_polygon(surface, STONE, STONE_EDGE, points, 1.5)
-        # One ray of the lidar after the other.
-        ray = len(self._moves) % LIDAR_RAYS
-        fraction = self.lidar_fractions[ray] if self.lidar_fractions else 0.0
-        x, y = self.hull.position
-        end = pixel(x + fraction * RAY_ENDS[ray][0], y + fraction * RAY_ENDS[ray][1])
-        bar(surface, RAY, pixel(x, y), end, 0.6, 0.5)
-        disc(surface, RAY, end, 2.4)
-        for leg in self.legs[:2]:
-            outlined_polygon(surface, *LEGS[0], outline(leg), 1.2)
-        outlined_polygon(surface, HULL, HULL_EDGE, outline(self.hull), 1.6)
-        for leg in self.legs[2:]:
-            outlined_polygon(surface, *LEGS[1], outline(leg), 1.2)
+    def _made_bodies(self, bodies: list[Any]) -> None:
+        feet = self._progress["feet"]
+        for index, (leg, joint) in enumerate(zip(bodies[-4:], self._world.joints, strict=True)):
+            leg.joint, leg.ground_contact = joint, False
+            if index % 2:
+                foot(leg, joint, feet[index // 2 : index // 2 + 1])
+
+    @property
+    def prev_shaping(self) -> float | None:
+        """What the next reward counts from; None before the first step."""
+        progress = self._progress
+        return float(progress["prev_shaping"]) if progress["has_shaping"] else None
+
+    @property
+    def terrain_y(self) -> list[float]:
+        """The heights of the points of the ground, metres; empty before the first reset."""
+        return self._progress["heights"].tolist() if self._bodies else []
+
+    @property
+    def clouds(self) -> Clouds:
+        """The corners of the clouds, metres."""
+        return make_clouds(self._progress["clouds"]) if self._bodies else ()
+
+    @property
+    def lidar_fractions(self) -> list[float]:
+        """The fraction of each ray that is free; empty before the first reset."""
+        return self._progress["fractions"].tolist() if self._bodies else []
+
+    def _draw(self, surface: Any) -> None:
+        progress = self._progress
+        boxes = progress["boxes"][: progress["box_count"]].tolist()
+        bipedal_walker_python.draw(surface, self, boxes, int(progress["steps"]))
+
+
+class BipedalWalkerVectorEnv(NativeVectorEnv):
+    """A batch of walkers; see `NativeVectorEnv`.
+
+    `set_attr` takes `hardcore` (of the next episodes) and `fresh_worlds`, one for all lanes or one
+    for each.
+    """
+
+    env_class = BipedalWalker
+
+
+if problem() is not None:
+    BipedalWalker = bipedal_walker_python.BipedalWalker  # type: ignore[assignment,misc]
 
 
 class BipedalWalkerHardcore:
@@ -382,169 +245,6 @@ class BipedalWalkerHardcore:
             "To use this environment, instead create it by specifying the hardcore keyword in "
             'gym.make, i.e.\ngym.make("BipedalWalker-v3", hardcore=True)'
         )
-
-
-# --- the world -----------------------------------------------------------------------------------
-
-
-class Terrain(NamedTuple):
-    """The ground of an episode, in metres: its outline, and the boxes of its obstacles."""
-
-    heights: tuple[float, ...]
-    boxes: tuple[tuple[Point, ...], ...]
-
-
-def draw_terrain(random: np.random.Generator, hardcore: bool) -> Terrain:
-    """Draw the ground from a generator, in Gymnasium's order; `hardcore` adds obstacles."""
-    draw = random.random
-
-    def integer(low: int, high: int) -> int:
-        return int(random.integers(low, high))
-
-    heights: list[float] = []
-    boxes: list[tuple[Point, ...]] = []
-    kind, begins, left = GRASS, False, TERRAIN_STARTPAD
-    y, slope = TERRAIN_HEIGHT, 0.0
-    base = 0.0  # height of the ground an obstacle stands on
-    stairs = stair_width = rise = 0
-    step = TERRAIN_STEP
-    for i in range(TERRAIN_LENGTH):
-        x = i * step
-        if kind == GRASS and not begins:
-            slope = 0.8 * slope + 0.01 * ((y < TERRAIN_HEIGHT) - (y > TERRAIN_HEIGHT))
-            if i > TERRAIN_STARTPAD:
-                # The bits of `uniform(-1, 1)` in a quarter of the time.
-                slope += (-1.0 + 2.0 * draw()) / SCALE
-            y += slope
-        elif kind == PIT and begins:
-            left = integer(3, 5)
-            wall = ((x, y), (x + step, y), (x + step, y - 4 * step), (x, y - 4 * step))
-            boxes.append(wall)
-            boxes.append(tuple((at + step * left, height) for at, height in wall))
-            left += 2
-            base = y
-        elif kind == PIT:
-            y = base
-            if left > 1:
-                y -= 4 * step
-        elif kind == STUMP and begins:
-            left = integer(1, 3)
-            side = left * step
-            boxes.append(((x, y), (x + side, y), (x + side, y + side), (x, y + side)))
-        elif kind == STAIRS and begins:
-            rise = 1 if draw() > 0.5 else -1
-            stair_width = integer(4, 5)
-            stairs = integer(3, 5)
-            base = y
-            for s in range(stairs):
-                near, far = x + (s * stair_width) * step, x + ((1 + s) * stair_width) * step
-                top, bottom = y + (s * rise) * step, y + (-1 + s * rise) * step
-                boxes.append(((near, top), (far, top), (far, bottom), (near, bottom)))
-            left = stairs * stair_width
-        elif kind == STAIRS:
-            s = stairs * stair_width - left - rise
-            y = base + (s / stair_width * rise) * step
-        begins = False
-        heights.append(y)
-        left -= 1
-        if left == 0:
-            left = integer(TERRAIN_GRASS // 2, TERRAIN_GRASS)
-            kind = integer(1, 4) if kind == GRASS and hardcore else GRASS
-            begins = True
-    return Terrain(tuple(heights), tuple(boxes))
-
-
-def counter_clockwise(box: tuple[Point, ...]) -> tuple[Point, ...]:
-    """Return the box counter-clockwise; those of stairs and pits come clockwise."""
-    return box if box[0][1] < box[2][1] else box[::-1]
-
-
-def build_terrain(world: Any, terrain: Terrain) -> list[Any]:
-    """Make the ground's bodies, from the right to the left end, as Gymnasium lists them."""
-    box_shape = Box2D.b2PolygonShape(box=(1, 1))
-    box_fixture = Box2D.b2FixtureDef(shape=box_shape, friction=FRICTION)
-    bodies = []
-    for box in terrain.boxes:
-        box_shape.vertices = list(box)
-        body = create_body(world, GROUND_BODY)
-        create_fixture(body, box_fixture)
-        bodies.append(body)
-    points = zip(GROUND_X, terrain.heights, strict=True)
-    for fixture in edges(points, friction=FRICTION, categoryBits=0x0001):
-        body = create_body(world, GROUND_BODY)
-        create_fixture(body, fixture)
-        bodies.append(body)
-    bodies.reverse()
-    return bodies
-
-
-class WalkerParts:
-    """Definitions of the walker's bodies and joints, made once: that takes longer than the rest.
-
-    Each environment has its own, because the definitions of joints refer to bodies.
-    """
-
-    def __init__(self) -> None:
-        x = TERRAIN_STEP * TERRAIN_STARTPAD / 2
-        y = TERRAIN_HEIGHT + 2 * LEG_H
-        dynamic = Box2D.b2_dynamicBody
-        self.hull = Box2D.b2BodyDef(type=dynamic, position=(x, y))
-        self.legs: list[tuple[Any, Any, Any]] = []  # body, fixture, and the joint to what is above
-        for side in (-1, 1):
-            parts = ((LEG_FD, LEG_H / 2, LEG_DOWN), (LOWER_FD, LEG_H * 3 / 2, -LEG_H / 2))
-            for knee, (fixture, down, anchor) in enumerate(parts):
-                body = Box2D.b2BodyDef(
-                    type=dynamic, position=(x, y - down - LEG_DOWN), angle=side * 0.05
-                )
-                joint = Box2D.b2RevoluteJointDef(
-                    localAnchorA=(0, anchor),
-                    localAnchorB=(0, LEG_H / 2),
-                    # The angle between the bodies when the joint is made.
-                    referenceAngle=0.0 if knee else side * 0.05,
-                    enableMotor=True,
-                    enableLimit=True,
-                    maxMotorTorque=MOTORS_TORQUE,
-                    motorSpeed=1 if knee else side,
-                    lowerAngle=-1.6 if knee else -0.8,
-                    upperAngle=-0.1 if knee else 1.1,
-                )
-                self.legs.append((body, fixture, joint))
-
-    def build(self, world: Any, push: float) -> tuple[Any, list[Any], list[Any]]:
-        """Make the hull, the legs (upper and lower, twice) and the joints (hip and knee, twice)."""
-        hull = create_body(world, self.hull)
-        create_fixture(hull, HULL_FD)
-        hull.ApplyForceToCenter((push, 0), True)
-        legs: list[Any] = []
-        joints: list[Any] = []
-        for index, (definition, fixture, joint) in enumerate(self.legs):
-            part = create_body(world, definition)
-            create_fixture(part, fixture)
-            part.ground_contact = False
-            joint.bodyA, joint.bodyB = legs[-1] if index % 2 else hull, part
-            legs.append(part)
-            joints.append(world.CreateJoint(joint))
-        return hull, legs, joints
-
-
-def make_clouds(random: np.random.Generator) -> Clouds:
-    """Draw the corners of the clouds, metres."""
-    turns = [3.14 * 2 * corner / 5 for corner in range(_CLOUD_CORNERS)]
-    y = _HEIGHT * 3 / 4
-    clouds = []
-    for place, *offsets in random.random((_CLOUDS, 1 + 2 * _CLOUD_CORNERS)).tolist():
-        x = TERRAIN_LENGTH * place * TERRAIN_STEP
-        corners = zip(turns, offsets[::2], offsets[1::2], strict=True)
-        clouds.append(
-            tuple(
-                (
-                    x + 15 * TERRAIN_STEP * math.sin(turn) + 5 * TERRAIN_STEP * right,
-                    y + 5 * TERRAIN_STEP * math.cos(turn) + 5 * TERRAIN_STEP * up,
-                )
-                for turn, right, up in corners
-            )
-        )
-    return tuple(clouds)
 
 
 # --- a controller --------------------------------------------------------------------------------
@@ -631,57 +331,3 @@ class BipedalWalkerHeuristics:
             motors += [swung + upright, bent - 13.2 * seen[3]]  # the last term dampens bouncing
         self.a = np.clip(0.532 * np.array(motors), -1.0, 1.0)
         return self.a
-
-
-# --- rendering -----------------------------------------------------------------------------------
-
-SKY_TOP, SKY_BOTTOM = (176, 205, 238), (236, 243, 250)
-CLOUD: Color = (226, 236, 247)
-GRASS_COLOR: Color = (108, 158, 84)
-EARTH: Color = (134, 112, 84)
-STONE: Color = (206, 204, 196)
-STONE_EDGE: Color = (138, 136, 130)
-HULL: Color = (134, 104, 190)
-HULL_EDGE: Color = (82, 58, 132)
-# The leg behind, darker, and the one in front.
-LEGS: tuple[tuple[Color, Color], ...] = (
-    ((166, 108, 146), (110, 62, 98)),
-    ((202, 142, 178), (128, 78, 114)),
-)
-RAY: Color = (226, 66, 66)
-FLAG: Color = (230, 72, 60)
-POLE: Color = (70, 70, 76)
-
-TURF = 9.0  # pixels of grass
-FLAGPOLE = 50.0
-
-
-@functools.lru_cache(maxsize=4)
-def _sky(size: tuple[int, int]) -> pygame.Surface:
-    """Return the sky; cached, so callers must not draw on it."""
-    return vertical_gradient(size, SKY_TOP, SKY_BOTTOM)
-
-
-def _draw_ground(surface: pygame.Surface, ground: Sequence[Point]) -> None:
-    """Draw earth under turf; `ground` is its outline from left to right, in pixels."""
-    width, height = surface.get_size()
-    visible = [point for point in ground if -60.0 < point[0] < width + 60.0]
-    if len(visible) < 2:
-        return
-    xs, ys = np.array(visible).T
-    steepness = np.sqrt(1.0 + (np.diff(ys) / np.diff(xs)) ** 2)
-    # Nothing is painted left of the first point and right of the last one.
-    left, right = max(0.0, xs[0]), min(float(width), xs[-1])
-    top = max(0.0, float(ys.min()) - 1.0)
-    center = ((left + right) / 2.0, (top + height) / 2.0)
-    reach = ((right - left) / 2.0 - 1.0, (height - top) / 2.0)
-    for depth, color in ((0.0, GRASS_COLOR), (TURF, EARTH)):
-
-        def above_ground(x: Pixels, y: Pixels, depth: float = depth) -> Pixels:
-            columns = x[0] + center[0]
-            piece = np.clip(np.searchsorted(xs, columns) - 1, 0, len(steepness) - 1)
-            rows = (np.interp(columns, xs, ys) - center[1]).astype(np.float32)
-            slant = (1.0 / steepness[piece]).astype(np.float32)
-            return (rows - y) * slant + np.float32(depth)
-
-        paint(surface, color, center, reach, above_ground)

@@ -1,0 +1,223 @@
+"""Box2D as it is installed: the C++ functions that compiled environments call, tried out first."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import sys
+from functools import cache
+from typing import Any
+
+from gymcore import error
+from gymcore.envs.box2d.box2d_env import Box2D
+from gymcore_ext.box2d.worlds import FUNCTIONS, read_world, rehearse
+
+TESTED = "2.3.10"
+
+# Sizes of arrays in Box2D's structures.
+_CONSTANTS = {
+    "b2_maxPolygonVertices": 16,
+    "b2_stackSize": 102400,
+    "b2_blockSizes": 14,
+    "b2_maxManifoldPoints": 2,
+}
+_STEP = (1.0 / 50, 180, 60)
+_PUSHES = 80
+
+
+@cache
+def problem() -> str | None:
+    """Return why Box2D's functions cannot be called, or None. They are tried in the first call."""
+    try:
+        functions = _functions()
+        _try(functions)
+    except _UnusableError as reason:
+        return (
+            f"compiled environments cannot use box2d {getattr(Box2D, '__version__', '')} as it is "
+            f"installed: {reason}. They are tested with box2d {TESTED} on Linux; the same "
+            "environments in Python run instead"
+        )
+    return None
+
+
+def library_functions() -> dict[str, int]:
+    """Return the addresses of Box2D's functions by their names in FUNCTIONS.
+
+    Raises:
+        DependencyNotInstalled: They cannot be used.
+    """
+    if (reason := problem()) is not None:
+        raise error.DependencyNotInstalled(reason)
+    return _functions()
+
+
+class _UnusableError(Exception):
+    """Box2D is not as expected."""
+
+
+@cache
+def _functions() -> dict[str, int]:
+    if sys.platform == "win32":
+        raise _UnusableError("its functions have no names there")
+    library = ctypes.CDLL(importlib.import_module("Box2D._Box2D").__file__)
+    addresses = {}
+    for name, symbol in FUNCTIONS.items():
+        try:
+            address = ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
+        except AttributeError:
+            raise _UnusableError(f"it has no {symbol}") from None
+        addresses[name] = address or 0
+    return addresses
+
+
+def _try(functions: dict[str, int]) -> None:
+    """Compare the layouts of all structures, and then steps, with what the package says."""
+    for name, value in _CONSTANTS.items():
+        if getattr(Box2D, name, None) != value:
+            raise _UnusableError(f"{name} is {getattr(Box2D, name, None)}, not {value}")
+    theirs, first, second = _world(), _world(), _world()
+    _compare(theirs)
+    half = rehearse(functions, int(first.this), int(second.this), _PUSHES)
+    if not half:
+        raise _UnusableError("contacts are not reported")
+    for _ in range(_PUSHES // 2 * 2):
+        theirs.bodies[-1].ApplyLinearImpulse((0.01, 0.3), (5.0, 2.0), True)
+        theirs.Step(*_STEP)
+    _compare(theirs)
+    expected, seen = (_without_addresses(read_world(int(w.this))) for w in (theirs, second))
+    if seen != expected:
+        raise _UnusableError("a world that its functions step is not what it should be")
+
+
+def _world() -> Any:
+    """Return a world of two jointed bodies over ground, with a number of its own in every place."""
+    world = Box2D.b2World(gravity=(0.5, -9.5))
+    ground = world.CreateStaticBody()
+    for left in range(-2, 12, 2):
+        edge = Box2D.b2EdgeShape(vertices=[(left, 0.1 * left), (left + 2, 0.1 * left + 0.2)])
+        ground.CreateFixture(shape=edge, friction=0.7, restitution=0.1)
+    world.CreateStaticBody(position=(7, 0.5), angle=0.1).CreatePolygonFixture(box=(1, 0.5))
+    bodies = []
+    for index, (x, angle) in enumerate(((4.0, 0.3), (4.3, 0.1))):
+        body = world.CreateDynamicBody(
+            position=(x, 1.2),
+            angle=angle,
+            linearVelocity=(1.5, -0.25),
+            angularVelocity=0.75,
+            linearDamping=0.03,
+            angularDamping=0.05,
+            gravityScale=1.25,
+        )
+        corners = [(-0.5, -0.2), (0.4, -0.3), (0.6, 0.3), (-0.2, 0.5 + index)]
+        body.CreatePolygonFixture(vertices=corners, density=3.0, friction=0.4, restitution=0.2)
+        bodies.append(body)
+    world.CreateJoint(
+        Box2D.b2RevoluteJointDef(
+            bodyA=bodies[0],
+            bodyB=bodies[1],
+            localAnchorA=(0.1, 0.2),
+            localAnchorB=(-0.2, 0.3),
+            referenceAngle=-0.15,
+            enableMotor=True,
+            enableLimit=True,
+            motorSpeed=0.6,
+            maxMotorTorque=2.5,
+            lowerAngle=-0.3,
+            upperAngle=0.2,
+        )
+    )
+    return world
+
+
+def _compare(world: Any) -> None:
+    """Raise if the structures are not laid out as compiled code reads them."""
+    seen = read_world(int(world.this))
+    expected = _as_the_package_says(world, seen)
+    for name, value in expected.items():
+        if value != seen[name]:
+            raise _UnusableError(f"its {name} are laid out in another way")
+
+
+def _as_the_package_says(world: Any, seen: dict[str, Any]) -> dict[str, Any]:
+    """Return what `read_world` should return."""
+    manager = world.contactManager
+
+    def address(thing: Any) -> int:
+        return int(thing.this)
+
+    def read(thing: Any, fields: dict[str, Any], **known: Any) -> dict[str, Any]:
+        """Read attributes by the names of `fields`, with vectors as tuples."""
+        values = {"address": address(thing), **known}
+        for name in fields:
+            if name not in values:
+                value = getattr(thing, name)
+                values[name] = tuple(value) if isinstance(value, Box2D.b2Vec2) else value
+        return values
+
+    bodies = []
+    for body, fields in zip(reversed(world.bodies), seen["bodies"], strict=True):
+        fixtures = [
+            read(fixture, each, body=address(fixture.body))
+            for fixture, each in zip(reversed(body.fixtures), fields["fixtures"], strict=True)
+        ]
+        bodies.append(read(body, fields, world=address(body.world), fixtures=fixtures))
+    joints = [
+        read(
+            joint,
+            fields,
+            bodyA=address(joint.bodyA),
+            bodyB=address(joint.bodyB),
+            maxMotorTorque=joint.GetMaxMotorTorque(),
+            motorTorque=joint.GetMotorTorque(1.0),
+        )
+        for joint, fields in zip(reversed(world.joints), seen["joints"], strict=True)
+    ]
+    contacts = []
+    for contact, fields in zip(reversed(world.contacts), seen["contacts"], strict=True):
+        manifold = contact.manifold
+        points = [
+            {
+                "localPoint": tuple(point.localPoint),
+                "normalImpulse": point.normalImpulse,
+                "tangentImpulse": point.tangentImpulse,
+                "key": point.id.key,
+            }
+            for point in manifold.points
+        ]
+        shape = tuple(manifold.localNormal), tuple(manifold.localPoint), manifold.type_
+        known = {
+            "fixtureA": address(contact.fixtureA),
+            "fixtureB": address(contact.fixtureB),
+            "shape": shape if points else None,
+            "points": points,
+        }
+        contacts.append(read(contact, fields, **known))
+    return {
+        "contactManager": address(manager),
+        "broadPhase": address(manager.broadPhase),
+        "allocator": address(world),
+        "contactCount": world.contactCount,
+        "proxyCount": world.proxyCount,
+        "bodyCount": world.bodyCount,
+        "jointCount": world.jointCount,
+        "gravity": tuple(world.gravity),
+        "bodies": bodies,
+        "joints": joints,
+        "contacts": contacts,
+    }
+
+
+def _without_addresses(value: Any) -> Any:
+    """Return what of `read_world` is equal in equal worlds."""
+    if isinstance(value, dict):
+        kept = ((key, each) for key, each in value.items() if key not in _ADDRESSES)
+        return {key: _without_addresses(each) for key, each in kept}
+    if isinstance(value, list):
+        return [_without_addresses(each) for each in value]
+    return value
+
+
+_ADDRESSES = {
+    "address", "world", "body", "bodyA", "bodyB", "fixtureA", "fixtureB", "contactManager",
+    "broadPhase", "allocator",
+}  # fmt: skip

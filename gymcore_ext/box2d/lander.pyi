@@ -1,0 +1,17 @@
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore_ext.box2d.worlds import Worlds
+
+DEFINITIONS: tuple[str, ...]
+PROGRESS: np.dtype[Any]
+kernel: object
+continuous_kernel: object
+
+class Landers(Worlds):
+    @property
+    def smoke(self) -> npt.NDArray[np.float64]: ...
+    def __init__(self, **options: Any) -> None: ...
+    def ground(self, lane: int) -> list[float]: ...

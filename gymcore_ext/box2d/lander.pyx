@@ -1,0 +1,389 @@
+"""LunarLander's physics around Box2D, for one lane, and its kernels.
+
+Gymnasium's order of operations and of random draws, in its precision: Python's float64, rounded to float32 where a
+number goes to Box2D. gymcore/envs/box2d/lunar_lander_python.py is the same in Python.
+"""
+cimport numpy as cnp
+from cpython.pycapsule cimport PyCapsule_New
+from libc.math cimport cos, fabs, sin, sqrt, tanh
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.string cimport memset
+
+from gymcore_ext.box2d.worlds cimport (
+    AWAKE, Worlds, apply_force, apply_impulse, apply_torque, body_t, edge_shape_t, empty_world, fixture_def_t,
+    joint_def_t, lane_t, lanes_replaced, listen, step_world, vec_t, world_point, world_t, worlds_t,
+)
+from gymcore_ext.engine.step cimport KERNEL_ABI, KERNEL_CAPSULE, TERMINATED, columns_t, flag_t, kernel_t, rng_t
+
+import numpy as np
+
+cnp.import_array()
+
+
+cdef extern from "gymcore/kernel.h":
+    int FLOAT32 "GYMCORE_FLOAT32"
+    int FLOAT64 "GYMCORE_FLOAT64"
+
+
+cdef extern from "gymcore/rng.h":
+    double random "gymcore_rng_double"(rng_t* rng) noexcept nogil
+    double uniform "gymcore_rng_uniform"(rng_t* rng, double low, double high) noexcept nogil
+    uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
+
+
+cdef enum:
+    CHUNKS = 11        # points of the ground
+    HEIGHTS = 12
+    OBSERVED = 8
+    SMOKE_STEPS = 26   # steps that a particle is visible, from the one that emits it on
+
+cdef double FPS = 50.0, SCALE = 30.0
+cdef double WIDTH = 600 / SCALE, HEIGHT = 400 / SCALE
+cdef double HALF_WIDTH = WIDTH / 2, HALF_HEIGHT = HEIGHT / 2
+cdef double HELIPAD_Y = HEIGHT / 4
+cdef double REST_Y = HELIPAD_Y + 18 / SCALE       # of a lander that stands on the pad
+cdef double PI = 3.141592653589793
+cdef double MAIN_ENGINE_POWER = 13.0, SIDE_ENGINE_POWER = 0.6
+cdef double MAIN_ENGINE_AT = 4 / SCALE, SIDE_ENGINE_AWAY = 12 / SCALE, SIDE_ENGINE_HEIGHT = 14 / SCALE
+
+# What Python makes, in the order of `definitions`.
+DEFINITIONS = (
+    "ground", "bedrock", "edge", "edge_shape", "hull", "hull_fixture", "leg_fixture",
+    "leg1", "joint1", "leg2", "joint2",
+)
+cdef enum:
+    GROUND, BEDROCK, EDGE, EDGE_SHAPE, HULL, HULL_FIXTURE, LEG_FIXTURE, LEG1, JOINT1, LEG2, JOINT2
+
+# Numbers of a lane: those that the episode began with, and those that steps change.
+PROGRESS = np.dtype([
+    ("heights", np.float64, (HEIGHTS,)), ("push", np.float64, (2,)), ("gravity", np.float64),
+    ("prev_shaping", np.float64), ("wind_idx", np.int64), ("torque_idx", np.int64), ("steps", np.int64),
+    ("has_shaping", np.int32), ("game_over", np.int32), ("legs", np.int32, (2,)),
+])
+
+
+ctypedef struct progress_t:
+    double heights[HEIGHTS]
+    double push[2]
+    double gravity, prev_shaping
+    int64_t wind_idx, torque_idx, steps
+    int32_t has_shaping
+    int32_t touches[3]   # the hull has, the legs do
+
+
+ctypedef struct puff_t:    # where a particle began, and its velocity
+    double x, y, x_speed, y_speed, is_there
+
+
+ctypedef struct engines_t:
+    double main, side, direction
+
+
+# --- an episode -------------------------------------------------------------------------------------------------------
+
+cdef void ground_heights(const double* heights, double* ground) noexcept nogil:
+    """The heights of the ground's points, from what was drawn: smooth, and flat around the pad."""
+    cdef double bent[HEIGHTS]
+    cdef int k
+    for k in range(HEIGHTS):
+        bent[k] = HELIPAD_Y if CHUNKS // 2 - 2 <= k <= CHUNKS // 2 + 2 else heights[k]
+    for k in range(CHUNKS):
+        ground[k] = 0.33 * (bent[HEIGHTS - 1 if k == 0 else k - 1] + bent[k] + bent[k + 1])
+
+
+cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
+    """Ground, hull and legs of an episode, and the push. Box2D lists contacts in the order of creation."""
+    cdef lane_t* lane = &self.lanes[i]
+    cdef progress_t* progress = <progress_t*> self.progress + i
+    cdef world_t* world = lane.world
+    cdef body_t* body = self.calls.create_body(world, self.definitions[<int> GROUND])
+    cdef edge_shape_t shape = (<const edge_shape_t*> self.definitions[<int> EDGE_SHAPE])[0]
+    cdef fixture_def_t fixture = (<const fixture_def_t*> self.definitions[<int> EDGE])[0]
+    cdef joint_def_t joint
+    cdef double ground[CHUNKS]
+    cdef int k
+    self.calls.create_fixture(body, self.definitions[<int> BEDROCK])
+    ground_heights(progress.heights, ground)
+    fixture.shape = &shape
+    for k in range(CHUNKS - 1):
+        shape.vertex1.x = <float> (WIDTH / (CHUNKS - 1) * k)
+        shape.vertex1.y = <float> ground[k]
+        shape.vertex2.x = <float> (WIDTH / (CHUNKS - 1) * (k + 1))
+        shape.vertex2.y = <float> ground[k + 1]
+        self.calls.create_fixture(body, &fixture)
+    lane.moving[0] = self.calls.create_body(world, self.definitions[<int> HULL])
+    self.calls.create_fixture(lane.moving[0], self.definitions[<int> HULL_FIXTURE])
+    for k in range(2):
+        body = self.calls.create_body(world, self.definitions[LEG1 + 2 * k])
+        self.calls.create_fixture(body, self.definitions[<int> LEG_FIXTURE])
+        joint = (<const joint_def_t*> self.definitions[JOINT1 + 2 * k])[0]
+        joint.body_a = lane.moving[0]
+        joint.body_b = body
+        lane.joints[k] = self.calls.create_joint(world, &joint)
+        lane.moving[1 + k] = body
+    lane.moving_count = 3
+    lane.joint_count = 2
+    listen(lane, lane.moving[1], lane.moving[2], progress.touches)
+    apply_force(lane.moving[0], <float> progress.push[0], <float> progress.push[1])
+    progress.steps = progress.has_shaping = 0
+    memset(<puff_t*> self.extra + i * 2 * SMOKE_STEPS, 0, 2 * SMOKE_STEPS * sizeof(puff_t))
+
+
+cdef void begin(const worlds_t* self, const columns_t* columns, int64_t i) noexcept nogil:
+    cdef progress_t* progress = <progress_t*> self.progress + i
+    cdef int64_t stride = i * columns.parameter_stride
+    cdef rng_t* rng = &columns.rngs[i]
+    cdef engines_t nothing
+    cdef double reward
+    cdef int k
+    for k in range(HEIGHTS):
+        progress.heights[k] = uniform(rng, 0.0, HEIGHT / 2)
+    progress.push[0] = uniform(rng, -1000.0, 1000.0)
+    progress.push[1] = uniform(rng, -1000.0, 1000.0)
+    progress.gravity = columns.parameters[0][stride]
+    if columns.parameters[1][stride] != 0.0:
+        progress.wind_idx = <int64_t> below(rng, 2 * 9999) - 9999
+        progress.torque_idx = <int64_t> below(rng, 2 * 9999) - 9999
+    empty_world(&self.calls, self.lanes[i].world, <float> progress.gravity)
+    build(self, i)
+    nothing.main = nothing.side = nothing.direction = 0.0
+    step(self, columns, i, nothing, &reward)
+
+
+# --- a step -----------------------------------------------------------------------------------------------------------
+
+cdef inline engines_t discrete_engines(int64_t action) noexcept nogil:
+    cdef engines_t engines
+    engines.main = 1.0 if action == 2 else 0.0
+    engines.side = 1.0 if action == 1 or action == 3 else 0.0
+    engines.direction = action - 2
+    return engines
+
+
+cdef inline engines_t continuous_engines(const double* action) noexcept nogil:
+    cdef engines_t engines
+    cdef double main = action[0], side = action[1]
+    engines.main = (min(main, 1.0) + 1.0) * 0.5 if main > 0.0 else 0.0
+    engines.side = engines.direction = 0.0
+    if fabs(side) > 0.5:
+        engines.side = min(fabs(side), 1.0)
+        engines.direction = 1.0 if side > 0.0 else -1.0
+    return engines
+
+
+cdef inline double gust(int64_t index) noexcept nogil:
+    """A sum of two sines that never repeats."""
+    return tanh(sin(0.02 * index) + sin(PI * 0.01 * index))
+
+
+cdef inline void emit(puff_t* puff, const body_t* hull, double x, double y, double along, double across, double speed
+                      ) noexcept nogil:
+    """Note a particle from a nozzle at x, y in pixels of the hull."""
+    cdef vec_t nozzle = world_point(hull, <float> (x / SCALE), <float> (y / SCALE))
+    puff.x = nozzle.x
+    puff.y = nozzle.y
+    puff.x_speed = hull.velocity.x + along * speed
+    puff.y_speed = hull.velocity.y + across * speed
+    puff.is_there = 1.0
+
+
+cdef void push(const worlds_t* self, int64_t i, engines_t engines, double along, double across) noexcept nogil:
+    """Run the engines, whose thrust is scattered by two random numbers, metres."""
+    cdef progress_t* progress = <progress_t*> self.progress + i
+    cdef body_t* hull = self.lanes[i].moving[0]
+    cdef puff_t* puffs = <puff_t*> self.extra + 2 * (SMOKE_STEPS * i + progress.steps % SMOKE_STEPS)
+    cdef double x, y, at, up_x = sin(hull.angle), up_y = cos(hull.angle)
+    cdef double origin_x = hull.position.x, origin_y = hull.position.y
+    if engines.main != 0.0:
+        emit(&puffs[0], hull, 0.0, -10.0, up_x - 9 * across * up_y, -up_y - 9 * across * up_x,
+             6.0 * engines.main * (1.0 + 9 * along))
+    if engines.side != 0.0:
+        emit(&puffs[1], hull, -14.0 * engines.direction, 12.0, engines.direction * -up_y, -engines.direction * up_x,
+             3.5 * engines.side * (1.0 + 9 * along))
+    if engines.main != 0.0:
+        at = MAIN_ENGINE_AT + 2 * along
+        x = up_x * at + -up_y * across
+        y = -up_y * at - up_x * across
+        apply_impulse(
+            hull, <float> (-x * MAIN_ENGINE_POWER * engines.main), <float> (-y * MAIN_ENGINE_POWER * engines.main),
+            <float> (origin_x + x), <float> (origin_y + y))
+    if engines.side != 0.0:
+        at = 3 * across + engines.direction * 12 / SCALE
+        x = up_x * along + -up_y * at
+        y = -up_y * along - up_x * at
+        apply_impulse(
+            hull, <float> (-x * SIDE_ENGINE_POWER * engines.side), <float> (-y * SIDE_ENGINE_POWER * engines.side),
+            <float> (origin_x + x - up_x * 17 / SCALE), <float> (origin_y + y + up_y * 14 / SCALE))
+
+
+cdef inline void look(const worlds_t* self, int64_t i, double* seen) noexcept nogil:
+    cdef const progress_t* progress = <progress_t*> self.progress + i
+    cdef const body_t* hull = self.lanes[i].moving[0]
+    seen[0] = (hull.position.x - HALF_WIDTH) / HALF_WIDTH
+    seen[1] = (hull.position.y - REST_Y) / HALF_HEIGHT
+    seen[2] = hull.velocity.x * HALF_WIDTH / FPS
+    seen[3] = hull.velocity.y * HALF_HEIGHT / FPS
+    seen[4] = hull.angle
+    seen[5] = 20.0 * hull.angular_velocity / FPS
+    seen[6] = progress.touches[1]
+    seen[7] = progress.touches[2]
+
+
+cdef flag_t step(
+    const worlds_t* self, const columns_t* columns, int64_t i, engines_t engines, double* reward
+) noexcept nogil:
+    cdef progress_t* progress = <progress_t*> self.progress + i
+    cdef lane_t* lane = &self.lanes[i]
+    cdef body_t* hull = lane.moving[0]
+    cdef rng_t* rng = &columns.rngs[i]
+    cdef int64_t stride = i * columns.parameter_stride
+    cdef double seen[OBSERVED]
+    cdef double along, across, shaping, force = 0.0, torque = 0.0
+    cdef bint blows = columns.parameters[1][stride] != 0.0 and not (progress.touches[1] or progress.touches[2])
+    cdef flag_t flags = 0
+    if blows:
+        force = gust(progress.wind_idx) * columns.parameters[2][stride]
+        torque = gust(progress.torque_idx) * columns.parameters[3][stride]
+        progress.wind_idx += 1
+        progress.torque_idx += 1
+    along = (-1.0 + 2.0 * random(rng)) / SCALE
+    across = (-1.0 + 2.0 * random(rng)) / SCALE
+    if blows:
+        apply_force(hull, <float> force, 0.0)
+        apply_torque(hull, <float> torque)
+    memset(<puff_t*> self.extra + 2 * (SMOKE_STEPS * i + progress.steps % SMOKE_STEPS), 0, 2 * sizeof(puff_t))
+    if engines.main != 0.0 or engines.side != 0.0:
+        push(self, i, engines, along, across)
+    progress.steps += 1
+    step_world(&self.calls, lane)
+
+    look(self, i, seen)
+    shaping = -100.0 * sqrt(seen[0] * seen[0] + seen[1] * seen[1])
+    shaping -= 100.0 * sqrt(seen[2] * seen[2] + seen[3] * seen[3])
+    shaping = shaping - 100.0 * fabs(seen[4]) + 10.0 * seen[6] + 10.0 * seen[7]
+    reward[0] = shaping - progress.prev_shaping if progress.has_shaping else 0.0
+    progress.prev_shaping = shaping
+    progress.has_shaping = 1
+    reward[0] -= engines.main * 0.30
+    reward[0] -= engines.side * 0.03
+    if progress.touches[0] or fabs(seen[0]) >= 1.0:
+        flags, reward[0] = TERMINATED, -100.0
+    if not hull.flags & AWAKE:
+        flags, reward[0] = TERMINATED, 100.0
+    return flags
+
+
+# --- the kernels ------------------------------------------------------------------------------------------------------
+
+cdef inline void observe(const worlds_t* self, int64_t i, float* rows) noexcept nogil:
+    cdef double seen[OBSERVED]
+    cdef int k
+    look(self, i, seen)
+    for k in range(OBSERVED):
+        rows[OBSERVED * i + k] = <float> seen[k]
+
+
+cdef void step_lanes(
+    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
+    int64_t hi, bint continuous
+) noexcept nogil:
+    cdef const worlds_t* self = <const worlds_t*> columns.constants
+    cdef engines_t engines
+    cdef int64_t i
+    for i in range(lo, hi):
+        rewards[i] = 0.0
+        ends[i] = 0
+        if columns.resetting != NULL and columns.resetting[i]:
+            continue
+        if continuous:
+            engines = continuous_engines(<const double*> actions + 2 * i)
+        else:
+            engines = discrete_engines((<const int64_t*> actions)[i])
+        ends[i] = step(self, columns, i, engines, &rewards[i])
+        observe(self, i, <float*> parts[0])
+
+
+cdef void step_discrete(
+    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
+    int64_t hi
+) noexcept nogil:
+    step_lanes(columns, actions, parts, rewards, ends, lo, hi, False)
+
+
+cdef void step_continuous(
+    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
+    int64_t hi
+) noexcept nogil:
+    step_lanes(columns, actions, parts, rewards, ends, lo, hi, True)
+
+
+cdef void reset_lanes(
+    const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    cdef int64_t k
+    for k in range(count):
+        begin(<const worlds_t*> columns.constants, columns, lanes[k])
+
+
+cdef void observe_lanes(
+    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
+) noexcept nogil:
+    cdef int64_t k
+    for k in range(lo, hi):
+        observe(<const worlds_t*> columns.constants, k if lanes == NULL else lanes[k], <float*> parts[0])
+
+
+cdef double[4] defaults = [-10.0, 0.0, 15.0, 1.5]
+cdef kernel_t[2] kernels
+
+
+cdef object make_kernel(kernel_t* kernel, bint continuous):
+    kernel.abi = KERNEL_ABI
+    kernel.isa_count = 1
+    kernel.name = "lander"
+    kernel.state_names = kernel.reset_option_names = ""
+    kernel.parameter_names = "gravity enable_wind wind_power turbulence_power"
+    kernel.parameter_count = 4
+    kernel.parameter_defaults = kernel.reset_option_defaults = defaults
+    kernel.observation_type = FLOAT32
+    kernel.observation_size = OBSERVED
+    if continuous:
+        kernel.action_size = 2
+        kernel.action_type = FLOAT64
+    else:
+        kernel.discrete_actions = 4
+    kernel.step[0].shared = kernel.step[0].varied = step_continuous if continuous else step_discrete
+    kernel.reset = reset_lanes
+    kernel.observe = observe_lanes
+    kernel.constants_name = "gymcore_ext.box2d.lander"
+    kernel.grain = 1
+    kernel.cost = 30_000
+    kernel.faulted = lanes_replaced
+    return PyCapsule_New(kernel, KERNEL_CAPSULE, NULL)
+
+
+kernel = make_kernel(&kernels[0], False)
+continuous_kernel = make_kernel(&kernels[1], True)
+
+
+cdef class Landers(Worlds):
+    """Worlds of landers, for the `constants` of a batch of one of the kernels.
+
+    Attributes:
+        smoke: float64 [lanes, steps, 2, 5]: what the main engine and a side engine have emitted in the last steps.
+    """
+
+    cdef readonly object smoke
+
+    def __cinit__(self, **options):
+        self.set_up("gymcore_ext.box2d.lander", sizeof(progress_t), PROGRESS, 8192)
+        self.smoke = np.zeros((len(self.worlds), SMOKE_STEPS, 2, sizeof(puff_t) // sizeof(double)))
+        self.shared.extra = cnp.PyArray_DATA(<cnp.ndarray> self.smoke)
+        self.shared.build = build
+
+    def ground(self, Py_ssize_t lane):
+        """The heights of the ground's points, metres."""
+        cdef double heights[CHUNKS]
+        self._lane(lane)
+        ground_heights((<progress_t*> self.shared.progress)[lane].heights, heights)
+        return [heights[k] for k in range(CHUNKS)]

@@ -1,0 +1,408 @@
+"""BipedalWalker's physics around Box2D, for one lane, and its kernel.
+
+Gymnasium's order of operations and of random draws, in its precision: Python's float64, rounded to float32 where a
+number goes to Box2D. gymcore/envs/box2d/bipedal_walker_python.py is the same in Python.
+"""
+cimport numpy as cnp
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.pycapsule cimport PyCapsule_New
+from libc.math cimport cos, fabs, sin
+from libc.stdint cimport int32_t, int64_t, uint32_t
+
+from gymcore_ext.box2d.rays cimport cast_rays, fan_t, point_t, prepare_fan, prepare_scene, scene_t
+from gymcore_ext.box2d.worlds cimport (
+    Worlds, apply_force, body_t, edge_shape_t, empty_world, fixture_def_t, joint_angle, joint_def_t, joint_speed,
+    lane_t, lanes_replaced, listen, polygon_shape_t, step_world, vec_t, world_t, worlds_t,
+)
+from gymcore_ext.engine.step cimport KERNEL_ABI, KERNEL_CAPSULE, TERMINATED, columns_t, flag_t, kernel_t, rng_t
+
+import numpy as np
+
+cnp.import_array()
+
+
+cdef extern from "gymcore/kernel.h":
+    int FLOAT32 "GYMCORE_FLOAT32"
+    int FLOAT64 "GYMCORE_FLOAT64"
+
+
+cdef extern from "gymcore/rng.h":
+    double random "gymcore_rng_double"(rng_t* rng) noexcept nogil
+    double uniform "gymcore_rng_uniform"(rng_t* rng, double low, double high) noexcept nogil
+    uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
+
+
+cdef enum:
+    POINTS = 200          # of the ground
+    START = 20            # flat steps at the start
+    GRASS_STEPS = 10      # longest stretch between obstacles
+    BOXES = 40            # at most: pits have two in ten steps, stumps one in six, stairs four in seventeen
+    RAYS = 10
+    CLOUD_NUMBERS = 110   # a place and five corners for each of ten
+    OBSERVED = 24
+    GRASS = 0
+    STUMP, STAIRS, PIT
+
+cdef double FPS = 50.0, SCALE = 30.0
+cdef double WIDTH = 600 / SCALE, HEIGHT = 400 / SCALE
+cdef double STEP = 14 / SCALE, LEVEL = 400 / SCALE / 4
+cdef double GOAL = (POINTS - GRASS_STEPS) * STEP
+cdef double MOTORS_TORQUE = 80.0, TORQUE_COST = 0.00035 * 80
+cdef double[4] SPEEDS = [4.0, 6.0, 4.0, 6.0]
+
+# What Python makes, in the order of `definitions`.
+DEFINITIONS = (
+    "ground", "box", "box_shape", "edge", "edge_shape", "hull", "hull_fixture",
+    "leg1", "leg1_fixture", "joint1", "leg2", "leg2_fixture", "joint2",
+    "leg3", "leg3_fixture", "joint3", "leg4", "leg4_fixture", "joint4",
+)
+cdef enum:
+    GROUND, BOX, BOX_SHAPE, EDGE, EDGE_SHAPE, HULL, HULL_FIXTURE, LEGS
+
+# Numbers of a lane: those that the episode began with, and those that steps change.
+PROGRESS = np.dtype([
+    ("heights", np.float64, (POINTS,)), ("boxes", np.float64, (BOXES, 4, 2)), ("clouds", np.float64, (10, 11)),
+    ("push", np.float64), ("prev_shaping", np.float64), ("scroll", np.float64), ("steps", np.int64),
+    ("fractions", np.float32, (RAYS,)), ("box_count", np.int32), ("has_shaping", np.int32), ("game_over", np.int32),
+    ("feet", np.int32, (2,)), ("unused", np.int32),
+])
+
+
+ctypedef struct progress_t:
+    double heights[POINTS]
+    double boxes[BOXES][8]
+    double clouds[CLOUD_NUMBERS]
+    double push, prev_shaping, scroll
+    int64_t steps
+    float fractions[RAYS]
+    int32_t box_count, has_shaping
+    int32_t touches[3]   # the hull has, the feet do
+    int32_t unused
+
+
+ctypedef struct ground_t:  # what rays hit
+    scene_t scene
+    point_t corners[POINTS]
+    point_t normals[POINTS]
+    point_t boxes[4 * BOXES]
+    point_t planes[4 * BOXES]
+    point_t spans[BOXES]
+
+
+cdef double[2 * RAYS] ray_ends
+cdef fan_t fan
+cdef int _ray
+for _ray in range(RAYS):
+    ray_ends[2 * _ray] = sin(1.5 * _ray / 10.0) * (160 / SCALE)
+    ray_ends[2 * _ray + 1] = -(cos(1.5 * _ray / 10.0) * (160 / SCALE))
+prepare_fan(&fan, RAYS, ray_ends)
+
+
+# --- an episode -------------------------------------------------------------------------------------------------------
+
+cdef inline int integer(rng_t* rng, int low, int high) noexcept nogil:
+    return low + <int> below(rng, high - low)
+
+
+cdef void add_box(progress_t* progress, double left, double right, double y1, double y2) noexcept nogil:
+    """A box whose first two corners are at y1, the others at y2."""
+    cdef double* box = progress.boxes[progress.box_count]
+    if progress.box_count >= BOXES:
+        return
+    progress.box_count += 1
+    box[0] = box[6] = left
+    box[2] = box[4] = right
+    box[1] = box[3] = y1
+    box[5] = box[7] = y2
+
+
+cdef void draw_ground(progress_t* progress, rng_t* rng, bint hardcore) noexcept nogil:
+    """Draw the ground and its obstacles, in Gymnasium's order."""
+    cdef int i, s, kind = GRASS, left = START, stairs = 0, stair_width = 0, rise = 0
+    cdef bint begins = False
+    cdef double x, y = LEVEL, slope = 0.0, base = 0.0
+    progress.box_count = 0
+    for i in range(POINTS):
+        x = i * STEP
+        if kind == GRASS and not begins:
+            slope = 0.8 * slope + 0.01 * ((y < LEVEL) - (y > LEVEL))
+            if i > START:
+                slope += (-1.0 + 2.0 * random(rng)) / SCALE
+            y += slope
+        elif kind == PIT and begins:
+            left = integer(rng, 3, 5)
+            add_box(progress, x, x + STEP, y, y - 4 * STEP)
+            add_box(progress, x + STEP * left, x + STEP + STEP * left, y, y - 4 * STEP)
+            left += 2
+            base = y
+        elif kind == PIT:
+            y = base
+            if left > 1:
+                y -= 4 * STEP
+        elif kind == STUMP and begins:
+            left = integer(rng, 1, 3)
+            add_box(progress, x, x + left * STEP, y, y + left * STEP)
+        elif kind == STAIRS and begins:
+            rise = 1 if random(rng) > 0.5 else -1
+            stair_width = integer(rng, 4, 5)
+            stairs = integer(rng, 3, 5)
+            base = y
+            for s in range(stairs):
+                add_box(progress, x + (s * stair_width) * STEP, x + ((1 + s) * stair_width) * STEP,
+                        y + (s * rise) * STEP, y + (-1 + s * rise) * STEP)
+            left = stairs * stair_width
+        elif kind == STAIRS:
+            s = stairs * stair_width - left - rise
+            y = base + (<double> s / stair_width * rise) * STEP
+        begins = False
+        progress.heights[i] = y
+        left -= 1
+        if left == 0:
+            left = integer(rng, GRASS_STEPS // 2, GRASS_STEPS)
+            kind = integer(rng, 1, 4) if kind == GRASS and hardcore else GRASS
+            begins = True
+
+
+cdef void prepare_rays(const worlds_t* self, int64_t i) noexcept nogil:
+    cdef const progress_t* progress = <progress_t*> self.progress + i
+    cdef ground_t* ground = <ground_t*> self.extra + i
+    cdef const double* box
+    cdef int k, j, from_
+    for k in range(POINTS):
+        ground.corners[k].x = <float> (k * STEP)
+        ground.corners[k].y = <float> progress.heights[k]
+    for k in range(progress.box_count):
+        box = progress.boxes[k]
+        for j in range(4):  # stumps come counter-clockwise, stairs and pits clockwise
+            from_ = j if box[1] < box[5] else 3 - j
+            ground.boxes[4 * k + j].x = <float> box[2 * from_]
+            ground.boxes[4 * k + j].y = <float> box[2 * from_ + 1]
+    ground.scene.count = POINTS
+    ground.scene.corners = ground.corners
+    ground.scene.normals = ground.normals
+    ground.scene.box_count = progress.box_count
+    ground.scene.boxes = ground.boxes
+    ground.scene.planes = ground.planes
+    ground.scene.spans = ground.spans
+    prepare_scene(&ground.scene)
+
+
+cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
+    """Ground and walker of an episode, and the push. Box2D lists contacts in the order of creation."""
+    cdef lane_t* lane = &self.lanes[i]
+    cdef progress_t* progress = <progress_t*> self.progress + i
+    cdef world_t* world = lane.world
+    cdef polygon_shape_t box = (<const polygon_shape_t*> self.definitions[<int> BOX_SHAPE])[0]
+    cdef fixture_def_t box_fixture = (<const fixture_def_t*> self.definitions[<int> BOX])[0]
+    cdef edge_shape_t edge = (<const edge_shape_t*> self.definitions[<int> EDGE_SHAPE])[0]
+    cdef fixture_def_t edge_fixture = (<const fixture_def_t*> self.definitions[<int> EDGE])[0]
+    cdef joint_def_t joint
+    cdef vec_t corners[4]
+    cdef body_t* body
+    cdef int k, j
+    box_fixture.shape = &box
+    for k in range(progress.box_count):
+        for j in range(4):
+            corners[j].x = <float> progress.boxes[k][2 * j]
+            corners[j].y = <float> progress.boxes[k][2 * j + 1]
+        self.calls.set_polygon(&box, corners, 4)
+        self.calls.create_fixture(self.calls.create_body(world, self.definitions[<int> GROUND]), &box_fixture)
+    edge_fixture.shape = &edge
+    for k in range(POINTS - 1):
+        edge.vertex1.x = <float> (k * STEP)
+        edge.vertex1.y = <float> progress.heights[k]
+        edge.vertex2.x = <float> ((k + 1) * STEP)
+        edge.vertex2.y = <float> progress.heights[k + 1]
+        self.calls.create_fixture(self.calls.create_body(world, self.definitions[<int> GROUND]), &edge_fixture)
+    lane.moving[0] = self.calls.create_body(world, self.definitions[<int> HULL])
+    self.calls.create_fixture(lane.moving[0], self.definitions[<int> HULL_FIXTURE])
+    apply_force(lane.moving[0], <float> progress.push, 0.0)
+    for k in range(4):
+        body = self.calls.create_body(world, self.definitions[LEGS + 3 * k])
+        self.calls.create_fixture(body, self.definitions[LEGS + 3 * k + 1])
+        joint = (<const joint_def_t*> self.definitions[LEGS + 3 * k + 2])[0]
+        joint.body_a = lane.moving[k if k % 2 else 0]
+        joint.body_b = body
+        lane.joints[k] = self.calls.create_joint(world, &joint)
+        lane.moving[1 + k] = body
+    lane.moving_count = 5
+    lane.joint_count = 4
+    listen(lane, lane.moving[2], lane.moving[4], progress.touches)
+    prepare_rays(self, i)
+    progress.steps = progress.has_shaping = 0
+    progress.scroll = 0.0
+
+
+cdef void clear(const worlds_t* self, lane_t* lane, bint anew) noexcept nogil:
+    """Remove the last episode's bodies. The order decides the numbers of later ones, and those that of contacts."""
+    cdef world_t* world = lane.world
+    cdef body_t* body
+    cdef body_t* following
+    cdef int k
+    if anew or lane.builds == 0 or world.body_count != lane.body_count:
+        empty_world(&self.calls, world, -10.0)
+        return
+    world.manager.listener = NULL
+    body = lane.moving[0].next
+    while body != NULL:
+        following = body.next
+        self.calls.destroy_body(world, body)
+        body = following
+    for k in range(lane.moving_count):
+        self.calls.destroy_body(world, lane.moving[k])
+
+
+cdef void begin(const worlds_t* self, const columns_t* columns, int64_t i) noexcept nogil:
+    cdef progress_t* progress = <progress_t*> self.progress + i
+    cdef int64_t stride = i * columns.parameter_stride
+    cdef rng_t* rng = &columns.rngs[i]
+    cdef double nothing[4]
+    cdef double reward
+    cdef int k
+    draw_ground(progress, rng, columns.parameters[0][stride] != 0.0)
+    for k in range(CLOUD_NUMBERS):
+        progress.clouds[k] = random(rng)
+    progress.push = uniform(rng, -5.0, 5.0)
+    clear(self, &self.lanes[i], columns.parameters[1][stride] != 0.0)
+    build(self, i)
+    nothing[0] = nothing[1] = nothing[2] = nothing[3] = 0.0
+    step(self, i, nothing, False, &reward)
+
+
+# --- a step -----------------------------------------------------------------------------------------------------------
+
+cdef void look(const worlds_t* self, int64_t i, double* seen) noexcept nogil:
+    cdef const progress_t* progress = <progress_t*> self.progress + i
+    cdef const lane_t* lane = &self.lanes[i]
+    cdef const body_t* hull = lane.moving[0]
+    cdef int leg, k
+    seen[0] = hull.angle
+    seen[1] = 2.0 * hull.angular_velocity / FPS
+    seen[2] = 0.3 * hull.velocity.x * WIDTH / FPS
+    seen[3] = 0.3 * hull.velocity.y * HEIGHT / FPS
+    for leg in range(2):
+        k = 4 + 5 * leg
+        seen[k] = joint_angle(lane.joints[2 * leg])
+        seen[k + 1] = joint_speed(lane.joints[2 * leg]) / SPEEDS[0]
+        seen[k + 2] = joint_angle(lane.joints[2 * leg + 1]) + 1.0
+        seen[k + 3] = joint_speed(lane.joints[2 * leg + 1]) / SPEEDS[1]
+        seen[k + 4] = progress.touches[1 + leg]
+    for k in range(RAYS):
+        seen[14 + k] = progress.fractions[k]
+
+
+cdef inline double reward_of(double gain, const double* action, bint float32) noexcept nogil:
+    """In the precision of the action, one motor after the other, as Gymnasium rounds."""
+    cdef float narrow = <float> gain
+    cdef double wide = gain
+    cdef int k
+    for k in range(4):
+        if float32:
+            narrow -= <float> min(fabs(action[k]), 1.0) * <float> TORQUE_COST
+        else:
+            wide -= min(fabs(action[k]), 1.0) * TORQUE_COST
+    return narrow if float32 else wide
+
+
+cdef flag_t step(const worlds_t* self, int64_t i, const double* action, bint float32, double* reward) noexcept nogil:
+    cdef progress_t* progress = <progress_t*> self.progress + i
+    cdef lane_t* lane = &self.lanes[i]
+    cdef const body_t* hull = lane.moving[0]
+    cdef double x, shaping
+    cdef flag_t flags = 0
+    cdef int k
+    for k in range(4):
+        self.calls.set_motor_speed(
+            lane.joints[k], <float> (SPEEDS[k] if action[k] > 0 else -SPEEDS[k] if action[k] < 0 else 0.0))
+        self.calls.set_motor_torque(lane.joints[k], <float> (MOTORS_TORQUE * min(fabs(action[k]), 1.0)))
+    step_world(&self.calls, lane)
+    progress.steps += 1
+    x = hull.position.x
+    cast_rays(&(<ground_t*> self.extra)[i].scene, &fan, x, hull.position.y, progress.fractions)
+    progress.scroll = x - WIDTH / 5
+    shaping = 130 * x / SCALE - 5.0 * fabs(hull.angle)
+    reward[0] = reward_of(shaping - progress.prev_shaping if progress.has_shaping else 0.0, action, float32)
+    progress.prev_shaping = shaping
+    progress.has_shaping = 1
+    if progress.touches[0] or x < 0:
+        flags, reward[0] = TERMINATED, -100.0
+    if x > GOAL:
+        flags = TERMINATED
+    return flags
+
+
+# --- the kernel -------------------------------------------------------------------------------------------------------
+
+cdef inline void observe(const worlds_t* self, int64_t i, float* rows) noexcept nogil:
+    cdef double seen[OBSERVED]
+    cdef int k
+    look(self, i, seen)
+    for k in range(OBSERVED):
+        rows[OBSERVED * i + k] = <float> seen[k]
+
+
+cdef void step_lanes(
+    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
+    int64_t hi
+) noexcept nogil:
+    cdef const worlds_t* self = <const worlds_t*> columns.constants
+    cdef int64_t i
+    for i in range(lo, hi):
+        rewards[i] = 0.0
+        ends[i] = 0
+        if columns.resetting == NULL or not columns.resetting[i]:
+            ends[i] = step(self, i, <const double*> actions + 4 * i, columns.float32_actions, &rewards[i])
+            observe(self, i, <float*> parts[0])
+
+
+cdef void reset_lanes(
+    const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    cdef int64_t k
+    for k in range(count):
+        begin(<const worlds_t*> columns.constants, columns, lanes[k])
+
+
+cdef void observe_lanes(
+    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
+) noexcept nogil:
+    cdef int64_t k
+    for k in range(lo, hi):
+        observe(<const worlds_t*> columns.constants, k if lanes == NULL else lanes[k], <float*> parts[0])
+
+
+cdef double[2] defaults = [0.0, 0.0]
+cdef kernel_t walker_kernel
+walker_kernel.abi = KERNEL_ABI
+walker_kernel.isa_count = 1
+walker_kernel.name = "walker"
+walker_kernel.state_names = walker_kernel.reset_option_names = ""
+walker_kernel.parameter_names = "hardcore fresh_worlds"
+walker_kernel.parameter_count = 2
+walker_kernel.parameter_defaults = walker_kernel.reset_option_defaults = defaults
+walker_kernel.observation_type = FLOAT32
+walker_kernel.observation_size = OBSERVED
+walker_kernel.action_size = 4
+walker_kernel.action_type = FLOAT64
+walker_kernel.step[0].shared = walker_kernel.step[0].varied = step_lanes
+walker_kernel.reset = reset_lanes
+walker_kernel.observe = observe_lanes
+walker_kernel.constants_name = "gymcore_ext.box2d.walker"
+walker_kernel.grain = 1
+walker_kernel.cost = 90_000
+walker_kernel.faulted = lanes_replaced
+kernel = PyCapsule_New(&walker_kernel, KERNEL_CAPSULE, NULL)
+
+
+cdef class Walkers(Worlds):
+    """Worlds of walkers, for the `constants` of a batch of the kernel."""
+
+    def __cinit__(self, **options):
+        self.set_up("gymcore_ext.box2d.walker", sizeof(progress_t), PROGRESS, 65536)
+        self.shared.extra = PyMem_RawCalloc(max(len(self.worlds), 1), sizeof(ground_t))
+        if self.shared.extra == NULL:
+            raise MemoryError(f"no memory for {len(self.worlds)} lanes")
+        self.shared.build = build
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.shared.extra)

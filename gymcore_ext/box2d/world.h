@@ -1,0 +1,477 @@
+/* Box2D 2.3 as the package `box2d` ships it: the layout of its structures, the functions that are called, and what is
+ * done with a world between steps.
+ *
+ * The functions are C++ members of the package's extension module, called through their addresses with `this` as the
+ * first argument, as the C++ ABI of Linux and macOS passes it. Layouts are those of Box2D's public headers; pybox2d has
+ * polygons of 16 corners. gymcore/envs/box2d/library.py compares all of them with what the package says before anything is stepped.
+ */
+#ifndef GYMCORE_BOX2D_WORLD_H
+#define GYMCORE_BOX2D_WORLD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct { float x, y; } box2d_vec;
+typedef struct { box2d_vec lower, upper; } box2d_box;
+
+typedef struct box2d_body box2d_body;
+typedef struct box2d_fixture box2d_fixture;
+typedef struct box2d_contact box2d_contact;
+typedef struct box2d_joint box2d_joint;
+typedef struct box2d_world box2d_world;
+
+struct box2d_body {
+    int32_t type;
+    /* What moves, up to `torque`: no pointers. */
+    uint16_t flags;
+    int32_t island_index;
+    box2d_vec position;
+    float sine, cosine;
+    box2d_vec local_center, center0, center;
+    float angle0, angle, alpha0;
+    box2d_vec velocity;
+    float angular_velocity;
+    box2d_vec force;
+    float torque;
+    box2d_world *world;
+    box2d_body *previous, *next;
+    box2d_fixture *fixtures;
+    int32_t fixture_count;
+    void *joints, *contacts;
+    float mass, inverse_mass, inertia, inverse_inertia;
+    float linear_damping, angular_damping, gravity_scale;
+    float sleep_time;
+    void *user_data;
+};
+
+enum { BOX2D_AWAKE = 2, BOX2D_TOUCHING = 2, BOX2D_NEW_FIXTURE = 1 };
+
+typedef struct {
+    box2d_box box;
+    box2d_fixture *fixture;
+    int32_t child, id;
+} box2d_proxy;
+
+struct box2d_fixture {
+    float density;
+    box2d_fixture *next;
+    box2d_body *body;
+    void *shape;
+    float friction, restitution;
+    box2d_proxy *proxies;
+    int32_t proxy_count;
+};
+
+typedef struct {
+    void *other, *link, *previous, *next;
+} box2d_edge; /* of the graph of bodies */
+
+typedef struct {
+    box2d_vec local_point;
+    float normal_impulse, tangent_impulse;
+    uint32_t id;
+} box2d_manifold_point;
+
+struct box2d_contact {
+    void **vtable;
+    uint32_t flags;
+    box2d_contact *previous, *next;
+    box2d_edge node_a, node_b;
+    box2d_fixture *fixture_a, *fixture_b;
+    int32_t child_a, child_b;
+    /* What its solver remembers, up to the end. */
+    box2d_manifold_point points[2];
+    box2d_vec local_normal, local_point;
+    int32_t type, point_count;
+    int32_t toi_count;
+    float toi, friction, restitution, tangent_speed;
+};
+
+struct box2d_joint { /* revolute */
+    void **vtable;
+    int32_t type;
+    box2d_joint *previous, *next;
+    box2d_edge edge_a, edge_b;
+    box2d_body *body_a, *body_b;
+    int32_t index;
+    uint8_t island_flag, collide_connected;
+    void *user_data;
+    box2d_vec anchor_a, anchor_b;
+    /* What its solver remembers and its motor does, up to the end. */
+    float impulse[3], motor_impulse;
+    uint8_t enable_motor;
+    float max_motor_torque, motor_speed;
+    uint8_t enable_limit;
+    float reference_angle, lower_angle, upper_angle;
+    int32_t index_a, index_b;
+    box2d_vec arm_a, arm_b, local_center_a, local_center_b;
+    float inverse_mass_a, inverse_mass_b, inverse_inertia_a, inverse_inertia_b;
+    float matrix[9], motor_mass;
+    int32_t limit_state;
+};
+
+typedef struct {
+    box2d_box box;
+    void *user_data; /* of a leaf: its box2d_proxy */
+    int32_t parent;  /* or the next free node */
+    int32_t child1, child2, height;
+} box2d_node;
+
+typedef struct {
+    int32_t root;
+    box2d_node *nodes;
+    int32_t node_count, node_capacity, free_list;
+    uint32_t path;
+    int32_t insertion_count;
+} box2d_tree;
+
+typedef struct {
+    box2d_tree tree;
+    int32_t proxy_count;
+    int32_t *move_buffer;
+    int32_t move_capacity, move_count;
+    void *pair_buffer;
+    int32_t pair_capacity, pair_count, query_proxy;
+} box2d_broad_phase;
+
+typedef struct {
+    box2d_broad_phase broad_phase;
+    box2d_contact *contacts;
+    int32_t contact_count;
+    void *filter, *listener, *allocator;
+} box2d_contact_manager;
+
+struct box2d_world {
+    struct {
+        void *chunks;
+        int32_t chunk_count, chunk_space;
+        void *free_lists[14];
+    } block_allocator;
+    struct {
+        char data[100 * 1024];
+        int32_t index, allocation, max_allocation;
+        struct {
+            char *data;
+            int32_t size;
+            uint8_t used_malloc;
+        } entries[32];
+        int32_t entry_count;
+    } stack_allocator;
+    int32_t flags;
+    box2d_contact_manager manager;
+    box2d_body *bodies;
+    box2d_joint *joints;
+    int32_t body_count, joint_count;
+    box2d_vec gravity;
+    uint8_t allow_sleep;
+    void *destruction_listener, *debug_draw;
+    float inverse_dt0;
+};
+
+/* Definitions: what is changed in copies of the ones that Python makes. */
+typedef struct {
+    const void *shape;
+    void *user_data;
+    float friction, restitution, density;
+    uint8_t is_sensor;
+    uint16_t filter[3];
+} box2d_fixture_def;
+
+typedef struct {
+    int32_t type;
+    void *user_data;
+    box2d_body *body_a, *body_b;
+    uint8_t collide_connected;
+    float rest[11];
+} box2d_joint_def;
+
+typedef struct {
+    void **vtable;
+    int32_t type;
+    float radius;
+    box2d_vec vertex1, vertex2, vertex0, vertex3;
+    uint8_t has_vertex0, has_vertex3;
+} box2d_edge_shape;
+
+typedef struct {
+    void **vtable;
+    int32_t type;
+    float radius;
+    box2d_vec centroid, vertices[16], normals[16];
+    int32_t count;
+} box2d_polygon_shape;
+
+typedef struct { /* in the order of FUNCTIONS in worlds.pyx */
+    void (*construct)(box2d_world *world, const box2d_vec *gravity);
+    void (*destruct)(box2d_world *world);
+    void (*step)(box2d_world *world, float seconds, int32_t velocity_iterations, int32_t position_iterations);
+    box2d_body *(*create_body)(box2d_world *world, const void *definition);
+    void (*destroy_body)(box2d_world *world, box2d_body *body);
+    box2d_joint *(*create_joint)(box2d_world *world, const void *definition);
+    box2d_fixture *(*create_fixture)(box2d_body *body, const void *definition);
+    void (*set_motor_speed)(box2d_joint *joint, float speed);
+    void (*set_motor_torque)(box2d_joint *joint, float torque);
+    void (*set_polygon)(box2d_polygon_shape *shape, const box2d_vec *corners, int32_t count);
+    void (*add_pair)(box2d_contact_manager *manager, box2d_proxy *a, box2d_proxy *b);
+    int32_t (*allocate_node)(box2d_tree *tree);
+} box2d_calls;
+
+/* --- contacts ----------------------------------------------------------------------------------------------------- */
+
+#define BOX2D_MAX_FEET 2
+
+/* A b2ContactListener: records which feet touch the ground, and whether the hull has touched it. As in Gymnasium the
+ * last event of a foot decides, even if it still touches another piece of ground. */
+typedef struct {
+    void *const *vtable;
+    box2d_body *hull, *feet[BOX2D_MAX_FEET];
+    int32_t *touches; /* of the hull, and of the feet */
+} box2d_listener;
+
+static void box2d_note(box2d_listener *self, const box2d_contact *contact, int32_t touches)
+{
+    const box2d_body *a = contact->fixture_a->body, *b = contact->fixture_b->body;
+    if (touches && (a == self->hull || b == self->hull))
+        self->touches[0] = 1;
+    for (int k = 0; k < BOX2D_MAX_FEET; k++)
+        if (a == self->feet[k] || b == self->feet[k])
+            self->touches[1 + k] = touches;
+}
+
+static void box2d_begin_contact(box2d_listener *self, box2d_contact *contact)
+{
+    box2d_note(self, contact, 1);
+}
+
+static void box2d_end_contact(box2d_listener *self, box2d_contact *contact)
+{
+    box2d_note(self, contact, 0);
+}
+
+static void box2d_ignore(box2d_listener *self, box2d_contact *contact, const void *details)
+{
+    (void)self, (void)contact, (void)details;
+}
+
+static void box2d_keep(box2d_listener *self)
+{
+    (void)self; /* its memory is a part of the lane's */
+}
+
+/* The table of virtual functions. Before the first one are the offset of the object and its type: nobody asks for them. */
+static void *const box2d_listener_table[] = {
+    NULL, NULL, (void *)box2d_keep, (void *)box2d_keep, (void *)box2d_begin_contact, (void *)box2d_end_contact,
+    (void *)box2d_ignore, (void *)box2d_ignore,
+};
+
+/* --- bodies: what Box2D's headers have inline --------------------------------------------------------------------- */
+
+static inline void box2d_wake(box2d_body *body)
+{
+    if (!(body->flags & BOX2D_AWAKE)) {
+        body->flags |= BOX2D_AWAKE;
+        body->sleep_time = 0.0f;
+    }
+}
+
+static inline void box2d_apply_force(box2d_body *body, float x, float y)
+{
+    box2d_wake(body);
+    body->force.x += x;
+    body->force.y += y;
+}
+
+static inline void box2d_apply_torque(box2d_body *body, float torque)
+{
+    box2d_wake(body);
+    body->torque += torque;
+}
+
+static inline void box2d_apply_impulse(box2d_body *body, float x, float y, float at_x, float at_y)
+{
+    box2d_wake(body);
+    body->velocity.x += body->inverse_mass * x;
+    body->velocity.y += body->inverse_mass * y;
+    body->angular_velocity += body->inverse_inertia * ((at_x - body->center.x) * y - (at_y - body->center.y) * x);
+}
+
+static inline box2d_vec box2d_world_point(const box2d_body *body, float x, float y)
+{
+    box2d_vec point = {(body->cosine * x - body->sine * y) + body->position.x,
+                       (body->sine * x + body->cosine * y) + body->position.y};
+    return point;
+}
+
+static inline float box2d_joint_angle(const box2d_joint *joint)
+{
+    return joint->body_b->angle - joint->body_a->angle - joint->reference_angle;
+}
+
+static inline float box2d_joint_speed(const box2d_joint *joint)
+{
+    return joint->body_b->angular_velocity - joint->body_a->angular_velocity;
+}
+
+/* --- worlds ------------------------------------------------------------------------------------------------------- */
+
+#define BOX2D_MAX_MOVING 5
+#define BOX2D_MAX_JOINTS 4
+
+typedef struct {
+    box2d_listener listener;
+    box2d_world *world;
+    box2d_body *moving[BOX2D_MAX_MOVING];
+    box2d_joint *joints[BOX2D_MAX_JOINTS];
+    int32_t moving_count, joint_count, body_count, proxy_count;
+    int64_t builds;   /* how often there were new bodies */
+    int32_t replaced; /* the world has another contact listener, so that it was not stepped */
+} box2d_lane;
+
+/* Step the world; not if its contacts would be reported to somebody else, who may be Python. */
+static inline int box2d_step(const box2d_calls *calls, box2d_lane *lane)
+{
+    if (lane->world->manager.listener != &lane->listener) {
+        lane->replaced = 1;
+        return 0;
+    }
+    calls->step(lane->world, (float)(1.0 / 50), 180, 60);
+    return 1;
+}
+
+/* Begin to listen, when all bodies are there. */
+static inline void box2d_listen(box2d_lane *lane, box2d_body *foot1, box2d_body *foot2, int32_t *touches)
+{
+    lane->listener.vtable = box2d_listener_table + 2;
+    lane->listener.hull = lane->moving[0];
+    lane->listener.feet[0] = foot1;
+    lane->listener.feet[1] = foot2;
+    lane->listener.touches = touches;
+    memset(touches, 0, sizeof(int32_t) * (1 + BOX2D_MAX_FEET));
+    lane->world->manager.listener = &lane->listener;
+    lane->body_count = lane->world->body_count;
+    lane->proxy_count = lane->world->manager.broad_phase.proxy_count;
+    lane->builds++;
+}
+
+static inline void box2d_empty(const box2d_calls *calls, box2d_world *world, float gravity)
+{
+    const box2d_vec vector = {0.0f, gravity};
+    calls->destruct(world);
+    calls->construct(world, &vector);
+}
+
+/* --- states ------------------------------------------------------------------------------------------------------- */
+
+/* Memory that a world is written to, or read from: the same walk in both directions. */
+typedef struct {
+    char *at, *end;
+    int reading;
+} box2d_tape;
+
+static int box2d_exchange(box2d_tape *tape, void *place, size_t size)
+{
+    if ((size_t)(tape->end - tape->at) < size)
+        return 0;
+    if (tape->reading)
+        memcpy(place, tape->at, size);
+    else
+        memcpy(tape->at, place, size);
+    tape->at += size;
+    return 1;
+}
+
+#define BOX2D_EXCHANGE_NUMBER(tape, number) box2d_exchange(tape, &(number), sizeof(number))
+/* From one field of a structure to another one, both included. */
+#define BOX2D_EXCHANGE_SPAN(tape, type, object, first, last) \
+    box2d_exchange(tape, &(object)->first, offsetof(type, last) + sizeof((object)->last) - offsetof(type, first))
+
+/* The tree of the broad phase, node by node: which numbers proxies have decides the order of contacts, also of those of
+ * bodies that are made later. */
+static int box2d_exchange_tree(const box2d_calls *calls, box2d_tape *tape, box2d_world *world)
+{
+    box2d_broad_phase *phase = &world->manager.broad_phase;
+    box2d_tree *tree = &phase->tree;
+    int32_t capacity = tree->node_capacity;
+    int fits = BOX2D_EXCHANGE_NUMBER(tape, capacity);
+    while (fits && tree->node_capacity < capacity)
+        calls->allocate_node(tree);
+    fits = fits && capacity == tree->node_capacity && BOX2D_EXCHANGE_NUMBER(tape, tree->root) &&
+           BOX2D_EXCHANGE_SPAN(tape, box2d_tree, tree, free_list, insertion_count) &&
+           BOX2D_EXCHANGE_NUMBER(tape, tree->node_count);
+    for (int32_t i = 0; fits && i < capacity; i++) {
+        fits = BOX2D_EXCHANGE_NUMBER(tape, tree->nodes[i].box) &&
+               BOX2D_EXCHANGE_SPAN(tape, box2d_node, &tree->nodes[i], parent, height);
+        if (tape->reading)
+            tree->nodes[i].user_data = NULL;
+    }
+    for (box2d_body *body = world->bodies; fits && body; body = body->next)
+        for (box2d_fixture *fixture = body->fixtures; fits && fixture; fixture = fixture->next) {
+            fits = BOX2D_EXCHANGE_NUMBER(tape, fixture->proxies->id) &&
+                   (uint32_t)fixture->proxies->id < (uint32_t)capacity;
+            if (fits)
+                tree->nodes[fixture->proxies->id].user_data = fixture->proxies;
+        }
+    if (tape->reading)
+        phase->move_count = 0;
+    return fits;
+}
+
+/* Contacts, the oldest first: a new one goes to the front of all lists. */
+static int box2d_exchange_contacts(const box2d_calls *calls, box2d_tape *tape, box2d_world *world)
+{
+    box2d_contact_manager *manager = &world->manager;
+    box2d_contact *contact = manager->contacts;
+    int32_t count = manager->contact_count, proxies[2] = {0, 0};
+    int fits = BOX2D_EXCHANGE_NUMBER(tape, count);
+    while (!tape->reading && contact && contact->next)
+        contact = contact->next;
+    for (int32_t i = 0; fits && i < count; i++) {
+        if (!tape->reading) {
+            proxies[0] = contact->fixture_a->proxies->id;
+            proxies[1] = contact->fixture_b->proxies->id;
+        }
+        fits = BOX2D_EXCHANGE_NUMBER(tape, proxies);
+        if (fits && tape->reading) {
+            for (int k = 0; k < 2; k++)
+                if ((uint32_t)proxies[k] >= (uint32_t)manager->broad_phase.tree.node_capacity ||
+                    !manager->broad_phase.tree.nodes[proxies[k]].user_data)
+                    return 0;
+            calls->add_pair(manager, manager->broad_phase.tree.nodes[proxies[0]].user_data,
+                            manager->broad_phase.tree.nodes[proxies[1]].user_data);
+            contact = manager->contacts;
+            fits = manager->contact_count == i + 1 && contact->fixture_a->proxies->id == proxies[0];
+        }
+        if (contact->point_count < 2) /* what is not there may be any bytes */
+            memset(contact->points + contact->point_count, 0, sizeof(contact->points[0]) * (2 - contact->point_count));
+        if (contact->point_count == 0)
+            memset(&contact->local_normal, 0,
+                   offsetof(box2d_contact, point_count) - offsetof(box2d_contact, local_normal));
+        fits = fits && BOX2D_EXCHANGE_NUMBER(tape, contact->flags) &&
+               BOX2D_EXCHANGE_SPAN(tape, box2d_contact, contact, points, tangent_speed);
+        contact = contact->previous;
+    }
+    return fits;
+}
+
+/* Write a world to the tape, or read it into one that was just built in the same way: all that decides how it goes on.
+ * Returns 0 if it does not fit, or has bodies of somebody else. */
+static int box2d_exchange_world(const box2d_calls *calls, box2d_tape *tape, box2d_lane *lane)
+{
+    box2d_world *world = lane->world;
+    if (world->body_count != lane->body_count || world->joint_count != lane->joint_count ||
+        world->manager.broad_phase.proxy_count != lane->proxy_count)
+        return 0;
+    int fits = box2d_exchange_tree(calls, tape, world) && box2d_exchange_contacts(calls, tape, world) &&
+               BOX2D_EXCHANGE_NUMBER(tape, world->gravity) && BOX2D_EXCHANGE_NUMBER(tape, world->flags) &&
+               BOX2D_EXCHANGE_NUMBER(tape, world->inverse_dt0);
+    /* After the contacts, which wake bodies. */
+    for (int k = 0; fits && k < lane->moving_count; k++)
+        fits = BOX2D_EXCHANGE_SPAN(tape, box2d_body, lane->moving[k], flags, torque) &&
+               BOX2D_EXCHANGE_NUMBER(tape, lane->moving[k]->sleep_time);
+    for (int k = 0; fits && k < lane->joint_count; k++)
+        fits = BOX2D_EXCHANGE_SPAN(tape, box2d_joint, lane->joints[k], impulse, limit_state);
+    return fits;
+}
+
+#endif

@@ -1,0 +1,159 @@
+"""Lanes that are worlds of Box2D: what the kernels of all families share."""
+cimport numpy as cnp
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+
+from gymcore_ext.engine.step cimport columns_t, flag_t, kernel_t
+
+
+cdef extern from "box2d/world.h":
+    ctypedef struct vec_t "box2d_vec":
+        float x, y
+
+    ctypedef struct fixture_t "box2d_fixture":
+        float density, friction, restitution
+        int32_t proxy_count
+        body_t* body
+        fixture_t* next
+
+    ctypedef struct body_t "box2d_body":
+        int32_t type
+        uint16_t flags
+        vec_t position, local_center, center, velocity, force
+        float sine, cosine, angle, angular_velocity, torque
+        float mass, inverse_mass, inertia, inverse_inertia, linear_damping, angular_damping, gravity_scale, sleep_time
+        int32_t fixture_count
+        fixture_t* fixtures
+        world_t* world
+        body_t* next
+
+    ctypedef struct joint_t "box2d_joint":
+        body_t* body_a
+        body_t* body_b
+        vec_t anchor_a, anchor_b
+        float motor_impulse, max_motor_torque, motor_speed, reference_angle, lower_angle, upper_angle
+        uint8_t enable_motor, enable_limit
+        joint_t* next
+
+    ctypedef struct manifold_point_t "box2d_manifold_point":
+        vec_t local_point
+        float normal_impulse, tangent_impulse
+        uint32_t id
+
+    ctypedef struct contact_t "box2d_contact":
+        uint32_t flags
+        fixture_t* fixture_a
+        fixture_t* fixture_b
+        int32_t child_a, child_b
+        manifold_point_t* points
+        vec_t local_normal, local_point
+        int32_t type, point_count
+        float friction, restitution, tangent_speed
+        contact_t* next
+
+    ctypedef struct tree_t "box2d_tree":
+        pass
+
+    ctypedef struct broad_phase_t "box2d_broad_phase":
+        tree_t tree
+        int32_t proxy_count, move_count
+
+    ctypedef struct contact_manager_t "box2d_contact_manager":
+        broad_phase_t broad_phase
+        contact_t* contacts
+        int32_t contact_count
+        void* listener
+        void* allocator
+
+    ctypedef struct world_t "box2d_world":
+        int32_t flags
+        contact_manager_t manager
+        body_t* bodies
+        joint_t* joints
+        int32_t body_count, joint_count
+        vec_t gravity
+
+    ctypedef struct fixture_def_t "box2d_fixture_def":
+        const void* shape
+
+    ctypedef struct joint_def_t "box2d_joint_def":
+        body_t* body_a
+        body_t* body_b
+
+    ctypedef struct edge_shape_t "box2d_edge_shape":
+        vec_t vertex1, vertex2
+
+    ctypedef struct polygon_shape_t "box2d_polygon_shape":
+        vec_t* vertices
+        int32_t count
+
+    ctypedef struct calls_t "box2d_calls":
+        void (*construct)(world_t* world, const vec_t* gravity) noexcept nogil
+        void (*destruct)(world_t* world) noexcept nogil
+        void (*step)(world_t* world, float seconds, int32_t velocities, int32_t positions) noexcept nogil
+        body_t* (*create_body)(world_t* world, const void* definition) noexcept nogil
+        void (*destroy_body)(world_t* world, body_t* body) noexcept nogil
+        joint_t* (*create_joint)(world_t* world, const void* definition) noexcept nogil
+        fixture_t* (*create_fixture)(body_t* body, const void* definition) noexcept nogil
+        void (*set_motor_speed)(joint_t* joint, float speed) noexcept nogil
+        void (*set_motor_torque)(joint_t* joint, float torque) noexcept nogil
+        void (*set_polygon)(polygon_shape_t* shape, const vec_t* corners, int32_t count) noexcept nogil
+
+    ctypedef struct lane_t "box2d_lane":
+        world_t* world
+        body_t** moving
+        joint_t** joints
+        int32_t moving_count, joint_count, body_count, replaced
+        int64_t builds
+
+    ctypedef struct tape_t "box2d_tape":
+        char* at
+        char* end
+        int reading
+
+    int AWAKE "BOX2D_AWAKE"
+    int TOUCHING "BOX2D_TOUCHING"
+    void apply_force "box2d_apply_force"(body_t* body, float x, float y) noexcept nogil
+    void apply_torque "box2d_apply_torque"(body_t* body, float torque) noexcept nogil
+    void apply_impulse "box2d_apply_impulse"(body_t* body, float x, float y, float at_x, float at_y) noexcept nogil
+    vec_t world_point "box2d_world_point"(const body_t* body, float x, float y) noexcept nogil
+    float joint_angle "box2d_joint_angle"(const joint_t* joint) noexcept nogil
+    float joint_speed "box2d_joint_speed"(const joint_t* joint) noexcept nogil
+    int step_world "box2d_step"(const calls_t* calls, lane_t* lane) noexcept nogil
+    void listen "box2d_listen"(lane_t* lane, body_t* foot1, body_t* foot2, int32_t* touches) noexcept nogil
+    void empty_world "box2d_empty"(const calls_t* calls, world_t* world, float gravity) noexcept nogil
+    int exchange_world "box2d_exchange_world"(const calls_t* calls, tape_t* tape, lane_t* lane) noexcept nogil
+
+
+cdef enum:
+    MAX_DEFINITIONS = 19
+
+
+ctypedef struct worlds_t:
+    calls_t calls
+    const void* definitions[MAX_DEFINITIONS]  # of bodies, fixtures and joints, in the order that the family says
+    lane_t* lanes
+    char* progress                            # numbers of the lanes, the family's struct for each
+    void* extra                               # what the family keeps besides, which is not saved
+    int64_t num_lanes
+    # Build the bodies of an episode, which the progress describes, in an empty world.
+    void (*build)(const worlds_t* self, int64_t i) noexcept nogil
+
+
+cdef class Worlds:
+    cdef worlds_t shared
+    cdef readonly list worlds
+    cdef readonly object progress
+    cdef readonly object saved_dtype
+    cdef list definitions
+    cdef object error
+    cdef const char* capsule_name
+    cdef int64_t progress_bytes, saved_bytes  # of a lane
+    cdef int set_up(
+        self, const char* name, int64_t progress_bytes, object progress_dtype, Py_ssize_t world_bytes) except -1
+    cdef lane_t* _lane(self, Py_ssize_t lane) except NULL
+    cdef char* _progress(self, Py_ssize_t lane) except NULL
+    cdef char* _row(self, cnp.ndarray saved, Py_ssize_t row) except NULL
+    cdef bint _exchange(self, Py_ssize_t lane, char* data, bint reading) except -1
+
+
+cdef int lanes_replaced(const void* constants) noexcept nogil

@@ -1,0 +1,315 @@
+"""Lanes that are worlds of Box2D: their memory, what is saved of them, and what Python looks at.
+
+A world is made by the Python package, which may look at it between steps; kernels step it by Box2D's own functions.
+So attributes such as `env.unwrapped.world` are the package's objects over the same C++ objects.
+"""
+cimport numpy as cnp
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy, memset
+
+from gymcore_ext.engine.capsules cimport owned_capsule
+
+import numpy as np
+
+cnp.import_array()
+
+# The functions of Box2D that are called, by the names of `box2d_calls`, with their C++ symbols.
+FUNCTIONS = {
+    "construct": "_ZN7b2WorldC1ERK6b2Vec2",
+    "destruct": "_ZN7b2WorldD1Ev",
+    "step": "_ZN7b2World4StepEfii",
+    "create_body": "_ZN7b2World10CreateBodyEPK9b2BodyDef",
+    "destroy_body": "_ZN7b2World11DestroyBodyEP6b2Body",
+    "create_joint": "_ZN7b2World11CreateJointEPK10b2JointDef",
+    "create_fixture": "_ZN6b2Body13CreateFixtureEPK12b2FixtureDef",
+    "set_motor_speed": "_ZN15b2RevoluteJoint13SetMotorSpeedEf",
+    "set_motor_torque": "_ZN15b2RevoluteJoint17SetMaxMotorTorqueEf",
+    "set_polygon": "_ZN14b2PolygonShape3SetEPK6b2Vec2i",
+    "add_pair": "_ZN16b2ContactManager7AddPairEPvS0_",
+    "allocate_node": "_ZN13b2DynamicTree12AllocateNodeEv",
+}
+
+
+cdef int set_calls(calls_t* calls, dict functions) except -1:
+    cdef Py_ssize_t k
+    for k, name in enumerate(FUNCTIONS):
+        (<void**> calls)[k] = <void*> <size_t> functions[name]
+    return 0
+
+
+cdef int lanes_replaced(const void* constants) noexcept nogil:
+    """Whether a lane was not stepped, because its world has another contact listener."""
+    cdef const worlds_t* self = <const worlds_t*> constants
+    cdef int64_t i
+    for i in range(self.num_lanes):
+        if self.lanes[i].replaced:
+            return 1
+    return 0
+
+
+cdef uint64_t digest(const char* data, int64_t size) noexcept nogil:
+    """A quick digest of bytes (FNV-1a, eight at a time), against accidents."""
+    cdef uint64_t value = <uint64_t> 0xcbf29ce484222325, word
+    cdef int64_t i
+    for i in range(size // 8):
+        memcpy(&word, data + 8 * i, 8)
+        value = (value ^ word) * <uint64_t> 0x100000001b3
+    return value ^ (value >> 29)
+
+
+cdef class Worlds:
+    """Worlds of a batch; families derive from it.
+
+    Args:
+        functions: addresses of FUNCTIONS by name.
+        worlds: a `Box2D.b2World` for each lane, of which nobody else may be in the middle of a step.
+        definitions: of bodies, fixtures and joints, objects of the package, in the family's order.
+        error: the class of exceptions for worlds that programs have changed.
+
+    Attributes:
+        progress: a structured array with what the family counts of each lane: a view, to read and to write.
+    """
+
+    def __cinit__(self, *, dict functions, list worlds, list definitions, object error, **family):
+        cdef Py_ssize_t k
+        self.worlds, self.definitions, self.error = worlds, definitions, error
+        set_calls(&self.shared.calls, functions)
+        if len(definitions) > MAX_DEFINITIONS:
+            raise ValueError(f"definitions: expected at most {MAX_DEFINITIONS}, got {len(definitions)}")
+        for k, definition in enumerate(definitions):
+            self.shared.definitions[k] = <const void*> <size_t> int(definition.this)
+        self.shared.lanes = <lane_t*> PyMem_RawCalloc(max(len(worlds), 1), sizeof(lane_t))
+        if self.shared.lanes == NULL:
+            raise MemoryError(f"no memory for {len(worlds)} lanes")
+        self.shared.num_lanes = len(worlds)
+        for k, world in enumerate(worlds):
+            self.shared.lanes[k].world = <world_t*> <size_t> int(world.this)
+
+    cdef int set_up(
+        self, const char* name, int64_t progress_bytes, object progress_dtype, Py_ssize_t world_bytes
+    ) except -1:
+        """Make what depends on the family: its numbers, its saved states, and the capsule for a batch."""
+        if progress_dtype.itemsize != progress_bytes:
+            raise ValueError(f"progress: expected {progress_bytes} bytes, got {progress_dtype}")
+        self.progress = np.zeros(len(self.worlds), progress_dtype)
+        self.shared.progress = <char*> cnp.PyArray_DATA(<cnp.ndarray> self.progress)
+        self.saved_dtype = np.dtype([
+            ("digest", np.uint64), ("progress", progress_dtype), ("world", np.uint8, (world_bytes,))])
+        self.progress_bytes, self.saved_bytes = progress_bytes, self.saved_dtype.itemsize
+        if self.saved_bytes % 8:
+            raise ValueError(f"saved lanes: expected whole words, got {self.saved_bytes} bytes")
+        self.capsule_name = name
+        return 0
+
+    @property
+    def capsule(self):
+        """The lanes, for the `constants` of a batch of the family's kernel; it keeps them alive."""
+        return owned_capsule(&self.shared, self.capsule_name, self)
+
+    def __dealloc__(self):
+        cdef int64_t i
+        if self.shared.lanes != NULL:
+            for i in range(self.shared.num_lanes):  # the worlds may live longer
+                if self.shared.lanes[i].builds:
+                    self.shared.lanes[i].world.manager.listener = NULL
+        PyMem_RawFree(self.shared.lanes)
+
+    def __len__(self):
+        return self.shared.num_lanes
+
+    cdef lane_t* _lane(self, Py_ssize_t lane) except NULL:
+        if not 0 <= lane < self.shared.num_lanes:
+            raise IndexError(f"lane {lane} is not in [0, {self.shared.num_lanes})")
+        return &self.shared.lanes[lane]
+
+    def builds(self, Py_ssize_t lane):
+        """How often the bodies of a lane were made: they are new when it has grown."""
+        return self._lane(lane).builds
+
+    def raise_faults(self):
+        """Raise for the lanes that were not stepped since the last call."""
+        lanes = [i for i in range(self.shared.num_lanes) if self.shared.lanes[i].replaced]
+        for i in lanes:
+            self.shared.lanes[i].replaced = 0
+        if lanes:
+            raise self.error(f"step: lanes {lanes}: world.contactListener was replaced, which compiled environments "
+                             "need for themselves; reset() puts it back")
+
+    # --- states -------------------------------------------------------------------------------------------------------
+
+    def save(self, indices, cnp.ndarray saved not None):
+        """Write lanes into an array of `saved_dtype`.
+
+        Raises:
+            error: a world has bodies, joints or fixtures that it was not made with, or too many contacts.
+        """
+        cdef Py_ssize_t row, lane
+        cdef uint64_t check
+        cdef char* data
+        saved[...] = np.zeros((), self.saved_dtype)
+        for row, lane in enumerate(indices.tolist()):
+            data = self._row(saved, row)
+            memcpy(data + 8, self._progress(lane), self.progress_bytes)
+            if self._lane(lane).builds and not self._exchange(lane, data, False):
+                raise self.error(
+                    f"lane {lane}: the world has other bodies, joints or fixtures than it was made with, or more "
+                    "contacts than fit into a state")
+            check = digest(data + 8, self.saved_bytes - 8)
+            memcpy(data, &check, 8)
+
+    def load(self, indices, cnp.ndarray saved not None):
+        """Restore lanes from intact elements; worlds are built anew."""
+        cdef Py_ssize_t row, lane
+        cdef int32_t nodes
+        cdef char* data
+        for row, lane in enumerate(indices.tolist()):
+            data = self._row(saved, row)
+            memcpy(self._progress(lane), data + 8, self.progress_bytes)
+            memcpy(&nodes, data + 8 + self.progress_bytes, sizeof(nodes))
+            if nodes == 0:
+                continue  # it was never reset: the tree of a world that was built has room for some
+            empty_world(&self.shared.calls, self._lane(lane).world, 0.0)
+            self.shared.build(&self.shared, lane)
+            memcpy(self._progress(lane), data + 8, self.progress_bytes)  # building has begun to count
+            if not self._exchange(lane, data, True):
+                raise self.error(f"state: lane {row} has a world that cannot be")
+
+    def valid(self, cnp.ndarray saved not None):
+        """Which elements of an array of `saved_dtype` are as `save` has written them."""
+        cdef Py_ssize_t row
+        cdef uint64_t check
+        cdef char* data
+        intact = np.zeros(len(saved), np.bool_)
+        for row in range(len(saved)):
+            data = self._row(saved, row)
+            memcpy(&check, data, 8)
+            intact[row] = check == digest(data + 8, self.saved_bytes - 8)
+        return intact
+
+    cdef bint _exchange(self, Py_ssize_t lane, char* data, bint reading) except -1:
+        """Write a world to a saved lane, or read it into a lane that was just built; false if it does not fit."""
+        cdef tape_t tape
+        tape.at = data + 8 + self.progress_bytes
+        tape.end = data + self.saved_bytes
+        tape.reading = reading
+        return exchange_world(&self.shared.calls, &tape, self._lane(lane))
+
+    cdef char* _progress(self, Py_ssize_t lane) except NULL:
+        self._lane(lane)
+        return self.shared.progress + lane * self.progress_bytes
+
+    cdef char* _row(self, cnp.ndarray saved, Py_ssize_t row) except NULL:
+        if (saved.dtype != self.saved_dtype or saved.ndim != 1 or not 0 <= row < len(saved)
+                or not cnp.PyArray_ISWRITEABLE(saved)):
+            raise ValueError(f"saved: expected an array of {self.saved_dtype}, got {saved.dtype} {np.shape(saved)}")
+        return <char*> cnp.PyArray_DATA(saved) + row * cnp.PyArray_STRIDE(saved, 0)
+
+
+# --- trying it out ----------------------------------------------------------------------------------------------------
+
+cdef tuple pair(vec_t vector):
+    return vector.x, vector.y
+
+
+cdef tuple manifold_shape(contact_t* contact):
+    """What the points of a manifold are about; None without points, where it is undefined."""
+    if contact.point_count == 0:
+        return None
+    return pair(contact.local_normal), pair(contact.local_point), contact.type
+
+
+def read_world(size_t address):
+    """What a world is according to the layouts of world.h: nested dicts and lists, with addresses as ints."""
+    cdef world_t* world = <world_t*> address
+    cdef body_t* body = world.bodies
+    cdef joint_t* joint = world.joints
+    cdef contact_t* contact = world.manager.contacts
+    cdef fixture_t* fixture
+    cdef Py_ssize_t k
+    bodies, joints, contacts = [], [], []
+    while body != NULL:
+        fixtures, fixture = [], body.fixtures
+        while fixture != NULL:
+            fixtures.append({
+                "address": <size_t> fixture, "body": <size_t> fixture.body, "density": fixture.density,
+                "friction": fixture.friction, "restitution": fixture.restitution})
+            fixture = fixture.next
+        bodies.append({
+            "address": <size_t> body, "world": <size_t> body.world, "type": body.type, "awake": body.flags & AWAKE != 0,
+            "position": pair(body.position), "angle": body.angle, "localCenter": pair(body.local_center),
+            "worldCenter": pair(body.center), "linearVelocity": pair(body.velocity),
+            "angularVelocity": body.angular_velocity, "mass": body.mass, "linearDamping": body.linear_damping,
+            "angularDamping": body.angular_damping, "gravityScale": body.gravity_scale, "fixtures": fixtures})
+        body = body.next
+    while joint != NULL:
+        joints.append({
+            "address": <size_t> joint, "bodyA": <size_t> joint.body_a, "bodyB": <size_t> joint.body_b,
+            "angle": joint_angle(joint), "speed": joint_speed(joint), "motorSpeed": joint.motor_speed,
+            "motorEnabled": joint.enable_motor != 0, "limitEnabled": joint.enable_limit != 0,
+            "lowerLimit": joint.lower_angle, "upperLimit": joint.upper_angle,
+            "maxMotorTorque": joint.max_motor_torque, "motorTorque": joint.motor_impulse})
+        joint = joint.next
+    while contact != NULL:
+        contacts.append({
+            "address": <size_t> contact, "fixtureA": <size_t> contact.fixture_a, "fixtureB": <size_t> contact.fixture_b,
+            "childIndexA": contact.child_a, "childIndexB": contact.child_b,
+            "touching": contact.flags & TOUCHING != 0, "friction": contact.friction,
+            "restitution": contact.restitution, "tangentSpeed": contact.tangent_speed,
+            "shape": manifold_shape(contact),
+            "points": [{"localPoint": pair(contact.points[k].local_point),
+                        "normalImpulse": contact.points[k].normal_impulse,
+                        "tangentImpulse": contact.points[k].tangent_impulse, "key": contact.points[k].id}
+                       for k in range(min(contact.point_count, 2))]})
+        contact = contact.next
+    return {
+        "contactManager": <size_t> &world.manager, "broadPhase": <size_t> &world.manager.broad_phase,
+        "allocator": <size_t> world.manager.allocator, "contactCount": world.manager.contact_count,
+        "proxyCount": world.manager.broad_phase.proxy_count, "bodyCount": world.body_count,
+        "jointCount": world.joint_count, "gravity": pair(world.gravity),
+        "bodies": bodies, "joints": joints, "contacts": contacts}
+
+
+def rehearse(dict functions, size_t first, size_t second, int steps):
+    """Push the newest body of one world and step it; then let another one go on from its state, and push and step that.
+
+    Both were made in the same way, and not stepped yet. Half of the steps are the first one's.
+
+    Returns:
+        How many times the newest body began to touch or ceased to touch something.
+    """
+    cdef calls_t calls
+    cdef lane_t lanes[2]
+    cdef tape_t tape
+    cdef int32_t touches[3]
+    cdef int k
+    cdef body_t* body
+    cdef joint_t* joint
+    cdef bytearray room = bytearray(1 << 16)
+    set_calls(&calls, functions)
+    memset(lanes, 0, sizeof(lanes))
+    changes = 0
+    for k, address in enumerate((first, second)):
+        lanes[k].world = <world_t*> <size_t> address
+        body, joint = lanes[k].world.bodies, lanes[k].world.joints
+        while body != NULL and lanes[k].moving_count < 2:  # they come before the ground
+            lanes[k].moving[lanes[k].moving_count] = body
+            lanes[k].moving_count += 1
+            body = body.next
+        while joint != NULL and lanes[k].joint_count < 1:
+            lanes[k].joints[0] = joint
+            lanes[k].joint_count += 1
+            joint = joint.next
+        listen(&lanes[k], lanes[k].moving[0], NULL, touches)
+        if k:
+            tape.at, tape.end, tape.reading = <char*> room, <char*> room + len(room), True
+            exchange_world(&calls, &tape, &lanes[1])
+        for _ in range(steps // 2):
+            before = touches[1]
+            apply_impulse(lanes[k].moving[0], 0.01, 0.3, 5.0, 2.0)
+            step_world(&calls, &lanes[k])
+            changes += touches[1] != before
+        tape.at, tape.end, tape.reading = <char*> room, <char*> room + len(room), False
+        exchange_world(&calls, &tape, &lanes[k])
+        lanes[k].world.manager.listener = NULL
+    return changes

@@ -1,0 +1,275 @@
+"""Box2D in compiled code: batches, states, worlds that programs change; and without it."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gymcore
+from gymcore import error
+from tests.envs.box2d.pairs import random_actions
+
+from gymcore.envs.box2d import bipedal_walker_python, library, lunar_lander_python  # isort: skip
+from gymcore_ext.box2d import lander, walker  # isort: skip
+
+IDS = (
+    "LunarLander-v3",
+    "LunarLanderContinuous-v3",
+    "BipedalWalker-v3",
+    "BipedalWalkerHardcore-v3",
+)
+PYTHON = {
+    "LunarLander-v3": lunar_lander_python.LunarLander,
+    "BipedalWalker-v3": bipedal_walker_python.BipedalWalker,
+}
+
+pytestmark = pytest.mark.skipif(library.problem() is not None, reason=str(library.problem()))
+
+
+def make_vec(env_id: str, num_envs: int, **arguments: Any) -> Any:
+    envs = gymcore.make_vec(env_id, num_envs, **arguments)
+    assert envs.spec.kwargs["vectorization_mode"] == "vector_entry_point"
+    envs.action_space.seed(1)
+    return envs
+
+
+def bytes_of(results: Any) -> list[bytes]:
+    return [np.asarray(result).tobytes() for result in results[:4]]
+
+
+def test_definitions_have_names():
+    """Compiled code counts on the order in which Python lists them."""
+    env = gymcore.make("LunarLander-v3").unwrapped
+    assert len(env._definitions()) == len(lander.DEFINITIONS)
+    env = gymcore.make("BipedalWalker-v3").unwrapped
+    assert len(env._definitions()) == len(walker.DEFINITIONS)
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
+@pytest.mark.parametrize("env_id", IDS)
+def test_batches_of_any_size_and_threads_are_equal(env_id, mode):
+    options = {"autoreset_mode": gymcore.vector.AutoresetMode(mode)}
+    sync = gymcore.make_vec(env_id, 3, vectorization_mode="sync", vector_kwargs=options)
+    one, many = (
+        make_vec(env_id, n, vector_kwargs={**options, "num_threads": threads})
+        for n, threads in ((3, 1), (7, 3))
+    )
+    seen = [envs.reset(seed=5)[0] for envs in (sync, one, many)]
+    for step in range(160):
+        actions = many.action_space.sample()
+        results = [envs.step(actions[: envs.num_envs]) for envs in (sync, one, many)]
+        expected = bytes_of(results[0])
+        assert bytes_of(results[1]) == expected, step
+        assert bytes_of([part[:3] for part in results[2][:4]]) == expected, step
+    assert np.array_equal(seen[0], seen[1])
+    for envs in (sync, one, many):
+        envs.close()
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_states_continue_to_the_bit_in_later_episodes(env_id):
+    """Also where a walker's world has contained other episodes, and in the episodes that follow."""
+    envs = make_vec(env_id, 3, max_episode_steps=70)
+    envs.reset(seed=2)
+    for _ in range(150):
+        envs.step(envs.action_space.sample())
+    state = envs.get_state()
+    actions = [envs.action_space.sample() for _ in range(160)]
+    expected = [bytes_of(envs.step(action)) for action in actions]
+    other = make_vec(env_id, 3, max_episode_steps=70)
+    for into in (envs, other):
+        into.set_state(state)
+        np.testing.assert_array_equal(into.get_state(), state)
+        assert [bytes_of(into.step(action)) for action in actions] == expected
+
+
+def test_damaged_states():
+    env = gymcore.make("BipedalWalker-v3").unwrapped
+    env.reset(seed=1)
+    state = env.get_state()
+    damaged = state.copy()
+    damaged["state"]["world"][0][300] ^= 1
+    with pytest.raises(error.InvalidArgument, match="expected a state that lanes of"):
+        env.set_state(damaged)
+    np.testing.assert_array_equal(env.get_state(), state)
+
+
+def test_parameters_by_lane():
+    envs = make_vec("LunarLander-v3", 3, gravity=[-2.0, -5.0, -11.0])
+    envs.set_attr("enable_wind", [False, True, True])
+    envs.set_attr("wind_power", [1.0, 10.0, 20.0])
+    observations, _ = envs.reset(seed=7)
+    singles = [
+        gymcore.make("LunarLander-v3", gravity=g, enable_wind=w, wind_power=p)
+        for g, w, p in ((-2.0, False, 1.0), (-5.0, True, 10.0), (-11.0, True, 20.0))
+    ]
+    for lane, env in enumerate(singles):
+        assert env.reset(seed=7 + lane)[0].tobytes() == observations[lane].tobytes()
+    for _ in range(60):
+        observations = envs.step(np.full(3, 2))[0]
+        for lane, env in enumerate(singles):
+            assert env.step(2)[0].tobytes() == observations[lane].tobytes()
+    with pytest.raises(error.FailedCheck, match="gravity"):
+        envs.set_attr("gravity", 1.0)
+
+
+@pytest.mark.parametrize("env_id", PYTHON)
+def test_frames_and_attributes_equal_those_in_python(env_id):
+    pytest.importorskip("pygame", reason="pygame is not installed")
+    ours = gymcore.make(env_id, render_mode="rgb_array").unwrapped
+    python = PYTHON[env_id](render_mode="rgb_array")
+    random = np.random.default_rng(3)
+    for env in (ours, python):
+        env.reset(seed=6)
+    for step in range(60):
+        if step % 12 == 0:
+            np.testing.assert_array_equal(ours.render(), python.render())
+        action = random_actions(ours, None, random)
+        assert ours.step(action)[0].tobytes() == python.step(action)[0].tobytes()
+    feet = [[getattr(leg, "ground_contact", None) for leg in env.legs] for env in (ours, python)]
+    assert feet[0] == feet[1]
+    names = ["prev_shaping", "game_over"]
+    of_lander, of_walker = ["wind_idx", "particles", "ground_y"], ["scroll", "terrain_y"]
+    names += of_lander if "Lander" in env_id else of_walker
+    for name in names:
+        assert getattr(ours, name) == getattr(python, name), name
+    envs = make_vec(env_id, 2, render_mode="rgb_array")
+    envs.reset(seed=6)
+    single = gymcore.make(env_id, render_mode="rgb_array")
+    single.reset(seed=7)
+    np.testing.assert_array_equal(envs.render()[1], single.render())
+
+
+def test_the_packages_objects():
+    env = gymcore.make("LunarLander-v3").unwrapped
+    env.reset(seed=1)
+    hull, leg = env.lander, env.legs[0]
+    assert hull.position is not None
+    assert env.lander is hull
+    assert leg.joint.bodyA == hull
+    hull.linearVelocity = (0.0, -7.0)
+    while not leg.ground_contact:  # held from before
+        env.step(0)
+    other = gymcore.make("LunarLander-v3").unwrapped
+    other.set_state(env.get_state())  # what was changed is a part of it
+    assert other.step(2)[0].tobytes() == env.step(2)[0].tobytes()
+    env.reset()
+    assert env.lander is not hull
+    assert not env.legs[0].ground_contact
+
+
+def test_worlds_that_programs_change():
+    env = gymcore.make("LunarLander-v3").unwrapped
+    env.reset(seed=1)
+    env.world.contactListener = lunar_lander_python.ContactDetector(env.lander, env.legs)
+    with pytest.raises(error.Error, match="contactListener was replaced"):
+        env.step(0)
+    env.reset(seed=1)
+    env.step(0)
+    env.world.CreateDynamicBody(position=(3, 10)).CreateCircleFixture(radius=0.2, density=1.0)
+    env.step(0)
+    with pytest.raises(error.Error, match="other bodies"):
+        env.get_state()
+    env.reset(seed=1)
+    env.get_state()
+
+
+def test_worlds_outlive_environments():
+    env = gymcore.make("BipedalWalker-v3").unwrapped
+    env.reset(seed=1)
+    world, hull = env.world, env.hull
+    del env
+    gc.collect()
+    height = hull.position.y
+    for _ in range(100):
+        world.Step(0.02, 10, 10)
+    assert hull.position.y < height
+
+
+def run(program: str) -> Any:
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+PROGRAM = """
+import gc, os
+import gymcore
+kept = []
+for env_id in ("LunarLander-v3", "BipedalWalkerHardcore-v3"):
+    envs = gymcore.make_vec(env_id, 4, vector_kwargs={"num_threads": 2})
+    env = gymcore.make(env_id)
+    for one in (envs, env):
+        one.reset(seed=1)
+        one.step(one.action_space.sample())
+    kept += [envs, env, env.unwrapped.world, env.unwrapped.legs]
+child = os.fork()
+if child == 0:
+    for one in kept[0:2] + kept[4:6]:
+        one.step(one.action_space.sample())
+    del kept[1], envs, env
+    gc.collect()
+    raise SystemExit(0)
+assert os.waitpid(child, 0)[1] == 0
+kept.append(kept)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_forked_children_and_the_interpreters_exit():
+    ran = run(PROGRAM)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_without_usable_functions(monkeypatch):
+    monkeypatch.setattr(library, "problem", lambda: "it is another one")
+    with pytest.raises(error.DependencyNotInstalled, match="another one"):
+        make_vec("LunarLander-v3", 2, vectorization_mode="native")
+    with pytest.raises(error.DependencyNotInstalled, match="another one"):
+        gymcore.make("LunarLander-v3")
+
+
+PYTHON_INSTEAD = """
+from gymcore_ext.box2d import worlds
+worlds.FUNCTIONS["step"] = "_ZN7b2World5LeaapEv"
+import gymcore
+from gymcore.cli.info import system_info
+print(type(gymcore.make("LunarLander-v3").unwrapped).__module__)
+print(type(gymcore.make("BipedalWalker-v3").unwrapped).__module__)
+print(type(gymcore.make_vec("LunarLander-v3", 2)).__name__)
+print(system_info()["Box2D"])
+"""
+
+
+def test_python_runs_instead():
+    ran = run(PYTHON_INSTEAD)
+    lines = ran.stdout.splitlines()
+    assert lines[:2] == [
+        "gymcore.envs.box2d.lunar_lander_python",
+        "gymcore.envs.box2d.bipedal_walker_python",
+    ], ran.stderr
+    assert lines[2] == "SyncVectorEnv"
+    assert "it has no _ZN7b2World5LeaapEv" in lines[3]
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3000)
+def test_memory_stays_flat():
+    def resident() -> int:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1])
+
+    envs = make_vec("LunarLander-v3", 64)
+    envs.reset(seed=1)
+    actions = [envs.action_space.sample() for _ in range(100)]
+    counts = []
+    for _ in range(10):
+        for action in actions * 156:
+            envs.step(action)
+        counts.append(resident())
+    assert max(counts[3:]) - counts[2] < 256  # pages
