@@ -12,6 +12,7 @@ LIBRARIES = {
     "gymnasium-atari": "gymnasium",
     "gymcore-games": "gymcore",
     "gymcore-games-same": "gymcore",
+    "gymcore-games-in-play": "gymcore",
     "gymcore-games-state": "gymcore",
     "ale-games": "ale_py",
     "envpool-games": "envpool",
@@ -41,7 +42,7 @@ def atari_bars(threads: int) -> list[Bar]:
     state = name("gymcore-games-state", LANES, IDS[0], threads)
     both = f"get_state and set_state of {LANES} games"
     bars.append(at_most(both, 6, "ms", 1e3 * LANES, lambda measured: measured.step(state)))
-    sizes = [name("gymcore-games", size, IDS[0], threads) for size in SIZES]
+    sizes = [name("gymcore-games-in-play", size, IDS[0], threads) for size in SIZES]
 
     def spread(measured: Measured) -> float:
         costs = [measured.step(each) for each in sizes]
@@ -62,6 +63,6 @@ def atari_groups(threads: int) -> list[Group]:
         members.append(("gymnasium-games", env_id, LANES, 1))
         if env_id == IDS[0]:
             members.append(("gymcore-games-state", env_id, LANES, threads))
-            members += [("gymcore-games", env_id, n, threads) for n in SIZES if n != LANES]
         groups.append(Group(f"{env_id.removeprefix('ALE/')}-batch", tuple(members)))
-    return groups
+    sizes = [("gymcore-games-in-play", IDS[0], size, threads) for size in SIZES]
+    return [*groups, Group("Pong-v5-growth", tuple(sizes))]

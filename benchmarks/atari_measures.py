@@ -47,6 +47,20 @@ def _games(**options: Any) -> Build:
     return build
 
 
+def _games_in_play(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """Return a session whose lanes are as far in their games at any number of them."""
+    gymcore = importlib.import_module("gymcore")
+    options = {"num_threads": num_threads}
+    few, envs = (gymcore.make_vec(env_id, n, vector_kwargs=options) for n in (8, num_envs))
+    few.reset(seed=0)
+    for actions in random_batches(few.single_action_space, (8,), 200, np.int64):
+        few.step(actions)
+    session = _steps_of(envs, num_envs)
+    envs.set_state(np.resize(few.get_state(), num_envs))
+    few.close()
+    return session
+
+
 def _states(env_id: str, num_envs: int, num_threads: int) -> Session:
     """Return a session that saves and restores all lanes."""
     envs = importlib.import_module("gymcore").make_vec(env_id, num_envs)
@@ -101,6 +115,7 @@ CONTENDERS = {
         Contender(
             "gymcore-games-same", "gymcore, same-step", "ale_py", _games(autoreset_mode="SameStep")
         ),
+        Contender("gymcore-games-in-play", "gymcore, in play", "ale_py", _games_in_play),
         Contender("gymcore-games-state", "gymcore, states", "ale_py", _states),
         Contender("ale-games", "ale-py's AtariVectorEnv", "ale_py", _ale_games),
         Contender("envpool-games", "EnvPool sync", "envpool", _envpool_games),

@@ -12,6 +12,7 @@ import hypothesis
 import pytest
 
 import gymcore.envs.registration
+from gymcore.utils.cpus import usable_cpus
 from tests.vector import template
 
 # On a busy machine an example takes longer than Hypothesis allows by default.
@@ -30,6 +31,11 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.dont_write_bytecode = False
     if not config.getoption("numprocesses", None):  # this process runs tests
         template.start()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Of `pytest -n logical`: tests of processes wait for a third of their time."""
+    return usable_cpus() * 3 // 2
 
 
 def pytest_unconfigure() -> None:

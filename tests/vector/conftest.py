@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.envs.atari.recycled_games import recycled_games
 from tests.vector.async_pairs import AsyncPairs
 from tests.vector.contract import (
     ASYNC_BACKENDS,
@@ -67,6 +68,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     ):
         if name in names:
             metafunc.parametrize(name, values)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _recycled_games() -> Iterator[None]:
+    with recycled_games():
+        yield
 
 
 class Make(Fixture):

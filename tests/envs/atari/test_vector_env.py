@@ -235,7 +235,7 @@ ENDS = {
     "time.sleep(0.2)",
     "exception": "raise SystemExit(7)",
     "one lane": "env = envs.env_class('pong'); env.reset(); sys.modules['one'] = env",
-    "never reset": "envs = AtariVectorEnv(2, game='pong')",
+    "never reset": "envs = AtariVectorEnv(1, game='pong')",
     "with its emulators": "ales = envs.get_attr('ale'); del ales",
 }
 
@@ -246,11 +246,11 @@ def test_the_end_of_the_process(end):
 import sys, time
 import numpy as np
 from gymcore.envs.atari import AtariVectorEnv
-envs = AtariVectorEnv(4, game="pong", num_threads=2)
+envs = AtariVectorEnv(2, game="pong", num_threads=2)
 envs.reset(seed=1)
 def forever():
     while True:
-        envs.step(np.zeros(4, np.int64))
+        envs.step(np.zeros(2, np.int64))
 {ENDS[end]}
 """
     done = subprocess.run(
