@@ -5,6 +5,7 @@ Loaded by `worker.py` only, after `contenders`.
 
 from __future__ import annotations
 
+import multiprocessing
 import subprocess
 import sys
 import tempfile
@@ -117,6 +118,47 @@ def _remote(env_id: str, num_envs: int, num_threads: int) -> Session:
     return Session(envs.step, actions, num_envs, close)
 
 
+def echo(keys: tuple[bytes, bytes], connection: Any) -> None:
+    """Answer each message with as many bytes as a step of CartPole with 64 lanes has."""
+    import zmq
+
+    context = zmq.Context()
+    socket = context.socket(zmq.ROUTER)
+    socket.curve_server, (socket.curve_publickey, socket.curve_secretkey) = True, keys
+    connection.send(socket.bind_to_random_port("tcp://127.0.0.1"))
+    reply = bytes(1717)
+    while len(frames := socket.recv_multipart()) == 2:
+        socket.send_multipart([frames[0], reply])
+    context.destroy(0)
+
+
+def _ping_pong(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """The messages of a remote environment alone: what pyzmq and CURVE take."""
+    import zmq
+
+    keys = zmq.curve_keypair()
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=echo, args=(keys, theirs), daemon=True)
+    process.start()
+    zmq_context = zmq.Context()
+    socket = zmq_context.socket(zmq.DEALER)
+    socket.curve_publickey, socket.curve_secretkey = zmq.curve_keypair()
+    socket.curve_serverkey = keys[0]
+    socket.connect(f"tcp://127.0.0.1:{ours.recv()}")
+
+    def ping(message: bytes) -> Any:
+        socket.send(message)
+        return socket.recv()
+
+    def close() -> None:
+        socket.send_multipart([b"", b""])
+        process.join()
+        zmq_context.destroy(0)
+
+    return Session(ping, [bytes(568)] * RING, num_envs, close)
+
+
 CONTENDERS = {
     each.key: each
     for each in (
@@ -129,5 +171,6 @@ CONTENDERS = {
         ),
         Contender("gymcore-native-first", "native, the same", "gymcore", _native_first_steps),
         Contender("gymcore-remote", "gymcore remote", "gymcore", _remote),
+        Contender("pyzmq", "pyzmq ping-pong, CURVE", "zmq", _ping_pong),
     )
 }

@@ -103,6 +103,7 @@ class GymAdapter:
         self._actions = spec_of_space(action_space, "actions")
         self._to_values, self._from_values = self._states.to_values, self._actions.from_values
         self._live: Any = None
+        self._no_ends: Any = None  # the terminals of steps in which no episode ends
         self._final_states: Any = None
 
     def _open(self, level: Any, limit: int | None, kwargs: dict[str, Any]) -> None:
@@ -186,7 +187,7 @@ class GymAdapter:
                 self.envs.close()
             self.envs = self._make_batch(num_parallel)
         states = self._to_values(self.envs.reset(seed=seed)[0])
-        self._live = _read_only(np.arange(num_parallel))
+        self._set_live(np.arange(num_parallel))
         return self._live, states
 
     def execute(self, actions: Any) -> Any:
@@ -203,12 +204,12 @@ class GymAdapter:
         # A search through bytes takes a tenth of the time of `any`.
         if 1 not in terminated.tobytes() and 1 not in truncated.tobytes():
             self._final_states = None
-            return live, states, np.zeros(len(live), np.int64), rewards
+            return live, states, self._no_ends, rewards
         terminal = np.where(terminated, TERMINATED, np.where(truncated, TRUNCATED, 0))
         if self._terminal_reward:
             rewards = rewards + self._terminal_reward * terminated
         ended = terminal > 0
-        self._live = _read_only(live[~ended])
+        self._set_live(live[~ended])
         self._final_states = map_leaves(lambda rows: rows[ended], states)
         return self._live, map_leaves(lambda rows: rows[~ended], states), terminal, rewards
 
@@ -225,19 +226,18 @@ class GymAdapter:
 
     def abort(self, parallel: npt.NDArray[np.int64]) -> None:
         """End the episodes of some of the environments, by their indices."""
-        self._live = _read_only(np.setdiff1d(self._live, parallel, assume_unique=True))
+        self._set_live(np.setdiff1d(self._live, parallel, assume_unique=True))
+
+    def _set_live(self, indices: npt.NDArray[np.int64]) -> None:
+        """Set the environments whose episodes go on; the caller gets these arrays too."""
+        self._live, self._no_ends = indices, np.zeros(len(indices), np.int64)
+        self._live.flags.writeable = self._no_ends.flags.writeable = False
 
     def close(self) -> None:
         """Close the environments."""
         for env in (self.env, self.envs):
             if env is not None:
                 env.close()
-
-
-def _read_only(indices: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return indices that the caller gets and that are used in the next step."""
-    indices.flags.writeable = False
-    return indices
 
 
 def _limited(env: Any, limit: int | None) -> Env[Any, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from gymcore import error
 from gymcore.remote.client import Client
 from gymcore.remote.server import MAX_MESSAGE_BYTES
 from gymcore.remote.space_messages import space_message, space_of
-from gymcore.remote.wire import encode
 from gymcore.spaces.batching import batch_space
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore_ext.arrays import Turn, one_at_a_time
@@ -56,7 +54,6 @@ class HostedVectorEnv:
             "render_mode": envs.render_mode,
             "render_fps": envs.metadata.get("render_fps"),
         }
-        self._hello["hash"] = specification_hash(self._hello)
 
     def hello(self) -> dict[str, Any]:
         """Return what does not change."""
@@ -89,15 +86,6 @@ class HostedVectorEnv:
                 )
             return self.envs.get_attr(name)  # type: ignore[attr-defined]
         raise error.InvalidArgument(f"verb: expected one of {', '.join(VERBS)}, got {verb!r}")
-
-
-def specification_hash(hello: dict[str, Any]) -> str:
-    """Return a hash of what a server says of its environment."""
-    described = {key: value for key, value in sorted(hello.items()) if key != "hash"}
-    digest = hashlib.sha256()
-    for frame in encode(described):
-        digest.update(frame)
-    return digest.hexdigest()
 
 
 class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
@@ -164,7 +152,7 @@ class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
                     f"{hello[name]!r}"
                 )
         self.address = self._client.address
-        self.specification_hash = specification_hash(hello)
+        self.specification_hash = self._client.specification_hash
         self.num_envs = hello["num_envs"]
         self.render_mode = hello["render_mode"]
         self.single_observation_space = space_of(hello["single_observation_space"])

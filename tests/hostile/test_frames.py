@@ -1,8 +1,10 @@
-"""Random, changed, truncated and replayed frames, and wrong keys, at a running server."""
+"""Random, changed, truncated, oversized and replayed frames and wrong keys, at a server."""
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -44,13 +46,11 @@ class Attacker:
             self.socket.recv_multipart()
 
 
-def frames_of(generator, session):
-    """The frames of one attack."""
-    good = [
-        bytes(frame)
-        for frame in encode((1, session, int(generator.integers(3)), "step", [np.zeros(8)]))
-    ]
-    kind = generator.integers(7)
+def frames_of(generator, recorded):
+    """The frames of one attack; `recorded` are requests of the client that is served."""
+    number = int(generator.integers(3))
+    good = [bytes(frame) for frame in encode((1, "f" * 32, number, "step", [np.zeros(8)]))]
+    kind = generator.integers(8)
     if kind == 0:
         return [generator.bytes(generator.integers(200)) for _ in range(generator.integers(1, 5))]
     if kind == 1:
@@ -66,20 +66,43 @@ def frames_of(generator, session):
         return [good[0], *good[1:], generator.bytes(20)]
     if kind == 5:
         return [b"\x91" * generator.integers(1, 5000)]
+    if kind == 6 and recorded:
+        return recorded[generator.integers(len(recorded))]
     return good
+
+
+def connect_raw(address, generator):
+    """A connection that does not speak the protocol, or claims a frame of 2**62 bytes."""
+    host, port = address.removeprefix("tcp://").split(":")
+    greeting = b"\xff" + bytes(8) + b"\x7f\x03\x00NULL" + bytes(48)
+    huge = greeting + b"\x04\x19\x05READY" + bytes(19) + b"\x02" + (2**62).to_bytes(8, "big")
+    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), 5) as raw:
+        raw.sendall(generator.bytes(64) if generator.integers(2) else huge)
 
 
 @pytest.mark.parametrize("with_keys", [False, True])
 def test_a_server_under_fire(tmp_path, hostile_seconds, hostile_seed, with_keys):
+    attack(tmp_path, hostile_seed, with_keys, seconds=hostile_seconds, frames=500)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("with_keys", [False, True])
+def test_200_000_frames(tmp_path, hostile_seed, with_keys):
+    attack(tmp_path, hostile_seed, with_keys, seconds=0, frames=200_000)
+
+
+def attack(tmp_path, seed, with_keys, seconds, frames):
+    """Send frames for so long, and at least so many, while a good client steps."""
     for name in ("ours", "theirs"):
         make_keys(tmp_path / name)
     keys = tmp_path / "ours" if with_keys else None
     words = ["serve", "CartPole-v1", "--num-envs", "8", *(["--keys", keys] if keys else [])]
     command = [sys.executable, "-m", "gymcore", *map(str, words)]
     context = zmq.Context()
-    generator = np.random.default_rng(hostile_seed)
+    generator = np.random.default_rng(seed)
     log = (tmp_path / "log").open("w")
-    with log, subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    with log, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as server:
         try:
             address = server.stdout.readline().split(" at ")[1].split(",")[0]
             drain = subprocess.Popen(["cat"], stdin=server.stdout, stdout=log)
@@ -94,17 +117,20 @@ def test_a_server_under_fire(tmp_path, hostile_seconds, hostile_seed, with_keys)
                 attackers.append(Attacker(context, address))
                 attackers.append(Attacker(context, address, tmp_path / "theirs", server_key))
             process = psutil.Process(server.pid)
-            session = "f" * 32
-            end = time.monotonic() + hostile_seconds
-            sent, before = 0, None
-            while time.monotonic() < end or sent < 500:
-                attackers[sent % len(attackers)].send(frames_of(generator, session))
+            end = time.monotonic() + seconds
+            sent, before, recorded = 0, None, []
+            while time.monotonic() < end or sent < frames:
+                attackers[sent % len(attackers)].send(frames_of(generator, recorded))
                 sent += 1
                 if sent % 200 == 0:
                     actions = local.action_space.sample()
                     assert np.array_equal(envs.step(actions)[0], local.step(actions)[0])
+                    recorded = [*recorded[-9:], [bytes(part) for part in envs._client._request]]
+                    connect_raw(address, generator)
+                if sent % 2000 == 0:
+                    attackers[0].send([bytes(2 << 20)])  # a header that is too large
                     before = before or process.memory_info().rss
-            assert process.memory_info().rss < (before or 0) + GROWTH
+            assert process.memory_info().rss < (before or process.memory_info().rss) + GROWTH
             envs.close()
             server.send_signal(signal.SIGINT)
             assert server.wait(30) == 0

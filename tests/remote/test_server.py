@@ -14,7 +14,7 @@ import zmq
 from gymcore import error
 from gymcore.remote import Client, Server, make_keys
 from gymcore.remote.server import VERSION
-from gymcore.remote.wire import decode, encode
+from gymcore.remote.wire import decode, encode, message_hash
 from tests.remote.servers import running
 
 
@@ -91,9 +91,9 @@ def test_messages_of_64_megabytes():
 def test_messages_that_are_too_large():
     with running(Recorder(), max_message_bytes=1000) as server:
         with Client(server.address, "test") as client:
-            with pytest.raises(error.InvalidArgument, match=r"at most 1000 bytes an array.* 1001"):
+            with pytest.raises(error.InvalidArgument, match=r"at most 1000 bytes a frame.* 1059"):
                 client.request("echo", np.zeros(1001, np.uint8))
-            assert client.request("echo", np.zeros(1000, np.uint8))[0].shape == (1000,)
+            assert client.request("echo", np.zeros(900, np.uint8))[0].shape == (900,)
         with Raw(server.address) as raw:
             raw.socket.send_multipart([b"x" * 1001])
             assert raw.reply(200) is None
@@ -104,9 +104,8 @@ def test_messages_that_are_too_large():
 def test_a_request_is_done_once():
     recorder = Recorder()
     with running(recorder) as server, Raw(server.address) as raw:
-        assert raw.ask(VERSION, SESSION, 0, "hello", []) == (
-            (VERSION, 0, "ok", ({"kind": "test"}, 256 << 20))
-        )
+        hello = {"kind": "test", "hash": message_hash({"kind": "test"})}
+        assert raw.ask(VERSION, SESSION, 0, "hello", []) == (VERSION, 0, "ok", (hello, 256 << 20))
         first = raw.ask(VERSION, SESSION, 1, "step", [7])
         assert first == (VERSION, 1, "ok", [7])
         assert raw.ask(VERSION, SESSION, 1, "step", [8]) == first  # sent again: the same reply
@@ -225,6 +224,15 @@ def test_a_connection_that_breaks_is_made_again():
                 relay.cut()
                 assert client.request("echo", k) == [k]
         assert len(recorder.calls) == 10  # each was done once
+
+
+def test_the_hash_of_what_a_server_says(monkeypatch):
+    with running(Recorder()) as server:
+        with Client(server.address, "test") as client:
+            assert client.specification_hash == message_hash({"kind": "test"})
+        monkeypatch.setattr("gymcore.remote.server.message_hash", lambda message: "another")
+        with pytest.raises(error.RemoteRefused, match="expected a hash of what the server says"):
+            Client(server.address, "test")
 
 
 def test_another_version_and_kind():

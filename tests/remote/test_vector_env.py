@@ -106,6 +106,14 @@ def test_errors_of_environments_have_their_class():
         assert len(remote.step(np.zeros(3, int))) == 5
 
 
+def test_verbs_are_a_fixed_set():
+    with serving() as server, RemoteVectorEnv(None, server.address) as remote:
+        for verb in ("close", "set_attr", "__class__", "envs", ""):
+            with pytest.raises(error.InvalidArgument, match="verb: expected one of reset, step"):
+                remote._client.request(verb)
+        assert len(remote.reset()) == 2
+
+
 def test_attributes_are_those_that_the_server_gives():
     with serving(attributes=["gravity"]) as server, RemoteVectorEnv(None, server.address) as remote:
         assert remote.get_attr("gravity") == (9.8, 9.8, 9.8)

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
-from gymcore.remote.wire import DTYPES, MAX_DEPTH, MAX_HEADER_BYTES, MAX_VALUES, decode, encode
+from gymcore.remote.wire import (
+    DTYPES,
+    MAX_DEPTH,
+    MAX_HEADER_BYTES,
+    MAX_SMALL_ARRAYS,
+    MAX_SMALL_BYTES,
+    MAX_VALUES,
+    decode,
+    encode,
+)
 from tests.testing_env import assert_same
 
 numbers = st.sampled_from(sorted(DTYPES)).flatmap(
@@ -56,6 +65,16 @@ def test_arrays_are_the_callers_own():
     assert source[0] == 0
     assert through(np.arange(6).reshape(2, 3)[:, ::2]).tolist() == [[0, 2], [3, 5]]
     assert through(np.arange(3, dtype=">i4")).tolist() == [0, 1, 2]
+
+
+def test_large_arrays_have_a_frame_each():
+    small, large = np.arange(MAX_SMALL_BYTES // 8), np.arange(MAX_SMALL_BYTES // 8 + 1)
+    frames = encode([small, large, small[::2]])
+    assert [len(frame) for frame in frames[1:]] == [MAX_SMALL_BYTES + 8]
+    assert_same(through([small, large, small[::2]]), [small, large, small[::2]])
+    many = [np.arange(3)] * (MAX_SMALL_ARRAYS + 2)
+    assert len(encode(many)) == 3
+    assert_same(through(many), many)
 
 
 def test_scalars_out_of_the_range_of_their_dtype():
@@ -128,6 +147,10 @@ BAD = {
     "too deep": [msgpack.packb(deep(MAX_DEPTH + 2))],
     "much too deep": [b"\x91" * 100_000],
     "too many values": [msgpack.packb([3] + [0] * MAX_VALUES)],
+    "a large array in the header": [msgpack.packb([0, "|u1", [5000], bytes(5000)])],
+    "fewer bytes in the header": [msgpack.packb([0, "<f8", [2], bytes(15)])],
+    "more bytes in the header": [msgpack.packb([0, "<f8", [2], bytes(17)])],
+    "text in the place of bytes": [msgpack.packb([0, "|u1", [2], "ab"])],
     "an array without its bytes": [msgpack.packb([0, "<f8", [2]])],
     "fewer bytes": [msgpack.packb([0, "<f8", [2]]), b"\0" * 15],
     "more bytes": [msgpack.packb([0, "<f8", [2]]), b"\0" * 17],
