@@ -29,6 +29,8 @@ def main() -> None:
     remote_measures = importlib.import_module("remote_measures")
     contenders.CONTENDERS.update(measures.CONTENDERS | engine_measures.CONTENDERS)
     contenders.CONTENDERS.update(wrapper_measures.CONTENDERS | remote_measures.CONTENDERS)
+    ray_measures = importlib.import_module("ray_measures")
+    contenders.CONTENDERS.update(ray_measures.CONTENDERS)
     mujoco_measures = importlib.import_module("mujoco_measures")
     contenders.CONTENDERS.update(mujoco_measures.CONTENDERS)
     atari_measures = importlib.import_module("atari_measures")

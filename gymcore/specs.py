@@ -101,6 +101,7 @@ class VectorizeMode(Enum):
         VECTOR_ENTRY_POINT: All at once, by the vector environment that was registered for the id.
         NATIVE: The same as `VECTOR_ENTRY_POINT`.
         REMOTE: On another machine, by a server (`gymcore serve`).
+        RAY: In actors of a Ray cluster, each with a part of the batch.
     """
 
     ASYNC = "async"
@@ -108,6 +109,7 @@ class VectorizeMode(Enum):
     VECTOR_ENTRY_POINT = "vector_entry_point"
     NATIVE = "native"
     REMOTE = "remote"
+    RAY = "ray"
 
 
 @dataclass

@@ -28,7 +28,7 @@ LAYERS = (
     ("gymcore.rendering",),
     ("gymcore.utils.save_video",),
     ("gymcore.vector",),
-    ("gymcore.remote",),
+    ("gymcore.remote", "gymcore.distributed"),
     ("gymcore.native",),
     ("gymcore.wrappers",),
     (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import platform
 import secrets
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.cli.cluster import actors_of, cluster
 from gymcore.cli.common import (
     CliError,
     Interruption,
@@ -28,7 +30,8 @@ from gymcore.cli.common import (
 )
 from gymcore.cli.episodes import BINS, EpisodeStatistics, RunHistory, check_plot, plot_run
 from gymcore.cli.list import is_native
-from gymcore.cli.recording import Recording, check_disk, observations_at, save
+from gymcore.cli.recording import Recording, check_disk, save
+from gymcore.utils.nested import named_leaves, rows_at
 from gymcore.utils.new_file import check_target
 
 HELP = "collect experience from an environment and report steps a second and episode returns"
@@ -86,6 +89,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-episode-steps", type=count, metavar="LIMIT", help="time limit of an episode"
     )
+    parser.add_argument(
+        "--cluster",
+        type=cluster,
+        metavar="ray[:ADDRESS]",
+        help="collect in actors of a Ray cluster, or of Ray on this machine if there is none",
+    )
+    parser.add_argument("--actors", type=count, metavar="N", help="actors that share the lanes [2]")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -93,6 +103,9 @@ def run(arguments: argparse.Namespace) -> int:
     started = time.perf_counter()
     if arguments.overwrite and arguments.out is None and arguments.plot is None:
         raise CliError("--overwrite needs --out FILE.npz or --plot FILE.png")
+    if arguments.cluster is None and arguments.actors is not None:
+        raise CliError("--actors needs --cluster ray[:ADDRESS]")
+    arguments.actors = arguments.actors or 2
     if arguments.plot is not None:
         check_plot(arguments.plot, overwrite=arguments.overwrite)
     first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
@@ -166,9 +179,6 @@ def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started:
     history = None
     if arguments.plot is not None:
         history = RunHistory(steps * envs.num_envs)
-    collector = Collector(
-        envs, actions, steps=steps, seed=first_seed, recording=recording, history=history
-    )
     bar = tqdm(
         total=steps * envs.num_envs,
         unit=" steps",
@@ -177,15 +187,28 @@ def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started:
         disable=arguments.no_progress,
         dynamic_ncols=True,
     )
+    engine = type(envs.unwrapped).__name__
+    actors: Any = contextlib.nullcontext()
+    if arguments.cluster is not None:
+        actors = actors_of(arguments, _make, envs, first_seed)
+        engine = f"{engine} in {arguments.actors} actors"
     try:
-        with bar:
+        with actors as cluster_collector, bar:
+            collector = Collector(
+                envs,
+                actions,
+                steps=steps,
+                seed=first_seed,
+                recording=recording,
+                history=history,
+                actors=cluster_collector,
+            )
             collector.run(bar)
     except EnvironmentFailed:  # the environment's error, not one of the command line
         raise
     except Error as error:
         raise CliError(f"{arguments.id}: {type(error).__name__}: {error}") from error
     seconds = time.perf_counter() - started
-    engine = type(envs.unwrapped).__name__
     _print_summary(arguments, collector, engine, first_seed, seconds)
     if recording is not None:
         _store(arguments, collector, recording, _metadata(arguments, collector, engine, first_seed))
@@ -261,6 +284,8 @@ def _print_summary(
         f"throughput  {rate(per_second)} ({steps:,} steps in {collector.seconds:.3f} s; "
         f"{wall_seconds:.3f} s with setup)"
     )
+    if collector.lost:
+        print(f"lost        {collector.lost:,} fragments, with their actors")
     resets = f", {summary['reset_steps']:,} steps only reset" if summary["reset_steps"] else ""
     print(
         f"episodes    {summary['episodes']:,} ended: {summary['terminated']:,} terminated, "
@@ -305,11 +330,13 @@ class Collector:
         seed: int,
         recording: Recording | None = None,
         history: RunHistory | None = None,
+        actors: Any = None,
     ) -> None:
         """Prepare `steps` steps of every lane of a vector environment that is not yet reset.
 
         Lane i is reset with `seed + i`. `recording` stores the steps; `history` records returns and
-        throughput for a plot.
+        throughput for a plot. `actors` is a `gymcore.distributed.Collector` that takes the steps in
+        the place of `envs`, which must be like those of its actors, with their lanes together.
         """
         from gymcore.vector import AutoresetMode
 
@@ -319,6 +346,8 @@ class Collector:
         self._seed = seed
         self._recording = recording
         self._history = history
+        self._actors = actors
+        self._fragments: dict[int, Any] = {}  # the last one of each actor
         self.num_envs = int(envs.num_envs)
         self.mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self._disabled = self.mode is AutoresetMode.DISABLED
@@ -332,6 +361,11 @@ class Collector:
         self._rows = max(1, min(steps, _BLOCK // self.num_envs))
         if history is not None:
             self._rows = max(1, min(self._rows, steps // BINS))
+
+    @property
+    def lost(self) -> int:
+        """How many fragments were lost with actors of a cluster, and collected anew."""
+        return 0 if self._actors is None else int(self._actors.lost)
 
     @property
     def uses_rollout(self) -> bool:
@@ -348,15 +382,18 @@ class Collector:
 
         `bar.update` gets the number of environment steps; a policy that fails is a `CliError`.
         """
-        observations, _ = self._envs.reset(seed=self._seed)
-        if self._recording is not None:
-            self._recording.set_observations(0, observations)
+        if self._actors is None:
+            observations, _ = self._envs.reset(seed=self._seed)
+            if self._recording is not None:
+                self._recording.set_observations(0, observations)
         with interruption() as interrupted:
             start = time.perf_counter()
             if self._history is not None:
                 self._history.start()
             try:
-                if self.uses_rollout:
+                if self._actors is not None:
+                    self._gather(bar, interrupted)
+                elif self.uses_rollout:
                     self._roll(bar, interrupted)
                 else:
                     self._step(observations, bar, interrupted)
@@ -401,6 +438,50 @@ class Collector:
                 recording.add_finals(first + t, lane, finals["final_observations"][t, lane])
             self._block_done(rewards[:rows], terminated[:rows], truncated[:rows])
             bar.update(rows * self.num_envs)
+
+    def _gather(self, bar: Any, interrupted: Interruption) -> None:
+        """Take the steps block by block in the actors of a cluster."""
+        while self.steps_done < self._steps and not interrupted.requested:
+            rows = min(self._rows, self._steps - self.steps_done)
+            fragments = self._actors.collect(None, rows)
+            for fragment in fragments:
+                self._add_fragment(fragment)
+            self._block_done(
+                *(
+                    np.concatenate([getattr(fragment, name) for fragment in fragments], axis=1)
+                    for name in ("rewards", "terminated", "truncated")
+                )
+            )
+            bar.update(rows * self.num_envs)
+
+    def _add_fragment(self, fragment: Any) -> None:
+        """Record a fragment in the lanes of its actor."""
+        first, (rows, count) = self.steps_done, fragment.rewards.shape
+        lanes = np.arange(count) + fragment.actor * count
+        before = self._fragments.get(fragment.actor, fragment)
+        self._fragments[fragment.actor] = fragment
+        replaced = before.restart != fragment.restart
+        if replaced:
+            self.episodes.forget(lanes)
+        recording = self._recording
+        if recording is None:
+            return
+        if replaced:  # the episodes that the lost actor was in have been cut off
+            cut = ~(before.terminated[-1] | before.truncated[-1])
+            recording.truncated[first - 1, lanes[cut]] = True
+            last = rows_at(before.last_observations, np.flatnonzero(cut))
+            recording.add_finals(first - 1, lanes[cut], last)
+        block = slice(first, first + rows), slice(lanes[0], lanes[-1] + 1)
+        for name in ("rewards", "terminated", "truncated"):
+            getattr(recording, name)[block] = getattr(fragment, name)
+        for name, leaf in named_leaves(fragment.actions).items():
+            recording.actions[name][block] = leaf
+        for name, leaf in named_leaves(fragment.observations).items():
+            recording.observations[name][block] = leaf
+        for name, leaf in named_leaves(fragment.last_observations).items():
+            recording.observations[name][first + rows, lanes] = leaf
+        t, lane = fragment.final_indices.T
+        recording.add_finals(first + t, lanes[lane], fragment.final_observations)
 
     def _step(self, observations: Any, bar: Any, interrupted: Interruption) -> None:
         """Take the steps one by one."""
@@ -456,7 +537,7 @@ class Collector:
         ended = np.flatnonzero(done)
         if ended.size and recording is not None and (self._disabled or self._same_step):
             last = observations if self._disabled else _final_observations(info)
-            recording.add_finals(row, ended, observations_at(last, ended))
+            recording.add_finals(row, ended, rows_at(last, ended))
         if ended.size and self._disabled:
             observations, _ = self._envs.reset(options={"reset_mask": done})
         if recording is not None:

@@ -95,6 +95,11 @@ class EpisodeStatistics:
         self.truncated += int(np.count_nonzero(truncated))
         self._record(sums[closes], lengths[closes])
 
+    def forget(self, lanes: npt.NDArray[np.int64]) -> None:
+        """Count the unfinished episodes of some lanes as if they had never begun."""
+        self._return[lanes] = 0.0
+        self._length[lanes] = 0
+
     def _record(self, returns: npt.NDArray[np.float64], lengths: npt.NDArray[np.int64]) -> None:
         """Count finished episodes, and sample them for the medians."""
         self.last_returns = returns

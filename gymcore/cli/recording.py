@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from gymcore.cli.common import CliError, byte_count, file_errors
 from gymcore.cli.info import available_memory
-from gymcore.utils.nested import map_leaves, named_leaves, stack_nested
+from gymcore.utils.nested import named_leaves
 from gymcore.utils.new_file import NewFile
 
 # Assumed share of steps that end an episode, for the predicted size.
@@ -143,21 +143,13 @@ class Recording:
             for name, array in self.observations.items():
                 arrays[f"final_observations{name}"] = array[t + 1, lane]
         else:
-            arrays["final_indices"] = self._final_indices[: self._ends]
+            indices = self._final_indices[: self._ends]
+            order = np.lexsort(indices.T[::-1])  # actors of a cluster come one after another
+            arrays["final_indices"] = indices[order]
             for name, array in self._finals.items():
-                arrays[f"final_observations{name}"] = array[: self._ends]
+                arrays[f"final_observations{name}"] = array[order]
         arrays["metadata"] = np.array(json.dumps(metadata))
         return arrays
-
-
-def observations_at(value: Any, lanes: npt.NDArray[np.int64]) -> Any:
-    """Return the observations of lanes [K] out of a batch, leaf by leaf: arrays [K, ...].
-
-    The batch may be an object array that holds one observation a lane, as `info["final_obs"]` may.
-    """
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        return stack_nested([value[lane] for lane in lanes])
-    return map_leaves(lambda leaf: np.asarray(leaf)[lanes], value)
 
 
 def _grown(array: npt.NDArray[Any], used: int, size: int) -> npt.NDArray[Any]:

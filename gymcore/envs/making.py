@@ -385,6 +385,24 @@ def _make_single(
     return env
 
 
+def _make_on_ray(
+    spec: EnvSpec,
+    num_envs: int,
+    vector_kwargs: dict[str, Any],
+    wrappers: Sequence[Any],
+    kwargs: dict[str, Any],
+) -> VectorEnv[Any, Any, Any]:
+    """Make a vector environment over actors that each have one of `make_vec`."""
+    from gymcore.distributed.vector_env import RAY_OPTIONS, RayVectorEnv
+
+    options = {name: value for name, value in vector_kwargs.items() if name in RAY_OPTIONS}
+    others = {name: value for name, value in vector_kwargs.items() if name not in RAY_OPTIONS}
+    create = functools.partial(
+        make_vec, spec, vector_kwargs=others, wrappers=wrappers or None, **kwargs
+    )
+    return RayVectorEnv(create, num_envs, **options)
+
+
 def _check_autoreset_mode(env: VectorEnv[Any, Any, Any]) -> None:
     """Warn if the environment does not say how it resets ended episodes."""
     from gymcore.vector import AutoresetMode
@@ -417,7 +435,8 @@ def make_vec(
             vector environment if there is one, else (or if wrappers are asked for) "sync"; of
             CarRacing it takes "async" where that is the faster way (`prefers_workers`).
         vector_kwargs: Options of the vector environment, in every mode: `autoreset_mode`, `copy`,
-            `num_threads`, ...
+            `num_threads`, ...; with "ray" those of `RayVectorEnv` (`num_actors`, `address`) and of
+            the vector environments in its actors.
         wrappers: Wrappers (or functions) to put around each environment. Not possible with
             "vector_entry_point" and "native".
         **kwargs: As for `make`: `max_episode_steps` (-1 for no limit), `render_mode` and the
@@ -475,7 +494,9 @@ def make_vec(
             if asked is not None or env_spec.entry_point is None:
                 raise
             mode = VectorizeMode.SYNC
-    if mode not in _VECTOR_MODES:
+    if mode is VectorizeMode.RAY:
+        env = _make_on_ray(single_spec, num_envs, vector_kwargs, wrappers, env_kwargs)
+    elif mode not in _VECTOR_MODES:
         env = _make_of_singles(mode, single_spec, num_envs, vector_kwargs, wrappers, env_kwargs)
 
     spec_kwargs = dict(env_kwargs)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-__all__ = ["map_leaves", "named_leaves", "stack_nested"]
+__all__ = ["map_leaves", "named_leaves", "rows_at", "stack_nested"]
 
 
 def map_leaves(function: Callable[..., Any], first: Any, *others: Any) -> Any:
@@ -69,3 +70,17 @@ def stack_nested(items: Sequence[Any]) -> Any:
         {'x': array([1, 3]), 'y': (array([2, 4]),)}
     """
     return map_leaves(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *items)
+
+
+def rows_at(batch: Any, rows: npt.NDArray[np.int64]) -> Any:
+    """Return rows [K] of a batch, leaf by leaf: arrays [K, ...].
+
+    The batch may be an object array that holds one element a row, as `info["final_obs"]` may.
+
+    Example:
+        >>> rows_at({"x": np.arange(3), "y": (np.eye(3),)}, np.array([2, 0]))["x"]
+        array([2, 0])
+    """
+    if isinstance(batch, np.ndarray) and batch.dtype == object:
+        return stack_nested([batch[row] for row in rows])
+    return map_leaves(lambda leaf: np.asarray(leaf)[rows], batch)

@@ -28,6 +28,7 @@ import pytest
 
 import gymcore
 import gymcore.cli
+from tests.distributed import local_ray
 from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +49,8 @@ NOT_RUN = (
 )  # fmt: skip
 
 
+# What a page needs beside the extra "test": without it the page is skipped.
+NEEDS = {"cluster.md": local_ray.start}
 EXCERPTS = ("cython", "py", "toml")
 
 
@@ -136,6 +139,7 @@ def check_unrun(command: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_code_blocks_run(page, tmp_path, monkeypatch):
+    NEEDS.get(page.name, lambda: None)()
     monkeypatch.chdir(tmp_path)
     search = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("PYTHONPATH", search)

@@ -12,7 +12,7 @@ import pytest
 from gymcore import spaces
 from gymcore.cli import recording
 from gymcore.cli.common import CliError, file_errors
-from gymcore.cli.recording import Recording, check_disk, observations_at, save
+from gymcore.cli.recording import Recording, check_disk, save
 from gymcore.utils.nested import named_leaves
 from gymcore.utils.new_file import check_target
 from gymcore.vector.utils import batch_space
@@ -115,30 +115,6 @@ def test_only_the_rows_that_were_filled_come_out():
     assert found["last_observations"][0].tolist() == [3, 3, 3, 3]
     assert found["actions"].tolist() == [[0, 1], [1, 1], [0, 1]]
     assert str(found["metadata"]) == '{"id": "x"}'
-
-
-@pytest.mark.parametrize(
-    "batch",
-    [
-        np.array([[0, 0], [1, 10], [2, 20]]),
-        np.array([None, np.array([1, 10]), np.array([2, 20])], dtype=object),
-    ],
-)
-def test_observations_of_some_lanes_out_of_arrays(batch):
-    found = observations_at(batch, np.array([1, 2]))
-    np.testing.assert_array_equal(found, [[1, 10], [2, 20]])
-    assert found.dtype == np.int64
-
-
-def test_observations_of_some_lanes_out_of_nests():
-    lanes = np.array([2, 0])
-    nest = {"a": np.array([1, 2, 3]), "b": (np.array([[1.0], [2.0], [3.0]]),)}
-    found = observations_at(nest, lanes)
-    assert found["a"].tolist() == [3, 1] and found["b"][0].tolist() == [[3.0], [1.0]]
-    single = np.empty(3, dtype=object)
-    single[:] = [{"a": 1, "b": (np.array([1.0]),)}, None, {"a": 3, "b": (np.array([3.0]),)}]
-    same = observations_at(single, lanes)
-    assert same["a"].tolist() == [3, 1] and same["b"][0].tolist() == [[3.0], [1.0]]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gymcore.spaces import Box, Dict, Discrete, Tuple
-from gymcore.utils.nested import map_leaves, named_leaves, stack_nested
+from gymcore.utils.nested import map_leaves, named_leaves, rows_at, stack_nested
 
 Point = namedtuple("Point", "x y")
 
@@ -35,3 +35,27 @@ def test_stack_nested():
     stacked = stack_nested([(np.zeros(2), {"n": 1}), (np.ones(2), {"n": 2})])
     np.testing.assert_array_equal(stacked[0], [[0, 0], [1, 1]])
     np.testing.assert_array_equal(stacked[1]["n"], [1, 2])
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        np.array([[0, 0], [1, 10], [2, 20]]),
+        np.array([None, np.array([1, 10]), np.array([2, 20])], dtype=object),
+    ],
+)
+def test_rows_out_of_arrays(batch):
+    found = rows_at(batch, np.array([1, 2]))
+    np.testing.assert_array_equal(found, [[1, 10], [2, 20]])
+    assert found.dtype == np.int64
+
+
+def test_rows_out_of_nests():
+    lanes = np.array([2, 0])
+    nest = {"a": np.array([1, 2, 3]), "b": (np.array([[1.0], [2.0], [3.0]]),)}
+    found = rows_at(nest, lanes)
+    assert found["a"].tolist() == [3, 1] and found["b"][0].tolist() == [[3.0], [1.0]]
+    single = np.empty(3, dtype=object)
+    single[:] = [{"a": 1, "b": (np.array([1.0]),)}, None, {"a": 3, "b": (np.array([3.0]),)}]
+    same = rows_at(single, lanes)
+    assert same["a"].tolist() == [3, 1] and same["b"][0].tolist() == [[3.0], [1.0]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +20,7 @@ from tests.vector.contract import (
     IDS_OF,
     MODES,
     PYTHON_BACKENDS,
+    RAY_SECTIONS,
     make_envs,
 )
 from tests.vector.contract_toy import NOT_FOR
@@ -32,7 +34,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
     A test of both `backend` and `env_id` runs over the environments in `IDS_OF`; the attribute
     `env_ids` of the test function leaves some of them out. If it has a `mode` as well, the engines
-    with worker processes take turns in the modes, another one beginning in every other test.
+    with worker processes take turns in the modes, another one beginning in every other test, and
+    "ray", which takes longest, has one of them.
     """
     names = set(metafunc.fixturenames)
     for mark in metafunc.definition.iter_markers("parametrize"):
@@ -40,21 +43,25 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         names -= {one.strip() for one in given.split(",")} if isinstance(given, str) else {*given}
     ids = getattr(metafunc.function, "env_ids", None)
     if {"backend", "env_id"} <= names:
+        section = re.match(r"test_(\d+)_\d+_", metafunc.function.__name__)
+        on_ray = section is not None and int(section[1]) in RAY_SECTIONS
         pairs = [
             (id, backend)
             for backend in BACKENDS
+            if backend != "ray" or on_ray
             for id in IDS_OF[backend]
             if (not ids or id in ids) and metafunc.function.__name__ not in NOT_FOR.get(id, ())
         ]
         if "mode" not in names:
             metafunc.parametrize(("env_id", "backend"), pairs)
             return
-        first = zlib.crc32(metafunc.function.__name__.encode()) % 2
+        first = zlib.crc32(metafunc.function.__name__.encode())
         triples = [
             pytest.param(id, backend, mode, id=f"{mode.value}-{id}-{backend}")
             for i, mode in enumerate(MODES)
             for id, backend in pairs
             if backend not in ASYNC_BACKENDS or backend == ASYNC_BACKENDS[(first + i) % 2]
+            if backend != "ray" or i == first % len(MODES)
         ]
         metafunc.parametrize(("env_id", "backend", "mode"), triples)
         return
@@ -62,7 +69,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("mode", MODES, ids=lambda mode: mode.value)
     for name, values in (
         ("env_id", ids or IDS),
-        ("backend", BACKENDS),
+        ("backend", [each for each in BACKENDS if each != "ray"]),
         ("python_backend", PYTHON_BACKENDS),
         ("async_backend", ASYNC_BACKENDS),
     ):

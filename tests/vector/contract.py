@@ -6,6 +6,7 @@ A new backend is one more entry of `BACKENDS`, and `make_envs` has to know it.
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import threading
 import time
@@ -16,12 +17,20 @@ import numpy as np
 
 import gymcore as gym
 from gymcore.vector import AutoresetMode
+from tests.distributed import local_ray
 
 # The engines: values of `vectorization_mode`, and "pipes", which is "async" without shared memory
 # for observations.
-BACKENDS = ("native", "sync", "async", "pipes")
-PYTHON_BACKENDS = BACKENDS[1:]  # those that step environments written in Python
-ASYNC_BACKENDS = BACKENDS[2:]  # those with worker processes
+BACKENDS = (
+    "native",
+    "sync",
+    "async",
+    "pipes",
+    *(["ray"] if importlib.util.find_spec("ray") else []),
+)
+PYTHON_BACKENDS = BACKENDS[1:4]  # those that step environments written in Python
+ASYNC_BACKENDS = BACKENDS[2:4]  # those with worker processes of ours
+RAY_SECTIONS = range(1, 11)  # of the contract; what is beyond them, "ray" does not have
 NUM_WORKERS = 2
 
 MODES = tuple(AutoresetMode)
@@ -59,6 +68,7 @@ IDS_OF = {
     "sync": IDS,
     "async": ("CartPole-v1",),
     "pipes": ("MountainCarContinuous-v0",),
+    "ray": ("CartPole-v1",),
 }
 
 # Arguments that they are made with. The lake is so wide that an episode ends where a test says it
@@ -116,6 +126,8 @@ def make_envs(
     **kwargs: Any,
 ) -> Any:
     """Make a vector environment of the backend."""
+    if backend == "ray":
+        local_ray.start()
     options = {"autoreset_mode": mode, **options_of(backend), **(vector_kwargs or {})}
     return gym.make_vec(
         id,

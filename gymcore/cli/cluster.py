@@ -1,0 +1,82 @@
+"""`gymcore collect --cluster`: the actors, and the actions in them."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from gymcore.cli.common import CliError, PolicyActions, RandomActions, actions_of
+
+
+def cluster(text: str) -> str:
+    """Parse `ray` or `ray:ADDRESS`, and return the address, "" if there is none."""
+    name, _, address = text.partition(":")
+    if name != "ray":
+        raise argparse.ArgumentTypeError(f"expected ray or ray:ADDRESS, got {text!r}")
+    return address
+
+
+@contextlib.contextmanager
+def actors_of(
+    arguments: argparse.Namespace, make: Callable[[argparse.Namespace], Any], envs: Any, seed: int
+) -> Iterator[Any]:
+    """Start the actors of a run, which share its lanes evenly, and end them afterwards.
+
+    Args:
+        arguments: Of `gymcore collect`.
+        make: Makes a vector environment for arguments.
+        envs: What it makes for these.
+        seed: Of the run.
+    """
+    lanes, rest = divmod(arguments.num_envs, arguments.actors)
+    if rest:
+        raise CliError(
+            f"--num-envs: expected a multiple of --actors {arguments.actors}, got "
+            f"{arguments.num_envs}"
+        )
+    from gymcore.distributed import Collector
+    from gymcore.distributed.cluster import connected_ray
+    from gymcore.error import Error
+    from gymcore.spaces.batching import batch_space
+
+    space = envs.single_action_space
+    of_actor = SimpleNamespace(
+        num_envs=lanes, single_action_space=space, action_space=batch_space(space, lanes)
+    )
+    share = argparse.Namespace(**{**vars(arguments), "num_envs": lanes})
+    on_sigterm = signal.getsignal(signal.SIGTERM)
+    try:
+        connected_ray(arguments.cluster or None)
+    except Error as error:
+        raise CliError(f"--cluster: {error}") from error
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, on_sigterm)  # Ray has put its own in the place
+    policy = ActorPolicy(arguments.policy, of_actor)
+    with Collector(functools.partial(make, share), policy, arguments.actors, seed) as collector:
+        yield collector
+
+
+class ActorPolicy:
+    """The actions of `--policy`, as a policy of actors."""
+
+    def __init__(self, policy: str, envs: Any) -> None:
+        """Keep the argument, and the number of lanes and action spaces of an actor."""
+        self._policy = policy
+        self._envs = envs
+        self._actions: RandomActions | PolicyActions | None = None
+
+    def __call__(self, weights: Any, observations: Any, generator: np.random.Generator) -> Any:
+        """Return the actions for a batch of observations."""
+        if self._actions is None:
+            self._actions = actions_of(self._policy, self._envs, int(generator.integers(2**31)))
+        if isinstance(self._actions, RandomActions):
+            return self._actions.block(1)[0]
+        return self._actions(observations)

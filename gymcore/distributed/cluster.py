@@ -1,0 +1,50 @@
+"""The connection to Ray."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymcore.error import DependencyNotInstalled, RemoteError
+
+__all__ = ["actor_class", "connected_ray"]
+
+
+def connected_ray(address: str | None = None) -> Any:
+    """Return the module `ray`, connected to a cluster.
+
+    Args:
+        address: As for `ray.init`: "auto", "local", `host:port`; None looks for a cluster in
+            `RAY_ADDRESS` and on this machine, and starts one here if there is none. Without effect
+            if the program has called `ray.init` before.
+
+    Raises:
+        DependencyNotInstalled: if Ray is not installed.
+        RemoteError: if there is no cluster at the address, or it refuses the token.
+    """
+    try:
+        import ray
+    except ImportError as missing:
+        raise DependencyNotInstalled(
+            "Ray is not installed, run `pip install gymcore[ray]`"
+        ) from missing
+    if not ray.is_initialized():
+        try:
+            ray.init(address, include_dashboard=False)
+        except (OSError, RuntimeError, ValueError) as problem:
+            raise RemoteError(
+                f"address: cannot connect to Ray at {address!r}: {problem}"
+            ) from problem
+    return ray
+
+
+def actor_class(ray: Any, plain: type, options: dict[str, Any] | None) -> Any:
+    """Return a class as Ray's actors: of one processor each and spread over the nodes.
+
+    Ray never restarts them: a new process would have lost its episodes without its caller knowing.
+
+    Args:
+        ray: The module.
+        plain: The class.
+        options: For `ray.remote`, in place of these.
+    """
+    return ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(plain).options(**(options or {}))

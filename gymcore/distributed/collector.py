@@ -1,0 +1,183 @@
+"""Collecting experience with actors of a Ray cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from gymcore.distributed.cluster import actor_class, connected_ray
+from gymcore.distributed.fragment import Fragment, FragmentMaker, Policy
+from gymcore.error import ClosedEnvironmentError, WorkerDied, WorkerTimeout
+from gymcore.utils.arguments import count, positive
+from gymcore.vector.vector_env import VectorEnv
+
+__all__ = ["Collector"]
+
+MAX_LOSSES = 3
+"""How often in a row an actor may be lost without a fragment, before that is an error."""
+
+
+class Collector:
+    """Actors that each step a vector environment with a copy of the policy.
+
+    Fragments are the same in every run with the same arguments, unless actors are late or lost.
+    Every actor has random streams that follow from (seed, index of the actor, restart); one that is
+    lost is replaced, with the next number of a restart, by one that begins new episodes: nothing is
+    collected twice.
+
+    Attributes:
+        num_actors: How many actors there are.
+        restarts: How often each of them has been replaced.
+        late: How many fragments have not come in time; they were discarded when they came.
+        lost: How many fragments were lost with their actors, and collected anew.
+
+    Example:
+        >>> import numpy as np
+        >>> import gymcore as gym
+        >>> def make():
+        ...     mode = {"autoreset_mode": "SameStep"}
+        ...     return gym.make_vec("CartPole-v1", num_envs=64, vector_kwargs=mode)
+        >>> def policy(weights, observations, generator):
+        ...     return (observations @ weights > 0).astype(int)
+        >>> with Collector(make, policy, num_actors=2, seed=1) as collector:  # doctest: +SKIP
+        ...     fragments = collector.collect(np.ones(4, np.float32), steps=128)
+        >>> fragments[0].observations.shape  # doctest: +SKIP
+        (128, 64, 4)
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], VectorEnv[Any, Any, Any]],
+        policy: Policy,
+        num_actors: int,
+        seed: int = 0,
+        *,
+        address: str | None = None,
+        actor_options: dict[str, Any] | None = None,
+    ) -> None:
+        """Start the actors.
+
+        Args:
+            make: Makes the vector environment of an actor, with same-step autoreset.
+            policy: A function of (weights, observations [K, ...], random generator) that returns
+                actions [K, ...], or these and a dict of arrays [K, ...] to collect beside them,
+                such as log-probabilities. A callable object may keep something between calls, in
+                each actor.
+            num_actors: How many.
+            seed: At least 0.
+            address: Of the cluster, as for `ray.init`; without effect after `ray.init`.
+            actor_options: As for `ray.remote`, such as `num_cpus` (1 unless given).
+
+        Raises:
+            InvalidArgument: if a number is out of range.
+            DependencyNotInstalled: if Ray is not installed.
+            RemoteError: if there is no such cluster.
+        """
+        self.num_actors = positive("num_actors", num_actors)
+        self._arguments = make, policy, count("seed", seed)
+        self._ray = connected_ray(address)
+        self._class = actor_class(self._ray, FragmentMaker, actor_options)
+        self.restarts = [0] * num_actors
+        self.late = self.lost = 0
+        self._losses = [0] * num_actors
+        self._round = 0
+        self._raised = 0  # the last round of which an exception was raised
+        self._calls: dict[Any, tuple[int, int]] = {}  # reference -> actor, round
+        self._actors = [self._started(actor) for actor in range(num_actors)]
+
+    def collect(self, weights: Any, steps: int, timeout: float | None = None) -> list[Fragment]:
+        """Let every actor take so many steps, and return what has been collected.
+
+        Args:
+            weights: For the policy; put into Ray's object store once for all actors.
+            steps: T, the steps of each lane.
+            timeout: How long to wait, in seconds; None until every actor has delivered.
+
+        Returns:
+            A fragment of each actor that was in time, in the order of the actors. None of them was
+            collected with other weights.
+
+        Raises:
+            WorkerTimeout: if not one actor was in time.
+            WorkerDied: if an actor is lost again and again.
+            ClosedEnvironmentError: after `close`.
+            Exception: What the policy or the environments have raised, as itself; the actor is
+                replaced, and the next call collects anew.
+        """
+        if not self._actors:
+            raise ClosedEnvironmentError("collect: the collector is closed")
+        steps = positive("steps", steps)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        ray = self._ray
+        request = ray.put(weights), steps
+        self._round += 1
+        busy = {actor for actor, _ in self._calls.values()}
+        for actor in set(range(self.num_actors)) - busy:
+            self._ask(actor, request)
+        fragments: dict[int, Fragment] = {}
+        while len(fragments) < self.num_actors:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ready, _ = ray.wait(list(self._calls), timeout=left)
+            if not ready:
+                break
+            actor, number = self._calls.pop(ready[0])
+            fragment = self._received(actor, number, ready[0])
+            if fragment is not None and number == self._round:
+                fragments[actor] = fragment
+            else:
+                self._ask(actor, request)
+        self.late += self.num_actors - len(fragments)
+        if not fragments:
+            raise WorkerTimeout(f"collect: no actor has delivered in {timeout} s")
+        return [fragments[actor] for actor in sorted(fragments)]
+
+    def _ask(self, actor: int, request: tuple[Any, int]) -> None:
+        self._calls[self._actors[actor].collect.remote(*request)] = actor, self._round
+
+    def _received(self, actor: int, number: int, reference: Any) -> Fragment | None:
+        """Return the fragment of a call of round `number`; None if it is lost."""
+        errors = self._ray.exceptions
+        try:
+            fragment: Fragment = self._ray.get(reference)
+        except errors.RayTaskError as problem:  # of the policy or the environment
+            self._replace(actor)
+            if number == self._raised:  # several actors fail in one round: the caller knows
+                return None
+            self._raised = number
+            raise problem.cause from problem
+        except errors.RayError as problem:
+            self.lost += 1
+            self._losses[actor] += 1
+            if self._losses[actor] > MAX_LOSSES:
+                raise WorkerDied(
+                    f"actor {actor} was lost {self._losses[actor]} times in a row: {problem}"
+                ) from problem
+            self._replace(actor)
+            return None
+        self._losses[actor] = 0
+        return fragment
+
+    def _replace(self, actor: int) -> None:
+        self._ray.kill(self._actors[actor])
+        self.restarts[actor] += 1
+        self._actors[actor] = self._started(actor)
+
+    def _started(self, actor: int) -> Any:
+        return self._class.remote(*self._arguments, actor, self.restarts[actor])
+
+    def close(self) -> None:
+        """End the actors, any number of times; the connection to the cluster stays."""
+        if self._ray.is_initialized():
+            for actor in self._actors:
+                self._ray.kill(actor)
+        self._actors = []
+        self._calls = {}
+
+    def __enter__(self) -> Collector:
+        """Return the collector."""
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        """End the actors."""
+        self.close()

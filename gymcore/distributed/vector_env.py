@@ -1,0 +1,362 @@
+"""A vector environment whose lanes are spread over actors of a Ray cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+from gymcore.core import Info, Options
+from gymcore.distributed.cluster import actor_class, connected_ray
+from gymcore.spaces.batching import batch_space, iterate
+from gymcore.utils.arguments import positive, seeds_per_env, split_reset_mask
+from gymcore.utils.nested import map_leaves
+from gymcore.vector.engine_options import values_per_env
+from gymcore.vector.layouts import Layout, action_layout, layout_of
+from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv
+from gymcore.vector.workers.failures import shown_lanes, worker_died, worker_timeout
+from gymcore.vector.workers.shared_memory import checked_actions, split_lanes
+from gymcore_ext.arrays import Turn, one_at_a_time
+
+__all__ = ["RayVectorEnv"]
+
+CLOSE_SECONDS = 5.0
+RAY_OPTIONS = ("num_actors", "address", "timeout", "copy", "actor_options")
+"""Options of `RayVectorEnv`; others in `vector_kwargs` are for the environments in the actors."""
+
+DESCRIBED = ("single_observation_space", "single_action_space", "metadata", "render_mode")
+
+
+class RayVectorEnv(VectorEnv[Any, Any, Any]):
+    """A vector environment over actors that each step a range of its lanes.
+
+    Results are those of one vector environment with all lanes. A step takes two calls across the
+    cluster at a time, about a millisecond: where the policy can be in the actors, use `Collector`.
+
+    After an error in `reset` or `step` all lanes must be reset.
+
+    Example:
+        >>> import gymcore as gym
+        >>> options = {"num_actors": 2}
+        >>> envs = gym.make_vec("CartPole-v1", 64, "ray", options)  # doctest: +SKIP
+        >>> observations, infos = envs.reset(seed=1)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        make: Callable[..., VectorEnv[Any, Any, Any]],
+        num_envs: int,
+        *,
+        num_actors: int = 2,
+        address: str | None = None,
+        timeout: float = 60.0,
+        copy: bool = True,
+        actor_options: dict[str, Any] | None = None,
+    ) -> None:
+        """Start the actors, and make the environments in them.
+
+        Args:
+            make: Makes the vector environment of an actor; called with `num_envs`.
+            num_envs: Lanes of all actors.
+            num_actors: How many actors; with fewer lanes as many as there are lanes.
+            address: Of the cluster, as for `ray.init`; without effect after `ray.init`.
+            timeout: How long a call may take, in seconds, the start of the actors included.
+            copy: Whether observations are the caller's to keep; if not, they are one buffer that
+                the next call overwrites.
+            actor_options: As for `ray.remote`, such as `num_cpus` (1 unless given).
+
+        Raises:
+            InvalidArgument: if a number is out of range.
+            DependencyNotInstalled: if Ray is not installed.
+            RemoteError: if there is no such cluster.
+            WorkerTimeout: if the cluster has no room for the actors.
+        """
+        self.num_envs = positive("num_envs", num_envs)
+        num_actors = min(positive("num_actors", num_actors), self.num_envs)
+        self.timeout = timeout
+        self._turn = Turn()
+        self._ray = connected_ray(address)
+        self._bounds = split_lanes(self.num_envs, num_actors)
+        lanes = actor_class(self._ray, Lanes, actor_options)
+        self._actors = [lanes.remote() for _ in self._bounds]
+        self._ready = False
+        try:
+            made = self._ask("make", [(make, hi - lo) for lo, hi in self._bounds])[0]
+        except BaseException:
+            self.close()
+            raise
+        for name in DESCRIBED:
+            setattr(self, name, made[name])
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._layout = layout_of(self.single_observation_space)
+        self._action_layout = action_layout(self.single_action_space, self.action_space)
+        self._buffer: Any = None
+        self._keeps_buffer = not copy
+        self._last: list[Any] = [None] * num_actors  # the observations of each actor
+        self._ended = np.zeros(self.num_envs, np.bool_)
+
+    # --- calls ---------------------------------------------------------------------------------
+
+    def _ask(self, call: str, arguments: list[Any], **kwargs: Any) -> list[Any]:
+        """Call a method of every actor, with arguments for each; None leaves one out.
+
+        Returns:
+            The results, None for those left out.
+        """
+        if self.closed:
+            raise error.ClosedEnvironmentError(f"{call}: {self} was closed")
+        calls = [
+            None if given is None else getattr(actor, call).remote(*given, **kwargs)
+            for actor, given in zip(self._actors, arguments, strict=True)
+        ]
+        return [None if one is None else self._reply(one, i, call) for i, one in enumerate(calls)]
+
+    def _reply(self, reference: Any, actor: int, call: str) -> Any:
+        errors = self._ray.exceptions
+        lanes = range(*self._bounds[actor])
+        try:
+            return self._ray.get(reference, timeout=self.timeout)
+        except errors.GetTimeoutError as problem:
+            raise worker_timeout(lanes, call, self.timeout) from problem
+        except errors.RayTaskError as problem:
+            cause = problem.cause
+            if isinstance(cause, error.EnvironmentFailed):
+                cause.lanes = [lanes[lane] for lane in cause.lanes]
+                cause.message += f" (counted within {shown_lanes(lanes)})"
+            raise cause from problem
+        except errors.RayError as problem:
+            raise worker_died(lanes, call, None, actor, str(problem)) from problem
+
+    def _everywhere(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Return what each lane has to say."""
+        parts = self._ask("call", [(name, *args)] * len(self._actors), **kwargs)
+        return tuple(itertools.chain.from_iterable(parts))
+
+    # --- stepping ------------------------------------------------------------------------------
+
+    @one_at_a_time(error)
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
+        """Begin new episodes, in all lanes or those of `options["reset_mask"]`.
+
+        See `VectorEnv.reset`.
+
+        Raises:
+            InvalidArgument: A bad seed or mask (a `ValueError`); nothing was reset.
+            ArgumentTypeError: One of the wrong type (a `TypeError`); nothing was reset.
+            ResetNeeded: A mask that leaves out lanes in the first reset, or after an error.
+            WorkerDied: An actor was lost.
+            WorkerTimeout: An actor has not answered in time.
+        """
+        if self.closed:
+            raise error.ClosedEnvironmentError(f"reset: {self} was closed")
+        seeds = seeds_per_env(seed, self.num_envs)
+        env_options, mask = split_reset_mask(options, self.num_envs)
+        if mask is None:
+            mask = np.ones(self.num_envs, np.bool_)
+        if not self._ready and not mask.all():
+            raise error.ResetNeeded(
+                "options['reset_mask']: the first reset, or the first after an error, must include "
+                f"every lane, got a mask without lanes {np.flatnonzero(~mask).tolist()}"
+            )
+        self._ready = False
+        arguments: list[Any] = [
+            (seeds[lo:hi], env_options, mask[lo:hi]) if mask[lo:hi].any() else None
+            for lo, hi in self._bounds
+        ]
+        parts = self._ask("reset", arguments)
+        for actor, part in enumerate(parts):
+            if part is not None:
+                self._last[actor] = part[0]
+        self._ended[mask] = False
+        self._ready = True
+        infos = joined_infos([{} if part is None else part[1] for part in parts], self._bounds)
+        return self._observations(), infos
+
+    @one_at_a_time(error)
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
+        """Take one action in every lane; see `VectorEnv.step`.
+
+        Raises:
+            ResetNeeded: Before `reset`, after an error, or on an ended lane when autoreset is
+                disabled.
+            InvalidAction: Not one action for each lane; no lane has moved.
+            WorkerDied: An actor was lost.
+            WorkerTimeout: An actor has not answered in time.
+            Exception: What the environments have raised.
+        """
+        if self.closed:
+            raise error.ClosedEnvironmentError(f"step: {self} was closed")
+        if not self._ready:
+            raise error.ResetNeeded(f"step: call reset() of {self} first")
+        if self._ended.any():
+            raise error.ResetNeeded(
+                f"step: lanes {np.flatnonzero(self._ended).tolist()} have ended their episodes and "
+                "autoreset is disabled; call reset(options={'reset_mask': ...})"
+            )
+        batches = self._split(actions)
+        self._ready = False
+        parts = self._ask("step", [(batch,) for batch in batches])
+        self._last = [part[0] for part in parts]
+        rewards, terminated, truncated = (
+            np.concatenate([part[k] for part in parts]) for k in (1, 2, 3)
+        )
+        if self.metadata["autoreset_mode"] is AutoresetMode.DISABLED:
+            self._ended = terminated | truncated
+        self._ready = True
+        infos = joined_infos([part[4] for part in parts], self._bounds)
+        return self._observations(), rewards, terminated, truncated, infos
+
+    def _split(self, actions: Any) -> list[Any]:
+        """Return the actions of each actor."""
+        if self._action_layout is not None:
+            batch = checked_actions(self._action_layout, actions, self.num_envs)
+            return [map_leaves(itemgetter(slice(*lanes)), batch) for lanes in self._bounds]
+        single = tuple(iterate(self.action_space, actions))
+        if len(single) != self.num_envs:
+            raise error.InvalidAction(
+                f"actions: expected one for each of {self.num_envs} lanes, got {len(single)}"
+            )
+        return [single[lo:hi] for lo, hi in self._bounds]
+
+    def _observations(self) -> Any:
+        batch = joined(self._layout, self._last)
+        if not self._keeps_buffer:
+            return batch
+        if self._buffer is None:
+            self._buffer = batch
+        map_leaves(np.copyto, self._buffer, batch)
+        return self._buffer
+
+    # --- lanes ---------------------------------------------------------------------------------
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Return the frame of each lane, None without a render mode."""
+        return None if self.render_mode is None else self._everywhere("render")
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call a method of every lane, or get an attribute."""
+        return self._everywhere("call", name, *args, **kwargs)
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every lane."""
+        return self._everywhere("get_attr", name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set an attribute of every lane.
+
+        Args:
+            name: The attribute.
+            values: A list or tuple of one value for each lane, or one value for all.
+        """
+        values = list(values_per_env(values, self.num_envs))
+        self._ask("call", [("set_attr", name, values[lo:hi]) for lo, hi in self._bounds])
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """Copies of the lanes' generators: drawing from them moves nothing."""
+        return self._everywhere("np_random")
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seed of every lane."""
+        return self._everywhere("np_random_seed")
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the environments and end the actors; the connection to the cluster stays."""
+        ray = self._ray
+        if not ray.is_initialized():
+            return
+        closing = [actor.call.remote("close") for actor in self._actors]
+        with contextlib.suppress(Exception):
+            ray.wait(closing, num_returns=len(closing), timeout=CLOSE_SECONDS)
+        for actor in self._actors:
+            ray.kill(actor)
+
+
+class Lanes:
+    """An actor: the vector environment of a range of lanes."""
+
+    envs: Any = None
+
+    def make(self, make: Callable[..., Any], num_envs: int) -> dict[str, Any]:
+        """Make the environment and return what describes it."""
+        self.envs = make(num_envs=num_envs)
+        return {name: getattr(self.envs, name) for name in DESCRIBED}
+
+    def reset(self, seeds: list[int | None], options: Options, mask: Any) -> tuple[Any, Info]:
+        """Reset the lanes of a mask."""
+        if not mask.all():
+            options = {**(options or {}), "reset_mask": mask}
+        seed = None if seeds.count(None) == len(seeds) else seeds
+        result: tuple[Any, Info] = self.envs.reset(seed=seed, options=options)
+        return result
+
+    def step(self, actions: Any) -> Any:
+        """Step all lanes."""
+        return self.envs.step(actions)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Call a method of the vector environment, or get an attribute."""
+        value = getattr(self.envs, name)
+        return value(*args, **kwargs) if callable(value) else value
+
+
+def joined(layout: Layout, parts: list[Any]) -> Any:
+    """Return the batch that batches of consecutive lanes are together, in memory of its own.
+
+    Example:
+        >>> from gymcore.spaces import Discrete
+        >>> joined(layout_of(Discrete(3)), [np.array([0, 1]), np.array([2])])
+        array([0, 1, 2])
+    """
+    kind = layout[0]
+    if kind == "array":
+        return np.concatenate(parts)
+    if kind == "tuple":
+        return tuple(joined(part, [one[k] for one in parts]) for k, part in enumerate(layout[1]))
+    if kind == "dict":
+        pairs = zip(*layout[1:], strict=True)
+        return {key: joined(part, [one[key] for one in parts]) for key, part in pairs}
+    return tuple(itertools.chain.from_iterable(parts))
+
+
+def joined_infos(parts: list[Info], bounds: list[tuple[int, int]]) -> Info:
+    """Return the infos of consecutive lanes as one dict; parts without a key have zeros or None.
+
+    Example:
+        >>> infos = [{"x": np.array([1]), "_x": np.array([True])}, {}]
+        >>> joined_infos(infos, [(0, 1), (1, 3)])
+        {'x': array([1, 0, 0]), '_x': array([ True, False, False])}
+    """
+    infos: Info = {}
+    for key in dict.fromkeys(itertools.chain.from_iterable(parts)):
+        columns = [part.get(key) for part in parts]
+        if any(isinstance(column, dict) for column in columns):
+            infos[key] = joined_infos([column or {} for column in columns], bounds)
+        else:
+            infos[key] = _joined_column(columns, bounds)
+    return infos
+
+
+def _joined_column(columns: list[Any], bounds: list[tuple[int, int]]) -> npt.NDArray[Any]:
+    there = [column for column in columns if column is not None]
+    shapes = {column.shape[1:] for column in there}
+    dtype = np.result_type(*there) if len(shapes) == 1 else np.dtype(object)
+    if dtype.kind == "O":
+        whole = np.full(bounds[-1][1], None, object)
+    else:
+        whole = np.zeros((bounds[-1][1], *shapes.pop()), dtype)
+    for column, (lo, hi) in zip(columns, bounds, strict=True):
+        if column is not None and dtype.kind == "O":
+            for row in range(lo, hi):  # whose values may be arrays
+                whole[row] = column[row - lo]
+        elif column is not None:
+            whole[lo:hi] = column
+    return whole
