@@ -38,7 +38,8 @@ class NewFile:
     """A temporary file that takes its name when it is finished.
 
     Until then, and after a failure, there is what was there before. As a context manager it is
-    finished at the end of the block, and discarded after an exception.
+    finished at the end of the block, and discarded after an exception. The temporary file of an
+    object that is collected is removed.
 
     Attributes:
         path: The absolute path of the file.
@@ -52,13 +53,21 @@ class NewFile:
         'all of it'
     """
 
+    _owner = 0  # process that makes the temporary file
+
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
         """Make the temporary file; an `OSError` as for `check_target`."""
         check_target(path, overwrite=overwrite)
         self.path = Path(path).absolute()
         self.part = self.path.with_name(f".{secrets.token_hex(8)}.part")
         self._overwrite = overwrite
+        self._owner = os.getpid()
         self.part.open("xb").close()  # "x" does not follow links
+
+    def __del__(self) -> None:
+        """Remove the temporary file, as where a signal handler raises before `with` begins."""
+        if self._owner == os.getpid():  # not a copy in a forked child
+            self.discard()
 
     def finish(self) -> None:
         """Rename the file; an `OSError` if the name is not free any more, as for `check_target`."""

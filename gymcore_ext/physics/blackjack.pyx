@@ -10,7 +10,7 @@ Actions: 0 stick, 1 hit.
 """
 from libc.stdint cimport int64_t
 
-from gymcore_ext.physics.lane cimport below, kernel_t, make_kernel, none_t, outcome_t, rng_t, to_whole
+from gymcore_ext.physics.lane cimport below, kernel_t, make_kernel, none_t, outcome_t, rng_t, select, to_whole
 
 
 ctypedef struct State "blackjack_state":
@@ -34,15 +34,15 @@ cdef extern from *:
 cdef double TWELVE_CARDS = 16.0 ** 11   # hands below it have less than twelve
 
 
-cdef inline double draw_card(rng_t* rng) noexcept nogil:
+cdef inline int64_t draw_card(rng_t* rng) noexcept nogil:
     """Ace to nine, ten, jack, queen or king."""
-    return <double> min(<int64_t> below(rng, 13) + 1, 10)
+    return min(<int64_t> below(rng, 13) + 1, <int64_t> 10)
 
 
 cdef inline void take_card(double* total, double* ace, double* cards, rng_t* rng) noexcept nogil:
-    cdef double card = draw_card(rng)
+    cdef int64_t card = draw_card(rng)
     total[0] += card
-    ace[0] = <double> ((ace[0] != 0.0) | (card == 1.0))
+    ace[0] = (ace[0] != 0.0) | (card == 1)
     if 0.0 <= cards[0] < TWELVE_CARDS:
         cards[0] = 16.0 * cards[0] + card
 
@@ -53,54 +53,53 @@ cdef inline bint usable_ace(double total, double ace) noexcept nogil:
 
 
 cdef inline double value(double total, double ace) noexcept nogil:
-    return total + 10.0 * usable_ace(total, ace)
+    return total + select(usable_ace(total, ace), 10.0, 0.0)
 
 
 cdef inline bint is_natural(double cards) noexcept nogil:
     """Whether a hand is an ace and a ten, and nothing else."""
-    return cards == 0x1A or cards == 0xA1
+    return (cards == 0x1A) | (cards == 0xA1)
 
 
 cdef inline void reset "blackjack_reset"(
     State* s, const Parameters* p, const none_t* options, rng_t* rng
 ) noexcept nogil:
-    cdef double first = draw_card(rng), second = draw_card(rng)
+    cdef int64_t first = draw_card(rng), second = draw_card(rng)
     s.dealer_sum = first + second
-    s.dealer_ace = <double> ((first == 1.0) | (second == 1.0))
-    s.dealer_cards = 16.0 * first + second
+    s.dealer_ace = (first == 1) | (second == 1)
+    s.dealer_cards = 16 * first + second
     s.open_card = first
     first = draw_card(rng)
     second = draw_card(rng)
     s.player_sum = first + second
-    s.player_ace = <double> ((first == 1.0) | (second == 1.0))
-    s.player_cards = 16.0 * first + second
+    s.player_ace = (first == 1) | (second == 1)
+    s.player_cards = 16 * first + second
     s.suit = below(rng, 4)
     s.face = below(rng, 3) if s.open_card == 10.0 else 0.0
 
 
-cdef inline void step "blackjack_step"(
-    State* s, const Parameters* p, int64_t action, outcome_t* out, rng_t* rng
-) noexcept nogil:
-    cdef double mine, dealers
+cdef inline void draw "blackjack_draw"(State* s, const Parameters* p, int64_t action, rng_t* rng) noexcept nogil:
+    """Take the cards of a step: one for a player who hits, otherwise those of the dealer."""
     if action == 1:
         take_card(&s.player_sum, &s.player_ace, &s.player_cards, rng)
-        out.terminated = s.player_sum > 21.0
-        out.reward = -1.0 if out.terminated else 0.0
         return
     # Not below 0, as in a state that a caller has written: the game would not end.
     while 0.0 <= value(s.dealer_sum, s.dealer_ace) < 17.0:
         take_card(&s.dealer_sum, &s.dealer_ace, &s.dealer_cards, rng)
+
+
+cdef inline void step "blackjack_step"(
+    State* s, const Parameters* p, int64_t action, outcome_t* out
+) noexcept nogil:
+    cdef bint hits = action == 1, bust = s.player_sum > 21.0, natural = is_natural(s.player_cards)
     # A hand of more than 21 is worth nothing.
-    mine = value(s.player_sum, s.player_ace) if s.player_sum <= 21.0 else 0.0
-    dealers = value(s.dealer_sum, s.dealer_ace) if s.dealer_sum <= 21.0 else 0.0
-    out.terminated = 1
-    out.reward = <double> (mine > dealers) - <double> (mine < dealers)
-    if is_natural(s.player_cards):
-        if p.sab != 0.0:
-            if not is_natural(s.dealer_cards):
-                out.reward = 1.0
-        elif p.natural != 0.0 and out.reward == 1.0:
-            out.reward = 1.5
+    cdef double mine = select(bust, 0.0, value(s.player_sum, s.player_ace))
+    cdef double dealers = select(s.dealer_sum > 21.0, 0.0, value(s.dealer_sum, s.dealer_ace))
+    cdef double payoff = select(mine > dealers, 1.0, select(mine < dealers, -1.0, 0.0))
+    payoff = select((p.sab != 0.0) & natural & (not is_natural(s.dealer_cards)), 1.0, payoff)
+    payoff = select((p.sab == 0.0) & (p.natural != 0.0) & natural & (payoff == 1.0), 1.5, payoff)
+    out.reward = select(hits, select(bust, -1.0, 0.0), payoff)
+    out.terminated = (not hits) | bust
 
 
 cdef inline void observe "blackjack_observe"(const State* s, int64_t* observation) noexcept nogil:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from gymcore.rendering.video_files import VideoWriter
 from gymcore.utils.new_file import NewFile, check_target
 from tests.for_each import for_each
+from tests.interrupts import at_every_instruction
 
 
 def text_of(folder: Path) -> dict[str, str]:
@@ -39,6 +41,28 @@ def test_after_a_failure_the_old_file_is_there(
         new.part.write_text("half")
         raise failure
     assert text_of(tmp_path) == {"a": "old"}
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@for_each("kind", ["text", "video"])
+def test_an_interrupt_at_any_instruction_leaves_no_temporary_file(
+    tmp_path_factory: pytest.TempPathFactory, kind: str
+) -> None:
+    folder = tmp_path_factory.mktemp("interrupts")
+    path = folder / "a.mp4"
+
+    def write_text() -> None:
+        with NewFile(path) as new:
+            new.part.write_text("new")
+
+    def begin_video() -> None:
+        writer = VideoWriter(path, 10)
+        writer._ffmpeg = "true"  # ends at once
+        writer._begin(2, 2)
+        writer.discard()
+
+    for _ in at_every_instruction({"text": write_text, "video": begin_video}[kind]):
+        assert text_of(folder) in ({}, {path.name: "new"})
 
 
 def test_files_that_come_meanwhile_stay(tmp_path: Path) -> None:

@@ -15,7 +15,10 @@
  *   LANE_OBSERVATION_SIZE       float32 values of one observation, or LANE_OBSERVATION_INTEGERS, int64 values
  *   LANE_DISCRETE_ACTIONS       how many actions (-1: the table says it), or LANE_CONTINUOUS_ACTIONS, float32 values of one
  * and optionally
- *   LANE_STEP_USES_RNG          a step draws random numbers: the step function takes a gymcore_rng * at the end
+ *   LANE_STEP_USES_RNG          a step draws random numbers, before it, in a loop of its own, and then is vector code:
+ *                               void pole_draw(pole_state *, const pole_parameters *, int64_t action | const float *action,
+ *                                              gymcore_rng *)
+ *                               With a table there is none: the step function takes the gymcore_rng * at the end
  *   LANE_TABLE                  struct that all lanes share; reset and step take a const pointer to it after the parameters.
  *                               gymcore_draw_outcomes draws for many lanes first; the step takes its result last but one
  *   LANE_TABLE_NAME             name of the capsules that hold a table
@@ -120,7 +123,7 @@ GYMCORE_INLINE void gymcore_draw_outcomes(const LANE_TABLE *, gymcore_rng *, con
 #define LANE_TABLE_NAME NULL
 #endif
 
-#ifdef LANE_STEP_USES_RNG
+#if defined(LANE_STEP_USES_RNG) && defined(LANE_TABLE)
 #define LANE_RNG_TYPE , gymcore_rng *
 #define LANE_RNG_ARGUMENT , rngs + i
 #else
@@ -133,6 +136,9 @@ GYMCORE_INLINE void LANE(_reset)(LANE(_state) *, const LANE_PARAMETERS *, LANE_T
 GYMCORE_INLINE void LANE(_step)(LANE(_state) *, const LANE_PARAMETERS *, LANE_TABLE_TYPE LANE_ACTION_TYPE,
                                 gymcore_outcome * LANE_OUTCOME_TYPE LANE_RNG_TYPE);
 GYMCORE_INLINE void LANE(_observe)(const LANE(_state) *, LANE_OBSERVATION_NUMBER *);
+#if defined(LANE_STEP_USES_RNG) && !defined(LANE_TABLE)
+GYMCORE_INLINE void LANE(_draw)(LANE(_state) *, const LANE_PARAMETERS *, LANE_ACTION_TYPE, gymcore_rng *);
+#endif
 
 static void LANE(_reset_lanes)(const gymcore_columns *columns, const double *reset_options, const int64_t *lanes,
                                int64_t count)
@@ -265,17 +271,25 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_lanes)(const gymcore_columns *co
 #ifdef LANE_TABLE
     int64_t outcomes[GYMCORE_BLOCK];
     gymcore_draw_outcomes(&table, columns->rngs + lo, column[0] + lo, (const int64_t *)actions + lo, outcomes, hi - lo);
+#elif defined(LANE_STEP_USES_RNG)
+    int64_t stepped[GYMCORE_BLOCK], count = 0;
+    for (int64_t i = lo; i < hi; i++) { /* without those about to be reset; a branch for each would be mispredicted */
+        stepped[count] = i;
+        count += !(columns->resetting && columns->resetting[i]);
+    }
+    for (int64_t k = 0; k < count; k++) {
+        int64_t i = stepped[k];
+        if (varied) {
+            LANE_LOAD_PARAMETERS(i)
+        }
+        LANE_LOAD_STATE
+        LANE(_draw)(&state, &parameters, LANE_ACTION(i), rngs + i);
+        LANE_STORE_STATE
+    }
 #endif
     GYMCORE_INDEPENDENT_LANES
     for (int64_t i = lo; i < hi; i++) { /* loop: step */
         gymcore_outcome outcome;
-#if defined(LANE_STEP_USES_RNG) && !defined(LANE_TABLE)
-        if (columns->resetting && columns->resetting[i]) { /* nobody will see what it did */
-            rewards[i] = 0.0;
-            terminated[i] = 0;
-            continue;
-        }
-#endif
         if (varied) {
             LANE_LOAD_PARAMETERS(i)
         }
