@@ -212,12 +212,12 @@ def from_gymnasium(env: Any) -> Any:
     """
     if isinstance(env, (Env, VectorEnv)):
         return env
-    if isinstance(env, gymnasium.Env):
-        return adopt(env)
     if isinstance(env, VectorAdapter):
         return env.env
     if isinstance(env, gymnasium.vector.VectorEnv):
         return ForeignVectorEnv(env)
+    if isinstance(env, gymnasium.Env):
+        return adopt(env)
     raise ArgumentTypeError(
         "env: from_gymnasium expects a gymnasium.Env or gymnasium.vector.VectorEnv, got "
         f"{type(env)}"

@@ -1,6 +1,7 @@
 import gc
 import weakref
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -387,6 +388,43 @@ def test_render_gives_a_frame_for_each():
     assert len(frames) == 2
     assert frames[0].shape == (1, 1, 3)
     assert frames[0].max() == 1
+
+
+def test_a_subclass_may_step_in_its_own_buffers():
+    """As MO-Gymnasium's, with rewards of two numbers."""
+
+    def two_rewards(package):
+        class TwoRewards(package.vector.SyncVectorEnv):
+            def __init__(self, env_fns):
+                super().__init__(env_fns)
+                self._rewards = np.zeros((self.num_envs, 2), np.float32)
+
+            def step(self, actions):
+                infos = {}
+                for i, action in enumerate(actions):
+                    if self._autoreset_envs[i]:
+                        self._env_obs[i], info = self.envs[i].reset()
+                        self._rewards[i], self._terminations[i] = 0, False
+                    else:
+                        self._env_obs[i], reward, *flags, info = self.envs[i].step(action)
+                        self._rewards[i] = reward, -reward
+                        self._terminations[i], self._truncations[i] = flags
+                    infos = self._add_info(infos, info, i)
+                self._observations = package.vector.utils.concatenate(
+                    self.single_observation_space, self._env_obs, self._observations
+                )
+                self._autoreset_envs = self._terminations | self._truncations
+                flags = self._terminations.copy(), self._truncations.copy()
+                return self._observations.copy(), self._rewards.copy(), *flags, infos
+
+        envs = TwoRewards([make_counting_env(package)] * 2)
+        results = [envs.reset(seed=1)]
+        for _ in range(4):
+            results += [envs.step([0, 1]) for _ in range(2)]
+            results.append(envs.reset())  # when both episodes have ended
+        return results
+
+    assert_same(two_rewards(gymcore), two_rewards(gymnasium))
 
 
 def test_custom_spaces():

@@ -61,7 +61,8 @@ class RecordEpisodeStatistics(
     Attributes:
         episode_count: Episodes that have ended.
         episode_start_times: When the current episodes began, `time.perf_counter` seconds, float64
-            [num_envs]; changed in place, as the next three. Setting one of them copies.
+            [num_envs]; changed in place, as the next three. A subclass with a `step` of its own may
+            assign arrays of other shapes, as for rewards of several numbers.
         episode_returns: Returns of the current episodes so far, float64 [num_envs].
         episode_lengths: Their steps, int64 [num_envs].
         prev_dones: Which lanes the last step ended, bool [num_envs].
