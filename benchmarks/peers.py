@@ -33,6 +33,8 @@ from box2d_bars import box2d_bars, box2d_groups  # noqa: E402
 from chart import plot  # noqa: E402
 from contenders import CONTENDERS  # noqa: E402
 from engine_bars import LIBRARIES, NO_STEPS, engine_bars, engine_groups  # noqa: E402
+from interop_bars import interop_bars, interop_groups  # noqa: E402
+from interop_measures import CONTENDERS as INTEROP  # noqa: E402
 from mujoco_bars import (  # noqa: E402
     IDS,
     MEMORY,
@@ -53,7 +55,7 @@ from gymcore.cli.common import count, positive, rate, table  # noqa: E402
 from gymcore.cli.info import system_info  # noqa: E402
 
 NOT_MEASURED = "not measured in this run"
-LIBRARY = {key: contender.module for key, contender in CONTENDERS.items()}
+LIBRARY = {key: contender.module for key, contender in (CONTENDERS | INTEROP).items()}
 LIBRARY |= {"gymnasium-make": "gymnasium", **LIBRARIES, **WRAPPER_LIBRARIES}
 LIBRARY |= MUJOCO_LIBRARIES | ATARI_LIBRARIES
 
@@ -69,6 +71,7 @@ def all_groups(threads: int) -> list[Group]:
         *box2d_groups(threads),
         *atari_groups(threads),
         *remote_groups(),
+        *interop_groups(threads),
     ]
 
 
@@ -240,7 +243,9 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
         rounds), `value` (number behind `measured`) and `met` (by the medians; None: unknown).
     """
     rows, best = [], measured.best()
-    everything = (bars, toy_bars, box2d_bars, engine_bars, mujoco_bars, atari_bars, remote_bars)
+    everything = (
+        bars, toy_bars, box2d_bars, engine_bars, mujoco_bars, atari_bars, remote_bars, interop_bars,
+    )  # fmt: skip
     for bar in [*(bar for each in everything for bar in each(threads)), *wrapper_bars()]:
         row: dict[str, Any] = {"measure": bar.measure, "bar": bar.target}
         try:

@@ -31,6 +31,8 @@ def main() -> None:
     contenders.CONTENDERS.update(wrapper_measures.CONTENDERS | remote_measures.CONTENDERS)
     ray_measures = importlib.import_module("ray_measures")
     contenders.CONTENDERS.update(ray_measures.CONTENDERS)
+    interop_measures = importlib.import_module("interop_measures")
+    contenders.CONTENDERS.update(interop_measures.CONTENDERS)
     mujoco_measures = importlib.import_module("mujoco_measures")
     contenders.CONTENDERS.update(mujoco_measures.CONTENDERS)
     atari_measures = importlib.import_module("atari_measures")

@@ -22,7 +22,15 @@ MODULES = [package.__name__ for package in PACKAGES] + [
     if not module.name.endswith("__main__")
 ]
 # Packages that say at their import what is not installed.
-NEEDS = {"gymcore.envs.phys2d": "jax", "gymcore.envs.tabular": "jax"}
+NEEDS = {
+    "gymcore.envs.phys2d": "jax",
+    "gymcore.envs.tabular": "jax",
+    "gymcore.interop.dm_env": "dm_env",
+    "gymcore.interop.rl_games": "rl_games",
+    "gymcore.interop.sb3": "stable_baselines3",
+    "gymcore.interop.tianshou": "tianshou",
+    "gymcore.interop.torchrl": "torchrl",
+}
 
 
 class Finder(doctest.DocTestFinder):

@@ -5,6 +5,8 @@
 - `bash` blocks run line by line, if their program is one that may run in a test (gymcore and the
   project's scripts); the others are checked for what they name.
 - `cython`, `py` and `toml` blocks stand word for word in examples/kernel_package, which has a test.
+- Blocks that import a library which the tests do not require run where it is installed
+  (`.ci/ecosystem`); where it is not, the page is skipped, after its other blocks have run.
 - Pages run in a folder of their own, so that a block may use files that an earlier one wrote.
 """
 
@@ -13,6 +15,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import doctest
+import importlib.util
 import os
 import re
 import shlex
@@ -52,6 +55,11 @@ NOT_RUN = (
 # What a page needs beside the extra "test": without it the page is skipped.
 NEEDS = {"cluster.md": local_ray.start}
 EXCERPTS = ("cython", "py", "toml")
+# Libraries of others, which no extra installs.
+LIBRARIES = {
+    "dm_env", "pettingzoo", "pufferlib", "ray", "rl_games", "skrl", "stable_baselines3",
+    "tianshou", "torch", "torchrl",
+}  # fmt: skip
 
 
 class Block(NamedTuple):
@@ -87,6 +95,11 @@ def closing_its_window() -> Iterator[None]:
     finally:
         over.set()
         thread.join()
+
+
+def missing_libraries(block: Block) -> set[str]:
+    imported = set(re.findall(r"^(?:>>> )?(?:from|import) (\w+)", block.text, flags=re.M))
+    return {name for name in imported & LIBRARIES if importlib.util.find_spec(name) is None}
 
 
 def run_python(block: Block, page: Path, namespace: dict[str, Any]) -> None:
@@ -147,8 +160,11 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "Agg")  # of the programs; here it may be too late
     matplotlib.use("agg")
     namespace: dict[str, Any] = {"__name__": "page"}
+    missing: set[str] = set()
     for block in blocks(page):
-        if block.language == "python":
+        if needed := missing_libraries(block):
+            missing |= needed
+        elif block.language == "python":
             with closing_its_window() if "play(" in block.text else contextlib.nullcontext():
                 run_python(block, page, namespace)
         elif block.language == "bash":
@@ -157,6 +173,8 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
             assert any(block.text in source for source in example_sources()), block
         else:
             assert block.language == "text", block
+    if missing:
+        pytest.skip(f"blocks need {', '.join(sorted(missing))}")
 
 
 @for_each("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -1,0 +1,107 @@
+"""Training programs of other libraries, unchanged, on Gymnasium's environments and on ours.
+
+Loaded by `worker.py` only, after `contenders`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from contenders import Contender
+
+
+class Training:
+    """A training program of which the time, or that of its environments alone, is measured.
+
+    Attributes:
+        steps_per_call: Environment steps of one measurement.
+    """
+
+    def __init__(
+        self, train: Callable[[], Any], envs: Any, steps: int, close: Callable[[], Any], whole: bool
+    ) -> None:
+        """Keep the parts; `train` makes `steps` steps of `envs`, whose `step` is replaced."""
+        self._train = train
+        self._whole = whole
+        self._spent = 0.0
+        self.steps_per_call = steps
+        self.close = close
+        step = envs.step
+
+        def timed(actions: Any) -> Any:
+            start = time.perf_counter()
+            results = step(actions)
+            self._spent += time.perf_counter() - start
+            return results
+
+        envs.step = timed
+
+    def measure(self, seconds: float) -> float:
+        """Train for one rollout and its updates, however long it takes; return the seconds."""
+        self._spent = 0.0
+        start = time.perf_counter()
+        self._train()
+        return time.perf_counter() - start if self._whole else self._spent
+
+
+def _sb3(native: bool, whole: bool) -> Callable[[str, int, int], Any]:
+    def build(env_id: str, num_envs: int, num_threads: int) -> Training:
+        import torch
+        from stable_baselines3 import PPO
+
+        if native:
+            from gymcore.interop.sb3 import make_vec_env
+        else:
+            from stable_baselines3.common.env_util import make_vec_env
+        torch.set_num_threads(1)
+        envs = make_vec_env(env_id, num_envs, seed=0)
+        steps = 2048 // num_envs * (4 if num_envs > 8 else 1)
+        batch = {"batch_size": 2048, "n_epochs": 4} if num_envs > 8 else {}
+        model = PPO("MlpPolicy", envs, n_steps=steps, device="cpu", seed=0, **batch)
+        total = steps * num_envs
+
+        def train() -> None:
+            model.learn(total, reset_num_timesteps=False)
+
+        return Training(train, envs, total, envs.close, whole)
+
+    return build
+
+
+def _rllib(native: bool) -> Callable[[str, int, int], Any]:
+    def build(env_id: str, num_envs: int, num_threads: int) -> Training:
+        from ray.rllib.algorithms.ppo import PPOConfig
+        from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+
+        mode = "vector_entry_point" if native else "sync"
+        config = (
+            PPOConfig()
+            .environment(f"gymcore/{env_id}" if native else env_id)
+            .env_runners(num_envs_per_env_runner=num_envs, gym_env_vectorize_mode=mode)
+        )
+        runner = SingleAgentEnvRunner(config=config)
+        total = 200 * num_envs
+
+        def train() -> None:
+            runner.sample(num_timesteps=total)
+
+        return Training(train, runner.env, total, runner.stop, whole=False)
+
+    return build
+
+
+CONTENDERS = {
+    each.key: each
+    for each in (
+        Contender("sb3-ppo", "SB3 PPO", "stable_baselines3", _sb3(False, True)),
+        Contender("sb3-ppo-envs", "its environments", "stable_baselines3", _sb3(False, False)),
+        Contender("gymcore-sb3-ppo", "SB3 PPO, gymcore", "stable_baselines3", _sb3(True, True)),
+        Contender(
+            "gymcore-sb3-ppo-envs", "its environments", "stable_baselines3", _sb3(True, False)
+        ),
+        Contender("rllib-envs", "RLlib's environments", "ray", _rllib(False)),
+        Contender("gymcore-rllib-envs", "the same, gymcore", "ray", _rllib(True)),
+    )
+}

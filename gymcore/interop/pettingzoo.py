@@ -1,0 +1,144 @@
+"""PettingZoo: the agents of parallel environments as the environments of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.core import Info, Options
+from gymcore.error import ArgumentTypeError, InvalidArgument, ResetNeeded
+from gymcore.spaces.batching import batch_space, concatenate, create_empty_array, iterate
+from gymcore.spaces.conversion import convert_space
+from gymcore.utils.arguments import seeds_per_env, split_reset_mask
+from gymcore.vector import AutoresetMode, VectorEnv
+from gymcore.vector.utils.infos import merge_info
+from gymcore.vector.vector_env import Seeds, VectorStep
+
+__all__ = ["ParallelVectorEnv"]
+
+
+class ParallelVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
+    """The agents of several games, each with an action of its own, as one batch for one policy.
+
+    Environment `i` of the batch is the agent `agents[i]` of a game. All agents of a game end
+    together: one that ends before the others observes zeros and gets reward 0 until the game is
+    over, and `infos["active"]` is false for it. In the step that ends a game its agents' flags are
+    those of their own ends, the last observations are in `infos["final_obs"]`, and the next game
+    has begun: autoreset is SAME_STEP.
+
+    Attributes:
+        games: The PettingZoo environments.
+        agents: The agent's name for each environment of the batch.
+    """
+
+    def __init__(self, env_fns: Sequence[Callable[[], Any]]) -> None:
+        """Make the games.
+
+        Args:
+            env_fns: Functions that return environments of PettingZoo's parallel interface.
+
+        Raises:
+            ArgumentTypeError: What a function returned has no agents (a `TypeError`).
+            InvalidArgument: Agents differ in their spaces.
+        """
+        self.games = [make() for make in env_fns]
+        self._lanes: list[tuple[Any, range]] = []  # games, and the numbers of their agents
+        agents: list[Any] = []
+        found = []
+        for game in self.games:
+            if not hasattr(game, "possible_agents"):
+                raise ArgumentTypeError(
+                    f"env_fns: expected functions that return a pettingzoo.ParallelEnv, got {game}"
+                )
+            first = len(agents)
+            agents += game.possible_agents
+            self._lanes.append((game, range(first, len(agents))))
+            found += [(game.observation_space(a), game.action_space(a)) for a in agents[first:]]
+        if any(pair != found[0] for pair in found):
+            raise InvalidArgument(f"env_fns: expected agents with the same spaces, got {found}")
+        self.agents = tuple(agents)
+        self.num_envs = len(agents)
+        self.metadata = {**self.games[0].metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
+        self.render_mode = getattr(self.games[0], "render_mode", None)
+        self.single_observation_space, self.single_action_space = map(convert_space, found[0])
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        nothing = create_empty_array(self.single_observation_space, self.num_envs, np.zeros)
+        self._nothing = list(iterate(self.observation_space, nothing))
+        self._rows: list[Any] = []  # the observation of each agent
+        self._flags = np.zeros((2, self.num_envs), np.bool_)
+
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
+        """Begin new games.
+
+        Args:
+            seed: An int `s` seeds game `k` with `s + k`; a sequence gives each game a seed or None.
+            options: For the games; `reset_mask` `[num_envs] bool` must select whole games.
+        """
+        options, mask = split_reset_mask(options, self.num_envs)
+        chosen = np.ones(self.num_envs, np.bool_) if mask is None else mask
+        if not self._rows and not chosen.all():
+            raise ResetNeeded("options['reset_mask']: the first reset must include every agent")
+        if any(chosen[lanes].any() != chosen[lanes].all() for _, lanes in self._lanes):
+            raise InvalidArgument("options['reset_mask']: expected whole games, got some agents")
+        self._rows = self._rows or list(self._nothing)
+        infos: dict[str, Any] = {}
+        seeds = seeds_per_env(seed, len(self.games))
+        for (game, lanes), one in zip(self._lanes, seeds, strict=True):
+            if chosen[lanes.start]:
+                self._begin(game, lanes, infos, seed=one, options=options)
+        return self._observations(), infos
+
+    def step(self, actions: Any) -> VectorStep[Any, npt.NDArray[Any]]:
+        """Step the games; see `VectorEnv.step`. Actions of agents that have ended are ignored."""
+        if not self._rows:
+            raise ResetNeeded("step: expected reset() before the first step()")
+        given = list(iterate(self.action_space, actions))
+        rewards = np.zeros(self.num_envs)
+        terminated, truncated, active = np.zeros((3, self.num_envs), np.bool_)
+        infos: dict[str, Any] = {}
+        for game, lanes in self._lanes:
+            numbers = dict(zip(game.possible_agents, lanes, strict=True))
+            playing = {numbers[agent]: agent for agent in game.agents}
+            results = game.step({agent: given[lane] for lane, agent in playing.items()})
+            for lane in lanes:
+                agent = playing.get(lane)
+                active[lane] = agent is not None
+                self._rows[lane] = self._nothing[lane] if agent is None else results[0][agent]
+                if agent is not None:
+                    rewards[lane] = results[1][agent]
+                    self._flags[:, lane] = results[2][agent], results[3][agent]
+                info = results[4].get(agent, {})
+                if not game.agents:
+                    info = {"final_obs": self._rows[lane], "final_info": info}
+                merge_info(infos, info, lane, self.num_envs)
+            if not game.agents:
+                terminated[lanes], truncated[lanes] = self._flags[:, lanes]
+                self._begin(game, lanes, infos)
+        if not active.all():
+            infos["active"] = active
+        return self._observations(), rewards, terminated, truncated, infos
+
+    def _begin(self, game: Any, lanes: range, infos: dict[str, Any], **arguments: Any) -> None:
+        """Begin a game; its infos are merged into `infos`."""
+        observations, agent_infos = game.reset(**arguments)
+        self._flags[:, lanes] = False
+        for lane, agent in zip(lanes, game.possible_agents, strict=True):
+            self._rows[lane] = observations.get(agent, self._nothing[lane])
+            merge_info(infos, agent_infos.get(agent, {}), lane, self.num_envs)
+
+    def _observations(self) -> Any:
+        space = self.single_observation_space
+        return concatenate(space, self._rows, create_empty_array(space, self.num_envs))
+
+    def render(self) -> tuple[Any, ...]:
+        """Return what each game renders."""
+        return tuple(game.render() for game in self.games)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the games."""
+        for game in self.games:
+            game.close()

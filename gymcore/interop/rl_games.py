@@ -1,0 +1,85 @@
+"""rl_games: vector environments of this package as its `IVecEnv`."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.envs.making import make_vec
+from gymcore.error import DependencyNotInstalled
+from gymcore.interop.gymnasium import to_gymnasium_space
+
+try:
+    from rl_games.common import env_configurations, vecenv
+    from rl_games.common.ivecenv import IVecEnv
+except ImportError as problem:
+    raise DependencyNotInstalled(
+        "rl-games is not installed, run `pip install rl-games`"
+    ) from problem
+
+__all__ = ["RlGamesVecEnv", "register"]
+
+
+def register() -> None:
+    """Register the engine with rl_games.
+
+    A configuration then asks for it by `env_name: gymcore`, and names the environment, its
+    arguments and those of `gymcore.make_vec` in `env_config: {id: CartPole-v1}`.
+    """
+    vecenv.register("GYMCORE", RlGamesVecEnv)
+    creator = functools.partial(RlGamesVecEnv, "gymcore", 1)  # for rl_games' player
+    env_configurations.register("gymcore", {"vecenv_type": "GYMCORE", "env_creator": creator})
+
+
+class RlGamesVecEnv(IVecEnv):
+    """A batch of environments with the interface of rl_games.
+
+    Environments that have ended restart in the same step. `infos["time_outs"]` bool [num_actors]
+    says which ones were truncated and not terminated: rl_games' `value_bootstrap` goes by it.
+
+    Attributes:
+        envs: The vector environment.
+        observation_space: Gymnasium's space of one observation.
+        action_space: Gymnasium's space of one action.
+    """
+
+    def __init__(self, config_name: str, num_actors: int, seed: int | None = None, **config: Any):
+        """Make the batch.
+
+        Args:
+            config_name: The name in rl_games' configurations, which does not matter here.
+            num_actors: Number of environments.
+            seed: Seeds environment `i` with `seed + i` at the first reset.
+            **config: For `gymcore.make_vec`: `id`, and arguments of the environment.
+        """
+        options = {"autoreset_mode": "SameStep", **config.pop("vector_kwargs", {})}
+        self.envs = make_vec(num_envs=num_actors, vector_kwargs=options, **config)
+        self.observation_space = to_gymnasium_space(self.envs.single_observation_space)
+        self.action_space = to_gymnasium_space(self.envs.single_action_space)
+        self._shape = (num_actors, *(self.envs.single_action_space.shape or ()))
+        self._seed = seed
+
+    def reset(self) -> Any:
+        """Begin new episodes; return a batch of observations."""
+        seed, self._seed = self._seed, None
+        return self.envs.reset(seed=seed)[0]
+
+    def step(
+        self, actions: npt.NDArray[Any]
+    ) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], dict[str, Any]]:
+        """Step the environments; return observations, rewards, dones and infos."""
+        actions = actions.reshape(self._shape)  # rl_games' player squeezes those of one environment
+        observations, rewards, terminated, truncated, infos = self.envs.step(actions)
+        infos["time_outs"] = truncated & ~terminated
+        return observations, rewards.astype(np.float32), terminated | truncated, infos
+
+    def get_env_info(self) -> dict[str, Any]:
+        """Return the spaces of one environment."""
+        return {"observation_space": self.observation_space, "action_space": self.action_space}
+
+    def close(self) -> None:
+        """Close the environments."""
+        self.envs.close()

@@ -1,0 +1,191 @@
+"""Stable-Baselines3: vector environments of this package as its `VecEnv`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.compat.done_envs import DoneVectorEnv
+from gymcore.envs.making import make_vec
+from gymcore.error import DependencyNotInstalled, UnsupportedMode
+from gymcore.interop.gymnasium import to_gymnasium_space
+from gymcore.vector import VectorEnv
+
+try:
+    from stable_baselines3.common.monitor import Monitor
+    from stable_baselines3.common.vec_env import VecEnv
+except ImportError as problem:
+    raise DependencyNotInstalled(
+        "stable-baselines3 is not installed, run `pip install stable-baselines3`"
+    ) from problem
+
+__all__ = ["SB3VecEnv", "make_vec_env"]
+
+
+def make_vec_env(
+    env_id: str,
+    n_envs: int = 1,
+    seed: int | None = None,
+    env_kwargs: dict[str, Any] | None = None,
+    vec_env_kwargs: dict[str, Any] | None = None,
+) -> SB3VecEnv:
+    """Make a batch of environments for Stable-Baselines3, as its own function of this name does.
+
+    Args:
+        env_id: The environment's id.
+        n_envs: Number of environments.
+        seed: Seeds environment `i` with `seed + i` at the first reset.
+        env_kwargs: For the environments, as in `gymcore.make_vec`.
+        vec_env_kwargs: For the engine, as `vector_kwargs` of `gymcore.make_vec`.
+
+    Example:
+        >>> envs = make_vec_env("CartPole-v1", 8, seed=0)
+        >>> observations = envs.reset()
+        >>> observations, rewards, dones, infos = envs.step(np.zeros(8, np.int64))
+        >>> observations.shape, rewards.dtype, infos[0]
+        ((8, 4), dtype('float32'), {})
+        >>> envs.close()
+    """
+    options = {"autoreset_mode": "SameStep", "episode_statistics": True, **(vec_env_kwargs or {})}
+    envs = SB3VecEnv(make_vec(env_id, n_envs, vector_kwargs=options, **(env_kwargs or {})))
+    if seed is not None:
+        envs.seed(seed)
+    return envs
+
+
+class SB3VecEnv(VecEnv):
+    """A vector environment with the interface of Stable-Baselines3's vector environments.
+
+    Infos are a list of new dicts. They are empty but for what the environments report; those of
+    ended episodes hold `terminal_observation`, `TimeLimit.truncated` and, where the engine was made
+    with `episode_statistics=True`, `episode` with what SB3's `Monitor` puts there.
+
+    Attributes:
+        envs: The vector environment, of any engine, autoreset mode and wrappers.
+    """
+
+    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+        """Wrap `envs`; closing this closes it."""
+        self.envs: Any = envs
+        self._done_envs = DoneVectorEnv(envs)
+        self._monitored = getattr(envs.unwrapped, "episode_statistics", False)
+        self._began = time.time()
+        super().__init__(
+            envs.num_envs,
+            to_gymnasium_space(envs.single_observation_space),
+            to_gymnasium_space(envs.single_action_space),
+        )
+        self.metadata: dict[str, Any] = {**envs.metadata, **self.metadata}
+
+    def reset(self) -> Any:
+        """Begin new episodes, with the seeds and options that were set for this reset."""
+        first, *others = self._options
+        seeds = None if self._seeds[0] is None else self._seeds
+        observations, self.reset_infos = self._done_envs.reset(
+            seed=seeds, options=first, return_info=True
+        )
+        for lane, options in enumerate(others, start=1):
+            if options != first:
+                mask = np.arange(self.num_envs) == lane
+                observations, infos = self._done_envs.reset(
+                    seed=seeds, options={**options, "reset_mask": mask}, return_info=True
+                )
+                self.reset_infos[lane] = infos[lane]
+        self._reset_seeds()
+        self._reset_options()
+        return observations
+
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Store the actions for `step_wait`."""
+        self._done_envs.step_async(actions)
+
+    def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Any]]:
+        """Step the environments.
+
+        Returns:
+            Observations, rewards `[num_envs] float32`, dones `[num_envs] bool`, a dict for each
+            environment. All are the caller's.
+        """
+        observations, rewards, dones, infos = self._done_envs.step_wait()
+        if self._monitored:
+            for lane in np.flatnonzero(dones).tolist():
+                if "episode" in infos[lane]:
+                    episode = infos[lane]["episode"]
+                    infos[lane]["episode"] = {
+                        "r": round(float(episode["r"]), 6),
+                        "l": int(episode["l"]),
+                        "t": round(time.time() - self._began, 6),
+                    }
+        return observations, rewards.astype(np.float32), dones, infos
+
+    def close(self) -> None:
+        """Close the environments."""
+        self.envs.close()
+
+    def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
+        """Return a frame of each environment."""
+        return list(self.envs.render() or [None] * self.num_envs)
+
+    def render(self, mode: str | None = None) -> npt.NDArray[np.uint8] | None:
+        """Return all frames tiled, or show the window of environments made for "human"."""
+        if self.render_mode == "human":
+            self.envs.render()
+            return None
+        return super().render(mode)
+
+    def get_attr(self, attr_name: str, indices: int | Iterable[int] | None = None) -> list[Any]:
+        """Return an attribute of environments, of all if `indices` is None."""
+        values = self.envs.get_attr(attr_name)
+        return [values[i] for i in self._get_indices(indices)]
+
+    def set_attr(
+        self, attr_name: str, value: Any, indices: int | Iterable[int] | None = None
+    ) -> None:
+        """Set an attribute of environments, of all if `indices` is None, to one value."""
+        values = [value] * self.num_envs if indices is None else list(self.get_attr(attr_name))
+        for i in self._get_indices(indices):
+            values[i] = value
+        self.envs.set_attr(attr_name, values)
+
+    def env_method(
+        self,
+        method_name: str,
+        *method_args: Any,
+        indices: int | Iterable[int] | None = None,
+        **method_kwargs: Any,
+    ) -> list[Any]:
+        """Call a method of environments, of all if `indices` is None; return the results.
+
+        Raises:
+            UnsupportedMode: The engine runs the environments elsewhere, and `indices` are only some
+                of them.
+        """
+        chosen = list(self._get_indices(indices))
+        if chosen == list(range(self.num_envs)):
+            return list(self.envs.call(method_name, *method_args, **method_kwargs))
+        base: Any = self.envs.unwrapped
+        if hasattr(base, "lane_envs"):
+            lanes = list(base.lane_envs())
+        elif hasattr(base, "envs"):
+            lanes = base.envs
+        else:
+            raise UnsupportedMode(
+                f"indices: {base} calls a method of all its environments, got {chosen}"
+            )
+        return [
+            lanes[i].get_wrapper_attr(method_name)(*method_args, **method_kwargs) for i in chosen
+        ]
+
+    def env_is_wrapped(
+        self, wrapper_class: type, indices: int | Iterable[int] | None = None
+    ) -> list[bool]:
+        """Whether environments do what a wrapper of single environments would do.
+
+        True for `Monitor` where the engine reports episodes, and false for any other wrapper.
+        """
+        reports = self._monitored and wrapper_class is Monitor
+        return [reports for _ in self._get_indices(indices)]

@@ -1,0 +1,144 @@
+"""TorchRL: a batch of environments as one `EnvBase`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gymcore import spaces
+from gymcore.envs.making import make_vec
+from gymcore.error import DependencyNotInstalled, UnsupportedMode
+from gymcore.vector import AutoresetMode, VectorEnv
+
+try:
+    import torch
+    from tensordict import TensorDict, TensorDictBase
+    from torchrl import data
+    from torchrl.envs import EnvBase
+except ImportError as problem:
+    raise DependencyNotInstalled("torchrl is not installed, run `pip install torchrl`") from problem
+
+__all__ = ["TorchRLEnv", "make_env"]
+
+
+def make_env(env_id: str, num_envs: int = 1, **kwargs: Any) -> TorchRLEnv:
+    """Make a batch of environments for TorchRL.
+
+    Args:
+        env_id: The environment's id.
+        num_envs: Number of environments.
+        **kwargs: For `gymcore.make_vec`.
+
+    Example:
+        >>> env = make_env("CartPole-v1", 8)
+        >>> env.rollout(5, break_when_any_done=False)["observation"].shape
+        torch.Size([8, 5, 4])
+        >>> env.close()
+    """
+    options = {**kwargs.pop("vector_kwargs", {}), "autoreset_mode": AutoresetMode.DISABLED}
+    return TorchRLEnv(make_vec(env_id, num_envs, vector_kwargs=options, **kwargs))
+
+
+class TorchRLEnv(EnvBase):
+    """A vector environment without autoreset as an environment of batch size `[num_envs]`.
+
+    TorchRL resets environments that have ended by a `"_reset"` mask. Observations, which may be
+    nested, are under `"observation"`; rewards are float32; discrete actions are indices, not
+    one-hot. Tensors on the CPU share the memory of the arrays that the environment returned.
+
+    Attributes:
+        envs: The vector environment.
+    """
+
+    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+        """Wrap `envs`, whose autoreset mode must be DISABLED (else `UnsupportedMode`)."""
+        mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
+        if mode is not AutoresetMode.DISABLED:
+            raise UnsupportedMode(f"envs: expected autoreset mode DISABLED, got {mode}")
+        n = envs.num_envs
+        super().__init__(device="cpu", batch_size=torch.Size([n]))
+        self.envs = envs
+        self._seed: int | None = None
+        self.observation_spec = data.Composite(
+            observation=to_spec(envs.single_observation_space, n), shape=(n,)
+        )
+        self.action_spec = to_spec(envs.single_action_space, n)
+        self.reward_spec = data.Unbounded(shape=(n, 1), dtype=torch.float32)
+        flag = data.Binary(n=1, shape=(n, 1), dtype=torch.bool)
+        self.done_spec = data.Composite(
+            done=flag, terminated=flag.clone(), truncated=flag.clone(), shape=(n,)
+        )
+
+    def _reset(self, tensordict: TensorDictBase | None, **kwargs: Any) -> TensorDictBase:
+        mask = None if tensordict is None else tensordict.get("_reset", None)
+        options = {} if mask is None else {"reset_mask": mask.reshape(-1).numpy()}
+        seed, self._seed = self._seed, None
+        observations, _ = self.envs.reset(seed=seed, options=options)
+        none = np.zeros(self.envs.num_envs, np.bool_)
+        return self._tensors(observations, none, none)
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        actions = tensordict["action"].numpy()
+        observations, rewards, terminated, truncated, _ = self.envs.step(actions)
+        result = self._tensors(observations, terminated, truncated)
+        result["reward"] = torch.from_numpy(rewards.astype(np.float32)).unsqueeze(-1)
+        return result
+
+    def _tensors(self, observations: Any, terminated: Any, truncated: Any) -> TensorDictBase:
+        flags = {"done": terminated | truncated, "terminated": terminated, "truncated": truncated}
+        return TensorDict(
+            {
+                "observation": _tensors(observations, self.batch_size),
+                **{name: torch.from_numpy(flag).unsqueeze(-1) for name, flag in flags.items()},
+            },
+            batch_size=self.batch_size,
+        )
+
+    def _set_seed(self, seed: int | None) -> None:
+        """Seed environment `i` with `seed + i` at the next reset."""
+        self._seed = seed
+
+    def close(self, *, raise_if_closed: bool = True) -> None:
+        """Close the environments."""
+        self.envs.close()
+        super().close(raise_if_closed=raise_if_closed)
+
+
+def to_spec(space: spaces.Space[Any], num_envs: int) -> Any:
+    """Return the spec of a batch of elements of a space.
+
+    Raises:
+        UnsupportedMode: A space that no spec describes.
+    """
+    n = num_envs
+    if isinstance(space, (spaces.Dict, spaces.Tuple)):
+        parts = space.spaces
+        named = parts.items() if isinstance(parts, dict) else enumerate(parts)
+        return data.Composite({str(key): to_spec(part, n) for key, part in named}, shape=(n,))
+    shape = (n, *(space.shape or ()))
+    if isinstance(space, spaces.Discrete) and space.start == 0:
+        return data.Categorical(int(space.n), shape=shape, dtype=_dtype(space))
+    if isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1 and not space.start.any():
+        return data.MultiCategorical(space.nvec.tolist(), shape=shape, dtype=_dtype(space))
+    if isinstance(space, spaces.MultiBinary):
+        return data.Binary(shape=shape, dtype=_dtype(space))
+    if isinstance(space, spaces.Box) and space.is_bounded("both"):
+        low, high = (torch.as_tensor(bound).expand(shape) for bound in (space.low, space.high))
+        return data.Bounded(low, high, shape=shape, dtype=_dtype(space))
+    if isinstance(space, spaces.Box):
+        return data.Unbounded(shape=shape, dtype=_dtype(space))
+    raise UnsupportedMode(f"space: TorchRL has no spec for {space}")
+
+
+def _dtype(space: spaces.Space[Any]) -> Any:
+    return torch.from_numpy(np.empty(0, space.dtype)).dtype
+
+
+def _tensors(batch: Any, batch_size: Any) -> Any:
+    """A batch of observations as tensors that share its memory."""
+    if isinstance(batch, (dict, tuple)):
+        named = batch.items() if isinstance(batch, dict) else enumerate(batch)
+        parts = {str(key): _tensors(part, batch_size) for key, part in named}
+        return TensorDict(parts, batch_size=batch_size)
+    return torch.from_numpy(batch)

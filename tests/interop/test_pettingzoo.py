@@ -1,0 +1,133 @@
+"""The agents of PettingZoo's parallel environments as a batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import gymcore as gym
+from gymcore.interop.pettingzoo import ParallelVectorEnv
+from gymcore.wrappers.vector import RecordEpisodeStatistics
+
+
+class Countdown:
+    """A game of PettingZoo's interface: agent `k` ends after `ends[k]` steps."""
+
+    metadata = {"name": "countdown_v0"}  # noqa: RUF012
+    render_mode = "ansi"
+
+    def __init__(self, ends: tuple[int, ...] = (2, 4)) -> None:
+        self.ends = ends
+        self.possible_agents = [f"agent_{k}" for k in range(len(ends))]
+        self.agents: list[str] = []
+
+    def observation_space(self, agent: str) -> Any:
+        return gymnasium.spaces.Box(0, 100, (2,), np.float32)
+
+    def action_space(self, agent: str) -> Any:
+        return gymnasium.spaces.Discrete(3)
+
+    def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        self.agents = list(self.possible_agents)
+        self.steps, self.seed = 0, seed
+        return self.observations(self.agents), {agent: {"seed": seed} for agent in self.agents}
+
+    def observations(self, agents: list[str]) -> Any:
+        return {agent: np.float32([self.steps, int(agent[-1])]) for agent in agents}
+
+    def step(self, actions: dict[str, int]) -> Any:
+        assert list(actions) == self.agents
+        self.steps += 1
+        playing = self.agents
+        over = {a: self.steps == self.ends[int(a[-1])] for a in playing}
+        self.agents = [agent for agent in playing if not over[agent]]
+        return (
+            self.observations(playing),
+            {agent: float(actions[agent]) for agent in playing},
+            {agent: over[agent] and agent == "agent_0" for agent in playing},
+            {agent: over[agent] and agent != "agent_0" for agent in playing},
+            {agent: {"steps": self.steps} for agent in playing},
+        )
+
+    def render(self) -> str:
+        return str(self.steps)
+
+    def close(self) -> None:
+        self.agents = ["closed"]
+
+
+def test_agents_of_two_games():
+    envs = ParallelVectorEnv([Countdown, Countdown])
+    assert (envs.num_envs, envs.agents) == (4, ("agent_0", "agent_1") * 2)
+    assert envs.single_action_space == gym.spaces.Discrete(3)
+    observations, infos = envs.reset(seed=5)
+    assert observations.tolist() == [[0, 0], [0, 1]] * 2
+    assert infos["seed"].tolist() == [5, 5, 6, 6]
+    actions = np.array([0, 1, 2, 1])
+    steps = [envs.step(actions) for _ in range(4)]
+    assert [step[0][:2].tolist() for step in steps] == [
+        [[1, 0], [1, 1]],
+        [[2, 0], [2, 1]],
+        [[0, 0], [3, 1]],  # nothing is left for the agent that has ended
+        [[0, 0], [0, 1]],  # the next game
+    ]
+    assert [step[1].tolist() for step in steps] == [[0, 1, 2, 1]] * 2 + [[0, 1, 0, 1]] * 2
+    assert [step[2].tolist() for step in steps] == [[False] * 4] * 3 + [[True, False] * 2]
+    assert [step[3].tolist() for step in steps] == [[False] * 4] * 3 + [[False, True] * 2]
+    assert ["active" in step[4] for step in steps] == [False, False, True, True]
+    assert steps[2][4]["active"].tolist() == [False, True] * 2
+    infos = steps[3][4]
+    assert [row.tolist() for row in infos["final_obs"]] == [[0, 0], [4, 1]] * 2
+    assert infos["final_info"]["steps"].tolist() == [0, 4, 0, 4]
+    assert envs.step(actions)[0].tolist() == [[1, 0], [1, 1]] * 2
+    assert envs.render() == ("1", "1")
+    envs.close()
+    assert [game.agents for game in envs.games] == [["closed"]] * 2
+
+
+def test_wrappers_and_masks():
+    envs = RecordEpisodeStatistics(ParallelVectorEnv([Countdown, Countdown]))
+    envs.reset(seed=1)
+    for _ in range(2):
+        envs.step(np.array([1, 1, 1, 1]))
+    mask = np.array([True, True, False, False])
+    observations, infos = envs.reset(options={"reset_mask": mask})
+    assert observations.tolist() == [[0, 0], [0, 1], [2, 0], [2, 1]]
+    assert infos["_seed"].tolist() == mask.tolist()
+    for _ in range(2):
+        infos = envs.step(np.array([1, 1, 1, 1]))[4]
+    assert infos["episode"]["r"].tolist() == [0, 0, 2, 4]
+    with pytest.raises(ValueError, match="expected whole games, got some agents"):
+        envs.reset(options={"reset_mask": np.array([True, False, False, False])})
+
+
+def test_what_is_refused():
+    envs = ParallelVectorEnv([Countdown])
+    with pytest.raises(gym.error.ResetNeeded, match=r"expected reset\(\) before the first step"):
+        envs.step(np.zeros(2, np.int64))
+    with pytest.raises(gym.error.ResetNeeded, match="must include every agent"):
+        envs.reset(options={"reset_mask": np.array([True, False])})
+    with pytest.raises(TypeError, match="expected functions that return a pettingzoo"):
+        ParallelVectorEnv([lambda: gym.make("CartPole-v1")])
+
+    class Different(Countdown):
+        def action_space(self, agent: str) -> Any:
+            return gymnasium.spaces.Discrete(int(agent[-1]) + 1)
+
+    with pytest.raises(ValueError, match="expected agents with the same spaces"):
+        ParallelVectorEnv([Different])
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_game_of_pettingzoo():
+    pytest.importorskip("pettingzoo")
+    butterfly = pytest.importorskip("pettingzoo.classic.rps.rps", exc_type=ImportError)
+    with ParallelVectorEnv([butterfly.parallel_env] * 3) as envs:
+        envs.reset(seed=1)
+        for _ in range(50):
+            observations, rewards, *_ = envs.step(envs.action_space.sample())
+            assert observations in envs.observation_space
+            assert rewards.reshape(3, 2).sum(1).tolist() == [0, 0, 0]
