@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 
-from bars import CARTPOLE, Bar, Group, Measured, at_most, name
+from bars import CARTPOLE, Bar, Group, Measured, at_most, name, ratio
 
 from gymcore.cli.common import times
 
@@ -64,6 +64,11 @@ def step_added(measured: Measured) -> float:
     )
 
 
+def bridge_added(measured: Measured) -> float:
+    """Return what `to_gymnasium` adds to a call of 64 CartPoles [s]."""
+    return statistics.median(added(measured, "gymcore-bridged", "gymcore-plain", CARTPOLE, LANES))
+
+
 def over(ours: list[float], theirs: list[float]) -> float:
     """Return the median of `theirs / ours`."""
     return statistics.median(b / a for a, b in zip(ours, theirs, strict=True))
@@ -101,6 +106,10 @@ def wrapper_bars() -> list[Bar]:
                  memcpy_ratio),
         at_least("the same, addition of Gymnasium's single wrapper under sync / gymcore's", 8,
                  frames_ratio),
+        at_most("to_gymnasium, CartPole n=64, added a call", 0.5, "us", 1e6, bridge_added),
+        ratio("CartPole n=64 with episode_statistics, copy=False / copies",
+              name("gymcore-counting-view", LANES),
+              [name("gymcore-counting", LANES)], 0.9),
         at_most("TimeLimit + OrderEnforcing + PassiveEnvChecker, added a step", 0.4, "us", 1e6,
                 step_added),
     ]  # fmt: skip
@@ -115,6 +124,8 @@ def wrapper_groups() -> list[Group]:
     return [
         group("wrapper-statistics", CARTPOLE, LANES, "gymcore-plain", "gymcore-statistics-wrappers",
               "gymnasium-plain", "gymnasium-statistics-wrappers"),
+        group("bridge", CARTPOLE, LANES, "gymcore-plain", "gymcore-bridged"),
+        group("counting", CARTPOLE, LANES, "gymcore-counting", "gymcore-counting-view"),
         group("wrapper-frames", "Frames", LANES, "gymcore-frames-plain", "gymcore-frames-stacked",
               "frames-memcpy", "gymnasium-frames-plain", "gymnasium-frames-stacked"),
         group("wrapper-make", "Nothing", 1, "gymcore-step-plain", "gymcore-step-checked",

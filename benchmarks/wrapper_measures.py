@@ -45,6 +45,24 @@ def _cartpoles(library: str, wrapped: bool) -> Build:
     return build
 
 
+def _bridged(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """CartPoles of gymcore as Gymnasium's vector environment."""
+    bridge = importlib.import_module("gymcore.interop.gymnasium")
+    gym = importlib.import_module("gymcore")
+    return _session(bridge.to_gymnasium(gym.make_vec(env_id, num_envs)), num_envs)
+
+
+def _counting(copy: bool) -> Build:
+    """Return a builder of CartPoles that report ended episodes."""
+
+    def build(env_id: str, num_envs: int, num_threads: int) -> Session:
+        gym = importlib.import_module("gymcore")
+        options = {"episode_statistics": True, "copy": copy}
+        return _session(gym.make_vec(env_id, num_envs, vector_kwargs=options), num_envs)
+
+    return build
+
+
 def _frame_batches(num_envs: int) -> Any:
     """Return a vector environment of gymcore that returns the same few frames in turn."""
     gym = importlib.import_module("gymcore")
@@ -158,6 +176,11 @@ CONTENDERS = {
         Contender(
             "gymnasium-statistics-wrappers", "Gymnasium, statistics wrappers", "gymnasium",
             _cartpoles("gymnasium", True),
+        ),
+        Contender("gymcore-bridged", "to_gymnasium", "gymcore", _bridged),
+        Contender("gymcore-counting", "episode_statistics", "gymcore", _counting(True)),
+        Contender(
+            "gymcore-counting-view", "episode_statistics, copy=False", "gymcore", _counting(False)
         ),
         Contender("gymcore-frames-plain", "bare frames", "gymcore", _frames(False)),
         Contender("gymcore-frames-stacked", "gymcore FrameStack", "gymcore", _frames(True)),

@@ -52,6 +52,19 @@ def _close_all() -> None:
         _close_unasked(env)
 
 
+def missing_attribute(owner: object, name: str, hint: str = "") -> AttributeError:
+    """Return the error for an attribute that the usual lookup did not find, for `__getattr__`."""
+    if hasattr(type(owner), name):
+        try:
+            object.__getattribute__(owner, name)  # a property whose own code raised: its words
+        except AttributeError as error:
+            return error
+    if name == "seed":
+        hint = hint or ": environments are seeded by `reset(seed=...)` since Gym 0.26"
+    message = f"{type(owner).__name__!r} object has no attribute {name!r}{hint}"
+    return AttributeError(message, name=name, obj=owner)
+
+
 class Env(Generic[ObsType, ActType]):
     """One environment: a task that an agent observes and acts in, step by step.
 
@@ -277,24 +290,21 @@ class Wrapper(
 
     def _missing_attribute(self, name: str) -> AttributeError:
         """Return the error for an attribute that the usual lookup did not find."""
-        if hasattr(type(self), name):
-            try:
-                object.__getattribute__(self, name)  # a property whose own code raised: its words
-            except AttributeError as error:
-                return error
-        message = f"{type(self).__name__!r} object has no attribute {name!r}"
+        hint = ""
+        if name == "env":
+            hint = f": does {type(self).__name__}.__init__ call super().__init__(env)?"
         layer = self.__dict__.get("env")
         while isinstance(layer, Env) and not name.startswith("__"):
             if name in layer.__dict__ or hasattr(type(layer), name):
-                message += (
+                hint = (
                     f". The wrapped {type(layer).__name__} has it: "
                     f"use `env.get_wrapper_attr({name!r})`"
                 )
                 if not isinstance(layer, Wrapper):
-                    message += f" or `env.unwrapped.{name}`"
+                    hint += f" or `env.unwrapped.{name}`"
                 break
             layer = layer.__dict__.get("env")
-        return AttributeError(message, name=name, obj=self)
+        return missing_attribute(self, name, hint)
 
     def step(
         self, action: WrapperActType

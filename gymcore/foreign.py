@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import numpy as np
@@ -11,7 +12,7 @@ from gymcore.core import Env, Info, Options
 from gymcore.spaces.conversion import convert_space
 from gymcore.specs import from_gymnasium_spec
 
-__all__ = ["Adapter", "ForeignEnv", "adopt"]
+__all__ = ["Adapter", "ForeignEnv", "adopt", "make_adopted"]
 
 # Attributes of an adapter itself; all others are set on what it adapts.
 _OWN = frozenset(
@@ -146,3 +147,24 @@ def adopt(env: Any) -> Any:
     adapter = ForeignEnv(env)
     adapter.spec = from_gymnasium_spec(env.spec)
     return adapter
+
+
+def make_adopted(env_fn: Callable[[], Any]) -> Any:
+    """Return the environment that a function of a vector environment makes; see `adopt`.
+
+    Raises:
+        AttributeError: It is not an environment, or lacks a space.
+    """
+    env = adopt(env_fn())
+    if env is None:
+        raise AttributeError(
+            "'NoneType' object has no attribute 'observation_space': the function returned None, "
+            "expected an environment; does it end with `return env`?"
+        )
+    for name in ("observation_space", "action_space"):
+        if not hasattr(env, name):
+            raise AttributeError(
+                f"{type(env).__name__!r} object has no attribute {name!r}: expected an environment "
+                "whose class or __init__ sets it"
+            )
+    return env

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 from collections.abc import Callable
@@ -241,9 +242,13 @@ class NativeEnv(DrawnEnv[Any, ActType]):
     def _invalid(self, action: Any) -> error.InvalidAction:
         if isinstance(action, np.ndarray):
             action = action.copy()  # another thread may write to it while it is shown
+        hint = ""
+        with contextlib.suppress(Exception):  # an array or tensor of one element
+            if self.action_space.contains(action.item()):
+                hint = "; pass `action.item()`"
         return error.InvalidAction(
             f"action: {action!r} ({type(action)}) invalid, expected an element of "
-            f"{self.action_space}"
+            f"{self.action_space}{hint}"
         )
 
     @property

@@ -30,7 +30,7 @@ from gymcore.error import (
     UnsupportedMode,
     WorkerDied,
 )
-from gymcore.foreign import adopt
+from gymcore.foreign import make_adopted
 from gymcore.spaces import Space
 from gymcore.utils.arguments import lane_indices, positive, seeds_per_env, split_reset_mask
 from gymcore.utils.cpus import usable_cpus
@@ -290,7 +290,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         envs: list[Any] = []
         try:
             for env_fn in self.env_fns if different else self.env_fns[:1]:
-                envs.append(adopt(env_fn()))
+                envs.append(make_adopted(env_fn))
             self.metadata = {**envs[0].metadata, "autoreset_mode": self.autoreset_mode}
             self.render_mode = envs[0].render_mode
             missing = 0 if different else self.num_envs - 1

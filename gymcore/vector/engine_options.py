@@ -57,12 +57,20 @@ def checked_functions(env_fns: Iterable[Any]) -> tuple[Callable[[], Any], ...]:
         ArgumentTypeError: Something that is not a function.
         InvalidArgument: No functions.
     """
+    if callable(env_fns):
+        raise ArgumentTypeError(
+            f"env_fns: expected a sequence of functions, got one: {env_fns!r}; "
+            "[env_fn] * num_envs has num_envs of them"
+        )
     functions = tuple(env_fns)
     if not functions:
         raise InvalidArgument("env_fns: expected at least one function, got none")
     for i, function in enumerate(functions):
         if not callable(function):
-            raise ArgumentTypeError(f"env_fns[{i}]: expected a function, got {type(function)}")
+            raise ArgumentTypeError(
+                f"env_fns[{i}]: expected a function, got {type(function)}; "
+                'for an environment pass the function that makes it: lambda: make("CartPole-v1")'
+            )
     return functions
 
 

@@ -19,7 +19,8 @@ Mask = npt.NDArray[np.bool_]
 class AutoresetMode(Enum):
     """When an environment whose episode has ended is reset.
 
-    A mode's value, as in `AutoresetMode("SameStep")`, is accepted wherever the mode is.
+    A mode's value, as in `AutoresetMode("SameStep")`, is accepted wherever the mode is; so are
+    "same_step", "same-step" and the like.
     """
 
     NEXT_STEP = "NextStep"
@@ -33,6 +34,15 @@ class AutoresetMode(Enum):
     DISABLED = "Disabled"
     """Nothing is reset but by the caller: `reset(options={"reset_mask": terminated | truncated})`.
     Stepping an ended environment raises `gymcore.error.ResetNeeded`."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> AutoresetMode:
+        plain = str(value).replace("_", "").replace("-", "").lower()
+        for mode in cls:
+            if mode.value.lower() == plain:
+                return mode
+        expected = ", ".join(repr(mode.value) for mode in cls)
+        raise ValueError(f"{value!r} is not a valid AutoresetMode: expected one of {expected}")
 
 
 AutoresetMode.__module__ = "gymcore.vector.vector_env"  # where Gymnasium has it, and pickles look

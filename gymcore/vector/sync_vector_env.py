@@ -18,7 +18,7 @@ from gymcore.error import (
     ResetNeeded,
     StateNotSupported,
 )
-from gymcore.foreign import adopt
+from gymcore.foreign import adopt, make_adopted
 from gymcore.spaces import Space
 from gymcore.utils.arguments import lane_indices, seeds_per_env, split_reset_mask
 from gymcore.vector.engine_options import (
@@ -116,9 +116,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
         try:
             for i, env_fn in enumerate(self.env_fns):
                 with _naming_lane(i, "its constructor"):
-                    self._envs.append(adopt(env_fn()))
-                    # What a constructor must return is seen here, not at the first step.
-                    _ = self._envs[-1].observation_space, self._envs[-1].action_space
+                    self._envs.append(make_adopted(env_fn))
             first = self._envs[0]
             self.metadata = {**first.metadata, "autoreset_mode": self.autoreset_mode}
             self.render_mode = first.render_mode

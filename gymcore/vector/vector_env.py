@@ -24,6 +24,7 @@ from gymcore.core import (
     RenderFrame,
     WrapperActType,
     WrapperObsType,
+    missing_attribute,
 )
 from gymcore.error import ArgumentTypeError, UnsupportedMode, bridge_hint
 from gymcore.utils import seeding
@@ -135,6 +136,12 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
             ClosedEnvironmentError: After `close`.
         """
         raise NotImplementedError(f"{self} step function is not implemented.")
+
+    if not TYPE_CHECKING:  # a type checker that saw this would accept any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise, with a hint for names of earlier versions."""
+            raise missing_attribute(self, name)
 
     def render(self) -> tuple[RenderFrame, ...] | None:
         """Return a frame for each environment, or None where `render_mode` opens a window."""

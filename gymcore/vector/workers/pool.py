@@ -47,6 +47,12 @@ _EXIT_CODE_SECONDS = 1.0
 
 _FOREVER = float("inf")
 
+# What ends most processes that import the program again before they have made an environment.
+_MAIN_GUARD = (
+    "a program whose processes are started by spawn or forkserver needs "
+    'if __name__ == "__main__": before what makes the vector environment'
+)
+
 Replies = dict[int, dict[str, Any]]
 """What workers sent back as a message, by worker."""
 
@@ -231,9 +237,9 @@ def _check_descriptors() -> None:
             os.close(fd)
 
 
-def died(workers: Sequence[WorkerProcess], call: str) -> error.WorkerDied:
+def died(workers: Sequence[WorkerProcess], call: str, hint: str = "") -> error.WorkerDied:
     """Return the exception for workers that have ended."""
-    texts = [text for text in (handle.crash_text() for handle in workers) if text]
+    texts = [text for text in (*(handle.crash_text() for handle in workers), hint) if text]
     first = workers[0]
     return worker_died(lanes_of(workers), call, first.exit_code(), first.index, "\n".join(texts))
 
@@ -368,7 +374,8 @@ class WorkerPool:
                     specs[handle.index] = arrived[1]["spec"]
                     waiting.remove(handle)
                 elif not lived:
-                    raise self._died([handle], "starting")
+                    forked = self._context.get_start_method() == "fork"
+                    raise self._died([handle], "starting", "" if forked else _MAIN_GUARD)
             if waiting and time.monotonic() >= deadline:
                 raise timed_out(waiting, "__init__", timeout or 0)
             if waiting:
@@ -565,12 +572,12 @@ class WorkerPool:
         """Note that workers have died, and return the exception that says so."""
         return self._died([self._workers[index] for index in indices], call)
 
-    def _died(self, workers: list[WorkerProcess], call: str) -> error.WorkerDied:
+    def _died(self, workers: list[WorkerProcess], call: str, hint: str = "") -> error.WorkerDied:
         self.dead += [handle.index for handle in workers if handle.index not in self.dead]
         for handle in workers:
             while not handle.crash and handle.arrived() is not None:
                 pass
-        return died(workers, call)
+        return died(workers, call, hint)
 
     def close(self, timeout: float | None = None) -> list[Any]:
         """Close the environments and end every process. Never raises, never hangs.

@@ -21,7 +21,7 @@ from typing import Any
 import gymcore.core
 import gymcore.error
 from gymcore.core import Env
-from gymcore.foreign import adopt
+from gymcore.foreign import make_adopted
 from gymcore.specs import registry
 from gymcore.utils.nested import map_leaves
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env
@@ -461,9 +461,7 @@ def _make_envs(
         install_registered(setup.registered)
         # Pickled for a process that is not a fork: opened where a failure can be reported.
         for function in pickle.loads(functions) if isinstance(functions, bytes) else functions:
-            envs.append(adopt(function()))
-            # What a constructor must return is seen here, not at the first step.
-            _ = envs[-1].observation_space, envs[-1].action_space
+            envs.append(make_adopted(function))
     except (Exception, SystemExit) as error:
         return describe_failure(first + len(envs), "its constructor", error)
     return None

@@ -1,0 +1,275 @@
+"""The commonest mistakes of newcomers, and what they are told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gymcore as gym
+from gymcore import spaces
+from gymcore.vector import AutoresetMode, SyncVectorEnv
+from tests.for_each import for_each
+
+
+class Plain(gym.Env[Any, Any]):
+    observation_space = spaces.Box(-1, 1, (2,), np.float32)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action):
+        return np.zeros(2, np.float32), 0.0, False, False, {}
+
+
+class FourResults(Plain):
+    def step(self, action):
+        return np.zeros(2, np.float32), 0.0, False, {}
+
+
+class OneResult(Plain):
+    def reset(self, *, seed=None, options=None):
+        return np.zeros(2, np.float32)
+
+
+class NoSpaces(gym.Env[Any, Any]):
+    pass
+
+
+class ForgetfulWrapper(gym.Wrapper[Any, Any, Any, Any]):
+    def __init__(self, env: Any) -> None:
+        self.count = 0
+
+
+class Tensor:
+    """What of a tensor of one element matters here."""
+
+    def item(self) -> int:
+        return 1
+
+
+def one() -> Any:
+    env = gym.make("CartPole-v1")
+    env.reset(seed=1)
+    return env
+
+
+def three() -> Any:
+    envs = gym.make_vec("CartPole-v1", num_envs=3)
+    envs.reset(seed=1)
+    return envs
+
+
+def sync(env_fn: Any) -> SyncVectorEnv:
+    envs = SyncVectorEnv([env_fn] * 2)
+    envs.reset()
+    return envs
+
+
+SEED = r"has no attribute 'seed': environments are seeded by `reset\(seed=\.\.\.\)`"
+NUMBER = r"expected int64 array of shape \(3,\), got"
+# Mistake -> what is done, the exception, and what its message holds.
+MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
+    "env.seed": (lambda: one().seed(1), AttributeError, SEED),
+    "envs.seed": (lambda: three().seed(1), AttributeError, SEED),
+    "render(mode=...)": (lambda: one().render(mode="human"), TypeError, "keyword argument 'mode'"),
+    "four results of step": (
+        lambda: sync(FourResults).step([0, 0]),
+        ValueError,
+        r"step\(\) of FourResults: expected 5 values \(observation, reward, terminated, truncated, "
+        r"info\), got 4 \(the API before Gym 0.26; see gymcore.compat\)",
+    ),
+    "one result of reset": (
+        lambda: sync(OneResult),
+        TypeError,
+        r"reset\(\) of OneResult: expected a tuple of 2 \(observation, info\), got ndarray",
+    ),
+    "a function without return": (
+        lambda: sync(lambda: None),
+        AttributeError,
+        "environment 0 .* the function returned None, expected an environment",
+    ),
+    "not an environment": (
+        lambda: sync(lambda: 3),
+        AttributeError,
+        "'int' object has no attribute 'observation_space': expected an environment",
+    ),
+    "no spaces": (
+        lambda: sync(NoSpaces),
+        AttributeError,
+        "'NoSpaces' object has no attribute 'observation_space': .* whose class or __init__ sets",
+    ),
+    "environments for functions": (
+        lambda: SyncVectorEnv([Plain(), Plain()]),  # type: ignore[list-item]
+        TypeError,
+        r"env_fns\[0\]: expected a function, got .*Plain'>; .* the function that makes it: lambda:",
+    ),
+    "ids for functions": (
+        lambda: SyncVectorEnv(["CartPole-v1"]),  # type: ignore[list-item]
+        TypeError,
+        r"env_fns\[0\]: expected a function, got <class 'str'>; .* lambda: make",
+    ),
+    "one function": (
+        lambda: SyncVectorEnv(Plain),  # type: ignore[arg-type]
+        TypeError,
+        r"env_fns: expected a sequence of functions, .* \[env_fn\] \* num_envs",
+    ),
+    "no functions": (lambda: SyncVectorEnv([]), ValueError, "at least one function, got none"),
+    "an unknown id": (
+        lambda: gym.make("MiniGrid-Empty-8x8-v0"),
+        gym.error.NameNotFound,
+        "`MiniGrid-Empty-8x8` doesn't exist. `gymcore list` .* importing another package registers",
+    ),
+    "a typing error": (
+        lambda: gym.make_vec("CartPol-v1", num_envs=2),
+        gym.error.NameNotFound,
+        "Did you mean: `CartPole`",
+    ),
+    "a version that is not there": (
+        lambda: gym.make("CartPole-v9"),
+        gym.error.VersionNotFound,
+        r"provides versioned environments: \[ `v0`, `v1` \]",
+    ),
+    "another package's id": (
+        lambda: gym.make("minigrid/Empty-v0"),
+        gym.error.NamespaceNotFound,
+        "Have you installed the proper package for minigrid",
+    ),
+    "an unknown autoreset mode": (
+        lambda: gym.make_vec("CartPole-v1", num_envs=2, autoreset_mode="sometimes"),
+        ValueError,
+        "'sometimes' is not a valid AutoresetMode: expected one of 'NextStep', 'SameStep'",
+    ),
+    "an unknown engine": (
+        lambda: gym.make_vec("CartPole-v1", num_envs=2, vectorization_mode="threads"),
+        ValueError,
+        r"'threads', valid modes: \['async', 'sync'",
+    ),
+    "step before reset": (
+        lambda: gym.make("CartPole-v1").step(0),
+        gym.error.ResetNeeded,
+        r"before calling env.reset\(\)",
+    ),
+    "step of a batch before reset": (
+        lambda: gym.make_vec("CartPole-v1", num_envs=2).step([0, 0]),
+        gym.error.ResetNeeded,
+        r"expected reset\(\) before the first step\(\)",
+    ),
+    "an action out of range": (
+        lambda: one().step(5),
+        gym.error.InvalidAction,
+        r"action: 5 \(<class 'int'>\) invalid, expected an element of Discrete\(2\)",
+    ),
+    "an array of one action": (
+        lambda: one().step(np.array([1])),
+        gym.error.InvalidAction,
+        r"element of Discrete\(2\); pass `action.item\(\)`",
+    ),
+    "a tensor of one action": (
+        lambda: one().step(Tensor()),
+        gym.error.InvalidAction,
+        r"element of Discrete\(2\); pass `action.item\(\)`",
+    ),
+    "one action for a batch": (
+        lambda: three().step(1),
+        gym.error.InvalidAction,
+        NUMBER + r" int64 \(\)",
+    ),
+    "too few actions": (
+        lambda: three().step([0, 1]),
+        gym.error.InvalidAction,
+        NUMBER + r" int64 \(2,\)",
+    ),
+    "a column of actions": (
+        lambda: three().step(np.ones((3, 1), np.int64)),
+        gym.error.InvalidAction,
+        NUMBER + r" int64 \(3, 1\)",
+    ),
+    "probabilities for actions": (
+        lambda: three().step([0.1, 0.5, 0.9]),
+        gym.error.InvalidAction,
+        NUMBER + r" float64 \(3,\)",
+    ),
+    "one bad action of a batch": (
+        lambda: three().step([0, 1, 5]),
+        gym.error.InvalidAction,
+        r"actions\[2\] = 5 is outside Discrete\(2\)",
+    ),
+    "an unknown argument": (
+        lambda: gym.make_vec("CartPole-v1", num_envs=2, lenght=1),
+        TypeError,
+        r"got unexpected arguments \['lenght'\]; its parameters are \[.*'length'",
+    ),
+    "no environments": (
+        lambda: gym.make_vec("CartPole-v1", num_envs=0),
+        ValueError,
+        "num_envs: expected at least 1, got 0",
+    ),
+    "a wrapper without super().__init__": (
+        lambda: ForgetfulWrapper(one()).reset(),
+        AttributeError,
+        r"does ForgetfulWrapper.__init__ call super\(\).__init__\(env\)",
+    ),
+    "a wrapper of one for a batch": (
+        lambda: gym.wrappers.TimeLimit(three(), 5),
+        TypeError,
+        "Expected env to be a `gymcore.Env` but got .*CartPoleVectorEnv",
+    ),
+    "a wrapper around an id": (
+        lambda: gym.wrappers.TimeLimit("CartPole-v1", 5),
+        TypeError,
+        "Expected env to be a `gymcore.Env` but got <class 'str'>",
+    ),
+    "a seed that is not an integer": (
+        lambda: one().reset(seed=1.5),
+        TypeError,
+        "Seed must be a python integer, actual type: <class 'float'>",
+    ),
+    "bounds in the wrong order": (
+        lambda: spaces.Box(1, -1, (2,)),
+        ValueError,
+        "all low values must be less than or equal to high",
+    ),
+}
+
+
+@for_each("mistake", MISTAKES)
+@pytest.mark.filterwarnings("ignore")
+def test_mistakes(mistake):
+    act, error, message = MISTAKES[mistake]
+    with pytest.raises(error, match=message):
+        act()
+
+
+@for_each("mode", AutoresetMode)
+def test_spellings_of_autoreset_modes(mode):
+    for spelling in (mode.name, mode.value, mode.name.lower(), mode.name.replace("_", "-")):
+        assert AutoresetMode(spelling) is mode
+        envs = gym.make_vec("CartPole-v1", num_envs=2, autoreset_mode=spelling)
+        assert envs.metadata["autoreset_mode"] is mode
+        envs.close()
+
+
+def test_rendering_without_a_mode():
+    with pytest.warns(UserWarning, match=r'gym.make\("CartPole-v1", render_mode="rgb_array"\)'):
+        one().render()
+
+
+@pytest.mark.parametrize("start_method", ["spawn", "forkserver"])
+def test_a_missing_main_guard(tmp_path, start_method):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import gymcore as gym\n"
+        "gym.vector.AsyncVectorEnv("
+        f"[lambda: gym.make('CartPole-v1')] * 2, num_workers=1, context='{start_method}')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 1
+    assert 'needs if __name__ == "__main__": before' in done.stderr.splitlines()[-1], done.stderr
