@@ -549,9 +549,12 @@ GYMNASIUM = "gymnasium:"
 def from_gymnasium_spec(theirs: Any) -> EnvSpec | None:
     """Return a spec of Gymnasium's as one of gymcore's, whose id begins with "gymnasium:".
 
-    None for none, and for one with wrappers, which wrap Gymnasium's classes only.
+    None for none, and for one with wrappers, which wrap Gymnasium's classes only; one of gymcore's
+    (where it answers as Gymnasium) is returned as it is.
     """
-    if theirs is None or theirs.additional_wrappers:
+    if theirs is None or isinstance(theirs, EnvSpec):
+        return theirs
+    if theirs.additional_wrappers:
         return None
     ours = (field.name for field in dataclasses.fields(EnvSpec) if field.init)
     fields: dict[str, Any] = {name: getattr(theirs, name, None) for name in ours}

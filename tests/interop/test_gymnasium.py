@@ -275,7 +275,7 @@ def test_trajectories_are_those_under_gymnasium(kind: str) -> None:
     functions = [functools.partial(make_random, kind)] * 3
     theirs = gymnasium.vector.SyncVectorEnv(functions)
     theirs.action_space.seed(1)
-    actions = [theirs.action_space.sample() for _ in range(30)]
+    actions = [theirs.action_space.sample() for _ in range(12)]
     expected = trajectory(theirs, actions)
     with gymcore.vector.SyncVectorEnv(functions) as envs:
         assert_same(trajectory(envs, actions), expected)
@@ -287,7 +287,7 @@ def test_worker_processes_run_them_too() -> None:
     functions: list[Callable[[], Any]] = [functools.partial(make_random, "dict")] * 3
     theirs = gymnasium.vector.SyncVectorEnv(functions)
     theirs.action_space.seed(1)
-    actions = [theirs.action_space.sample() for _ in range(30)]
+    actions = [theirs.action_space.sample() for _ in range(12)]
     expected = trajectory(theirs, actions)
     with gymcore.vector.AsyncVectorEnv(functions, num_workers=2) as envs:
         assert_same(trajectory(envs, actions), expected)

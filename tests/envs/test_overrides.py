@@ -16,6 +16,7 @@ from tests.testing_env import assert_same
 OBSERVERS = {"Pendulum-v1": "_get_obs", "Acrobot-v1": "_get_ob", "Blackjack-v1": "_get_obs"}
 REFUSED = {
     "Acrobot-v1": "_terminal",
+    "BipedalWalker-v3": "_generate_terrain",
     "CliffWalking-v1": "_limit_coordinates",
     "Taxi-v4": "_pickup",
 }
