@@ -48,7 +48,8 @@ def convert_space(space: Any, package: Any = spaces) -> Any:
             break
     else:
         raise error.ArgumentTypeError(
-            f"space: expected a space of Gymnasium or gymcore, got {space!r} ({type(space)})"
+            f"space: expected a space of Gymnasium or gymcore, got {space!r} ({type(space)}); "
+            "see gymcore.interop.gymnasium"
         )
     if cls is not type(space):
         state = {**vars(space), **vars(new)}
