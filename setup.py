@@ -61,7 +61,7 @@ COMPILING_OTHERS = ["-O2" if flag == "-O3" else flag for flag in COMPILING]
 # times less to compile.
 SHARED = "gymcore_ext.memoryviews"
 NUMPY_RANDOM = Path(numpy.get_include()).parents[1] / "random" / "lib"
-DRAWS_NORMALS = ("simulations",)
+DRAWS_NORMALS = ("simulations", "custom_kernel")
 MATHEMATICS = [] if sys.platform == "win32" else ["m"]
 DIRECTIVES = {
     "language_level": 3,

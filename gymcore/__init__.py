@@ -20,7 +20,7 @@ from gymcore.spaces import Space
 from gymcore.utils.lazy_namespace import lazy_namespace
 
 if TYPE_CHECKING:
-    from gymcore import compat, environment, experimental, vector
+    from gymcore import compat, environment, experimental, jit, vector
 
 __version__ = "0.1.0"
 
@@ -38,6 +38,7 @@ __all__ = [
     "envs",
     "error",
     "experimental",
+    "jit",
     "logger",
     "make",
     "make_vec",
@@ -54,5 +55,5 @@ __all__ = [
 
 # At first use: they load the compiled engine and its batches.
 __getattr__, __dir__ = lazy_namespace(
-    __name__, {".compat": (), ".environment": (), ".experimental": (), ".vector": ()}
+    __name__, {".compat": (), ".environment": (), ".experimental": (), ".jit": (), ".vector": ()}
 )

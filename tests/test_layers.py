@@ -30,6 +30,7 @@ LAYERS = (
     ("gymcore.vector",),
     ("gymcore.remote", "gymcore.distributed"),
     ("gymcore.native",),
+    ("gymcore.jit",),
     ("gymcore.wrappers",),
     (
         "gymcore.utils.env_match",

@@ -299,7 +299,7 @@ def _chosen_mode(
     """Return the mode that was asked for, or the fastest that can do what was asked for."""
     if mode is None:
         wrapped = bool(wrappers or spec.additional_wrappers) and spec.entry_point is not None
-        if spec.vector_entry_point is None or wrapped:
+        if wrapped or _vector_entry_point(spec) is None:
             if prefers_workers(spec, num_envs, kwargs):
                 return VectorizeMode.ASYNC
             return VectorizeMode.SYNC
@@ -313,6 +313,13 @@ def _chosen_mode(
         ) from problem
 
 
+def _vector_entry_point(spec: EnvSpec) -> Any:
+    """Return the registered vector environment, or the one of a class that brings its own."""
+    if spec.vector_entry_point is not None or spec.entry_point in (None, *POOLED_FROM):
+        return spec.vector_entry_point
+    return getattr(load_creator(spec.entry_point, Env), "vector_class", None)
+
+
 def _make_native(
     spec: EnvSpec,
     num_envs: int,
@@ -320,8 +327,9 @@ def _make_native(
     wrappers: Sequence[Any],
     kwargs: dict[str, Any],
 ) -> VectorEnv[Any, Any, Any]:
-    """Make the vector environment that was registered for the id."""
-    if spec.vector_entry_point is None:
+    """Make the vector environment that was registered for the id, or is derived from its class."""
+    entry_point = _vector_entry_point(spec)
+    if entry_point is None:
         raise error.Error(
             f"Cannot create vectorized environment for {spec.id} because it doesn't have a vector "
             "entry point defined."
@@ -342,7 +350,7 @@ def _make_native(
         raise error.InvalidArgument(f"vector_kwargs: {twice} given as environment arguments too")
     from gymcore.vector import VectorEnv
 
-    creator = load_creator(spec.vector_entry_point, VectorEnv)
+    creator = load_creator(entry_point, VectorEnv)
     env = creator(num_envs=num_envs, **arguments, **vector_kwargs)
     if not hasattr(env, "unwrapped"):
         raise error.ArgumentTypeError(

@@ -1,6 +1,7 @@
 """`gymcore.vector.make`: Gym 0.26's function, on today's engines.
 
-`gymcore.vector` takes from here what it shows of the layers above it, `NativeVectorEnv` too.
+`gymcore.vector` takes from here what it shows of the layers above it: `NativeVectorEnv` and
+`ArrayVectorEnv` too.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from gymcore.core import Env
 from gymcore.envs.making import make as make_single
 from gymcore.envs.making import make_vec
 from gymcore.error import ArgumentTypeError
+from gymcore.native.array_vector_env import ArrayVectorEnv
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.specs import EnvSpec, VectorizeMode, find_spec
 from gymcore.vector import AutoresetMode
 from gymcore.vector.gym26_infos import Gym26VectorEnv
 from gymcore.vector.sync_vector_env import SyncVectorEnv
 
-__all__ = ["NativeVectorEnv", "make"]
+__all__ = ["ArrayVectorEnv", "NativeVectorEnv", "make"]
 
 EnvWrapper = Callable[[Env[Any, Any]], Env[Any, Any]]
 

@@ -13,13 +13,12 @@ import numpy.typing as npt
 from gymcore import error
 from gymcore.core import Env, Info, Options
 from gymcore.experimental.functional import FuncEnv
-from gymcore.spaces.batching import batch_space
-from gymcore.utils import seeding
-from gymcore.utils.arguments import count, seeds_per_env, split_reset_mask
+from gymcore.native.array_vector_env import ArrayVectorEnv
+from gymcore.utils.arguments import count
 from gymcore.utils.nested import map_leaves
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
-from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv
+from gymcore.vector.vector_env import AutoresetMode
 
 if TYPE_CHECKING:
     from gymcore.specs import EnvSpec
@@ -171,11 +170,11 @@ class FunctionalEnv(Env[Any, Any]):
         self._frames.close()
 
 
-class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
+class FunctionalVectorEnv(ArrayVectorEnv):
     """A vector environment over the functions of a `FuncEnv`, in any autoreset mode.
 
-    Lane `i` does what a `FunctionalEnv` with the same seed does: each lane has its own
-    generator.
+    Observations are arrays, in dicts and tuples too. Lane `i` does what a `FunctionalEnv` with the
+    same seed does: each lane has its own generator.
 
     If the functions are batched, they are called once a step, for all lanes that take one: states,
     actions, observations, infos and results are arrays (or dicts, tuples and lists of arrays) whose
@@ -243,157 +242,68 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
             UnsupportedMode: if the render mode is another one.
         """
         check_functions(func_env)
-        try:
-            self._mode = AutoresetMode(autoreset_mode)
-        except ValueError as problem:
-            raise error.InvalidArgument(f"autoreset_mode: {problem}") from problem
-
         self.func_env = func_env
-        self.num_envs = num_envs = count("num_envs", num_envs, 1)
         self.time_limit = count("max_episode_steps", max_episode_steps)
-        self.single_observation_space = func_env.observation_space
-        self.single_action_space = func_env.action_space
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._frames = _Frames(func_env, render_mode)
+        super().__init__(
+            func_env.observation_space,
+            func_env.action_space,
+            num_envs,
+            max_episode_steps=self.time_limit or None,
+            autoreset_mode=autoreset_mode,
+            render_mode=render_mode,
+        )
         self.metadata = {"render_modes": ["rgb_array"], **(metadata or {})}
-        self.metadata["autoreset_mode"] = self._mode
-        self.render_mode = render_mode
+        self.metadata["autoreset_mode"] = self.autoreset_mode
         self.spec = spec
-
         is_batched = getattr(func_env, "batched", False) if batched is None else batched
         self._functions: Any = (BatchedFunctions if is_batched else SingleFunctions)(func_env)
-        pairs = [seeding.np_random() for _ in range(num_envs)]
-        self._rngs, self._seeds = [rng for rng, _ in pairs], [seed for _, seed in pairs]
-        self._frames = _Frames(func_env, render_mode)
-        self._all = np.arange(num_envs)
+        self._rngs = super().np_random
         self.state: Any = None
         self._observations: Any = None
-        self._started = np.zeros(num_envs, np.bool_)
-        self._ended = np.zeros(num_envs, np.bool_)
-        self._steps = np.zeros(num_envs, np.int64)
 
-    @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """The generator of each lane."""
-        return tuple(self._rngs)
+    def reset_lanes(self, mask: npt.NDArray[np.bool_]) -> tuple[Any, Any]:
+        """Begin episodes in the lanes of a mask; see `ArrayVectorEnv`."""
+        functions, lanes = self._functions, np.flatnonzero(mask)
+        rngs = self._of(lanes)
+        states = functions.initial(rngs)
+        self._keep(lanes, states, functions.observation(states, rngs))
+        return functions.output(self._observations), (lanes, functions.state_info(states))
 
-    @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The seed of each lane's generator."""
-        return tuple(self._seeds)
+    def step_lanes(self, actions: Any) -> tuple[Any, Any, Any, Any]:  # type: ignore[override]
+        """Take an action in every lane that is not about to be reset; see `ArrayVectorEnv`."""
+        functions, lanes = self._functions, np.flatnonzero(~self.resetting)
+        rewards, terminated = np.zeros(self.num_envs), np.zeros(self.num_envs, np.bool_)
+        row_infos: Any = {}
+        if len(lanes):
+            rngs = self._of(lanes)
+            states, moves = self.state, functions.actions(actions, self.action_space)
+            if len(lanes) < self.num_envs:
+                states, moves = functions.take(states, lanes), functions.take(moves, lanes)
+            next_states = functions.transition(states, moves, rngs)
+            rewards[lanes] = functions.reward(states, moves, next_states, rngs)
+            terminated[lanes] = functions.terminal(next_states, rngs)
+            self._keep(lanes, next_states, functions.observation(next_states, rngs))
+            row_infos = functions.transition_info(states, moves, next_states)
+        return functions.output(self._observations), rewards, terminated, (lanes, row_infos)
 
     def _of(self, lanes: Lanes) -> tuple[np.random.Generator, ...]:
         return tuple(self._rngs[lane] for lane in lanes.tolist())
 
-    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
-        """Begin episodes; see `VectorEnv.reset`. Of the options only `reset_mask` is used.
-
-        Raises:
-            ClosedEnvironmentError: after `close`.
-            ResetNeeded: if a mask leaves out lanes that were never reset.
-        """
-        self._check_open("reset")
-        seeds = seeds_per_env(seed, self.num_envs)
-        _, mask = split_reset_mask(options, self.num_envs)
-        lanes = self._all if mask is None else np.flatnonzero(mask)
-        if mask is not None and not (self._started | mask).all():
-            raise error.ResetNeeded("reset_mask: lanes that it leaves out were never reset")
-        for lane in lanes.tolist():
-            if seeds[lane] is not None:
-                self._rngs[lane], self._seeds[lane] = seeding.np_random(seeds[lane])
-        infos: dict[str, Any] = {}
-        self._begin(lanes, infos)
-        return self._functions.output(self._observations), infos
-
-    def _check_open(self, call: str) -> None:
-        if self.closed:
-            raise error.ClosedEnvironmentError(f"{call}: {self} is closed")
-
-    def _begin(self, lanes: Lanes, infos: dict[str, Any]) -> None:
-        """Begin episodes of lanes, and add their infos."""
-        functions, rngs = self._functions, self._of(lanes)
-        states = functions.initial(rngs)
-        observations = functions.observation(states, rngs)
-        functions.add_infos(infos, functions.state_info(states), lanes, self.num_envs)
-        self._put(lanes, states, observations)
-        self._started[lanes] = True
-        self._ended[lanes] = False
-        self._steps[lanes] = 0
-
-    def _put(self, lanes: Lanes, states: Any, observations: Any) -> None:
+    def _keep(self, lanes: Lanes, states: Any, observations: Any) -> None:
         if len(lanes) == self.num_envs:
             self.state, self._observations = states, observations
         else:
             self.state = self._functions.put(self.state, lanes, states)
             self._observations = self._functions.put(self._observations, lanes, observations)
 
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
-        """Take an action in every lane; see `VectorEnv.step`.
-
-        Raises:
-            ClosedEnvironmentError: after `close`.
-            ResetNeeded: before `reset`; with autoreset disabled, if the episode of a lane has
-                ended.
-        """
-        self._check_open("step")
-        if not self._started.all():
-            raise error.ResetNeeded("Cannot call env.step() before calling env.reset()")
-        if self._mode is AutoresetMode.DISABLED and self._ended.any():
-            raise error.ResetNeeded(
-                f"step: the episodes of lanes {np.flatnonzero(self._ended).tolist()} have ended; "
-                "reset them with options={'reset_mask': mask}"
-            )
-        functions, num_envs = self._functions, self.num_envs
-        begins = np.flatnonzero(self._ended)
-        lanes = np.flatnonzero(~self._ended)
-        rewards = np.zeros(num_envs, np.float64)
-        terminated = np.zeros(num_envs, np.bool_)
-        truncated = np.zeros(num_envs, np.bool_)
-        infos: dict[str, Any] = {}
-        row_infos: Any = None
-        if len(lanes):
-            rngs = self._of(lanes)
-            states, moves = self.state, functions.actions(actions, self.action_space)
-            if len(begins):
-                states, moves = functions.take(states, lanes), functions.take(moves, lanes)
-            next_states = functions.transition(states, moves, rngs)
-            rewards[lanes] = functions.reward(states, moves, next_states, rngs)
-            terminated[lanes] = functions.terminal(next_states, rngs)
-            observations = functions.observation(next_states, rngs)
-            row_infos = functions.transition_info(states, moves, next_states)
-            self._put(lanes, next_states, observations)
-            self._steps[lanes] += 1
-            if self.time_limit:
-                truncated[lanes] = self._steps[lanes] >= self.time_limit
-        ended = terminated | truncated
-
-        if self._mode is AutoresetMode.SAME_STEP and ended.any():
-            self._begin_ended(np.flatnonzero(ended), ended, row_infos, infos)
-        else:
-            if row_infos is not None:
-                functions.add_infos(infos, row_infos, lanes, num_envs)
-            if len(begins):
-                self._begin(begins, infos)
-            self._ended = ended
-        output = functions.output(self._observations)
-        return output, rewards, terminated, truncated, infos
-
-    def _begin_ended(
-        self, last: Lanes, ended: npt.NDArray[np.bool_], row_infos: Any, infos: dict[str, Any]
-    ) -> None:
-        """Begin new episodes in the step that ended the old ones; store the last observations."""
-        functions, num_envs = self._functions, self.num_envs
-        take = functions.take
-        others = np.flatnonzero(~ended)
-        if len(others):
-            functions.add_infos(infos, take(row_infos, others), others, num_envs)
-        functions.add_final(infos, take(self._observations, last), last, num_envs)
-        infos["_final_obs"] = ended.copy()
-        final_info: dict[str, Any] = {}
-        functions.add_infos(final_info, take(row_infos, last), last, num_envs)
-        infos["final_info"] = final_info
-        infos["_final_info"] = ended.copy()
-        self._begin(last, infos)
+    def _put_infos(self, infos: Info, source: Any, mask: npt.NDArray[np.bool_]) -> None:
+        """Add the infos of some lanes, as functions return them, in the rows of a mask."""
+        lanes, row_infos = source
+        chosen = np.flatnonzero(mask[lanes])
+        if len(chosen):
+            rows = self._functions.take(row_infos, chosen)
+            self._functions.add_infos(infos, rows, lanes[chosen], self.num_envs)
 
     def render(self) -> tuple[Any, ...]:
         """Return a frame of each lane's state, [height, width, 3] uint8.
@@ -407,12 +317,12 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
         if isinstance(self._functions, SingleFunctions):
             return tuple(self._frames.draw(state) for state in self.state)
         return tuple(
-            self._frames.draw(take(self.state, self._all[lane : lane + 1]))
-            for lane in range(self.num_envs)
+            self._frames.draw(take(self.state, np.array([lane]))) for lane in range(self.num_envs)
         )
 
     def close_extras(self, **kwargs: Any) -> None:
         """Free what rendering holds."""
+        super().close_extras()
         self._frames.close()
 
 
@@ -496,20 +406,6 @@ class BatchedFunctions:
                 empty = np.zeros((num_envs, *value.shape[1:]), value.dtype)
                 infos.setdefault(key, empty)[lanes] = value
             infos.setdefault(f"_{key}", np.zeros(num_envs, np.bool_))[lanes] = True
-
-    def add_final(
-        self, infos: dict[str, Any], observations: Any, lanes: Lanes, num_envs: int
-    ) -> None:
-        """Put last observations into the infos: one array where they are one, else objects."""
-        if isinstance(observations, np.ndarray):
-            nothing = None if observations.dtype == object else 0
-            last = np.full((num_envs, *observations.shape[1:]), nothing, observations.dtype)
-            last[lanes] = observations
-        else:
-            last = np.full(num_envs, None, dtype=object)
-            for row, lane in enumerate(lanes.tolist()):
-                last[lane] = _map(lambda array, row=row: np.array(array[row]), observations)
-        infos["final_obs"] = last
 
 
 class SingleFunctions(BatchedFunctions):

@@ -386,12 +386,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
 
     def _empty_observations(self, shape: tuple[int, ...]) -> Any:
         """New arrays [*shape, ...] for observations."""
-        size, dtype = self._kernel_spec["observation_size"], self._kernel_spec["observation_dtype"]
-        if dtype is not np.int64:
-            return np.empty((*shape, *self._kernel_spec["observation_shape"]), dtype)
-        if size == 1:
-            return np.empty(shape, np.int64)
-        return tuple(np.empty(shape, np.int64) for _ in range(size))
+        return self._batch.empty_observations(shape)
 
     def end_episodes(self, mask: Bools) -> None:
         """End episodes, as if the last step had; see `VectorEnv.end_episodes`."""

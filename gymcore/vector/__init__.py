@@ -17,10 +17,11 @@ from gymcore.vector.vector_env import (
 )
 
 if TYPE_CHECKING:
-    from gymcore.envs.vector_make import NativeVectorEnv, make
+    from gymcore.envs.vector_make import ArrayVectorEnv, NativeVectorEnv, make
     from gymcore.vector.async_vector_env import AsyncState, AsyncVectorEnv
 
 __all__ = [
+    "ArrayVectorEnv",
     "AsyncState",
     "AsyncVectorEnv",
     "AutoresetMode",
@@ -40,6 +41,6 @@ __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
         ".async_vector_env": ("AsyncState", "AsyncVectorEnv"),
-        "gymcore.envs.vector_make": ("NativeVectorEnv", "make"),
+        "gymcore.envs.vector_make": ("ArrayVectorEnv", "NativeVectorEnv", "make"),
     },
 )

@@ -6,8 +6,8 @@ import numpy.typing as npt
 
 from gymcore_ext.engine.lane_memory import LaneMemory
 
-# An array float32 or float64 [..., size], or int64 [...], or a tuple of the latter.
-Observations = npt.NDArray[Any] | tuple[npt.NDArray[np.int64], ...]
+# An array [..., *shape], or a tuple or dict of these, as the layout of a batch says.
+Observations = Any
 
 class Threads:
     def __init__(self, count: int, helpers: int) -> None: ...
@@ -33,6 +33,7 @@ class Batch(LaneMemory):
         constants: object = None,
         choices: int = 0,
         helpers: int = -1,
+        layout: tuple[Any, ...] | None = None,
     ) -> None: ...
     @property
     def numpy_scalars(self) -> bool: ...
@@ -92,6 +93,7 @@ class Batch(LaneMemory):
         mask: npt.NDArray[np.bool_] | None = None,
         options: tuple[float, ...] | None = None,
     ) -> tuple[Any, dict[str, Any]]: ...
+    def empty_observations(self, lead: tuple[int, ...]) -> Observations: ...
     def observe(self) -> Any: ...
     def infos_of(self, lane: int, beginning: bool = False) -> dict[str, Any]: ...
     def run_physics(

@@ -5,7 +5,7 @@ GIL is released, and everything per lane happens in step.pxd.
 """
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memchr, memcpy, memset
 
 from gymcore_ext.arrays cimport (
@@ -86,12 +86,20 @@ ctypedef struct check_t:
     const lifecycle_t* loops
     const void* values
     int64_t discrete
+    const int64_t* ranges          # of each value of an action, or NULL
+    int64_t width                  # values of an action
     int typenum
 
 
 cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     """0 if all values [lo, hi) are actions."""
     cdef const check_t* check = <const check_t*> context
+    cdef int64_t k, bad = 0
+    if check.ranges != NULL:
+        for k in range(lo, hi):
+            bad |= (<uint64_t> (<const int64_t*> check.values)[k] - <uint64_t> check.ranges[k % check.width * 2]
+                    >= <uint64_t> check.ranges[k % check.width * 2 + 1])
+        return bad
     if check.discrete:
         return check.loops.outside(<const int64_t*> check.values + lo, check.discrete, hi - lo)
     if check.typenum == cnp.NPY_FLOAT64:
@@ -131,13 +139,13 @@ cdef void widen(const float* source, double* target, Py_ssize_t count) noexcept 
 
 
 cdef cnp.ndarray checked_actions(
-    object actions, tuple shape, int64_t discrete, int typenum, cnp.ndarray scratch,
+    object actions, tuple shape, const kernel_t* kernel, int64_t discrete, int typenum, cnp.ndarray scratch,
     const lifecycle_t* loops, Threads threads, object errors
 ):
     """Actions as a C-contiguous array of the shape and type, every value checked.
 
-    The type is int64, and values below `discrete`; or, where that is 0, float32 or float64. Float32 actions that are to
-    be float64 go into `scratch`, if it has their shape: it is what is returned then.
+    The type is int64, and values below `discrete` or in the ranges of the kernel; or float32 or float64. Float32 actions
+    that are to be float64 go into `scratch`, if it has their shape: it is what is returned then.
 
     An array that is one already is returned as it is. NumPy's own flags are read instead of the buffer protocol, which
     takes 0.2 us on an array it has not seen before.
@@ -155,40 +163,52 @@ cdef cnp.ndarray checked_actions(
         widen(<const float*> cnp.PyArray_DATA(<cnp.ndarray> actions), <double*> cnp.PyArray_DATA(scratch),
               cnp.PyArray_SIZE(scratch))
     else:
-        array = convert(actions, shape, discrete, typenum, errors)
+        array = convert(actions, shape, typenum, errors)
     check.loops = loops
     check.values = cnp.PyArray_DATA(array)
     check.discrete = discrete
+    check.ranges = kernel.action_ranges
+    check.width = max(kernel.action_size, 1)
     check.typenum = typenum
     if count_bad(&check, cnp.PyArray_SIZE(array), threads):
-        refuse(array, discrete, errors)
+        refuse(array, kernel, discrete, errors)
     return array
 
 
-cdef object convert(object actions, tuple shape, int64_t discrete, int typenum, object errors):
+cdef object convert(object actions, tuple shape, int typenum, object errors):
     """Actions of another type or layout as the array the kernel wants; the message says what came."""
+    cdef bint integers = typenum == cnp.NPY_INT64
     wanted = cnp.PyArray_DescrFromType(typenum)
     try:
         array = np.asarray(actions)
     except (TypeError, ValueError) as error:
         raise errors.InvalidAction(
             f"actions: expected {wanted} array of shape {shape}, got {type(actions).__name__}: {error}") from None
-    if array.shape != shape or array.dtype.kind not in ("iub" if discrete else "fiu"):
+    if array.shape != shape or array.dtype.kind not in ("iub" if integers else "fiu"):
         raise errors.InvalidAction(
             f"actions: expected {wanted} array of shape {shape}, got {array.dtype} {array.shape}")
-    if array.dtype == np.uint64 and discrete:
+    if array.dtype == np.uint64 and integers:
         array = np.minimum(array, np.uint64(2**63 - 1))  # what int64 cannot hold stays out of range
     return np.require(array, wanted, "CA")
 
 
-cdef object refuse(cnp.ndarray actions, int64_t discrete, object errors):
+cdef object refuse(cnp.ndarray actions, const kernel_t* kernel, int64_t discrete, object errors):
     """Raise for the first action that is out of range or nan."""
+    cdef int64_t k, width = max(kernel.action_size, 1)
     array = actions.copy()
-    bad = (array < 0) | (array >= discrete) if discrete else np.isnan(array)
+    if kernel.action_ranges != NULL:
+        first = np.array([kernel.action_ranges[2 * k] for k in range(width)])
+        end = first + [kernel.action_ranges[2 * k + 1] for k in range(width)]
+        bad = ((array.reshape(-1, width) < first) | (array.reshape(-1, width) >= end)).reshape(array.shape)
+    else:
+        bad = (array < 0) | (array >= discrete) if discrete else np.isnan(array)
     if not bad.any():
         raise errors.InvalidAction("actions: expected an array that nobody changes during the call")
     where = tuple(int(k) for k in np.argwhere(bad)[0])
     name = f"actions[{', '.join(map(str, where))}]"
+    if kernel.action_ranges != NULL:
+        k = np.ravel_multi_index(where, array.shape) % width
+        raise errors.InvalidAction(f"{name} = {array[where]} is outside [{first[k]}, {end[k]})")
     if discrete:
         raise errors.InvalidAction(f"{name} = {array[where]} is outside Discrete({discrete})")
     raise errors.InvalidAction(f"{name} = nan: expected a number")
@@ -196,8 +216,9 @@ cdef object refuse(cnp.ndarray actions, int64_t discrete, object errors):
 
 # --- the arrays that a step returns ----------------------------------------------------------------------------------
 
-cdef tuple rings(list shapes, object dtype, bint reuse):
-    return tuple([ArrayRing(shape, dtype, reuse) for shape in shapes])
+cdef tuple rings(list shapes, bint reuse):
+    """For each of some (dtype, shape) what hands out such arrays."""
+    return tuple([ArrayRing(shape, dtype, reuse) for dtype, shape in shapes])
 
 
 cdef tuple rings_of_infos(Py_ssize_t n, tuple fields, bint reuse):
@@ -225,6 +246,7 @@ cdef class StepArrays:
     cdef ArrayRing rewards, terminated, truncated, ends, returns, lengths, times
     cdef ArrayRing observation            # the array of an observation that is one array, or None
     cdef tuple observations, finals       # rings of the arrays that observations consist of
+    cdef tuple layout                     # of observations of several arrays, or None
     cdef tuple info_rings, final_info_rings, mask_rings
     cdef tuple info_names, mask_names
     cdef tuple step_infos                 # of each of the infos whether a lane that begins an episode has none
@@ -237,14 +259,12 @@ cdef class StepArrays:
 
     def __cinit__(self, Py_ssize_t n, dict spec, int mode, bint reuse, bint statistics):
         cdef bint finals = mode == SAME_STEP
-        cdef list shapes = [(n, *spec["observation_shape"])]
-        if spec["observation_dtype"] is np.int64:
-            shapes = [(n,)] * spec["observation_size"]
-        elif mode == SINGLE:
-            shapes = [spec["observation_shape"]]
+        cdef tuple lead = () if mode == SINGLE else (n,)
+        cdef list shapes = [(dtype, lead + shape) for dtype, shape in spec["observation_parts"]]
         self.n = n
-        self.observations = rings(shapes, spec["observation_dtype"], reuse)
-        if len(shapes) == 1:
+        self.layout = spec["layout"]
+        self.observations = rings(shapes, reuse)
+        if self.layout is None:
             self.observation = self.observations[0]
         self.rewards = ArrayRing((n,), np.float64, reuse)
         self.terminated = ArrayRing((n,), np.bool_, reuse)
@@ -252,7 +272,7 @@ cdef class StepArrays:
         if finals or statistics:
             self.ends = ArrayRing((n,), np.bool_, reuse)
         if finals:
-            self.finals = rings(shapes, spec["observation_dtype"], reuse)
+            self.finals = rings(shapes, reuse)
         if statistics:
             self.returns, self.times = ArrayRing((n,), np.float64, reuse), ArrayRing((n,), np.float64, reuse)
             self.lengths = ArrayRing((n,), np.int64, reuse)
@@ -260,7 +280,7 @@ cdef class StepArrays:
             self.info_names = tuple([name for name, _, _ in spec["infos"]])
             self.mask_names = tuple([f"_{name}" for name in self.info_names])
             self.info_rings = rings_of_infos(n, spec["infos"], reuse)
-            self.mask_rings = rings([(n,)] * len(self.info_names), np.bool_, reuse)
+            self.mask_rings = rings([(np.bool_, (n,))] * len(self.info_names), reuse)
             if finals:
                 self.final_info_rings = rings_of_infos(n, spec["infos"], reuse)
             self.step_infos = tuple([name in spec["step_infos"] for name in self.info_names])
@@ -268,10 +288,10 @@ cdef class StepArrays:
                 self.begun = np.zeros(n, np.bool_)
 
     cdef object take_observations(self, void** parts):
-        """An array, or a tuple of arrays, for observations, and where each begins."""
+        """An array, or a tuple or dict of arrays, for observations, and where each begins."""
         if self.observation is not None:
             return self.observation.take(&parts[0])
-        return take_all(self.observations, parts)
+        return grouped(self.layout, iter(take_all(self.observations, parts)))
 
     cdef int take_infos(self, void** parts, object mask, bint beginning) except -1:
         """Arrays for the infos of the lanes of a mask (None for all): zeros where the mask is not set.
@@ -357,7 +377,7 @@ cdef class StepArrays:
             return infos
         if ended and self.finals is not None:
             last = self.final_observations
-            infos["final_obs"] = rows_of_numbers(last, self.ended) if isinstance(last, tuple) else last
+            infos["final_obs"] = last if self.layout is None else last_rows(last, self.layout, self.ended)
             infos["_final_obs"] = self.ended
             infos["final_info"] = self.final_infos
             infos["_final_info"] = self.ended
@@ -368,12 +388,46 @@ cdef class StepArrays:
         return infos
 
 
-cdef object rows_of_numbers(tuple columns, object mask):
-    """Observations that are tuples of numbers as an object array: a tuple for each lane of the mask, None elsewhere."""
+cdef tuple parts_in(tuple layout):
+    return layout[1] if layout[0] == "tuple" else layout[2]
+
+
+cdef object grouped(tuple layout, object parts):
+    """The arrays that an iterator gives as an observation of this layout (see batch_buffer.pyx)."""
+    if layout[0] == "array":
+        return next(parts)
+    values = [grouped(part, parts) for part in parts_in(layout)]
+    return tuple(values) if layout[0] == "tuple" else dict(zip(layout[1], values))
+
+
+cdef list leaves(tuple layout, str name, object value, object errors):
+    """The arrays of an observation of this layout, with their names."""
+    cdef list found = []
+    if layout[0] == "array":
+        return [(name, value)]
+    kind = tuple if layout[0] == "tuple" else dict
+    keys = range(len(layout[1])) if kind is tuple else layout[1]
+    if not isinstance(value, kind) or len(value) != len(keys):
+        got = f"{len(value)} of them" if isinstance(value, kind) else type(value).__name__
+        raise errors.ArgumentTypeError(f"{name}: expected a {kind.__name__} of {len(keys)} arrays, got {got}")
+    for key, part in zip(keys, parts_in(layout)):
+        if kind is dict and key not in value:
+            raise errors.InvalidArgument(f"{name}: expected the keys {list(keys)}, got {list(value)}")
+        found += leaves(part, f"{name}[{key!r}]", value[key], errors)
+    return found
+
+
+cdef object last_rows(tuple columns, tuple layout, object mask):
+    """Observations of several arrays as an object array: that of each lane of the mask, None elsewhere."""
     rows = np.full(len(mask), None, object)
     for lane in np.flatnonzero(mask).tolist():
-        rows[lane] = tuple([column[lane].item() for column in columns])
+        rows[lane] = grouped(layout, iter([unboxed(np.array(column[lane])) for column in columns]))
     return rows
+
+
+cdef object unboxed(object part):
+    """The observation of one lane: an int where it is one, or the array."""
+    return part.item() if part.ndim == 0 and part.dtype == np.int64 else part
 
 
 cdef int take_extras(StepArrays arrays, outputs_t* out) except -1:
@@ -404,20 +458,10 @@ cdef tuple take_results(StepArrays arrays, outputs_t* out):
 cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict spec, object errors):
     """Where the arrays of observations [*lead, ...] that a caller gave begin; as pairs (name, array) too."""
     cdef Py_ssize_t k
-    cdef int size = spec["observation_size"]
-    cdef bint integers = spec["observation_dtype"] is np.int64
-    cdef int typenum = np.dtype(spec["observation_dtype"]).num
-    cdef tuple shape = lead if integers else lead + spec["observation_shape"]
-    if integers and size > 1 and (not isinstance(arrays, tuple) or len(arrays) != size):
-        got = f"{len(arrays)} of them" if isinstance(arrays, tuple) else type(arrays).__name__
-        raise errors.ArgumentTypeError(f"{name}: expected a tuple of {size} int64 arrays of shape {shape}, got {got}")
-    if isinstance(arrays, tuple) and not (integers and size > 1):
-        raise errors.ArgumentTypeError(f"{name}: expected a NumPy array of shape {shape}, got tuple")
-    named = [(name, arrays)]
-    if isinstance(arrays, tuple):
-        named = [(f"{name}[{k}]", array) for k, array in enumerate(arrays)]
+    cdef list named = [(name, arrays)] if spec["layout"] is None else leaves(spec["layout"], name, arrays, errors)
     for k in range(len(named)):
-        parts[k] = array_pointer(named[k][1], named[k][0], typenum, shape, True, errors)
+        dtype, shape = spec["observation_parts"][k]
+        parts[k] = array_pointer(named[k][1], named[k][0], np.dtype(dtype).num, lead + shape, True, errors)
     return named
 
 
@@ -428,7 +472,10 @@ cdef enum:
     INFO_BYTES = 4096
 
 # NumPy's types in the order of kernel.h.
-cdef int[5] INFO_TYPES = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_INT64, cnp.NPY_INT8, cnp.NPY_UINT8]
+cdef int[11] INFO_TYPES = [
+    cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_INT64, cnp.NPY_INT8, cnp.NPY_UINT8,
+    cnp.NPY_INT16, cnp.NPY_INT32, cnp.NPY_UINT16, cnp.NPY_UINT32, cnp.NPY_UINT64, cnp.NPY_BOOL,
+]
 
 
 cdef tuple info_names(dict spec):
@@ -510,6 +557,7 @@ cdef class Batch(LaneMemory):
             ClosedEnvironmentError, ConcurrentUseError.
         constants: capsule with the table that lanes share, for a kernel that has one.
         choices: how many discrete actions there are, if the kernel leaves that to its constants.
+        layout: how the arrays of an observation are grouped (see batch_buffer.pyx); None for one array, or a tuple.
         isa: name of the instruction set to use; the best one by default.
 
     After an error nothing has changed. One thread at a time may use a batch; a second one gets ConcurrentUseError.
@@ -518,7 +566,7 @@ cdef class Batch(LaneMemory):
 
     cdef Threads threads
     cdef int action_typenum
-    cdef bint reuse
+    cdef bint reuse, observes_numbers
     cdef tuple action_shape, info_names
     cdef cnp.ndarray scratch       # float64 actions that came as float32; or None
     cdef StepArrays arrays
@@ -531,6 +579,7 @@ cdef class Batch(LaneMemory):
     def __cinit__(
         self, object kernel, Py_ssize_t num_envs, *, int64_t limit=0, int mode=0, int num_threads=1, bint reuse=False,
         bint statistics=False, object errors, object isa=None, object constants=None, int64_t choices=0, int helpers=-1,
+        tuple layout=None,
     ):
         cdef const kernel_t* spec = self.lanes.kernel
         if num_threads < 1:
@@ -541,16 +590,22 @@ cdef class Batch(LaneMemory):
             raise errors.InvalidArgument(f"limit: expected 0 for none or a positive number of steps, got {limit}")
         self.threads = Threads(num_threads, helpers)
         self.spec = kernel_spec(kernel)
+        if layout is None and len(self.spec["observation_parts"]) > 1:
+            layout = ("tuple", tuple([("array", *part) for part in self.spec["observation_parts"]]))
+        self.spec["layout"] = layout if layout is None or layout[0] != "array" else None
         self.action_shape = (num_envs,)
         self.action_typenum = np.dtype(self.spec["action_dtype"]).num
         if spec.action_size:
-            self.action_shape = (num_envs, spec.action_size)
+            self.action_shape = (num_envs, *self.spec["action_shape"])
         if self.action_typenum == cnp.NPY_FLOAT64:
             self.scratch = np.empty(self.action_shape[1:] if mode == SINGLE else self.action_shape)
         self.lanes.episodes.limit = <int32_t> min(limit, 0x7FFFFFFF) if limit else 0x7FFFFFFF
         self.lanes.episodes.mode = mode
         if mode == NEXT_STEP:
             self.lanes.columns.resetting = self.lanes.episodes.ended
+        self.observes_numbers = (
+            spec.part_count == 0 and spec.observation_type == INT64
+            and (spec.observation_size > 1) == (self.spec["layout"] is not None))
         self.info_names = info_names(self.spec)
         self.reuse = reuse
         self.arrays = self._arrays(num_envs)
@@ -581,7 +636,7 @@ cdef class Batch(LaneMemory):
             else:
                 self.lanes.columns.float32_actions = float32
         return checked_actions(
-            actions, shape, self.lanes.choices, typenum, None if kept else self.scratch,
+            actions, shape, self.lanes.kernel, self.lanes.choices, typenum, None if kept else self.scratch,
             self.lanes.lifecycle, None if kept else self.threads, self.errors)
 
     cdef int _check_ended(self) except -1:
@@ -604,8 +659,8 @@ cdef class Batch(LaneMemory):
         cdef int64_t count, n = self.lanes.num_envs
         job.lanes = &self.lanes
         out.streamed = (
-            self.lanes.parts == 1 and self.lanes.row_bytes <= 8 * STREAM_WORDS
-            and self.lanes.row_bytes * n * max(steps, 1) > STREAM_BYTES)
+            self.lanes.parts == 1 and self.lanes.row_bytes[0] <= 8 * STREAM_WORDS
+            and self.lanes.row_bytes[0] * n * max(steps, 1) > STREAM_BYTES)
         job.actions = actions
         job.out = out
         job.steps = 0
@@ -884,8 +939,10 @@ cdef class Batch(LaneMemory):
 
     def step_single(self, int64_t action):
         """Step the only lane by a discrete action: observation float32 [size], reward, terminated."""
-        if not 0 <= action < self.lanes.choices:
-            raise self.errors.InvalidAction(f"action = {action} is outside Discrete({self.lanes.choices})")
+        cdef int64_t first = 0 if self.lanes.kernel.action_ranges == NULL else self.lanes.kernel.action_ranges[0]
+        if not 0 <= action - first < self.lanes.choices:
+            raise self.errors.InvalidAction(
+                f"action = {action} is outside Discrete({self.lanes.choices}{f', start={first}' if first else ''})")
         return self._single(&action)
 
     def step_single_numbers(self, action):
@@ -919,15 +976,18 @@ cdef class Batch(LaneMemory):
     cdef object _take_row(self, outputs_t* out, int64_t* numbers):
         """Where the observation of a batch of one goes: an array, or `numbers` if it is integers."""
         cdef int k
-        if self.lanes.kernel.observation_type != INT64:
+        if not self.observes_numbers:
             return self.arrays.take_observations(out.observations)
         for k in range(self.lanes.parts):
             out.observations[k] = &numbers[k]
 
     cdef object _row(self, object array, int64_t* numbers):
-        """The observation of a batch of one: the array, an int, or a tuple of ints."""
-        if self.lanes.kernel.observation_type != INT64:
-            return array
+        """The observation of a batch of one: an array, an int, or a tuple or dict of these."""
+        if not self.observes_numbers:
+            if self.arrays.layout is None:
+                return array
+            parts = [unboxed(part) for _, part in leaves(self.arrays.layout, "", array, self.errors)]
+            return grouped(self.arrays.layout, iter(parts))
         if self.lanes.parts == 1:
             return numbers[0]
         return tuple([numbers[k] for k in range(self.lanes.parts)])
@@ -993,6 +1053,11 @@ cdef class Batch(LaneMemory):
             return self._row(array, numbers), infos_of_lane(
                 &self.lanes, self.info_names, 0, True, self.numpy_scalars)
         return array, infos or {}
+
+    def empty_observations(self, tuple lead):
+        """New arrays [*lead, ...] for observations, grouped as `step` returns them."""
+        arrays = [np.empty(lead + shape, dtype) for dtype, shape in self.spec["observation_parts"]]
+        return arrays[0] if self.spec["layout"] is None else grouped(self.spec["layout"], iter(arrays))
 
     def observe(self):
         """Observations of all lanes as they are, as `step` returns them."""

@@ -5,13 +5,14 @@ from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetPointer, PyCap
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
-from gymcore_ext.arrays cimport array_pointer, claim, cut_off
+from gymcore_ext.arrays cimport array_pointer, claim, cut_off, lane_pointer
 from gymcore_ext.engine.step cimport (
     INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, best_isa, bind_bitgen, bitgen_t,
-    kernel_t, lifecycles, rng_seed_range, rng_t,
+    kernel_t, lifecycles, rng_double, rng_seed_range, rng_t,
 )
 
 import copy
+import math
 import os
 import threading
 import time
@@ -52,7 +53,23 @@ ISA_NAMES = ("baseline", "x86-64-v3", "x86-64-v4")[:ISA_COUNT]
 
 
 # NumPy types by their numbers in kernel.h.
-TYPES = (np.float32, np.float64, np.int64, np.int8, np.uint8)
+TYPES = (
+    np.float32, np.float64, np.int64, np.int8, np.uint8,
+    np.int16, np.int32, np.uint16, np.uint32, np.uint64, np.bool_,
+)
+
+
+cdef tuple axes(const int32_t* shape):
+    return tuple([shape[k] for k in range(MAX_AXES) if shape[k]])
+
+
+cdef tuple parts_of(const kernel_t* kernel):
+    """(dtype, shape) of each array that an observation consists of."""
+    if kernel.part_count:
+        return tuple([(TYPES[kernel.parts[k].type], axes(kernel.parts[k].shape)) for k in range(kernel.part_count)])
+    if kernel.observation_type == INT64:
+        return ((np.int64, ()),) * kernel.observation_size
+    return ((TYPES[kernel.observation_type], axes(kernel.observation_shape) or tuple([kernel.observation_size])),)
 
 
 def kernel_spec(object capsule):
@@ -71,10 +88,11 @@ def kernel_spec(object capsule):
             kernel.reset_option_defaults[k] for k in range(kernel.reset_option_count)])),
         "observation_dtype": TYPES[kernel.observation_type],
         "observation_size": kernel.observation_size,
-        "observation_shape": tuple([kernel.observation_shape[k] for k in range(MAX_AXES)
-                                    if kernel.observation_shape[k]]) or tuple([kernel.observation_size]),
+        "observation_shape": axes(kernel.observation_shape) or tuple([kernel.observation_size]),
+        "observation_parts": parts_of(kernel),
         "discrete_actions": kernel.discrete_actions,
         "action_size": kernel.action_size,
+        "action_shape": axes(kernel.action_shape) or (tuple([kernel.action_size]) if kernel.action_size else ()),
         "action_dtype": TYPES[kernel.action_type] if kernel.action_size else np.int64,
         "infos": tuple((kernel.infos[k].name.decode(), TYPES[kernel.infos[k].type], kernel.infos[k].size)
                        for k in range(kernel.info_count)),
@@ -93,8 +111,9 @@ cdef const kernel_t* _kernel(object capsule) except NULL:
         raise ValueError(f"kernel: built for engine ABI {kernel.abi}, this engine has {KERNEL_ABI}: build it again")
     if kernel.parameter_count > MAX_NUMBERS or kernel.reset_option_count > MAX_NUMBERS:
         raise ValueError(f"kernel: expected at most {MAX_NUMBERS} parameters and reset options")
-    if kernel.observation_type == INT64 and kernel.observation_size > MAX_PARTS:
-        raise ValueError(f"kernel: expected at most {MAX_PARTS} integers of an observation")
+    if kernel.part_count > MAX_PARTS or (
+            not kernel.part_count and kernel.observation_type == INT64 and kernel.observation_size > MAX_PARTS):
+        raise ValueError(f"kernel: expected at most {MAX_PARTS} arrays of an observation")
     if kernel.grain < 1 and kernel.cost < 1:
         raise ValueError(f"kernel: expected a step of at least 1 ns, got LANE_COST {kernel.cost}")
     if kernel.info_count > MAX_INFOS:
@@ -228,10 +247,9 @@ cdef class LaneMemory:
         self.lanes.step = self.loops.shared
         self.lanes.lifecycle = &lifecycles[level]
         self.lanes.num_envs = num_envs
-        self.lanes.parts = spec.observation_size if spec.observation_type == INT64 else 1
-        self.lanes.row_bytes = np.dtype(TYPES[spec.observation_type]).itemsize
-        if spec.observation_type != INT64:
-            self.lanes.row_bytes *= spec.observation_size
+        for k, (dtype, shape) in enumerate(parts_of(spec)):
+            self.lanes.row_bytes[k] = np.dtype(dtype).itemsize * <int64_t> math.prod(shape)
+            self.lanes.parts = k + 1
         self.lanes.action_bytes = 8
         if spec.action_size:
             self.lanes.action_bytes = np.dtype(TYPES[spec.action_type]).itemsize * spec.action_size
@@ -335,6 +353,17 @@ cdef class LaneMemory:
         with nogil:
             rng_seed_range(self.lanes.rngs + lo, hi - lo, &words[0], count)
         self.busy = 0
+
+    def random(self, object lanes, Py_ssize_t size):
+        """Uniform draws of lanes, int64 [n], on [0, 1): float64 [n, size], each row as Generator.random(size) draws."""
+        cdef const int64_t* indices = lane_pointer(lanes, "lanes", self.num_envs, self.errors)
+        cdef Py_ssize_t k, i, n = len(lanes)
+        cdef cnp.ndarray drawn = np.empty((n, size))
+        cdef double* place = <double*> cnp.PyArray_DATA(drawn)
+        for k in range(n):
+            for i in range(size):
+                place[k * size + i] = rng_double(self.lanes.rngs + indices[k])
+        return drawn
 
     def exclusively(self, function):
         """Call a function that reads or writes views, while other callers are kept out; return its result."""

@@ -40,6 +40,10 @@ cdef extern from "gymcore/kernel.h":
         const uint8_t* resetting
         int32_t float32_actions
 
+    ctypedef struct part_t "gymcore_part":
+        int32_t type
+        int32_t* shape
+
     ctypedef struct info_field_t "gymcore_info_field":
         const char* name
         int32_t type, size, only_steps
@@ -68,6 +72,10 @@ cdef extern from "gymcore/kernel.h":
         int32_t state_count, parameter_count, reset_option_count
         int32_t observation_type, observation_size, discrete_actions, action_size, action_type
         int32_t* observation_shape
+        int32_t part_count
+        const part_t* parts
+        int32_t* action_shape
+        const int64_t* action_ranges
         int32_t info_count
         const info_field_t* infos
         double* parameter_defaults
@@ -151,7 +159,7 @@ ctypedef struct lanes_t:
     int64_t choices            # discrete actions; 0 for continuous ones
     # What observing lanes writes: how many arrays, and bytes of a row of each.
     int parts
-    int64_t row_bytes
+    int64_t row_bytes[MAX_PARTS]
     int64_t info_bytes[MAX_INFOS]
     int64_t action_bytes       # of a lane's action
     bint defers_resets         # SAME_STEP: leave ended lanes as they are, for `begin_deferred`
@@ -172,12 +180,12 @@ ctypedef struct outputs_t:
     reports_t reports          # of lanes that ended in this step, zero elsewhere; or NULL
 
 
-cdef inline void move_parts(void** parts, int count, int64_t bytes) noexcept nogil:
-    """Shift arrays by as many bytes each, if they are there."""
+cdef inline void move_parts(const lanes_t* self, void** parts, int64_t rows) noexcept nogil:
+    """Shift the arrays of observations by rows, if they are there."""
     cdef int k
     if parts[0] != NULL:
-        for k in range(count):
-            parts[k] = shifted(parts[k], bytes)
+        for k in range(self.parts):
+            parts[k] = shifted(parts[k], rows * self.row_bytes[k])
 
 
 cdef inline void move_infos(const lanes_t* self, void** parts, int64_t rows) noexcept nogil:
@@ -191,8 +199,8 @@ cdef inline void move_infos(const lanes_t* self, void** parts, int64_t rows) noe
 cdef inline outputs_t moved(const lanes_t* self, const outputs_t* out, int64_t rows) noexcept nogil:
     """Outputs whose row i is row i + rows of these."""
     cdef outputs_t here = out[0]
-    move_parts(here.observations, self.parts, rows * self.row_bytes)
-    move_parts(here.final_observations, self.parts, rows * self.row_bytes)
+    move_parts(self, here.observations, rows)
+    move_parts(self, here.final_observations, rows)
     move_infos(self, here.infos, rows)
     move_infos(self, here.final_infos, rows)
     here.rewards = <double*> shifted(here.rewards, rows * <int64_t> sizeof(double))
@@ -267,7 +275,7 @@ cdef inline void clear_ended(const lanes_t* self, const outputs_t* out, int64_t 
     clear_reports(&out.reports, lo, hi)
     if out.final_observations[0] != NULL:
         for k in range(self.parts):
-            memset(<char*> out.final_observations[k] + lo * self.row_bytes, 0, (hi - lo) * self.row_bytes)
+            memset(<char*> out.final_observations[k] + lo * self.row_bytes[k], 0, (hi - lo) * self.row_bytes[k])
     if out.final_infos[0] != NULL:
         for k in range(self.kernel.info_count):
             memset(<char*> out.final_infos[k] + lo * self.info_bytes[k], 0, (hi - lo) * self.info_bytes[k])
@@ -352,7 +360,7 @@ cdef inline void prefetch_block(
     prefetch_range(<const char*> actions + action_bytes * lo, action_bytes * n)
     if not out.streamed:
         for k in range(self.parts):
-            prefetch_range(<char*> out.observations[k] + self.row_bytes * lo, self.row_bytes * n)
+            prefetch_range(<char*> out.observations[k] + self.row_bytes[k] * lo, self.row_bytes[k] * n)
         prefetch_range(out.rewards + lo, 8 * n)
     prefetch_range(out.terminated + lo, n)
     prefetch_range(out.truncated + lo, n)
@@ -364,7 +372,7 @@ cdef inline int64_t advance_streamed(
     """`advance` for results that no cache can hold: a block at a time in a scratch, then past the caches."""
     cdef double observations[BLOCK * STREAM_WORDS]
     cdef double rewards[BLOCK]
-    cdef int64_t count = 0, block = lo, end, size = self.row_bytes
+    cdef int64_t count = 0, block = lo, end, size = self.row_bytes[0]
     cdef outputs_t here = out[0]
     while block < hi:
         end = min(block + BLOCK, hi)
@@ -404,7 +412,6 @@ cdef inline int64_t roll(
 ) noexcept nogil:
     """Step lanes [lo, hi) through arrays [steps, num_envs, ...]: all steps of one block before the next block."""
     cdef int64_t count = 0, block = lo, step, width = self.num_envs
-    cdef int64_t bytes = width * self.row_bytes
     cdef int64_t action_bytes = width * self.action_bytes
     cdef outputs_t here
     while block < hi:
@@ -412,8 +419,8 @@ cdef inline int64_t roll(
         for step in range(steps):
             count += advance(
                 self, <const char*> actions + step * action_bytes, &here, block, min(block + ROLL_BLOCK, hi))
-            move_parts(here.observations, self.parts, bytes)
-            move_parts(here.final_observations, self.parts, bytes)
+            move_parts(self, here.observations, width)
+            move_parts(self, here.final_observations, width)
             here.rewards += width
             here.terminated += width
             here.truncated += width

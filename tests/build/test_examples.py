@@ -31,7 +31,9 @@ def run(script: str, *words: str) -> list[str]:
 
 def test_every_example_has_a_test_here():
     scripts = {path.name for path in (ROOT / "examples").glob("*.py")}
-    tested = set(re.findall(r'run\("examples/(\w+\.py)"', Path(__file__).read_text()))
+    text = Path(__file__).read_text()
+    tested = set(re.findall(r'run\("examples/(\w+\.py)"', text))
+    tested |= {f"{name}.py" for name in re.findall(r'"(jit_\w+)"', text)}
     assert scripts == tested
 
 
@@ -83,3 +85,10 @@ def test_the_pictures_of_the_documentation_are_drawn_by_their_script(tmp_path, m
         made = pixels(tmp_path / "docs" / "environments" / "images" / name)
         # Another SDL may scale a little differently; another scene differs by whole shapes.
         assert np.abs(made - pixels(path)).mean() < 0.05, name
+
+
+@pytest.mark.parametrize("name", ["jit_navigation", "jit_snake", "jit_pursuit"])
+def test_environments_of_ones_own_run_as_python(name, monkeypatch):
+    monkeypatch.setenv("GYMCORE_JIT", "0")
+    (line,) = run(f"examples/{name}.py")
+    assert re.search(r"[\d,]+ steps/s, ", line)

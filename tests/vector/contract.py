@@ -60,11 +60,14 @@ _MEMORY = bytes.fromhex(
     "000000000000010d00ffff003f0001000000000000000000000000000060070000f7d7fe88f6"
 )
 ENDING_STATES[ATARI_ID] = list(map(float, _MEMORY))
+# CartPole once more: written for gymcore.jit, here interpreted, and in NumPy on whole batches.
+JIT_ID, ARRAY_ID = "contract/Jit-v0", "contract/Arrays-v0"
+ENDING_STATES |= {JIT_ID: [3.0, 0.0, 0.0, 0.0], ARRAY_ID: [3.0, 0.0, 0.0, 0.0]}
 TERMINATING_IDS = tuple(id for id, state in ENDING_STATES.items() if state is not None)
 
 # Starting processes takes time: the engines that do run over some of the environments.
 IDS_OF = {
-    "native": (*IDS, *TOY_IDS, ATARI_ID),
+    "native": (*IDS, *TOY_IDS, ATARI_ID, JIT_ID, ARRAY_ID),
     "sync": IDS,
     "async": ("CartPole-v1",),
     "pipes": ("MountainCarContinuous-v0",),
@@ -78,6 +81,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "desc": [*["S" * 16] * 9, *["F" * 16] * 5, "F" * 15 + "H", "F" * 15 + "G"],
     },
     ATARI_ID: {"preset": "gymnasium", "repeat_action_probability": 0.25},
+    JIT_ID: {"debug": True},
 }
 # What an environment says in every reset and step.
 USUAL_INFOS = {
@@ -101,6 +105,7 @@ PARAMETERS = {
     "FrozenLake-v1": ("nrow", 16),  # which can be read
     "Blackjack-v1": ("natural", True),
     ATARI_ID: ("repeat_action_probability", 0.3),
+    JIT_ID: ("length", 0.9),
 }
 
 # Reset options of each.
@@ -113,7 +118,25 @@ BOUNDS = {
     "FrozenLake-v1": {},
     "Blackjack-v1": {},
     ATARI_ID: {},
+    JIT_ID: {},
+    ARRAY_ID: {"low": -0.01, "high": 0.2},
 }
+
+
+def register_ids() -> None:
+    """Register the ids that are only here."""
+    if JIT_ID not in gym.registry:
+        places = {
+            JIT_ID: ("tests.jit.classes:CartPole", None),
+            ARRAY_ID: (
+                "gymcore.envs.classic_control.cartpole:CartPoleEnv",
+                "tests.vector.array_envs:ArrayCartPole",
+            ),
+        }
+        for id, (entry_point, vector_entry_point) in places.items():
+            gym.register(
+                id, entry_point, max_episode_steps=500, vector_entry_point=vector_entry_point
+            )
 
 
 def make_envs(
@@ -126,6 +149,7 @@ def make_envs(
     **kwargs: Any,
 ) -> Any:
     """Make a vector environment of the backend."""
+    register_ids()
     if backend == "ray":
         local_ray.start()
     options = {"autoreset_mode": mode, **options_of(backend), **(vector_kwargs or {})}

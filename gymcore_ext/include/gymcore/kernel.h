@@ -14,10 +14,10 @@
 #include "rng.h"
 
 #define GYMCORE_KERNEL_CAPSULE "gymcore_ext.kernel"
-#define GYMCORE_KERNEL_ABI 8
+#define GYMCORE_KERNEL_ABI 9
 
 /* Arrays that observations, or infos, may consist of. */
-#define GYMCORE_MAX_PARTS 8
+#define GYMCORE_MAX_PARTS 16
 #define GYMCORE_MAX_INFOS 32
 /* Axes of an observation. */
 #define GYMCORE_MAX_AXES 4
@@ -34,8 +34,17 @@ typedef struct {
     int32_t float32_actions;  /* whether the float64 actions of this step came as float32 */
 } gymcore_columns;
 
-/* Types of what a kernel writes. */
-enum { GYMCORE_FLOAT32, GYMCORE_FLOAT64, GYMCORE_INT64, GYMCORE_INT8, GYMCORE_UINT8 };
+/* Types of what a kernel reads and writes. */
+enum {
+    GYMCORE_FLOAT32, GYMCORE_FLOAT64, GYMCORE_INT64, GYMCORE_INT8, GYMCORE_UINT8,
+    GYMCORE_INT16, GYMCORE_INT32, GYMCORE_UINT16, GYMCORE_UINT32, GYMCORE_UINT64, GYMCORE_BOOL
+};
+
+/* One of the arrays [lanes, ...] that an observation consists of, for a kernel that lists them. */
+typedef struct {
+    int32_t type;
+    int32_t shape[GYMCORE_MAX_AXES]; /* the axes after the lanes, then zeros */
+} gymcore_part;
 
 /* One entry of the infos: an array [lanes], or [lanes, size] if size is more than 1. */
 typedef struct {
@@ -64,8 +73,8 @@ typedef int16_t gymcore_flag;
 enum { GYMCORE_TERMINATED = 1, GYMCORE_TRUNCATED = 2 };
 
 /* Step and observe at most GYMCORE_BLOCK lanes. Actions are int64 [lanes] (discrete), or float32 or float64 [lanes,
- * action_size] (continuous). Observations are one array float32, float64 or uint8 [lanes, observation_size], or
- * observation_size arrays int64 [lanes]: `parts` points to the first row of each. */
+ * action_size] (continuous). Observations are one array float32, float64 or uint8 [lanes, observation_size],
+ * observation_size arrays int64 [lanes], or the arrays that the kernel lists: `parts` points to the first row of each. */
 typedef void gymcore_step_loop(const gymcore_columns *columns, const void *actions, void *const *parts,
                                double *rewards, gymcore_flag *ends, int64_t lo, int64_t hi);
 /* Change what a step reports of lanes [lo, hi), after it was counted: returns are sums of the physics' rewards. */
@@ -94,9 +103,13 @@ typedef struct {
     int32_t observation_type; /* GYMCORE_FLOAT32, GYMCORE_FLOAT64, GYMCORE_INT64 or GYMCORE_UINT8 */
     int32_t observation_size;
     int32_t observation_shape[GYMCORE_MAX_AXES]; /* its axes, then zeros; all zero for one axis */
-    int32_t discrete_actions; /* how many discrete actions, 0 for continuous ones, -1 if the constants decide */
-    int32_t action_size;      /* values of one continuous action, or 0 */
-    int32_t action_type;      /* of continuous actions: GYMCORE_FLOAT32 or GYMCORE_FLOAT64 */
+    int32_t part_count; /* arrays that an observation consists of, if they are listed; 0: as the fields above say */
+    const gymcore_part *parts;
+    int32_t discrete_actions; /* how many discrete actions, 0 for arrays, -1 if the constants decide */
+    int32_t action_size;      /* values of an action that is an array, or 0 */
+    int32_t action_type;      /* of arrays: GYMCORE_FLOAT32, GYMCORE_FLOAT64 or GYMCORE_INT64 */
+    int32_t action_shape[GYMCORE_MAX_AXES]; /* as observation_shape */
+    const int64_t *action_ranges; /* lowest and number of integers that each value may be; NULL: [0, discrete_actions) */
     int32_t info_count;
     const gymcore_info_field *infos;
     double *parameter_defaults, *reset_option_defaults;

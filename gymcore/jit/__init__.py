@@ -1,0 +1,12 @@
+"""Environments of your own at compiled speed: physics of one lane, in plain Python, in one file.
+
+`Env` is the base class; `array` declares arrays in its `State`, and `math` has functions that give
+the same bits on every machine. Numba compiles (`pip install "gymcore[jit]"`); without it, with
+`GYMCORE_JIT=0` in the environment or with `debug=True`, the same source runs as ordinary Python.
+"""
+
+from gymcore.jit import math
+from gymcore.jit.declarations import array
+from gymcore.jit.env import Env, JitVectorEnv
+
+__all__ = ["Env", "JitVectorEnv", "array", "math"]

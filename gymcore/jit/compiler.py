@@ -1,0 +1,470 @@
+"""Numba's part: types of the arguments, the loops as C functions, and the cache of their code."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import os
+import pickle
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import NumbaError
+from numba.core.registry import cpu_target
+from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.extending import (
+    intrinsic,
+    lower_builtin,
+    lower_getattr_generic,
+    lower_setattr_generic,
+    models,
+    overload,
+    overload_method,
+    register_jitable,
+    register_model,
+    type_callable,
+)
+from numba.np.arrayobj import populate_array
+from numba.np.numpy_support import as_dtype, from_dtype
+
+from gymcore import error
+from gymcore.jit import math
+from gymcore.jit.declarations import INTERPRETED_CALLS, Field, helpers_of, reachable, syntax_of
+from gymcore.jit.loops import Program, run_text, struct_class
+from gymcore_ext.engine.custom_kernel import DRAWS
+
+# Without allocation, exceptions and fused operations; functions become part of the loop.
+_OPTIONS = {"error_model": "numpy", "_nrt": False}
+
+# One column is compared with each other before a loop runs as vector code: LLVM gives up from 8
+# comparisons on, which is an array or two. CartPole: 18 ns a step with that limit, 7 without.
+_MAX_COMPARISONS = 1000
+
+
+# --- State and Info: a struct on the stack that functions get a pointer to ------------------------
+
+
+class StructType(types.Type):
+    """Type of the state or the infos of a lane; numbers of it are float64, int64 or bool."""
+
+    def __init__(self, name: str, fields: tuple[Field, ...]) -> None:
+        """Take the fields."""
+        kinds = {float: types.float64, int: types.int64, bool: types.boolean}
+        self.members = {
+            field.name: types.Array(from_dtype(field.dtype), len(field.shape), "C")
+            if field.shape
+            else kinds[field.python_type]
+            for field in fields
+        }
+        super().__init__(name=f"{name}({self.members})")
+
+
+@register_model(StructType)
+class StructModel(models.PrimitiveModel):
+    """A pointer to the members."""
+
+    def __init__(self, manager: Any, struct: StructType) -> None:
+        """Lay out the members."""
+        members = [manager.lookup(kind).get_value_type() for kind in struct.members.values()]
+        super().__init__(manager, struct, ir.LiteralStructType(members).as_pointer())
+
+
+@infer_getattr
+class StructAttributes(AttributeTemplate):
+    """The fields of a struct."""
+
+    key = StructType
+
+    def generic_resolve(self, struct: StructType, name: str) -> Any:
+        """Return the type of a field."""
+        return struct.members.get(name)
+
+
+def _place(builder: Any, pointer: Any, struct: StructType, name: str) -> Any:
+    return cgutils.gep_inbounds(builder, pointer, 0, list(struct.members).index(name))
+
+
+@lower_getattr_generic(StructType)
+def _get_field(context: Any, builder: Any, struct: StructType, pointer: Any, name: str) -> Any:
+    return builder.load(_place(builder, pointer, struct, name))
+
+
+@lower_setattr_generic(StructType)
+def _set_field(context: Any, builder: Any, signature: Any, args: Any, name: str) -> Any:
+    builder.store(args[1], _place(builder, args[0], signature.args[0], name))
+
+
+def struct_constructor(name: str, fields: tuple[Field, ...]) -> type:
+    """Return a class that Numba can call to put a struct on the stack."""
+    cls, struct = struct_class(name, fields), StructType(name, fields)
+
+    @type_callable(cls)
+    def construct(context: Any) -> Any:
+        def typer(*args: Any) -> Any:
+            return struct
+
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        arguments = [inspect.Parameter(name, kind) for name in struct.members]
+        typer.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
+        return typer
+
+    @lower_builtin(cls, types.VarArg(types.Any))
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        model = context.data_model_manager.lookup(struct)
+        pointer = cgutils.alloca_once(builder, model.get_value_type().pointee)
+        members = list(struct.members.values())
+        for k, (value, kind) in enumerate(zip(args, signature.args, strict=True)):
+            place = cgutils.gep_inbounds(builder, pointer, 0, k)
+            builder.store(context.cast(builder, value, kind, members[k]), place)
+        return pointer
+
+    return cls
+
+
+# --- random numbers: functions of the engine on the stream of a lane ------------------------------
+
+
+class StreamType(types.Type):
+    """Type of `rng`: a pointer to the words of a lane's stream."""
+
+    def __init__(self) -> None:
+        """Name it."""
+        super().__init__(name="LaneRandom")
+
+
+_stream_type = StreamType()
+
+
+@register_model(StreamType)
+class StreamModel(models.PrimitiveModel):
+    """A pointer without a type."""
+
+    def __init__(self, manager: Any, stream: StreamType) -> None:
+        """Lay it out."""
+        super().__init__(manager, stream, ir.IntType(8).as_pointer())
+
+
+@intrinsic
+def stream(typing_context: Any, rngs: Any, lane: Any) -> Any:
+    """The stream of a lane, of uint64 [lanes, 5]."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        words = builder.mul(args[1], ir.Constant(args[1].type, 5))
+        return builder.bitcast(builder.gep(array.data, [words]), ir.IntType(8).as_pointer())
+
+    return _stream_type(rngs, types.int64), generate
+
+
+@intrinsic
+def carray(typing_context: Any, address: Any, shape: Any, dtype: Any) -> Any:
+    """The array at an address; `numba.carray` would need memory that is counted."""
+    kind = types.Array(dtype.dtype, len(shape), "C")
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(kind)(context, builder)
+        size = context.get_constant(types.intp, as_dtype(kind.dtype).itemsize)
+        lengths, strides = cgutils.unpack_tuple(builder, args[1], kind.ndim), [size]
+        for length in lengths[:0:-1]:
+            strides.insert(0, builder.mul(strides[0], length))
+        populate_array(
+            array,
+            data=builder.bitcast(args[0], array.data.type),
+            shape=lengths,
+            strides=strides,
+            itemsize=size,
+            meminfo=None,
+        )
+        return array._getvalue()
+
+    return kind(address, shape, dtype), generate
+
+
+@intrinsic
+def _pointer(typing_context: Any, rng: Any) -> Any:
+    return types.voidptr(rng), lambda context, builder, signature, args: args[0]
+
+
+for _name, _address in DRAWS.items():
+    llvm.add_symbol(_name, _address)
+_draw_random = types.ExternalFunction("gymcore_draw_random", types.float64(types.voidptr))
+_draw_normal = types.ExternalFunction("gymcore_draw_normal", types.float64(types.voidptr))
+_draw_integer = types.ExternalFunction(
+    "gymcore_draw_integer", types.int64(types.voidptr, types.int64, types.int64)
+)
+
+
+def _plain(function: Any) -> Any:
+    """Without annotations, which Numba compares with those of the implementation."""
+    function.__annotations__ = {}
+    return function
+
+
+@overload_method(StreamType, "random")
+@_plain
+def _random(rng: Any) -> Any:
+    return lambda rng: _draw_random(_pointer(rng))
+
+
+@overload_method(StreamType, "uniform")
+@_plain
+def _uniform(rng: Any, low: Any = 0.0, high: Any = 1.0) -> Any:
+    return lambda rng, low=0.0, high=1.0: low + (high - low) * _draw_random(_pointer(rng))
+
+
+@overload_method(StreamType, "normal")
+@_plain
+def _normal(rng: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
+    return lambda rng, loc=0.0, scale=1.0: loc + scale * _draw_normal(_pointer(rng))
+
+
+@overload_method(StreamType, "integers")
+@_plain
+def _integers(rng: Any, low: Any, high: Any = None) -> Any:
+    if high is None or isinstance(high, (types.NoneType, types.Omitted)):
+        return lambda rng, low, high=None: _draw_integer(_pointer(rng), 0, low)
+    return lambda rng, low, high=None: _draw_integer(_pointer(rng), low, high)
+
+
+@overload_method(StreamType, "choice")
+@_plain
+def _choice(rng: Any, options: Any) -> Any:
+    if isinstance(options, types.Integer):
+        return lambda rng, options: _draw_integer(_pointer(rng), 0, options)
+    return lambda rng, options: options[_draw_integer(_pointer(rng), 0, len(options))]
+
+
+# --- mathematics ----------------------------------------------------------------------------------
+
+
+def _bitcast(source: Any, target: Any, llvm_type: Any) -> Any:
+    @intrinsic
+    def cast(typing_context: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.bitcast(args[0], llvm_type)
+
+        return target(source), generate
+
+    return cast
+
+
+_double_bits = _bitcast(types.float64, types.int64, ir.IntType(64))
+_double_from_bits = _bitcast(types.int64, types.float64, ir.DoubleType())
+
+
+@overload(math._bits)
+@_plain
+def _bits(x: Any) -> Any:
+    return lambda x: _double_bits(x)
+
+
+@overload(math._from_bits)
+@_plain
+def _from_bits(bits: Any) -> Any:
+    return lambda bits: _double_from_bits(bits)
+
+
+for _name in math.__all__:
+    if isinstance(getattr(math, _name), FunctionType):
+        register_jitable(getattr(math, _name))
+
+
+def wide(x: Any) -> Any:
+    """An element of an array as the number that Python computes with."""
+    return x
+
+
+@overload(wide)
+@_plain
+def _wide(x: Any) -> Any:
+    if isinstance(x, types.Float):
+        return lambda x: np.float64(x)
+    if isinstance(x, types.Integer):
+        return lambda x: np.int64(x)
+    return lambda x: x
+
+
+# --- functions of a class, as Numba takes them ----------------------------------------------------
+
+
+class _Widened(ast.NodeTransformer):
+    """Elements of arrays become float64 or int64, and prints are left out."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        name = ast.copy_location(ast.Name("_wide", ast.Load()), node)
+        return ast.copy_location(ast.Call(name, [node], []), node)
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        called = getattr(getattr(node.value, "func", None), "id", None)
+        return (
+            ast.copy_location(ast.Pass(), node)
+            if called in INTERPRETED_CALLS
+            else self.generic_visit(node)
+        )
+
+
+def _compilable(function: FunctionType, key: str, done: dict[FunctionType, Any]) -> Any:
+    """A function and those it calls as functions for Numba, whose names are of this key alone."""
+    if function in done:
+        return done[function]
+    tree = syntax_of(function)
+    if tree is None:
+        raise error.InvalidArgument(
+            f"{function.__qualname__}: no source can be found, so it cannot be compiled; put it "
+            "into a file or a notebook, or run it with debug=True"
+        )
+    tree = _Widened().visit(tree)
+    tree.name, tree.decorator_list, tree.returns = f"{function.__name__}_{key}", [], None
+    for argument in tree.args.args:
+        argument.annotation = None
+    namespace = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+    namespace["_wide"] = wide
+    module = ast.fix_missing_locations(ast.Module([tree], []))
+    exec(compile(module, function.__code__.co_filename, "exec"), namespace)
+    done[function] = result = numba.njit(namespace[tree.name], forceinline=True, **_OPTIONS)
+    for name, helper in helpers_of(function):
+        namespace[name] = _compilable(helper, key, done)
+    return result
+
+
+# --- compiling, and the cache ---------------------------------------------------------------------
+
+# Unsigned lanes: an index that may be negative has no constant stride.
+_SIGNATURE = types.void(types.CPointer(types.voidptr), *(types.uint64,) * 4)
+
+
+class CompiledLoops:
+    """The loops of a program as C functions.
+
+    Attributes:
+        addresses: Of the functions, by name. They live as long as this object.
+    """
+
+    def __init__(self, program: Program) -> None:
+        """Load the code from the cache, or compile it."""
+        key = _key_of(program)
+        path = cache_folder() / f"{key}.bin"
+        try:
+            saved = pickle.loads(path.read_bytes())
+        except Exception:  # none, or of a version that cannot be read
+            saved = None
+        if saved is None:
+            saved = _compile(program, key)
+            _write(path, pickle.dumps(saved))
+        codegen = cpu_target.target_context.codegen()
+        self._libraries = {
+            name: (codegen.unserialize_library(library), symbol)
+            for name, (library, symbol) in saved.items()
+        }
+        self.addresses = {
+            name: library.get_pointer_to_function(symbol)
+            for name, (library, symbol) in self._libraries.items()
+        }
+
+
+@cache
+def _raise_limit() -> None:
+    llvm.set_option("gymcore", f"-runtime-memory-check-threshold={_MAX_COMPARISONS}")
+
+
+def _compile(program: Program, key: str) -> dict[str, Any]:
+    """Return code and symbol of each loop."""
+    _raise_limit()
+    short = key[:16]
+    done: dict[FunctionType, Any] = {}
+    namespace = {
+        **program.names(),
+        "carray": carray,
+        "stream": stream,
+        "State": struct_constructor("State", program.state),
+        "Info": struct_constructor("Info", program.infos),
+        "__name__": f"gymcore_jit_{short}",
+    }
+    saved = {}
+    try:
+        for name, function in program.functions.items():
+            namespace[f"{name}_lane"] = _compilable(function, short, done)
+        run_text(program.source(), program.name, namespace)
+        for name in program.loops():
+            loop = namespace[name]
+            loop.__name__ = loop.__qualname__ = f"{name}_{short}"
+            function = numba.cfunc(_SIGNATURE, **_OPTIONS)(loop)
+            library = function._library.serialize_using_object_code()
+            saved[name] = library, function.native_name
+    except NumbaError as problem:
+        raise error.InvalidArgument(f"{program.name} cannot be compiled: {problem}") from problem
+    return saved
+
+
+def cache_folder() -> Path:
+    """Return where compiled code is kept: `GYMCORE_CACHE_DIR`, or a folder of the user's cache."""
+    if folder := os.environ.get("GYMCORE_CACHE_DIR"):
+        return Path(folder)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", Path.home() / "AppData/Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "gymcore" / "jit"
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file at once, so that nobody reads half of it; without a folder to write to, not."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(data)
+        os.replace(file.name, path)
+    except OSError:
+        return
+
+
+@cache
+def _machine() -> bytes:
+    """What compiled code depends on besides the class."""
+    versions = numba.__version__, llvmlite.__version__, np.__version__, sys.version
+    cpu = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return repr((versions, cpu)).encode() + b"".join(file.read_bytes() for file in files)
+
+
+def _key_of(program: Program) -> str:
+    """The name under which code is kept: a digest of the class, what it uses, and the machine."""
+    digest = hashlib.sha256(_machine())
+    digest.update(program.source().encode())
+    for name, function in program.functions.items():
+        for one in reachable(function):
+            tree = syntax_of(one)
+            digest.update(f"{name} {tree and ast.dump(tree)}".encode())
+            for global_name, value in _constants(one):
+                digest.update(f"{global_name} {value}".encode())
+    return digest.hexdigest()
+
+
+def _constants(function: FunctionType) -> list[tuple[str, str]]:
+    """Names and values of what a function uses, which become part of the code."""
+    values = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+    found = []
+    for name in sorted({*function.__code__.co_names, *function.__code__.co_freevars}):
+        value = values.get(name)
+        if isinstance(value, np.ndarray):
+            found.append((name, f"{value.dtype} {value.shape} {value.tobytes().hex()}"))
+        elif isinstance(value, (int, float, bool, tuple, np.generic)):
+            found.append((name, repr(value)))
+    return found

@@ -1,0 +1,241 @@
+"""What a class of `jit.Env` declares: fields, functions and spaces, checked at the class."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from gymcore.error import InvalidArgument
+
+# Arguments of the functions that a class may define.
+ARGUMENTS = {
+    "reset": ("state", "parameters", "rng"),
+    "step": ("state", "parameters", "action", "rng"),
+    "observe": ("state", "parameters", "observation"),
+    "info": ("state", "parameters", "info"),
+    "render": ("state", "parameters"),
+}
+COMPILED = ("reset", "step", "observe", "info")
+DRAWS = ("choice", "integers", "normal", "random", "uniform")
+
+Functions: TypeAlias = dict[str, FunctionType]
+
+_DTYPES = tuple(map(np.dtype, ("f8", "f4", "i8", "i4", "i2", "i1", "u1", "?", "u2", "u4")))
+_REFUSED = {
+    ast.Try: "try",
+    ast.With: "with",
+    ast.Raise: "raise",
+    ast.Assert: "assert",
+    ast.Lambda: "lambda",
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield",
+    ast.Await: "await",
+    ast.ClassDef: "class",
+    ast.FunctionDef: "a function in a function",
+    ast.Import: "import",
+    ast.ImportFrom: "import",
+    ast.Global: "global",
+    ast.Nonlocal: "nonlocal",
+    ast.Delete: "del",
+    ast.Dict: "a dict",
+    ast.Set: "a set",
+    ast.List: "a list",
+    ast.ListComp: "a comprehension",
+    ast.SetComp: "a comprehension",
+    ast.DictComp: "a comprehension",
+    ast.GeneratorExp: "a comprehension",
+    ast.JoinedStr: "a formatted string",
+}
+_NOT_CONSTANT = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
+# Calls that only the interpreter makes.
+INTERPRETED_CALLS = ("print", "breakpoint")
+
+
+class array:
+    """Declares a field that is an array of a fixed shape, as in `goal: jit.array(float, 2)`."""
+
+    def __init__(self, dtype: Any, *shape: int) -> None:
+        """Take the dtype of elements, and the length of each axis."""
+        self.dtype = dtype
+        self.shape = shape
+
+
+class Field(NamedTuple):
+    """A field of State, Parameters or Infos."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    @property
+    def python_type(self) -> type:
+        """What a number of it is while a function runs: float, int or bool."""
+        return {"f": float, "b": bool}.get(self.dtype.kind, int)
+
+
+def fields_of(owner: type, name: str) -> tuple[Field, ...]:
+    """Return the fields that a nested class of a class declares by annotations, in their order."""
+    declared = getattr(owner, name, None)
+    if declared is None:
+        return ()
+    place = place_of(declared)
+    try:
+        annotations = inspect.get_annotations(declared, eval_str=True)
+    except Exception as problem:
+        raise InvalidArgument(f"{place}{owner.__name__}.{name}: {problem}") from problem
+    fields = []
+    for field, kind in annotations.items():
+        kind, shape = (kind.dtype, kind.shape) if isinstance(kind, array) else (kind, ())
+        try:
+            dtype = np.dtype(kind)
+        except TypeError:
+            dtype = None
+        whole = all(isinstance(length, int) and length > 0 for length in shape)
+        if dtype not in _DTYPES or dtype is None or not whole or not field.isidentifier():
+            raise InvalidArgument(
+                f"{place}{owner.__name__}.{name}.{field}: expected float, int, bool, a NumPy type "
+                f"of these, or jit.array(type, length, ...), got {kind!r} {shape or ''}"
+            )
+        fields.append(Field(field, dtype, shape))
+    if not fields and name == "State":
+        raise InvalidArgument(f"{place}{owner.__name__}.State: expected at least one field")
+    return tuple(fields)
+
+
+def parameters_of(owner: type) -> dict[str, Any]:
+    """Return the default values of the fields of `Parameters`."""
+    fields = fields_of(owner, "Parameters")
+    values = {}
+    for field in fields:
+        value = getattr(owner.Parameters, field.name, None)  # type: ignore[attr-defined]
+        if field.shape or not isinstance(value, (float, int, bool, np.number)):
+            raise InvalidArgument(
+                f"{place_of(owner)}{owner.__name__}.Parameters.{field.name}: expected a number "
+                f"with a default value, as in `{field.name}: float = 1.0`, got {value!r}"
+            )
+        values[field.name] = field.python_type(value)
+    return values
+
+
+def place_of(item: Any) -> str:
+    """Return "file:line: " of a class or function, or an empty string."""
+    try:
+        if isinstance(item, FunctionType):
+            return f"{item.__code__.co_filename}:{item.__code__.co_firstlineno}: "
+        return f"{inspect.getsourcefile(item)}:{inspect.getsourcelines(item)[1]}: "
+    except (OSError, TypeError):
+        return ""
+
+
+def syntax_of(function: FunctionType) -> ast.FunctionDef | None:
+    """Return the syntax tree of a function with the lines of its file; None without the source."""
+    try:
+        lines, first = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError):
+        return None
+    ast.increment_lineno(tree, first - 1)
+    return tree.body[0] if isinstance(tree.body[0], ast.FunctionDef) else None
+
+
+def helpers_of(function: FunctionType) -> Iterator[tuple[str, FunctionType]]:
+    """Iterate over the functions that a function calls by a name of its module, with the names."""
+    values = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+    for name in function.__code__.co_names + function.__code__.co_freevars:
+        value = values.get(name)
+        if isinstance(value, FunctionType) and value.__module__ != "gymcore.jit.math":
+            yield name, value
+
+
+def reachable(function: FunctionType) -> list[FunctionType]:
+    """Return a function and all that it calls, directly or not."""
+    found = [function]
+    for one in found:
+        found += [helper for _, helper in helpers_of(one) if helper not in found]
+    return found
+
+
+def check_functions(
+    owner: type, functions: Functions, fields: dict[str, tuple[Field, ...]]
+) -> None:
+    """Raise `InvalidArgument` with file and line for what a class's functions cannot do."""
+    for name, function in functions.items():
+        names = ARGUMENTS[name]
+        given = tuple(inspect.signature(function).parameters)
+        if len(given) != len(names):
+            raise InvalidArgument(
+                f"{place_of(function)}{owner.__name__}.{name}: expected the arguments "
+                f"({', '.join(names)}), got ({', '.join(given)})"
+            )
+        if name == "render":
+            continue
+        known = dict(zip(given, names, strict=True))
+        _check_syntax(function, f"{owner.__name__}.{name}", known, fields)
+        for helper in reachable(function)[1:]:
+            _check_syntax(helper, helper.__name__, {}, fields)
+
+
+def _check_syntax(
+    function: FunctionType, title: str, roles: dict[str, str], fields: dict[str, Any]
+) -> None:
+    tree = syntax_of(function)
+    if tree is None:
+        return
+
+    def refuse(node: Any, text: str) -> None:
+        line = getattr(node, "lineno", tree.lineno)
+        raise InvalidArgument(f"{function.__code__.co_filename}:{line}: {title}: {text}")
+
+    stored = {
+        id(target)
+        for node in ast.walk(tree)
+        for target in getattr(node, "targets", [getattr(node, "target", None)])
+    }
+    for node in ast.walk(tree):
+        if node is not tree and (word := _REFUSED.get(type(node))):
+            refuse(node, f"{word} cannot be compiled; a kernel is arithmetic, if, for and while")
+        is_power = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
+        if is_power and any(isinstance(part, _NOT_CONSTANT) for part in ast.walk(node)):
+            refuse(node, "** differs between machines; write x * x")
+        base = getattr(node, "value", None)
+        role = roles.get(base.id, "") if isinstance(base, ast.Name) else ""
+        if isinstance(node, ast.Subscript) and role == "action" and id(node) in stored:
+            refuse(node, "the action belongs to the caller and cannot be changed")
+        if not isinstance(node, ast.Attribute):
+            continue
+        if role == "rng" and node.attr not in DRAWS:
+            refuse(node, f"rng.{node.attr} is not there; rng has {', '.join(DRAWS)}")
+        if role not in fields:
+            continue
+        known = {field.name: field for field in fields[role]}
+        if node.attr not in known:
+            refuse(node, f"{node.attr!r} is not a field of the {role}: {', '.join(known)}")
+        if id(node) in stored and role == "parameters":
+            refuse(node, f"parameters.{node.attr} cannot be changed; keep it in the state")
+        if id(node) in stored and known[node.attr].shape:
+            refuse(node, f"{role}.{node.attr} is an array; write to {node.attr}[:]")
+
+
+def indexes(function: FunctionType) -> bool:
+    """Whether a function reads or writes arrays at computed places, or might."""
+    for one in reachable(function):
+        tree = syntax_of(one)
+        action = tree.args.args[2].arg if tree is not None and one is function else ""
+        if tree is None or any(
+            isinstance(node, ast.Subscript)
+            and not (isinstance(node.value, ast.Name) and node.value.id == action)
+            for node in ast.walk(tree)
+        ):
+            return True
+    return False
+
+
+def names_in(function: Callable[..., Any]) -> set[str]:
+    """Return the names of globals and attributes that a function uses."""
+    return set(getattr(function, "__code__").co_names)  # noqa: B009

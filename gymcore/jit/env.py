@@ -1,0 +1,457 @@
+"""`Env`: an environment whose physics is functions of one lane, compiled or interpreted."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import os
+import weakref
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error, logger
+from gymcore.core import Info
+from gymcore.jit.declarations import (
+    ARGUMENTS,
+    COMPILED,
+    check_functions,
+    fields_of,
+    parameters_of,
+    place_of,
+)
+from gymcore.jit.loops import InterpretedLoops, Program
+from gymcore.native.array_vector_env import array_layout, checked_action, leaves_of
+from gymcore.native.env import NativeEnv
+from gymcore.native.parameters import Parameter, as_number
+from gymcore.native.state import digest
+from gymcore.native.vector_env import NativeVectorEnv
+from gymcore_ext.engine.batch import Batch
+from gymcore_ext.engine.custom_kernel import CustomKernel, LaneLoops
+from gymcore_ext.engine.lane_memory import kernel_spec
+
+# About how many nanoseconds a lane takes: arithmetic alone, and with branches and arrays.
+_FAST, _SLOW = 10, 50
+
+
+class LaneState(LaneLoops):
+    """The state of lanes as arrays, with the loops that step them."""
+
+    saved_dtype: np.dtype[Any]
+
+    def save(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[Any]) -> None:
+        """Write lanes into an array of `saved_dtype`."""
+        for name, array in zip(self.saved_dtype.names or (), self.fields, strict=True):
+            saved[name] = array[indices]
+
+    def load(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[Any]) -> None:
+        """Restore saved lanes."""
+        for name, array in zip(self.saved_dtype.names or (), self.fields, strict=True):
+            array[indices] = saved[name]
+
+    def valid(self, saved: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Return which elements of an array of `saved_dtype` are states: numbers, and bools."""
+        valid = np.ones(len(saved), np.bool_)
+        for name in self.saved_dtype.names or ():
+            rows = saved[name].reshape(len(saved), -1)
+            if rows.dtype.kind == "f":
+                valid &= np.isfinite(rows).all(axis=1)
+            elif rows.dtype.kind == "b":
+                valid &= (np.ascontiguousarray(rows).view(np.uint8) <= 1).all(axis=1)
+        return valid
+
+
+class _OfClass:
+    """What is made once for a class, and is not part of it: pickles of the class do without."""
+
+    def __init__(self, cls: type[Env]) -> None:
+        functions = {name: cls._functions[name] for name in COMPILED if name in cls._functions}
+        layout = array_layout("observation_space", cls.observation_space)
+        checked = checked_action(cls.action_space)
+        if checked is None:
+            raise error.InvalidArgument(
+                f"{place_of(cls)}{cls.__name__}.action_space: expected Discrete, MultiDiscrete, "
+                f"MultiBinary, or Box of float32 or float64 with an axis, got {cls.action_space}"
+            )
+        action, ranges = checked
+        self.program = program = Program(
+            cls.__name__,
+            functions,
+            fields_of(cls, "State"),
+            fields_of(cls, "Parameters"),
+            fields_of(cls, "Infos"),
+            layout,
+            action,
+        )
+        program.names()
+        self.saved_dtype = np.dtype([tuple(field) for field in program.state])
+        try:
+            self.kernel = CustomKernel(
+                cls.__name__,
+                parts=leaves_of(layout),
+                action=action,
+                ranges=ranges,
+                parameters={n: float(v) for n, v in parameters_of(cls).items()},
+                infos=tuple((f.name, f.dtype, _length(f.shape)) for f in program.infos),
+                cost=_SLOW if program.leaves_lanes_out else _FAST,
+            )
+        except ValueError as problem:
+            raise error.InvalidArgument(f"{place_of(cls)}{problem}") from problem
+        self.capsule = self.kernel.capsule
+        self.spec = kernel_spec(self.capsule)
+        self.vector_class: type[JitVectorEnv] | None = None
+        self.compiled: Any = None
+
+    def loops(self, cls: type[Env]) -> Any:
+        """The compiled loops; the class is tried by the interpreter first."""
+        if self.compiled is None:
+            from gymcore.jit.compiler import CompiledLoops
+
+            check_class(cls)
+            self.compiled = CompiledLoops(self.program)
+        return self.compiled
+
+
+_of_classes: weakref.WeakKeyDictionary[type[Env], _OfClass] = weakref.WeakKeyDictionary()
+
+
+def _length(shape: tuple[int, ...]) -> int:
+    if len(shape) > 1:
+        raise ValueError(f"Infos: expected arrays of one axis, got {shape}")
+    return shape[0] if shape else 1
+
+
+def _of(cls: type[Env]) -> _OfClass:
+    if cls not in _of_classes:
+        if not {"State", "observation_space", "action_space"} <= set(dir(cls)):
+            raise error.InvalidArgument(
+                f"{place_of(cls)}{cls.__name__}: expected observation_space, action_space, State, "
+                "reset, step and observe"
+            )
+        _of_classes[cls] = _OfClass(cls)
+    return _of_classes[cls]
+
+
+@functools.cache
+def has_numba() -> bool:
+    """Whether classes are compiled: warns once if Numba is missing."""
+    if os.environ.get("GYMCORE_JIT", "1") == "0":
+        return False
+    try:
+        import numba  # noqa: F401
+    except ImportError:
+        logger.warn(
+            "Numba is not installed, so environments of gymcore.jit run interpreted, hundreds of "
+            'times slower: `pip install "gymcore[jit]"`, or set GYMCORE_JIT=0 if that is meant'
+        )
+        return False
+    return True
+
+
+class _VectorClass:
+    """The vector environment of a class, derived from it."""
+
+    def __get__(self, env: Any, cls: type[Env]) -> type[JitVectorEnv]:
+        made = _of(cls)
+        if made.vector_class is None:
+            made.vector_class = JitVectorEnv.of(cls)
+        return made.vector_class
+
+
+class Env(NativeEnv[Any]):
+    """Base of environments of your own at compiled speed, written as functions of one lane.
+
+    A subclass declares and defines, in plain Python:
+
+    - `observation_space`: Box of any dtype but float16, Discrete, MultiDiscrete, MultiBinary, or
+      Dict and Tuple of these. `action_space`: Discrete, MultiDiscrete, MultiBinary, or Box.
+    - `class State`: fields of a lane, `x: float` or `grid: jit.array(np.int8, 16, 16)`, that are 0
+      when an episode begins. Numbers are float64, int64 or bool while a function runs, and
+      rounded to their type when it returns.
+    - `class Parameters`, optional: numbers with default values. They are arguments of the
+      constructor, of `make` and `make_vec`, and may differ from lane to lane (`set_attr`).
+    - `class Infos`, optional: fields like those of the state.
+    - `reset(state, parameters, rng)`, `step(state, parameters, action, rng)`, which returns
+      `reward, terminated`, and `observe(state, parameters, observation)`, which writes all of the
+      observation: an array; a tuple of them; or for a Dict an object with an array for each key. A
+      Discrete part is an array of one element.
+    - `info(state, parameters, info)`, with Infos: writes the fields of `info`.
+    - `render(state, parameters)`, optional: any Python; returns a frame [height, width, 3] uint8.
+
+    `rng` has `random`, `uniform`, `integers`, `normal` and `choice` of the lane's
+    `numpy.random.Generator`. Functions may call others of their module, and `gymcore.jit.math`.
+    They cannot allocate, raise, or use strings, lists and dicts. Compiled code does not check
+    indices: run new physics with `debug=True` first, as `check_env` does.
+
+    Registered, the class makes single environments and vector environments like those of the
+    package: `vector_class` is its `NativeVectorEnv`.
+
+    Args of the constructor:
+        render_mode: None, "rgb_array" or "human".
+        debug: Run the source as ordinary Python, which prints, stops in debuggers, and raises for
+            nan and indices out of range.
+        **parameters: Values of `Parameters`.
+
+    Example:
+        >>> import numpy as np
+        >>> import gymcore as gym
+        >>> class Walk(gym.jit.Env):
+        ...     observation_space = gym.spaces.Box(-9.0, 9.0, (1,), np.float32)
+        ...     action_space = gym.spaces.Discrete(2)
+        ...     class State:
+        ...         position: float
+        ...     class Parameters:
+        ...         length: float = 1.0
+        ...     def reset(state, parameters, rng):
+        ...         state.position = rng.uniform(-1.0, 1.0)
+        ...     def step(state, parameters, action, rng):
+        ...         state.position += parameters.length * (2 * action - 1)
+        ...         return -abs(state.position), abs(state.position) > 5.0
+        ...     def observe(state, parameters, observation):
+        ...         observation[0] = state.position
+        >>> env = Walk(length=0.5, debug=True)
+        >>> observation, info = env.reset(seed=1)
+        >>> [round(float(env.step(1)[0][0]), 2) for _ in range(2)]
+        [0.52, 1.02]
+    """
+
+    kernel_module = ""
+    vector_class = _VectorClass()
+    arguments: ClassVar[tuple[str, ...]] = ("debug",)
+    _functions: ClassVar[dict[str, Any]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        # The functions are not methods: those of the base class stay what they are.
+        own = {name: cls.__dict__[name] for name in ARGUMENTS if name in cls.__dict__}
+        own = {name: getattr(one, "__func__", one) for name, one in own.items()}
+        for name in own:
+            delattr(cls, name)
+        if own:
+            cls._functions = {**cls._functions, **own}
+        for field in fields_of(cls, "Parameters"):
+            if field.name not in cls.parameters:
+                setattr(cls, field.name, parameter := Parameter(encode=_encoder(field)))
+                parameter.decode = functools.partial(_decode, field.python_type)
+                parameter.__set_name__(cls, field.name)
+        super().__init_subclass__(**kwargs)
+        if "State" not in dir(cls):
+            return
+        if missing := {"reset", "step", "observe"} - cls._functions.keys():
+            raise error.InvalidArgument(
+                f"{place_of(cls)}{cls.__name__}: expected functions {sorted(missing)}"
+            )
+        roles = {"state": "State", "parameters": "Parameters", "info": "Infos"}
+        fields = {role: fields_of(cls, name) for role, name in roles.items()}
+        if bool(fields["info"]) != ("info" in cls._functions):
+            raise error.InvalidArgument(
+                f"{place_of(cls)}{cls.__name__}: expected both `class Infos` and "
+                "`info(state, parameters, info)`, or none of them"
+            )
+        parameters_of(cls)
+        check_functions(cls, cls._functions, fields)
+        if "metadata" not in cls.__dict__:
+            modes = ["human", "rgb_array"] if "render" in cls._functions else []
+            cls.metadata = {"render_modes": modes, "render_fps": 30}
+
+    def __init__(
+        self, render_mode: str | None = None, *, debug: bool = False, **parameters: Any
+    ) -> None:
+        """Make the batch of one; see the class."""
+        self._debug = bool(debug)
+        super().__init__(render_mode, **parameters)
+
+    @classmethod
+    def source(cls) -> str:
+        """Return the text of the loops that are generated around the functions."""
+        return _of(cls).program.source()
+
+    @classmethod
+    def kernel_spec(cls) -> dict[str, Any]:
+        """Return sizes, names and defaults of the kernel."""
+        return _of(cls).spec
+
+    def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
+        """Return a batch of lanes, whose loops are compiled or interpreted."""
+        made = _of(type(self))
+        interpreted = self._debug or not has_numba()
+        loops = InterpretedLoops(made.program, num_envs) if interpreted else made.loops(type(self))
+        fields = [np.zeros((num_envs, *f.shape), f.dtype) for f in made.program.state]
+        lanes = LaneState(made.kernel, fields, loops.addresses, loops)
+        lanes.saved_dtype = made.saved_dtype
+        if interpreted:
+            options.update(num_threads=1, helpers=-1)
+        batch = Batch(
+            made.capsule,
+            num_envs,
+            errors=error,
+            constants=lanes,
+            layout=made.program.layout,
+            **options,
+        )
+        if interpreted:
+            loops.bind(lanes.fail, batch.generator)
+        return batch
+
+    def fixed_digest(self) -> int:
+        """Digest of the class: its name, fields and loops."""
+        return digest(type(self).__qualname__.encode(), self.source().encode())
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
+        """Step by an element of `action_space`; see `Env.step`.
+
+        Raises:
+            InvalidAction: No element of `action_space`.
+            ResetNeeded: Before the first reset, or after the step that terminated the episode.
+        """
+        if not self.action_space.contains(action):
+            raise self._invalid(action)
+        if self._batch.is_ready and self._batch.view_lifecycle()[0][0]:
+            raise error.ResetNeeded("step: the episode has terminated; call reset() first")
+        numbers = bool(self.action_space.shape)
+        step = self._batch.step_single_numbers if numbers else self._batch.step_single
+        observation, reward, terminated = step(action)
+        if self.render_mode == "human":
+            self.render()
+        return observation, reward, terminated, False, self._batch.infos_of(0)
+
+    @property
+    def state(self) -> Any:
+        """The state as a NumPy record with the fields of `State`, a copy; None before `reset`.
+
+        Assign a record, or values of all fields in their order, to change it.
+        """
+        if not self._batch.is_ready:
+            return None
+        record = np.zeros(1, np.dtype((np.record, _of(type(self)).saved_dtype)))
+        self._batch.constants.save(np.array([self._lane]), record)
+        return record[0]
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        if value is None:
+            return
+        self._ensure_seeded()
+        record, lanes = self._as_record(value), self._batch.constants
+        if not self._batch.is_ready and self._batch.num_envs > 1:
+            raise error.ResetNeeded("state: expected reset() before")
+
+        def write() -> None:
+            lanes.load(np.array([self._lane]), record)
+            self._batch.mark_ready()
+
+        self._batch.exclusively(write)
+
+    def _as_record(self, value: Any) -> npt.NDArray[Any]:
+        """A state as an array [1] of `saved_dtype`."""
+        dtype = _of(type(self)).saved_dtype
+        try:
+            values = value.item() if isinstance(value, np.void) else tuple(value)
+            record = np.array([values], dtype)
+            if self._batch.constants.valid(record).all() and len(values) == len(dtype.names or ()):
+                return record
+        except (TypeError, ValueError, OverflowError):
+            pass
+        raise error.InvalidArgument(f"state: expected values of {dtype.names}, got {value!r}")
+
+    def _render_frame(self, render_mode: str, state: Any) -> Any:
+        """Return the frame [height, width, 3] uint8, or show it."""
+        frame = self._functions["render"](state, self._parameters())
+        if render_mode == "rgb_array":
+            return frame
+        if self._renderer is None:
+            from gymcore.rendering.frames import Renderer, draw_frame
+
+            fps = self.metadata["render_fps"]
+            size = frame.shape[1], frame.shape[0]
+            self._renderer = Renderer(draw_frame, size, fps, "human", type(self).__name__)
+        return self._renderer.render(frame)
+
+    def _parameters(self) -> Any:
+        """The parameters of the lane, as functions get them."""
+        values = {name: getattr(self, name) for name in self.parameters}
+        return _of(type(self)).program.names()["Parameters"](**values)
+
+
+def _encoder(field: Any) -> Any:
+    """Return a function that encodes a value of a parameter."""
+
+    def encode(value: Any) -> tuple[float, ...]:
+        (number,) = as_number(value)
+        if field.python_type is not float and number != int(number):
+            raise error.InvalidArgument(f"expected {field.python_type.__name__}, got {value!r}")
+        return (number,)
+
+    return encode
+
+
+def _decode(kind: type, columns: Any) -> Any:
+    return kind(columns[0])
+
+
+def check_class(cls: type[Env], steps: int = 20) -> None:
+    """Run a class interpreted for some steps, which raises for what compiled code would not see.
+
+    Raises:
+        InvalidArgument: nan, or observations that `observe` does not write in full.
+    """
+    env: Any = cls(debug=True)
+    space = copy.deepcopy(env.action_space)
+    space.seed(1)
+    actions = [space.sample() for _ in range(steps)]
+    env.reset(seed=1)
+    for action in actions:
+        if env.step(action)[2]:
+            env.reset()
+
+
+class JitVectorEnv(NativeVectorEnv):
+    """The batch of a `jit.Env`; `vector_class` of the environment is the one for it."""
+
+    env_class: ClassVar[type[Env]]
+    _model: Env
+
+    def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
+        if self._model._debug or not has_numba():
+            return 1, -1
+        return super()._thread_count(num_threads)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Read an attribute of every lane, or call a method of it; `state` is a record."""
+        if name == "state":
+            return tuple(env.state for env in self.lane_envs())
+        return super().call(name, *args, **kwargs)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set a parameter, `state` or `np_random`; see `NativeVectorEnv.set_attr`.
+
+        Raises:
+            InvalidArgument: A state that is not one; nothing has changed.
+        """
+        if name != "state":
+            super().set_attr(name, values)
+            return
+        several = isinstance(values, (list, tuple))
+        if isinstance(values, np.ndarray):
+            several = values.ndim > (values.dtype.names is None)
+        per_lane = list(values) if several else [values] * self.num_envs
+        if len(per_lane) != self.num_envs:
+            raise error.InvalidArgument(
+                f"state: expected one for each of {self.num_envs} lanes, got {len(per_lane)}"
+            )
+        records = [self._model._as_record(value) for value in per_lane]
+        self._seeds.ensure()
+
+        def write() -> None:
+            self._batch.constants.load(np.arange(self.num_envs), np.concatenate(records))
+            self._batch.mark_ready()
+
+        self._batch.exclusively(write)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickle by the class of the environment: this one is derived from it."""
+        return _unpickled, (self.env_class,), self.__getstate__()
+
+
+def _unpickled(env_class: type[Env]) -> JitVectorEnv:
+    return object.__new__(env_class.vector_class)

@@ -1,0 +1,401 @@
+"""The loops over lanes that are generated around the functions of a class, and run as Python.
+
+The text is the same for the interpreter and for Numba; what differs is what its names mean:
+`carray` (an array at an address), `State`, `Parameters`, `Info`, `stream` (the random numbers of a
+lane) and the functions of the class.
+"""
+
+from __future__ import annotations
+
+import collections
+import ctypes
+import keyword
+import linecache
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gymcore.error import InvalidArgument
+from gymcore.jit.declarations import DRAWS, Field, Functions, indexes, names_in, place_of
+from gymcore.native.array_vector_env import leaves_of
+from gymcore.vector.layouts import Layout
+from gymcore_ext.engine.custom_kernel import FIRST_ARRAYS, LOOPS
+
+Namespace = dict[str, Any]
+
+
+class Program(NamedTuple):
+    """All that loops are generated from."""
+
+    name: str
+    functions: Functions
+    state: tuple[Field, ...]
+    parameters: tuple[Field, ...]
+    infos: tuple[Field, ...]
+    layout: Layout
+    action: tuple[Any, tuple[int, ...]]
+
+    @property
+    def leaves_lanes_out(self) -> bool:
+        """Whether a step leaves out lanes that are about to be reset.
+
+        What has ended may index outside of arrays; arithmetic alone is faster with all lanes.
+        """
+        step = self.functions["step"]
+        return indexes(step) or bool(names_in(step) & set(DRAWS))
+
+    def loops(self) -> tuple[str, ...]:
+        """Names of the loops."""
+        return LOOPS if self.infos else LOOPS[:3]
+
+    def source(self) -> str:
+        """Return the text of the loops."""
+        return "\n\n".join(
+            [
+                f"# Generated from {self.name} by gymcore.jit: i is the lane, arrays are memory of "
+                "the batch.",
+                self._step(),
+                self._listed("reset", "reset(state, parameters, stream(rngs, i))", "rngs"),
+                self._listed("observe", f"observe(state, parameters, {self._observation()})"),
+                *(
+                    [self._listed("write_infos", "info(state, parameters, info)")]
+                    * bool(self.infos)
+                ),
+            ]
+        )
+
+    def names(self) -> Namespace:
+        """Return what all loops use: dtypes, and classes of parameters and observations."""
+        names: Namespace = {
+            np.dtype(name).name: np.dtype(name).type
+            for name in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1")
+        }
+        names["bool_"] = np.bool_
+        fields = [field.name for field in self.parameters]
+        names["Parameters"] = collections.namedtuple("Parameters", fields)
+        for k, keys in enumerate(_dicts(self.layout)):
+            for key in keys:
+                if not key.isidentifier() or keyword.iskeyword(key) or key.startswith("_"):
+                    raise InvalidArgument(
+                        f"{self.name}.observation_space: expected keys that are names, got {key!r}"
+                    )
+            names[f"Observation{k}"] = collections.namedtuple(f"Observation{k}", keys)
+        return names
+
+    # --- text ----------------------------------------------------------------------------------
+
+    def _step(self) -> str:
+        lines = ["def step(arrays, varied, listed, lo, hi):", *self._columns(outputs=self._parts())]
+        dtype, shape = self.action
+        lines.append(_array("actions", 2, shape, np.dtype(dtype)))
+        lines.append(_array("rewards", 3, (), np.dtype("f8")))
+        lines.append(_array("ends", 4, (), np.dtype("i2")))
+        lines.append(_array("rngs", 0, (5,), np.dtype("u8")))
+        body = []
+        if self.leaves_lanes_out:
+            lines.append(_array("left_out", 1, (), np.dtype("u1")))
+            body = [
+                "    if listed and left_out[i]:",
+                "        rewards[i] = 0.0",
+                "        ends[i] = 0",
+                "        continue",
+            ]
+        body += [
+            f"    state = {self._state()}",
+            "    reward, terminated = step_lane(state, parameters, actions[i], stream(rngs, i))",
+            "    rewards[i] = reward",
+            "    ends[i] = terminated",
+            *self._store(),
+        ]
+        varied = f"    parameters = {self._parameters('i')}"
+        shared = f"parameters = {self._parameters('0')}"
+        loop = "for i in range(lo, hi):"
+        text = ["if varied:", *(f"    {line}" for line in (loop, varied, *body))]
+        text += ["else:", *(f"    {line}" for line in (shared, loop, *body))]
+        text += [
+            loop,
+            f"    state = {self._state()}",
+            f"    parameters = {self._parameters('i * varied')}",
+            f"    observe_lane(state, parameters, {self._observation()})",
+        ]
+        return "\n".join(lines + [f"    {line}" for line in text])
+
+    def _listed(self, loop: str, call: str, *extra: str) -> str:
+        outputs = {"observe": self._parts(), "write_infos": self.infos}.get(loop, ())
+        name, _, arguments = call.partition("(")
+        lines = [
+            f"def {loop}(arrays, varied, listed, lo, hi):",
+            *self._columns(outputs=outputs),
+            _array("lanes", 1, (), np.dtype("u8")),
+            *(_array(each, 0, (5,), np.dtype("u8")) for each in extra),
+            "    for k in range(lo, hi):",
+            "        i = lanes[k] if listed else k",
+            f"        state = {self._state()}",
+            f"        parameters = {self._parameters('i * varied')}",
+        ]
+        if loop == "write_infos":
+            zeros = (f"o_{f.name}[i]" if f.shape else repr(f.python_type(0)) for f in self.infos)
+            lines += [f"        o_{f.name}[i] = 0" for f in self.infos if f.shape]
+            lines.append(f"        info = Info({', '.join(zeros)})")
+        lines.append(f"        {name}_lane({arguments}")
+        if loop == "reset":
+            lines += [f"    {line}" for line in self._store()]
+        if loop == "write_infos":
+            lines += [f"        o_{f.name}[i] = info.{f.name}" for f in self.infos if not f.shape]
+        return "\n".join(lines)
+
+    def _parts(self) -> tuple[Field, ...]:
+        """The arrays of an observation; that of a number has one element."""
+        leaves = enumerate(leaves_of(self.layout))
+        return tuple(Field(str(k), dtype, shape or (1,)) for k, (dtype, shape) in leaves)
+
+    def _columns(self, outputs: tuple[Field, ...]) -> list[str]:
+        """Lines that make the arrays of state, parameters and outputs."""
+        first = len(FIRST_ARRAYS)
+        columns = [Field(f"s_{f.name}", f.dtype, f.shape) for f in self.state]
+        columns += [Field(f"p_{f.name}", np.dtype("f8"), ()) for f in self.parameters]
+        columns += [Field(f"o_{f.name}", f.dtype, f.shape) for f in outputs]
+        return [_array(f.name, first + k, f.shape, f.dtype) for k, f in enumerate(columns)]
+
+    def _state(self) -> str:
+        return f"State({', '.join(f's_{field.name}[i]' for field in self.state)})"
+
+    def _store(self) -> list[str]:
+        return [f"    s_{f.name}[i] = state.{f.name}" for f in self.state if not f.shape]
+
+    def _parameters(self, index: str) -> str:
+        casts = {float: "{}", int: "int({})", bool: "{} != 0.0"}
+        values = [casts[f.python_type].format(f"p_{f.name}[{index}]") for f in self.parameters]
+        return f"Parameters({', '.join(values)})" if values else "None"
+
+    def _observation(self) -> str:
+        leaves, dicts = iter(self._parts()), iter(range(len(self._parts())))
+
+        def expression(layout: Layout) -> str:
+            if layout[0] == "array":
+                return f"o_{next(leaves).name}[i]"
+            name = "" if layout[0] == "tuple" else f"Observation{next(dicts)}"
+            return f"{name}({', '.join(map(expression, layout[-1]))},)"
+
+        return expression(self.layout)
+
+
+def _dicts(layout: Layout) -> Iterator[tuple[str, ...]]:
+    """Iterate over the keys of every dict in a layout."""
+    if layout[0] == "dict":
+        yield layout[1]
+    for part in () if layout[0] == "array" else layout[-1]:
+        yield from _dicts(part)
+
+
+def _array(name: str, place: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> str:
+    kind = "bool_" if dtype.kind == "b" else dtype.name
+    sizes = "".join(f", {length}" for length in shape)
+    return f"    {name} = carray(arrays[{place}], (hi{sizes or ','}), {kind})"
+
+
+def run_text(text: str, name: str, namespace: Namespace) -> Namespace:
+    """Run the text of loops in a namespace; tracebacks show its lines."""
+    filename = f"<loops of {name}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    exec(compile(text, filename, "exec"), namespace)
+    return namespace
+
+
+# --- the interpreter ------------------------------------------------------------------------------
+
+
+class LaneArray(np.ndarray[Any, Any]):
+    """An array whose elements are Python's numbers, in which compiled code computes too."""
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a float, an int, a bool or a part of the array."""
+        value = super().__getitem__(index)
+        return value if isinstance(value, np.ndarray) else value.item()
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the first axis."""
+        return (self[k] for k in range(len(self)))
+
+
+class Struct:
+    """The state or infos of a lane while a function runs; a subclass has `fields`."""
+
+    __slots__ = ()
+    fields: dict[str, Field]
+
+    def __init__(self, *values: Any) -> None:
+        """Take a number or array for each field."""
+        for name, value in zip(self.fields, values, strict=True):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Assign a number of the field's kind."""
+        field = self.fields.get(name)
+        if field is None:
+            raise AttributeError(f"{name!r} is not a field: {', '.join(self.fields)}")
+        if field.shape:
+            raise AttributeError(f"{name} is an array; write to {name}[:]")
+        kind = field.python_type
+        if np.ndim(value) or (kind is int and not isinstance(value, (int, np.integer))):
+            raise TypeError(f"{name}: expected {kind.__name__}, got {value!r}")
+        object.__setattr__(self, name, kind(value))
+
+    def __repr__(self) -> str:
+        """Show all fields."""
+        return f"({', '.join(f'{name}={getattr(self, name)!r}' for name in self.fields)})"
+
+
+def struct_class(name: str, fields: tuple[Field, ...]) -> type[Struct]:
+    """Return a class of structs with these fields."""
+    by_name = {field.name: field for field in fields}
+    return type(name, (Struct,), {"__slots__": tuple(by_name), "fields": by_name})
+
+
+class LaneRandom:
+    """The random numbers of a lane: the methods of its `numpy.random.Generator` that compile."""
+
+    def __init__(self, generator: np.random.Generator) -> None:
+        """Take the generator."""
+        self._generator = generator
+
+    def random(self) -> float:
+        """Draw uniformly from [0, 1)."""
+        return float(self._generator.random())
+
+    def uniform(self, low: float = 0.0, high: float = 1.0) -> float:
+        """Draw uniformly from [low, high)."""
+        return float(self._generator.uniform(low, high))
+
+    def normal(self, loc: float = 0.0, scale: float = 1.0) -> float:
+        """Draw from a normal distribution."""
+        return float(self._generator.normal(loc, scale))
+
+    def integers(self, low: int, high: int | None = None) -> int:
+        """Draw an integer of [low, high), or [0, low)."""
+        return int(self._generator.integers(low, high))
+
+    def choice(self, options: Any) -> Any:
+        """Draw an element of an array, or an integer of [0, options)."""
+        if np.ndim(options):
+            return options[int(self._generator.integers(len(options)))]
+        return int(self._generator.integers(options))
+
+
+_LOOP = ctypes.CFUNCTYPE(
+    None, ctypes.POINTER(ctypes.c_void_p), ctypes.c_int64, ctypes.c_int64, *(ctypes.c_int64,) * 2
+)
+
+
+class InterpretedLoops:
+    """The loops of a program as callbacks of C that run Python, with checks.
+
+    Attributes:
+        addresses: Of the callbacks, by name. They live as long as this object.
+    """
+
+    def __init__(self, program: Program, num_lanes: int) -> None:
+        """Make the callbacks for a batch of so many lanes."""
+        self._fail: Callable[[BaseException], None]
+        self._generator: Callable[[int], np.random.Generator]
+        self._random: dict[int, LaneRandom] = {}
+        self._num_lanes = num_lanes
+        namespace = {
+            **program.names(),
+            "carray": self._carray,
+            "stream": self._stream,
+            "State": struct_class("State", program.state),
+            "Info": struct_class("Info", program.infos),
+        }
+        for name, function in program.functions.items():
+            namespace[f"{name}_lane"] = _checked(program, name, function)
+        run_text(program.source(), program.name, namespace)
+        self._callbacks = {name: self._callback(namespace[name]) for name in program.loops()}
+        self.addresses = {
+            name: ctypes.cast(callback, ctypes.c_void_p).value or 0
+            for name, callback in self._callbacks.items()
+        }
+
+    def bind(self, fail: Any, generator: Any) -> None:
+        """Take functions of the batch: one that has it raise, and one for the stream of a lane."""
+        self._fail, self._generator = fail, generator
+
+    def _carray(self, address: int | None, shape: tuple[int, ...], dtype: Any) -> Any:
+        """All lanes of an array at an address; None stays None."""
+        if address is None:
+            return None
+        shape = (self._num_lanes, *shape[1:])
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        memory = (ctypes.c_char * size).from_address(address)
+        return np.frombuffer(memory, dtype).reshape(shape).view(LaneArray)
+
+    def _stream(self, rngs: Any, lane: int) -> LaneRandom:
+        if lane not in self._random:
+            self._random[lane] = LaneRandom(self._generator(lane))
+        return self._random[lane]
+
+    def _callback(self, loop: Callable[..., None]) -> Any:
+        def run(*arguments: Any) -> None:
+            try:
+                loop(*arguments)
+            except BaseException as problem:  # C knows no exceptions: the batch raises it
+                self._fail(problem)
+
+        return _LOOP(run)
+
+
+def _checked(program: Program, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a class that raises if it leaves nan behind or returns something else."""
+    title = f"{place_of(function)}{program.name}.{name}"
+
+    def check(values: Any, what: str) -> None:
+        if np.isnan(values).any():
+            raise InvalidArgument(f"{title}: {what} is nan")
+
+    def observe(state: Any, parameters: Any, observation: Any) -> None:
+        parts, results = list(_arrays(observation)), []
+        for byte in (0x55, 0x3A):  # what is the same after both has been written
+            for part in parts:
+                fill = byte & 1 if part.dtype == np.bool_ else byte
+                np.asarray(part).view(np.uint8)[...] = fill
+            function(state, parameters, observation)
+            results.append([np.array(part) for part in parts])
+        for k, (one, other) in enumerate(zip(*results, strict=True)):
+            left = np.argwhere((one != other) & ~(np.isnan(one) & np.isnan(other)))
+            if len(left):
+                array = f" of array {k}" if len(parts) > 1 else ""
+                raise InvalidArgument(
+                    f"{title}: expected all of the observation to be written, but element "
+                    f"{left[0].tolist()}{array} is not"
+                )
+            check(one, "an observation")
+
+    def step(state: Any, *arguments: Any) -> Any:
+        result = function(state, *arguments)
+        check_state(state)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise InvalidArgument(f"{title}: expected `return reward, terminated`, got {result!r}")
+        check(float(result[0]), "the reward")
+        return float(result[0]), bool(result[1])
+
+    def reset(state: Any, *arguments: Any) -> None:
+        function(state, *arguments)
+        check_state(state)
+
+    def check_state(state: Any) -> None:
+        for field in program.state:
+            if field.dtype.kind == "f":
+                check(getattr(state, field.name), f"state.{field.name}")
+
+    return {"observe": observe, "step": step, "reset": reset}.get(name, function)
+
+
+def _arrays(observation: Any) -> Iterator[Any]:
+    """Iterate over the arrays of an observation."""
+    if isinstance(observation, tuple):
+        for part in observation:
+            yield from _arrays(part)
+    else:
+        yield observation

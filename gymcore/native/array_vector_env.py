@@ -1,0 +1,399 @@
+"""Vector environments whose physics is written on whole batches, over the compiled lifecycle."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+from gymcore.core import Info, Options
+from gymcore.native.state import LaneSeeds
+from gymcore.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space
+from gymcore.spaces.batching import batch_space
+from gymcore.utils import seeding
+from gymcore.utils.arguments import count, seeds_per_env, split_reset_mask
+from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
+from gymcore.vector.layouts import Layout, has_objects, layout_of
+from gymcore.vector.vector_env import Seeds, VectorEnv
+from gymcore_ext.arrays import Turn, one_at_a_time
+from gymcore_ext.engine.batch import Batch
+from gymcore_ext.engine.custom_kernel import CustomKernel, LaneResults
+
+Bools = npt.NDArray[np.bool_]
+
+
+def array_layout(name: str, space: Space[Any]) -> Layout:
+    """Return the layout of a space of arrays; others are an `InvalidArgument`."""
+    layout = layout_of(space)
+    if has_objects(layout):
+        raise error.InvalidArgument(
+            f"{name}: expected Box, Discrete, MultiDiscrete, MultiBinary, or Dict and Tuple of "
+            f"these, got {space}"
+        )
+    return layout
+
+
+def leaves_of(layout: Layout) -> tuple[tuple[np.dtype[Any], tuple[int, ...]], ...]:
+    """Return dtype and shape of every array of a layout.
+
+    Example:
+        >>> from gymcore.spaces import Dict, Discrete, MultiBinary
+        >>> leaves_of(layout_of(Dict(goal=Discrete(4), doors=MultiBinary(2))))
+        ((dtype('int64'), ()), (dtype('int8'), (2,)))
+    """
+    if layout[0] == "array":
+        return ((layout[1], layout[2]),)
+    return tuple(leaf for part in layout[-1] for leaf in leaves_of(part))
+
+
+Action = tuple[tuple[Any, tuple[int, ...]], tuple[tuple[int, int], ...]]
+
+
+def checked_action(space: Any) -> Action | None:
+    """Return what a kernel must know of its actions to check them, or None for other spaces.
+
+    These are dtype and shape, and the lowest value and the number of values of each integer.
+
+    Example:
+        >>> checked_action(MultiDiscrete([2, 3], start=[0, 1]))
+        ((<class 'numpy.int64'>, (2,)), ((0, 2), (1, 3)))
+    """
+    ranges: tuple[tuple[int, int], ...]
+    if isinstance(space, Discrete):
+        ranges = ((int(space.start), int(space.n)),)
+    elif isinstance(space, MultiDiscrete):
+        pairs = zip(space.start.ravel().tolist(), space.nvec.ravel().tolist(), strict=True)
+        ranges = tuple(pairs)
+    elif isinstance(space, MultiBinary):
+        ranges = ((0, 2),) * math.prod(space.shape)
+    elif isinstance(space, Box) and space.shape and space.dtype in (np.float32, np.float64):
+        return (space.dtype.type, space.shape), ()
+    else:
+        return None
+    return (np.int64, space.shape), ranges
+
+
+# Of actions that Python takes as they are.
+_UNCHECKED: Action = ((np.int64, ()), ((0, 1),))
+
+
+def put_infos(infos: Info, source: Info, mask: Bools) -> None:
+    """Copy rows of a mask from infos of all lanes, arrays `[num_envs, ...]`, into those of a batch.
+
+    Example:
+        >>> infos = {}
+        >>> put_infos(infos, {"speed": np.array([1.0, 2.0])}, np.array([False, True]))
+        >>> infos
+        {'speed': array([0., 2.]), '_speed': array([False,  True])}
+    """
+    for key, value in source.items():
+        if isinstance(value, dict):
+            put_infos(infos.setdefault(key, {}), value, mask)
+        else:
+            rows = np.asarray(value)
+            infos.setdefault(key, np.zeros_like(rows))[mask] = rows[mask]
+        infos.setdefault(f"_{key}", np.zeros(len(mask), np.bool_))[mask] = True
+
+
+class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
+    """Base of vector environments whose physics is written on arrays of all lanes.
+
+    A subclass computes; the compiled engine does what every vector environment does: it checks
+    actions, counts steps, ends episodes at the time limit, resets in any autoreset mode, keeps last
+    observations and statistics, and returns arrays that belong to the caller. Subclasses define:
+
+    - `reset_lanes(mask)`: begin episodes in the lanes of a bool `[num_envs]` mask. Returns
+      observations and infos of all lanes; only rows of the mask are read.
+    - `step_lanes(actions)`: step all lanes. Returns observations, rewards `[num_envs]`, terminated
+      `[num_envs]` and infos. Rows of lanes in `resetting` are not read: these begin an episode.
+
+    Observations are batches of the observation space: NumPy arrays, or what becomes one without a
+    copy, as tensors in the processor's memory. Infos are dicts of arrays `[num_envs, ...]`. All of
+    these are copied. Results do not depend on the size of a batch if its lanes draw from their own
+    streams: by `random(mask, size)` or, one by one, by the generators in `np_random`.
+
+    Attributes:
+        resetting: Bool `[num_envs]`, in `step_lanes`: lanes that are about to be reset.
+        reset_options: In `reset_lanes`, what `reset(options=...)` got, without `reset_mask`.
+        max_episode_steps: Steps after which an episode is truncated; None for no limit.
+
+    Example:
+        >>> from gymcore import spaces
+        >>> class Walks(ArrayVectorEnv):
+        ...     def __init__(self, num_envs, **kwargs):
+        ...         box, actions = spaces.Box(-9, 9, (1,), np.float32), spaces.Discrete(2)
+        ...         super().__init__(box, actions, num_envs, **kwargs)
+        ...         self.position = np.zeros((num_envs, 1))
+        ...     def reset_lanes(self, mask):
+        ...         self.position[mask] = self.random(mask, 1)
+        ...         return self.position, {}
+        ...     def step_lanes(self, actions):
+        ...         self.position[:, 0] += 2 * actions - 1
+        ...         return self.position, -abs(self.position[:, 0]), self.position[:, 0] > 2, {}
+        >>> envs = Walks(2, autoreset_mode="SameStep")
+        >>> envs.reset(seed=1)[0].round(2).ravel()
+        array([0.51, 0.26], dtype=float32)
+        >>> for _ in range(2):
+        ...     observations, rewards, terminated, truncated, infos = envs.step([1, 0])
+        >>> terminated, infos["final_obs"].round(2).ravel()
+        (array([ True, False]), array([2.51, 0.  ], dtype=float32))
+    """
+
+    def __init__(
+        self,
+        observation_space: Space[Any],
+        action_space: Space[Any],
+        num_envs: int,
+        *,
+        max_episode_steps: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        episode_statistics: bool = False,
+        copy: bool = True,
+        render_mode: str | None = None,
+    ) -> None:
+        """Make the batch.
+
+        Args:
+            observation_space: Space of one lane's observation: arrays, in Dict and Tuple too.
+            action_space: Space of one lane's action. Only actions that are one array are checked.
+            num_envs: Number of lanes.
+            max_episode_steps: Steps after which an episode is truncated; None or -1 for none.
+            autoreset_mode: When an ended lane begins a new episode.
+            episode_statistics: Report ended episodes in `infos["episode"]`.
+            copy: Whether returned arrays are the caller's to keep.
+            render_mode: For the subclass.
+
+        Raises:
+            InvalidArgument: A value out of range, or an observation space of other than arrays.
+            ArgumentTypeError: A number that is not an integer.
+        """
+        self.num_envs = count("num_envs", num_envs, 1)
+        limit = None if max_episode_steps in (None, -1) else max_episode_steps
+        self.max_episode_steps = None if limit is None else count("max_episode_steps", limit, 1)
+        try:
+            self.autoreset_mode = AutoresetMode(autoreset_mode)
+        except ValueError as problem:
+            raise error.InvalidArgument(f"autoreset_mode: {problem}") from problem
+        self.single_observation_space = observation_space
+        self.single_action_space = action_space
+        self.observation_space = batch_space(observation_space, num_envs)
+        self.action_space = batch_space(action_space, num_envs)
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+        self.render_mode = render_mode
+        self.reset_options: dict[str, Any] = {}
+        self.resetting = self._begun = np.zeros(num_envs, np.bool_)
+        self._step_infos: Info = {}
+        self._reset_infos: Info = {}
+
+        layout = self._layout = array_layout("observation_space", observation_space)
+        parts = leaves_of(layout)
+        action, ranges = checked_action(action_space) or _UNCHECKED
+        self._checks_actions = checked_action(action_space) is not None
+        kernel = CustomKernel(
+            type(self).__name__, parts=parts, action=action, ranges=ranges, loops=False
+        )
+        self._last, self._first = (
+            [np.zeros((num_envs, *shape), dtype) for dtype, shape in parts] for _ in range(2)
+        )
+        self._rewards, self._terminated = np.zeros(num_envs), np.zeros(num_envs, np.bool_)
+        self._no_actions = np.zeros(num_envs, np.int64)
+        self._batch = Batch(
+            kernel.capsule,
+            num_envs,
+            limit=self.max_episode_steps or 0,
+            mode=AUTORESET_NUMBERS[self.autoreset_mode],
+            reuse=not copy,
+            statistics=episode_statistics,
+            errors=error,
+            constants=LaneResults(kernel, self._last, self._first, self._rewards, self._terminated),
+            layout=layout,
+        )
+        begin = weakref.WeakMethod(self._before_reset)  # the batch must not keep its owner alive
+        self._batch.set_before_reset(lambda ended, lanes: begin()(ended))  # type: ignore[misc]
+        self._ended = self._batch.view_lifecycle()[0]
+        self._seeds, self._turn = LaneSeeds(self._batch), Turn()
+
+    # --- what subclasses define, and may use ---------------------------------------------------
+
+    def reset_lanes(self, mask: Bools) -> tuple[Any, Info]:
+        """Begin episodes in the lanes of a mask; return observations and infos of all lanes."""
+        raise NotImplementedError(f"{type(self).__name__}.reset_lanes")
+
+    def step_lanes(self, actions: Any) -> tuple[Any, Any, Any, Info]:  # type: ignore[override]
+        """Step all lanes; return observations, rewards, terminated and infos of all lanes.
+
+        Args:
+            actions: A batch of the action space.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.step_lanes")
+
+    def random(self, mask: Bools, size: int) -> npt.NDArray[np.float64]:
+        """Draw uniformly from [0, 1): float64 `[lanes in the mask, size]`.
+
+        Each row is what `Generator.random(size)` of its lane draws; scaled as `low + (high - low) *
+        x` it is what `Generator.uniform` draws.
+        """
+        return self._batch.random(np.flatnonzero(mask), size)
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """A generator over the random stream of every lane: drawing from it moves the stream."""
+        self._seeds.ensure()
+        return tuple(self._batch.generator(lane) for lane in range(self.num_envs))
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seed of every lane."""
+        return self._seeds.as_tuple()
+
+    # --- what they get -------------------------------------------------------------------------
+
+    @one_at_a_time(error)
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
+        """Begin new episodes; see `VectorEnv.reset`.
+
+        Raises:
+            ClosedEnvironmentError: After `close`.
+            ResetNeeded: A mask leaves lanes out in the first reset.
+            InvalidArgument: A bad seed or mask.
+        """
+        if self.closed:
+            raise error.ClosedEnvironmentError(f"reset: {self} is closed")
+        env_options, mask = split_reset_mask(options, self.num_envs)
+        self.reset_options = dict(env_options or {})
+        if mask is not None and not mask.all() and not self._batch.is_ready:
+            raise error.ResetNeeded(
+                "options['reset_mask']: the first reset must include every lane; lanes "
+                f"{np.flatnonzero(~mask).tolist()} were never reset"
+            )
+        if seed is None:
+            self._seeds.ensure()
+        else:
+            seeds = seeds_per_env(seed, self.num_envs)
+            if mask is None and isinstance(seed, (int, np.integer)):
+                self._seeds.seed_all(seeding.checked_seed(seed))
+            else:
+                self._seeds.seed_lanes(seeds, mask)
+        begun = np.ones(self.num_envs, np.bool_) if mask is None else mask
+        self._begin(begun)
+        observations, infos = self._batch.reset(mask)
+        self._put_infos(infos, self._reset_infos, begun)
+        return observations, infos
+
+    @one_at_a_time(error)
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
+        """Step every lane; see `VectorEnv.step`.
+
+        Raises:
+            ClosedEnvironmentError: After `close`.
+            ResetNeeded: Before `reset`, after a failure, or an ended lane if autoreset is disabled.
+            InvalidAction: Not a batch of actions; nothing was stepped.
+        """
+        batch = self._batch
+        self._check_steppable()
+        if self._checks_actions:
+            actions = checked = batch.checked_actions(actions, self.num_envs)
+        else:
+            checked = self._no_actions
+        self._begun = self._ended & (self.autoreset_mode is AutoresetMode.NEXT_STEP)
+        self.resetting = self._begun
+        try:
+            observations, rewards, terminated, self._step_infos = self.step_lanes(actions)
+            self._put(self._last, "step_lanes", observations)
+            for array, name, values in (
+                (self._rewards, "rewards", rewards),
+                (self._terminated, "terminated", terminated),
+            ):
+                _copy_rows(array, f"step_lanes: {name}", values)
+            if self.resetting.any():
+                self._begin(self.resetting)
+            results = batch.step(checked)
+        except BaseException:
+            batch.forget()
+            raise
+        infos = results[4]
+        if self._step_infos:
+            self._put_infos(infos, self._step_infos, ~self._begun)
+        if self._begun.any():
+            self._put_infos(infos, self._reset_infos, self._begun)
+        return results
+
+    def _check_steppable(self) -> None:
+        if self.closed:
+            raise error.ClosedEnvironmentError(f"step: {self} is closed")
+        if not self._batch.is_ready:
+            raise error.ResetNeeded("step: expected reset() before the first step()")
+        if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
+            self._batch.check_lanes(np.flatnonzero(self._ended))
+
+    def _begin(self, mask: Bools) -> None:
+        try:
+            observations, self._reset_infos = self.reset_lanes(mask)
+            self._put(self._first, "reset_lanes", observations, mask)
+        except BaseException:
+            self._batch.forget()
+            raise
+
+    def _before_reset(self, ended: Bools) -> Info:
+        """Begin the next episodes in the step that ended these; return the last infos."""
+        self._begun = ended.copy()
+        final: Info = {}
+        self._put_infos(final, self._step_infos, ended)
+        self._begin(self._begun)
+        return final
+
+    def _put(
+        self, arrays: list[Any], call: str, observations: Any, mask: Bools | None = None
+    ) -> None:
+        """Keep what a method returned, or rows of it, for the engine to copy."""
+        for array, (name, values) in zip(arrays, _named(self._layout, observations), strict=True):
+            _copy_rows(array, f"{call}: observations{name}", values, mask)
+
+    def _put_infos(self, infos: Info, source: Any, mask: Bools) -> None:
+        if mask.any():
+            put_infos(infos, source, mask)
+
+    def end_episodes(self, mask: Bools) -> None:
+        """End episodes, as if the last step had; see `VectorEnv.end_episodes`."""
+        self._check_steppable()
+        self._ended[ended_mask(self, mask)] = True
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the batch."""
+        self._batch.close()
+
+
+def _named(layout: Layout, value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Iterate over the arrays of a batch of this layout, with their places in it."""
+    if layout[0] == "array":
+        yield name, value
+        return
+    keys = range(len(layout[-1])) if layout[0] == "tuple" else layout[1]
+    for key, part in zip(keys, layout[-1], strict=True):
+        yield from _named(part, value[key], f"{name}[{key!r}]")
+
+
+def _copy_rows(array: Any, name: str, values: Any, mask: Bools | None = None) -> None:
+    """Copy values of all lanes, or the rows of a mask, into an array of the kind."""
+    rows = np.asarray(values)
+    if rows.shape != array.shape:
+        if rows.ndim or array.ndim > 1:
+            raise error.InvalidArgument(
+                f"{name}: expected an array of shape {array.shape} ({array.dtype}), got shape "
+                f"{rows.shape} ({rows.dtype})"
+            )
+        rows = np.broadcast_to(rows, array.shape)  # a reward for all
+    if not np.can_cast(rows.dtype, array.dtype, "same_kind"):
+        raise error.ArgumentTypeError(f"{name}: expected {array.dtype}, got {rows.dtype}")
+    if mask is None:
+        array[...] = rows
+    else:
+        array[mask] = rows[mask]
+
+
+__all__ = ["ArrayVectorEnv"]

@@ -1,0 +1,53 @@
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+LOOPS: tuple[str, ...]
+FIRST_ARRAYS: tuple[str, ...]
+DRAWS: dict[str, int]
+
+class CustomKernel:
+    def __init__(
+        self,
+        name: str,
+        *,
+        parts: tuple[tuple[Any, tuple[int, ...]], ...],
+        action: tuple[Any, tuple[int, ...]],
+        ranges: tuple[tuple[int, int], ...] = (),
+        parameters: dict[str, float] | None = None,
+        infos: tuple[tuple[str, Any, int], ...] = (),
+        cost: int = 10,
+        loops: bool = True,
+    ) -> None: ...
+    @property
+    def capsule(self) -> object: ...
+
+class LaneLoops:
+    def __init__(
+        self,
+        kernel: CustomKernel,
+        fields: list[npt.NDArray[Any]],
+        loops: dict[str, int],
+        owner: object,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def capsule(self) -> object: ...
+    @property
+    def fields(self) -> list[npt.NDArray[Any]]: ...
+    def fail(self, problem: BaseException) -> None: ...
+    def raise_faults(self) -> None: ...
+
+class LaneResults:
+    def __init__(
+        self,
+        kernel: CustomKernel,
+        last: list[npt.NDArray[Any]],
+        first: list[npt.NDArray[Any]],
+        rewards: npt.NDArray[np.float64],
+        terminated: npt.NDArray[np.bool_],
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def capsule(self) -> object: ...

@@ -1,0 +1,410 @@
+"""Kernels that are declared in Python: physics as loops at addresses, or as results that were computed for all lanes.
+
+`CustomKernel` is the declaration. The `constants` of a batch of it are `LaneLoops`, loops over arrays of state (those
+that gymcore.jit generates), or `LaneResults`, what an ArrayVectorEnv has computed.
+"""
+cimport numpy as cnp
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from gymcore_ext.arrays cimport copy_bytes
+from gymcore_ext.engine.capsules cimport owned_capsule
+from gymcore_ext.engine.lane_memory cimport MAX_NUMBERS
+from gymcore_ext.engine.step cimport (
+    INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, bind_bitgen, bitgen_t, columns_t,
+    flag_t, info_field_t, kernel_t, part_t, rng_double, rng_t,
+)
+
+import numpy as np
+
+from gymcore_ext.engine.lane_memory import TYPES
+
+cnp.import_array()
+
+cdef extern from "numpy/random/distributions.h":
+    double random_standard_normal(bitgen_t* bitgen) noexcept nogil
+    uint64_t random_bounded_uint64(
+        bitgen_t* bitgen, uint64_t offset, uint64_t span, uint64_t mask, bint masked) noexcept nogil
+
+
+cdef enum:
+    # Values of an action, and arrays of a lane's state.
+    MAX_VALUES = 64
+    MAX_FIELDS = 64
+
+# Loops of LaneLoops, and the arrays that each gets before those of the state, the parameters and what it writes.
+LOOPS = ("step", "reset", "observe", "write_infos")
+FIRST_ARRAYS = ("rngs", "lanes", "actions", "rewards", "ends")
+
+
+# On lanes [lo, hi) of arrays, or on lanes[lo] to lanes[hi - 1] if they are listed. `varied` is whether each lane has
+# parameters of its own. A step that has a list gets the mask of lanes that it may leave out.
+ctypedef void (*loop_t)(void** arrays, int64_t varied, int64_t listed, int64_t lo, int64_t hi) noexcept nogil
+
+
+ctypedef struct loops_t:
+    loop_t loops[4]            # in the order of LOOPS
+    int fields, parameters, parts, infos
+    int failed
+    void* arrays[MAX_FIELDS]   # of the state
+    int64_t bytes[MAX_FIELDS]  # of a lane in each
+
+
+ctypedef struct results_t:
+    int parts
+    int64_t bytes[MAX_PARTS]
+    const char* last[MAX_PARTS]
+    const char* first[MAX_PARTS]
+    const double* rewards
+    const uint8_t* terminated
+    uint8_t* begun
+
+
+cdef inline void run_loop(
+    int loop, const columns_t* columns, void** arrays, void* const* parts, int count, int64_t listed, int64_t lo,
+    int64_t hi
+) noexcept nogil:
+    """Run a loop, after the first arrays were filled in."""
+    cdef const loops_t* self = <const loops_t*> columns.constants
+    arrays[0] = columns.rngs
+    memcpy(arrays + 5, self.arrays, self.fields * sizeof(void*))
+    memcpy(arrays + 5 + self.fields, columns.parameters, self.parameters * sizeof(void*))
+    memcpy(arrays + 5 + self.fields + self.parameters, parts, count * sizeof(void*))
+    self.loops[loop](arrays, columns.parameter_stride, listed, lo, hi)
+
+
+cdef void step_loops(
+    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
+    int64_t hi
+) noexcept nogil:
+    cdef void* arrays[5 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
+    arrays[1] = <void*> columns.resetting
+    arrays[2] = <void*> actions
+    arrays[3] = rewards
+    arrays[4] = ends
+    run_loop(0, columns, arrays, parts, (<const loops_t*> columns.constants).parts, columns.resetting != NULL, lo, hi)
+
+
+cdef void reset_loops(
+    const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    """A new state is zero before it is written."""
+    cdef void* arrays[5 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
+    cdef const loops_t* self = <const loops_t*> columns.constants
+    cdef int64_t k, field
+    for k in range(count):
+        for field in range(self.fields):
+            memset(<char*> self.arrays[field] + lanes[k] * self.bytes[field], 0, self.bytes[field])
+    arrays[1] = <void*> lanes
+    arrays[2] = arrays[3] = arrays[4] = NULL
+    run_loop(1, columns, arrays, NULL, 0, True, 0, count)
+
+
+cdef void observe_loops(
+    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
+) noexcept nogil:
+    cdef void* arrays[5 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
+    arrays[1] = <void*> lanes
+    arrays[2] = arrays[3] = arrays[4] = NULL
+    run_loop(2, columns, arrays, parts, (<const loops_t*> columns.constants).parts, lanes != NULL, lo, hi)
+
+
+cdef void write_infos_loops(
+    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
+) noexcept nogil:
+    cdef void* arrays[5 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
+    arrays[1] = <void*> lanes
+    arrays[2] = arrays[3] = arrays[4] = NULL
+    run_loop(3, columns, arrays, parts, (<const loops_t*> columns.constants).infos, lanes != NULL, lo, hi)
+
+
+cdef int loops_failed(const void* constants) noexcept nogil:
+    return (<const loops_t*> constants).failed
+
+
+cdef void step_results(
+    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
+    int64_t hi
+) noexcept nogil:
+    cdef const results_t* self = <const results_t*> columns.constants
+    cdef int64_t i
+    cdef int k
+    memset(self.begun + lo, 0, hi - lo)
+    memcpy(rewards + lo, self.rewards + lo, (hi - lo) * sizeof(double))
+    for i in range(lo, hi):
+        ends[i] = self.terminated[i]
+    for k in range(self.parts):
+        copy_bytes(<char*> parts[k] + lo * self.bytes[k], self.last[k] + lo * self.bytes[k], (hi - lo) * self.bytes[k])
+
+
+cdef void reset_results(
+    const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    cdef int64_t k
+    for k in range(count):
+        (<const results_t*> columns.constants).begun[lanes[k]] = 1
+
+
+cdef void observe_results(
+    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
+) noexcept nogil:
+    cdef const results_t* self = <const results_t*> columns.constants
+    cdef int64_t i, lane
+    cdef int k
+    for i in range(lo, hi):
+        lane = i if lanes == NULL else lanes[i]
+        for k in range(self.parts):
+            copy_bytes(
+                <char*> parts[k] + lane * self.bytes[k],
+                (self.first[k] if self.begun[lane] else self.last[k]) + lane * self.bytes[k], self.bytes[k])
+
+
+cdef class CustomKernel:
+    """A kernel for a `Batch`.
+
+    Args:
+        name: of the environment.
+        parts: (dtype, shape) of each array of an observation.
+        action: dtype and shape of one action.
+        ranges: lowest value and number of values of each integer of an action; none for floats.
+        parameters: default values by name.
+        infos: (name, dtype, size) of the entries of the infos.
+        cost: about how many nanoseconds a step of a lane takes.
+        loops: whether the physics is LaneLoops, not LaneResults.
+
+    Raises:
+        ValueError: more of something than there is room for, or a dtype that kernels do not have.
+    """
+
+    cdef kernel_t kernel
+    cdef double numbers[MAX_NUMBERS]
+    cdef part_t parts[MAX_PARTS]
+    cdef info_field_t fields[MAX_INFOS]
+    cdef int64_t ranges[2 * MAX_VALUES]
+    cdef list texts                # what C points to
+    cdef const char* constants_name
+
+    def __cinit__(
+        self, str name, *, tuple parts, tuple action, tuple ranges=(), dict parameters=None, tuple infos=(), int cost=10,
+        bint loops=True,
+    ):
+        cdef kernel_t* kernel = &self.kernel
+        cdef int k
+        parameters = parameters or {}
+        dtype, shape = action
+        size = int(np.prod(shape)) if shape else 0
+        for what, count, most in (
+            ("arrays of an observation", len(parts), <int> MAX_PARTS),
+            ("parameters", len(parameters), <int> MAX_NUMBERS),
+            ("infos", len(infos), <int> MAX_INFOS), ("values of an action", max(size, len(ranges)), <int> MAX_VALUES),
+        ):
+            if count > most:
+                raise ValueError(f"{name}: expected at most {most} {what}, got {count}")
+        self.texts = []
+        kernel.abi = KERNEL_ABI
+        kernel.isa_count = ISA_COUNT
+        kernel.name = self._text(name)
+        kernel.state_names = kernel.reset_option_names = ""
+        kernel.parameter_names = self._text(" ".join(parameters))
+        kernel.parameter_count = len(parameters)
+        for k, value in enumerate(parameters.values()):
+            self.numbers[k] = value
+        kernel.parameter_defaults = kernel.reset_option_defaults = self.numbers
+        if parts == ((np.dtype(np.int64), ()),):  # one integer, not an array
+            kernel.observation_type, kernel.observation_size = INT64, 1
+        else:
+            kernel.part_count = len(parts)
+            kernel.parts = self.parts
+            for k, (part_dtype, part_shape) in enumerate(parts):
+                self.parts[k].type = type_number(part_dtype)
+                set_axes(self.parts[k].shape, part_shape)
+        kernel.action_type = type_number(dtype)
+        kernel.action_size = size
+        set_axes(kernel.action_shape, shape)
+        if ranges:
+            kernel.action_ranges = self.ranges
+            kernel.discrete_actions = 0 if size else ranges[0][1]
+            for k, (lowest, count) in enumerate(ranges):
+                self.ranges[2 * k], self.ranges[2 * k + 1] = lowest, count
+        kernel.info_count = len(infos)
+        kernel.infos = self.fields
+        for k, (info_name, info_dtype, info_size) in enumerate(infos):
+            self.fields[k].name = self._text(info_name)
+            self.fields[k].type = type_number(info_dtype)
+            self.fields[k].size = info_size
+        kernel.cost = cost
+        kernel.reset = reset_loops if loops else reset_results
+        kernel.observe = observe_loops if loops else observe_results
+        kernel.write_infos = write_infos_loops
+        if loops:
+            kernel.faulted = loops_failed
+        for k in range(ISA_COUNT):
+            kernel.step[k].shared = kernel.step[k].varied = step_loops if loops else step_results
+        self.constants_name = self._text(f"gymcore_ext.lanes of a kernel at {id(self):#x}")
+        kernel.constants_name = self.constants_name
+
+    cdef const char* _text(self, str text):
+        encoded = text.encode()
+        self.texts.append(encoded)
+        return encoded
+
+    @property
+    def capsule(self):
+        """The kernel, for a `Batch`."""
+        return owned_capsule(&self.kernel, KERNEL_CAPSULE, self)
+
+
+cdef int32_t type_number(object dtype) except -1:
+    """The number of a dtype in kernel.h."""
+    for k, known in enumerate(TYPES):
+        if np.dtype(dtype) == known:
+            return k
+    raise ValueError(f"expected one of {', '.join([np.dtype(known).name for known in TYPES])}, got {np.dtype(dtype)}")
+
+
+cdef int set_axes(int32_t* axes, tuple shape) except -1:
+    if len(shape) > MAX_AXES or 0 in shape:
+        raise ValueError(f"expected at most {MAX_AXES} axes, none of length 0, got shape {shape}")
+    for k, length in enumerate(shape):
+        axes[k] = length
+    return 0
+
+
+cdef class LaneLoops:
+    """The state of lanes, and the loops that step them: `constants` of a batch.
+
+    Args:
+        kernel: what they are of.
+        fields: arrays [num_lanes, ...] of the state, C-contiguous and writable.
+        loops: addresses of functions by the names in LOOPS; write_infos only with infos.
+        owner: an object that lives as long as the loops.
+
+    A loop that is written in Python calls `fail` instead of raising; the call of the batch raises then.
+    """
+
+    cdef loops_t loops
+    cdef CustomKernel kernel
+    cdef readonly list fields
+    cdef object owner, problem
+    cdef Py_ssize_t num_lanes
+
+    def __cinit__(self, CustomKernel kernel, list fields, dict loops, owner):
+        cdef int k
+        if kernel is None or fields is None or loops is None:
+            raise TypeError("expected a kernel, fields and loops, got None")
+        if not 0 < len(fields) <= MAX_FIELDS:
+            raise ValueError(f"fields: expected 1 to {MAX_FIELDS} arrays, got {len(fields)}")
+        self.kernel = kernel
+        self.fields = fields
+        self.owner = owner
+        self.num_lanes = len(fields[0])
+        for k, array in enumerate(fields):
+            if not array.flags.carray or len(array) != self.num_lanes:
+                raise ValueError(f"fields[{k}]: expected a C-contiguous array of {self.num_lanes} lanes")
+            self.loops.arrays[k] = cnp.PyArray_DATA(<cnp.ndarray> array)
+            self.loops.bytes[k] = array.nbytes // self.num_lanes
+        self.loops.fields = len(fields)
+        self.loops.parameters = kernel.kernel.parameter_count
+        self.loops.parts = max(kernel.kernel.part_count, 1)
+        self.loops.infos = kernel.kernel.info_count
+        for k, name in enumerate(LOOPS):
+            if k < 3 or self.loops.infos:
+                self.loops.loops[k] = <loop_t> <size_t> loops[name]
+
+    def __len__(self):
+        return self.num_lanes
+
+    @property
+    def capsule(self):
+        """The lanes, for the `constants` of a batch; it keeps them alive."""
+        return owned_capsule(&self.loops, self.kernel.constants_name, self)
+
+    def fail(self, problem):
+        """Let the call that runs the loops raise this exception; the first one counts."""
+        if not self.loops.failed:
+            self.problem = problem
+        self.loops.failed = 1
+
+    def raise_faults(self):
+        """Raise what a loop failed with."""
+        problem, self.problem = self.problem, None
+        self.loops.failed = 0
+        raise problem
+
+
+cdef class LaneResults:
+    """What was computed for all lanes of a batch before its step: `constants` of the batch.
+
+    Args:
+        kernel: what they are of.
+        last: arrays [num_lanes, ...] of the observations after the step.
+        first: likewise, of the first observations of episodes; only rows of lanes that begin one are read.
+        rewards: float64 [num_lanes].
+        terminated: bool [num_lanes].
+    """
+
+    cdef results_t results
+    cdef CustomKernel kernel
+    cdef list references
+    cdef Py_ssize_t num_lanes
+
+    def __cinit__(
+        self, CustomKernel kernel, list last, list first, rewards, terminated,
+    ):
+        cdef int k
+        if kernel is None or last is None or first is None or rewards is None or terminated is None:
+            raise TypeError("expected a kernel and arrays, got None")
+        self.num_lanes = len(rewards)
+        begun = np.zeros(self.num_lanes, np.bool_)
+        self.kernel = kernel
+        self.references = [*last, *first, rewards, terminated, begun]
+        for array in self.references:
+            if not array.flags.carray or len(array) != self.num_lanes:
+                raise ValueError(f"expected C-contiguous arrays of {self.num_lanes} lanes")
+        self.results.parts = len(last)
+        for k in range(len(last)):
+            self.results.last[k] = <const char*> cnp.PyArray_DATA(<cnp.ndarray> last[k])
+            self.results.first[k] = <const char*> cnp.PyArray_DATA(<cnp.ndarray> first[k])
+            self.results.bytes[k] = last[k].nbytes // self.num_lanes
+        self.results.rewards = <const double*> cnp.PyArray_DATA(<cnp.ndarray> rewards)
+        self.results.terminated = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> terminated)
+        self.results.begun = <uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> begun)
+
+    def __len__(self):
+        return self.num_lanes
+
+    @property
+    def capsule(self):
+        """The results, for the `constants` of a batch; it keeps them alive."""
+        return owned_capsule(&self.results, self.kernel.constants_name, self)
+
+
+# --- random draws of a lane, for loops: what a numpy.random.Generator over its stream would draw ----------------------
+
+cdef double draw_random(rng_t* rng) noexcept nogil:
+    """Generator.random()"""
+    return rng_double(rng)
+
+
+cdef double draw_normal(rng_t* rng) noexcept nogil:
+    """Generator.standard_normal()"""
+    cdef bitgen_t bitgen
+    bind_bitgen(&bitgen, rng)
+    return random_standard_normal(&bitgen)
+
+
+cdef int64_t draw_integer(rng_t* rng, int64_t low, int64_t high) noexcept nogil:
+    """Generator.integers(low, high); an empty range gives its lower end."""
+    cdef bitgen_t bitgen
+    bind_bitgen(&bitgen, rng)
+    if high <= low:
+        return low
+    return <int64_t> random_bounded_uint64(&bitgen, <uint64_t> low, <uint64_t> high - 1 - <uint64_t> low, 0, False)
+
+
+# Their addresses, by the names under which loops call them.
+DRAWS = {
+    "gymcore_draw_random": <size_t> &draw_random,
+    "gymcore_draw_normal": <size_t> &draw_normal,
+    "gymcore_draw_integer": <size_t> &draw_integer,
+}

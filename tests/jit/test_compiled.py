@@ -1,0 +1,229 @@
+"""`gymcore.jit` with Numba: the same bits as the interpreter, and a cache of the code."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gymcore import jit
+from gymcore.vector import AutoresetMode
+from tests.jit.classes import CLASSES, Arm, CartPole, Everything
+from tests.testing_env import assert_same
+
+numba = pytest.importorskip("numba")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A folder of its own for compiled code."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("jit")
+        patch.setenv("GYMCORE_CACHE_DIR", str(folder))
+        patch.delenv("GYMCORE_JIT", raising=False)
+        yield folder
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_compiled_is_interpreted(cls: Any, mode: str) -> None:
+    options: dict[str, Any] = {"autoreset_mode": mode, "max_episode_steps": 30}
+    ours = cls.vector_class(5, num_threads=2, **options)
+    theirs = cls.vector_class(5, debug=True, **options)
+    single = cls()
+    assert_same(ours.reset(seed=3), theirs.reset(seed=3))
+    single.reset(seed=3)
+    ours.action_space.seed(1)
+    alive = True
+    for step in range(50):
+        actions = ours.action_space.sample()
+        one, other = ours.step(actions), theirs.step(actions)
+        assert_same(one, other, f"step {step}")
+        if alive:
+            result = single.step(actions[0])
+            assert (one[1][0], one[2][0]) == result[1:3]
+            alive = not (one[2][0] or one[3][0])
+        assert ours.get_state().tobytes() == theirs.get_state().tobytes()
+
+
+def test_parameters_by_lane_and_copies() -> None:
+    ours, theirs = Everything.vector_class(4), Everything.vector_class(4, debug=True)
+    for envs in (ours, theirs):
+        envs.set_attr("scale", [0.1, 0.2, 0.3, 0.4])
+        envs.set_attr("noisy", [True, False, True, False])
+        envs.reset(seed=1)
+    ours = copy.deepcopy(ours)
+    ours.action_space.seed(1)
+    for _ in range(20):
+        actions = ours.action_space.sample()
+        assert_same(ours.step(actions), theirs.step(actions))
+
+
+def test_large_batches_on_many_threads() -> None:
+    one, two = (CartPole.vector_class(5000, num_threads=k) for k in (1, 3))
+    actions = np.random.default_rng(1).integers(0, 2, (30, 5000))
+    one.reset(seed=1), two.reset(seed=1)
+    assert_same(tuple(one.rollout(actions)), tuple(two.rollout(actions)))
+
+
+def test_mathematics_has_the_bits_of_the_kernels() -> None:
+    from gymcore.jit import compiler  # noqa: F401 (registers the functions)
+    from gymcore_ext import lane_math
+
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(0, 3, 2000), rng.uniform(-1e6, 1e6, 2000), [0.0, -0.0, 1e-9]])
+
+    @numba.njit(error_model="numpy")
+    def compiled(x: Any, out: Any) -> None:
+        for i in range(len(x)):
+            out[0, i], out[1, i] = jit.math.sincos(x[i])
+            out[2, i] = jit.math.mod_two_pi(x[i])
+            out[3, i] = jit.math.floor(x[i])
+            out[4, i] = jit.math.clip(x[i], -2.0, 1.0)
+
+    out = np.empty((5, len(x)))
+    compiled(x, out)
+    interpreted = [
+        [
+            *jit.math.sincos(v),
+            jit.math.mod_two_pi(v),
+            jit.math.floor(v),
+            jit.math.clip(v, -2.0, 1.0),
+        ]
+        for v in x.tolist()
+    ]
+    expected = [
+        *lane_math.sincos(x),
+        lane_math.mod_two_pi(x),
+        np.floor(x) + 0.0,
+        np.clip(x, -2.0, 1.0),
+    ]
+    for row, one, other in zip(out, np.array(interpreted).T, expected, strict=True):
+        assert row.tobytes() == one.tobytes() == other.tobytes()
+
+
+class Draws(jit.Env):
+    observation_space = Arm.observation_space
+    action_space = CartPole.action_space
+
+    class State:
+        drawn: jit.array(float, 12)
+
+    def reset(state, parameters, rng):
+        state.drawn[0] = rng.random()
+        state.drawn[1] = rng.integers(10)
+        state.drawn[2] = rng.integers(-5, 2**40)
+        state.drawn[3] = rng.integers(-(2**31), 2**31)
+        state.drawn[4] = rng.normal()
+        state.drawn[5] = rng.normal(3.0, 0.5)
+        state.drawn[6] = rng.uniform()
+        state.drawn[7] = rng.uniform(-2.0, 7.0)
+        state.drawn[8] = rng.choice(7)
+        state.drawn[9] = rng.integers(3)
+        state.drawn[10] = rng.integers(4, 5)
+        state.drawn[11] = rng.integers(0, 2**62)
+
+    def step(state, parameters, action, rng):
+        return 0.0, False
+
+    def observe(state, parameters, observation):
+        observation[0][:] = 0.0
+        observation[1][0] = 0
+
+
+def test_draws_are_those_of_numpy() -> None:
+    envs = Draws.vector_class(500)
+    envs.reset(seed=11)
+    for lane in range(500):
+        rng = np.random.default_rng(11 + lane)
+        expected = [
+            *(rng.random(), rng.integers(10), rng.integers(-5, 2**40)),
+            *(rng.integers(-(2**31), 2**31), rng.normal(), rng.normal(3.0, 0.5), rng.uniform()),
+            *(rng.uniform(-2.0, 7.0), rng.choice(7), rng.integers(3), rng.integers(4, 5)),
+            rng.integers(0, 2**62),
+        ]
+        assert envs._batch.constants.fields[0][lane].tolist() == [float(x) for x in expected]
+
+
+def test_code_comes_from_the_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gymcore.jit import compiler, env
+
+    CartPole()
+    files = {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
+    env._of(CartPole).compiled = None
+    monkeypatch.setattr(compiler, "_compile", None)  # not called again
+    CartPole().reset(seed=1)
+    assert {path.name: path.stat().st_mtime_ns for path in cache.iterdir()} == files
+
+
+PROGRAM = """
+import numpy as np, sys
+from gymcore import jit, spaces
+K = {constant}
+class Same(jit.Env):
+    observation_space = spaces.Box(-9, 9, (1,), np.float32)
+    action_space = spaces.Discrete(2)
+    class State:
+        x: float
+    def reset(state, parameters, rng):
+        state.x = 0.0
+    def step(state, parameters, action, rng):
+        state.x += helper(action)
+        return state.x, False
+    def observe(state, parameters, observation):
+        observation[0] = state.x
+def helper(action):
+    {body}
+"""
+
+
+def test_classes_of_the_same_name_are_different(tmp_path: Path) -> None:
+    """They are compiled in processes of their own, and loaded into one."""
+    versions = [(1.0, "return K"), (2.0, "return K"), (2.0, "return K + action")]
+    for k, (constant, body) in enumerate(versions):
+        text = PROGRAM.format(constant=constant, body=body)
+        (tmp_path / f"same{k}.py").write_text(text)
+    code = "import {0}; e = {0}.Same(); e.reset(seed=1); print(e.step(1)[1])"
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    for k in range(3):
+        subprocess.run(
+            [sys.executable, "-c", code.format(f"same{k}")],
+            check=True,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+    both = "".join(f"import same{k}; e{k} = same{k}.Same(); e{k}.reset(seed=1)\n" for k in range(3))
+    both += "print(*[e.step(1)[1] for e in (e0, e1, e2)])"
+    run = subprocess.run(
+        [sys.executable, "-c", both],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert run.stdout.split() == ["1.0", "2.0", "3.0"]
+
+
+def test_threads_may_make_environments_at_once() -> None:
+    results: list[Any] = []
+
+    def run() -> None:
+        env = Arm()
+        env.reset(seed=1)
+        results.append(env.step(np.ones((2, 2), np.float32))[1])
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert len(set(results)) == 1 and len(results) == 4 and math.isfinite(results[0])
+
+
+def test_all_modes_are_there() -> None:
+    assert {mode.value for mode in AutoresetMode} == {"NextStep", "SameStep", "Disabled"}

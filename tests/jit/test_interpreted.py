@@ -1,0 +1,298 @@
+"""`gymcore.jit`, as the interpreter runs it: the same bits as the built-in kernels."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gymcore as gym
+from gymcore import error, jit, spaces
+from tests.for_each import for_each
+from tests.jit.classes import CLASSES, Arm, CartPole, Everything, MountainCar, Taxi
+from tests.testing_env import assert_same
+
+BUILT_IN = {"CartPole-v1": CartPole, "MountainCar-v0": MountainCar, "Taxi-v4": Taxi}
+
+
+def batch(cls: type[jit.Env], num_envs: int, **options: Any) -> Any:
+    return cls.vector_class(num_envs, debug=True, **options)
+
+
+def actions_of(envs: Any, steps: int) -> list[Any]:
+    envs.action_space.seed(3)
+    return [envs.action_space.sample() for _ in range(steps)]
+
+
+@for_each("id", list(BUILT_IN))
+def test_written_again_they_are_the_built_in_kernels(id: str) -> None:
+    options: dict[str, Any] = {"autoreset_mode": "SameStep", "episode_statistics": True}
+    theirs = gym.make_vec(id, 4, vector_kwargs=options, max_episode_steps=25)
+    ours = batch(BUILT_IN[id], 4, max_episode_steps=25, **options)
+    first, others = ours.reset(seed=7), theirs.reset(seed=7)
+    assert_same(first[0], others[0])
+    for actions in actions_of(ours, 60):
+        one, other = ours.step(actions), theirs.step(actions)
+        assert_same(one[:4], other[:4])
+        assert one[4].keys() <= other[4].keys()
+        if "_final_obs" in one[4]:
+            assert_same(one[4]["final_obs"], other[4]["final_obs"])
+            assert_same(one[4]["episode"]["r"], other[4]["episode"]["r"])
+
+
+@for_each("cls", CLASSES)
+def test_a_lane_is_the_single_environment(cls: Any) -> None:
+    envs = batch(cls, 3)
+    single = cls(debug=True)
+    observations, _ = envs.reset(seed=5)
+    observation, _ = single.reset(seed=6)
+    lanes = list(gym.vector.utils.iterate(envs.observation_space, observations))
+    assert plain(lanes[1]) == plain(observation)
+    for actions in actions_of(envs, 15):
+        step = envs.step(actions)
+        one = single.step(actions[1])
+        lanes = list(gym.vector.utils.iterate(envs.observation_space, step[0]))
+        assert plain(lanes[1]) == plain(one[0])
+        assert single.observation_space.contains(one[0])
+        assert (step[1][1], step[2][1]) == one[1:3]
+        assert {key: plain(infos[1]) for key, infos in step[4].items() if key[0] != "_"} == {
+            key: plain(value) for key, value in one[4].items()
+        }
+        if one[2]:
+            break
+
+
+def plain(value: Any) -> Any:
+    """An observation or info as Python's numbers and lists."""
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    return (
+        [plain(part) for part in value] if isinstance(value, tuple) else np.asarray(value).tolist()
+    )
+
+
+def test_a_class_registers_by_itself(registries: Any) -> None:
+    gym.register("Arm-v0", Arm, max_episode_steps=9)
+    with gym.make_vec("Arm-v0", 2, debug=True) as envs:
+        assert type(envs).__name__ == "ArmVectorEnv"
+        observations, _ = envs.reset(seed=1)
+        assert [part.shape for part in observations] == [(2, 2), (2,)]
+        rollout = envs.rollout(np.zeros((12, 2, 2, 2), np.float32))
+        assert rollout.truncated.sum(0).tolist() == [1, 1]
+        assert rollout.observations[1].dtype == np.int64
+    env = gym.make("Arm-v0", debug=True)
+    env.reset(seed=1)
+    assert [env.step(np.zeros((2, 2), np.float32))[3] for _ in range(9)] == [False] * 8 + [True]
+
+
+def test_dict_observations_in_the_callers_arrays_and_at_the_end() -> None:
+    envs = batch(Everything, 2, autoreset_mode="SameStep", max_episode_steps=3)
+    other = batch(Everything, 2, autoreset_mode="SameStep", max_episode_steps=3)
+    envs.reset(seed=1), other.reset(seed=1)
+    space = envs.observation_space
+    arrays = gym.vector.utils.create_empty_array(envs.single_observation_space, 2)
+    for actions in actions_of(envs, 3):
+        flags = [np.empty(2, bool) for _ in range(2)]
+        rewards = np.empty(2)
+        infos = envs.step_into(
+            actions, observations=arrays, rewards=rewards, terminated=flags[0], truncated=flags[1]
+        )
+        step = other.step(actions)
+        assert_same(plain(step[0]), plain(arrays))
+    assert space.contains(step[0])
+    for lane in range(2):
+        assert_same(plain(infos["final_obs"][lane]), plain(step[4]["final_obs"][lane]))
+        assert envs.single_observation_space.contains(infos["final_obs"][lane])
+    with pytest.raises(error.ArgumentTypeError, match="expected a dict of 5 arrays"):
+        envs.step_into(
+            actions, observations=rewards, rewards=rewards, terminated=flags[0], truncated=flags[1]
+        )
+
+
+def test_states_parameters_and_copies() -> None:
+    envs = batch(Everything, 3, scale=0.25)
+    envs.set_attr("steps", [5, 6, 7])
+    assert envs.get_attr("steps") == (5, 6, 7) and envs.get_attr("noisy") == (True,) * 3
+    with pytest.raises(error.InvalidArgument, match="steps: expected int"):
+        envs.set_attr("steps", 2.5)
+    envs.reset(seed=1)
+    first, *rest = actions_of(envs, 8)
+    envs.step(first)
+    saved = envs.get_state()
+    again = pickle.loads(pickle.dumps(envs))
+    other = batch(Everything, 3)
+    other.reset(seed=9)
+    other.set_state(saved[[2, 0, 1]])
+    steps = [envs.step(actions) for actions in rest]
+    for actions, step in zip(rest, steps, strict=True):
+        assert_same(again.step(actions), step)
+        assert_same(other.step(actions[[2, 0, 1]])[1], step[1][[2, 0, 1]])
+    state = envs.get_attr("state")[0]
+    assert state.count == state["count"] and state.grid.dtype == np.uint8
+    envs.set_attr("state", state)
+    assert {record.count for record in envs.get_attr("state")} == {int(state.count)}
+    with pytest.raises(error.InvalidArgument, match="state: expected values of"):
+        envs.set_attr("state", np.zeros(3))
+    env = pickle.loads(pickle.dumps(Arm(debug=True)))
+    env.reset(seed=1)
+    env.state = (0.5, 0.25)
+    assert tuple(env.state) == (0.5, 0.25)
+
+
+def test_actions_are_checked() -> None:
+    envs = batch(Everything, 2)
+    envs.reset(seed=1)
+    with pytest.raises(error.InvalidAction, match=r"actions\[1, 0\] = 2 is outside \[-1, 2\)"):
+        envs.step(np.array([[0, 0], [2, 0]]))
+    with pytest.raises(error.InvalidAction, match="int64 array of shape"):
+        envs.step(np.array([0, 1]))
+    env = CartPole(debug=True)
+    env.reset(seed=1)
+    while not env.step(0)[2]:
+        pass
+    with pytest.raises(error.ResetNeeded, match="terminated"):
+        env.step(0)
+
+
+def test_frames_are_those_of_its_function() -> None:
+    env = CartPole(render_mode="rgb_array", debug=True)
+    env.reset(seed=1)
+    assert env.render().shape == (20, 30, 3)
+    envs = batch(CartPole, 2, render_mode="rgb_array")
+    envs.reset(seed=1)
+    assert [frame.any() for frame in envs.render()] == [True, True]
+    assert Arm.metadata["render_modes"] == []
+
+
+def test_the_loops_can_be_printed() -> None:
+    text = CartPole.source()
+    assert "reward, terminated = step_lane(state, parameters, actions[i]" in text
+    assert "left_out" not in text and "left_out" in Everything.source()
+
+
+# --- mistakes -------------------------------------------------------------------------------------
+
+
+def declare(**members: Any) -> Any:
+    """A class that is right but for these members."""
+
+    class State:
+        x: float
+
+    def reset(state, parameters, rng):
+        state.x = 1.0
+
+    def step(state, parameters, action, rng):
+        return 1.0, False
+
+    def observe(state, parameters, observation):
+        observation[0] = state.x
+
+    usual = {
+        "observation_space": spaces.Box(-1, 1, (1,), np.float32),
+        "action_space": spaces.Discrete(2),
+        **{"State": State, "reset": reset, "step": step, "observe": observe},
+    }
+    members = {k: v for k, v in (usual | members).items() if v is not None}
+    return type("Wrong", (jit.Env,), {"__module__": __name__, **members})
+
+
+class Text:
+    x: str
+
+
+class Numbers:
+    x: float
+
+
+def undeclared(state, parameters, rng):
+    state.y = 1.0
+
+
+def division(state, parameters, action, rng):
+    try:
+        return 1.0, False
+    finally:
+        pass
+
+
+def power(state, parameters, action, rng):
+    return state.x**3, False
+
+
+def other_draw(state, parameters, rng):
+    state.x = rng.beta(1.0, 1.0)
+
+
+def too_few(state, rng):
+    state.x = 1.0
+
+
+CLASS_MISTAKES: list[tuple[dict[str, Any], str]] = [
+    (
+        {"reset": undeclared},
+        r"test_interpreted.py:\d+: Wrong.reset: 'y' is not a field of the state: x",
+    ),
+    ({"step": division}, r"test_interpreted.py:\d+: Wrong.step: try cannot be compiled"),
+    ({"step": power}, r"\*\* differs between machines"),
+    ({"reset": other_draw}, r"rng.beta is not there; rng has choice"),
+    ({"reset": too_few}, r"expected the arguments \(state, parameters, rng\), got \(state, rng\)"),
+    ({"State": Text}, r"Wrong.State.x: expected float, int, bool"),
+    ({"Parameters": Numbers}, r"Wrong.Parameters.x: expected a number with a default"),
+    ({"observe": None}, r"expected functions \['observe'\]"),
+    ({"Infos": Numbers}, r"expected both `class Infos` and"),
+]
+
+
+@for_each(("members", "words"), CLASS_MISTAKES)
+def test_mistakes_are_explained_at_the_class(members: dict[str, Any], words: str) -> None:
+    with pytest.raises(error.InvalidArgument, match=words):
+        declare(**members)
+
+
+def writes_nothing(state, parameters, observation):
+    if state.x < 0.0:
+        observation[0] = state.x
+
+
+def not_a_number(state, parameters, action, rng):
+    state.x = (state.x - 1.0) * 1e308 * 1e308 * 0.0
+    return 1.0, False
+
+
+def no_end(state, parameters, action, rng):
+    return 1.0
+
+
+def outside(state, parameters, observation):
+    observation[1] = state.x
+
+
+RUN_MISTAKES: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"observe": writes_nothing}, error.InvalidArgument, r"element \[0\] is not"),
+    ({"observe": outside}, IndexError, "out of bounds"),
+    ({"step": no_end}, error.InvalidArgument, "expected `return reward, terminated`, got 1.0"),
+    ({"action_space": spaces.Text(3)}, error.InvalidArgument, "action_space: expected Discrete"),
+    ({"observation_space": spaces.Text(3)}, error.InvalidArgument, "observation_space: expected"),
+]
+
+
+@for_each(("members", "kind", "words"), RUN_MISTAKES)
+def test_mistakes_are_found_in_the_first_steps(members: Any, kind: Any, words: str) -> None:
+    from gymcore.jit.env import check_class
+
+    with pytest.raises(kind, match=words):
+        check_class(declare(**members))
+
+
+def test_nan_is_found_and_a_reset_goes_on() -> None:
+    envs = declare(step=not_a_number).vector_class(2, debug=True)
+    envs.reset(seed=1)
+    envs.set_attr("state", np.array([np.float64(2.0)]))
+    with pytest.raises(error.InvalidArgument, match=r"Wrong.step: state.x is nan"):
+        envs.step([0, 0])
+    with pytest.raises(error.ResetNeeded):
+        envs.step([0, 0])
+    assert envs.reset(seed=1)[0].tolist() == [[1.0], [1.0]]
