@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from gymcore import core
-from gymcore.core import Env
+from gymcore.core import ActType, Env, ObsType, WrapperActType, WrapperObsType
 from gymcore.vector import VectorEnv
 
 __all__ = ["ActionWrapper", "Env", "ObservationWrapper", "RewardWrapper", "Wrapper"]
@@ -27,7 +27,10 @@ def inner_attribute(env: Any, name: str) -> Any:
     raise AttributeError(f"no layer has an attribute {name!r}")
 
 
-class Wrapper(core.Wrapper[Any, Any, Any, Any]):
+class Wrapper(
+    core.Wrapper[WrapperObsType, WrapperActType, ObsType, ActType],
+    Generic[WrapperObsType, WrapperActType, ObsType, ActType],
+):
     """Base of wrappers of Gym 0.26.
 
     `env.some_attribute` is that of the outermost layer that has one. Assignment sets the wrapper's
@@ -69,15 +72,27 @@ class Wrapper(core.Wrapper[Any, Any, Any, Any]):
             return inner_attribute(env, name)
 
 
-class ObservationWrapper(core.ObservationWrapper[Any, Any, Any], Wrapper):
+class ObservationWrapper(
+    core.ObservationWrapper[WrapperObsType, ActType, ObsType],
+    Wrapper[WrapperObsType, ActType, ObsType, ActType],
+    Generic[WrapperObsType, ActType, ObsType],
+):
     """A wrapper that changes observations: override `observation`."""
 
 
-class RewardWrapper(core.RewardWrapper[Any, Any], Wrapper):
+class RewardWrapper(
+    core.RewardWrapper[ObsType, ActType],
+    Wrapper[ObsType, ActType, ObsType, ActType],
+    Generic[ObsType, ActType],
+):
     """A wrapper that changes rewards: override `reward`."""
 
 
-class ActionWrapper(core.ActionWrapper[Any, Any, Any], Wrapper):
+class ActionWrapper(
+    core.ActionWrapper[WrapperActType, ObsType, ActType],
+    Wrapper[ObsType, WrapperActType, ObsType, ActType],
+    Generic[WrapperActType, ObsType, ActType],
+):
     """A wrapper that changes actions: override `action`."""
 
     def reverse_action(self, action: Any) -> Any:
