@@ -8,7 +8,6 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import gymnasium
 import numpy as np
@@ -17,34 +16,8 @@ import pytest
 import gymcore.alias
 from gymcore import error
 from gymcore.alias.__main__ import main
+from tests.alias.running import ROOT, lines, run
 from tests.for_each import for_each
-
-ROOT = Path(__file__).parents[2]
-PATHS = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-
-
-def run(
-    folder: Path, text: str, *arguments: str, options: tuple[str, ...] = ()
-) -> subprocess.CompletedProcess[str]:
-    """Run a program, `program.py` in the folder, under the alias."""
-    program = folder / "program.py"
-    program.write_text(text)
-    target = "program" if "-m" in options else str(program)
-    return subprocess.run(
-        [sys.executable, "-m", "gymcore.alias", *options, target, *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": PATHS},
-        cwd=folder,
-    )
-
-
-def lines(folder: Path, text: str, *arguments: str, **kwargs: Any) -> list[str]:
-    """Return what a program that succeeds prints."""
-    result = run(folder, text, *arguments, **kwargs)
-    assert result.returncode == 0, result.stderr
-    return result.stdout.splitlines()
-
 
 PROGRAM = """
 import os, sys

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.alias.running import PATHS
+
 pytest.importorskip("torch")
 PROGRAMS = Path(__file__).parent / "programs"
-ROOT = Path(__file__).parents[2]
 # The mean of the last 10 returns that shows learning. Random policies: 20 and -1200.
 LEARNT = {"ppo": 150.0, "dqn": 120.0, "sac": -400.0, "td3": -400.0}
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py"))
@@ -21,13 +22,12 @@ NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py"))
 def returns(name: str, *arguments: str) -> list[float]:
     """Run a program and return the returns that it prints."""
     era = "gymnasium==0.29" if name.endswith("029") else "gymnasium==1.4"
-    command = [sys.executable, "-m", "gymcore.alias", "--as", era, str(PROGRAMS / f"{name}.py")]
-    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    program = str(PROGRAMS / f"{name}.py")
     result = subprocess.run(
-        [*command, *arguments],
+        [sys.executable, "-m", "gymcore.alias", "--as", era, program, *arguments],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": paths},
+        env={**os.environ, "PYTHONPATH": PATHS},
     )
     assert result.returncode == 0, result.stderr
     return [float(text) for text in re.findall(r"episodic_return=(\S+)", result.stdout)]

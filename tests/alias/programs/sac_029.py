@@ -40,13 +40,13 @@ def smallest(functions, obs, action):
 
 
 envs = gym.vector.SyncVectorEnv([make_env])
+envs.single_observation_space.dtype = np.float32
 obs_size, act_size = envs.single_observation_space.shape[0], envs.single_action_space.shape[0]
 scale = torch.as_tensor(envs.single_action_space.high)
 actor = mlp(obs_size, 2 * act_size)
 critics = nn.ModuleList(mlp(obs_size + act_size, 1) for _ in range(2))
 targets = copy.deepcopy(critics)
-actor_optimizer = torch.optim.Adam(actor.parameters(), lr=1e-3)
-q_optimizer = torch.optim.Adam(critics.parameters(), lr=1e-3)
+actor_optimizer, q_optimizer = (torch.optim.Adam(m.parameters(), 1e-3) for m in (actor, critics))
 alpha, memory = 0.2, []
 
 obs, _ = envs.reset(seed=args.seed)
