@@ -6,6 +6,7 @@ import builtins
 import os
 import secrets
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from gymcore.remote.server import (
     HELLO,
     MAX_MESSAGE_BYTES,
     VERSION,
+    end,
+    monitor_of,
 )
 from gymcore.remote.wire import Frame, decode, encode, message_hash
 from gymcore.utils.arguments import positive
@@ -90,6 +93,7 @@ class Client:
         self._request: list[Frame] = []
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.DEALER)
+        self._end = weakref.finalize(self, end, self._context, self._socket, os.getpid())
         try:
             self._socket.setsockopt(zmq.LINGER, 0)
             self._socket.setsockopt(zmq.MAXMSGSIZE, max_message_bytes)
@@ -103,7 +107,7 @@ class Client:
                 self._socket.curve_publickey = public
                 self._socket.curve_secretkey = secret
                 self._socket.curve_serverkey = server
-            self._monitor = self._socket.get_monitor_socket()
+            self._monitor = monitor_of(self._socket, self._context)
             try:
                 self._socket.connect(self.address)
             except zmq.ZMQError as problem:
@@ -252,17 +256,6 @@ class Client:
             raise RemoteRefused(f"{self.address} refuses {self._verb}: {value}")
         kinds, text, trace = value
         raise failed(kinds, self._verb, text, trace)
-
-    def _end(self) -> None:
-        if not self._context.closed:
-            if os.getpid() == self._pid:
-                self._socket.disable_monitor()
-            self._context.destroy(0)
-
-    def __del__(self) -> None:
-        """Free the connection."""
-        if getattr(self, "_context", None) is not None:
-            self._end()
 
 
 def failed(kinds: list[str], verb: str, text: str, trace: str) -> EnvironmentFailed:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import os
 import time
 import traceback
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -112,12 +114,13 @@ class Server:
         self._authenticator: Any = None
         self.fingerprint: str | None = None
         self._socket = self._context.socket(zmq.ROUTER)
+        self._end = weakref.finalize(self, end, self._context, self._socket, os.getpid())
         try:
             self._set_options(address.version == 6)
             if keys is not None:
                 self._use_keys(keys)
             shown = f"[{host}]" if address.version == 6 else host
-            self._monitor = self._socket.get_monitor_socket()
+            self._monitor = monitor_of(self._socket, self._context)
             self._socket.bind(f"tcp://{shown}:{port or '*'}")
         except zmq.ZMQError as problem:
             self.close()
@@ -275,8 +278,7 @@ class Server:
             return
         if self._authenticator is not None:
             self._authenticator.stop()
-        self._socket.disable_monitor()
-        self._context.destroy()
+        self._end()
 
     def __enter__(self) -> Server:
         """Return the server."""
@@ -285,3 +287,36 @@ class Server:
     def __exit__(self, *exception: Any) -> None:
         """Free the address."""
         self.close()
+
+
+def monitor_of(socket: Any, context: Any) -> Any:
+    """Return a socket that receives what happens to the connections of another one.
+
+    What is not received waits without a limit: ZeroMQ's own thread would stop at a full queue.
+    """
+    import zmq
+
+    events = (
+        zmq.EVENT_HANDSHAKE_SUCCEEDED
+        | zmq.EVENT_HANDSHAKE_FAILED_AUTH
+        | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+        | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+        | zmq.EVENT_DISCONNECTED
+    )
+    address = f"inproc://monitor-{id(socket)}"
+    socket.monitor(address, events)
+    monitor = context.socket(zmq.PAIR)
+    monitor.setsockopt(zmq.RCVHWM, 0)
+    monitor.connect(address)
+    return monitor
+
+
+def end(context: Any, socket: Any, pid: int) -> None:
+    """Close all sockets of a context; what has not been sent has the time that LINGER says.
+
+    Called before the garbage collector gets at them, in whose order a context may wait forever for
+    its sockets.
+    """
+    if os.getpid() == pid:
+        socket.disable_monitor()
+    context.destroy()

@@ -9,9 +9,8 @@ header, how many values it has and how deeply they are nested, the dtype of an a
 from __future__ import annotations
 
 import hashlib
-import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,6 @@ MAX_SMALL_BYTES = 4096
 MAX_SMALL_ARRAYS = 64
 MAX_VALUES = 100_000
 MAX_DEPTH = 32
-MAX_AXES = 32
 
 Frame = bytes | memoryview
 
@@ -94,29 +92,29 @@ class _Encoder:
 
     def value(self, value: Any, depth: int) -> Any:
         """Return a value as msgpack has it."""
+        if type(value) in _PLAIN:
+            return value
         if depth > MAX_DEPTH:
             raise InvalidArgument(f"message: expected at most {MAX_DEPTH} levels of nesting")
-        kind = type(value)
-        if kind in _PLAIN:
-            return value
         if isinstance(value, np.ndarray):
             return self.array(value, depth)
         if isinstance(value, (list, tuple)):
-            tag = LIST if isinstance(value, list) else TUPLE
-            return [tag, *[self.value(item, depth + 1) for item in value]]
+            return [LIST if isinstance(value, list) else TUPLE, *self.values(value, depth)]
         if isinstance(value, dict):
             for key in value:
                 if type(key) is not str:
                     raise ArgumentTypeError(f"message: expected strings as keys, got {key!r}")
-            return {key: self.value(item, depth + 1) for key, item in value.items()}
+            return dict(zip(value, self.values(value.values(), depth), strict=True))
         if isinstance(value, np.generic):
             return [SCALAR, _name(value.dtype), value.item()]
-        raise ArgumentTypeError(f"message: expected numbers, strings and arrays, got {kind}")
+        raise ArgumentTypeError(f"message: expected numbers, strings and arrays, got {type(value)}")
+
+    def values(self, values: Iterable[Any], depth: int) -> list[Any]:
+        return [one if type(one) in _PLAIN else self.value(one, depth + 1) for one in values]
 
     def array(self, array: npt.NDArray[Any], depth: int) -> list[Any]:
         if array.dtype.kind in "OU":
-            items = [self.value(item, depth + 1) for item in array.ravel().tolist()]
-            return [OBJECTS, array.shape, items]
+            return [OBJECTS, array.shape, self.values(array.ravel().tolist(), depth)]
         name = _name(array.dtype)
         array = np.asarray(array, name, order="C")
         if array.nbytes <= MAX_SMALL_BYTES and self.small < MAX_SMALL_ARRAYS:
@@ -173,66 +171,77 @@ def message_hash(message: Any) -> str:
 class _Decoder:
     """Takes the arrays of a message in their order, and counts values."""
 
-    def __init__(self, arrays: Sequence[Frame]) -> None:
-        self.arrays = arrays
+    def __init__(self, frames: Sequence[Frame]) -> None:
+        self.frames = frames
         self.used = 0
-        self.values = 0
+        self.count = 0
 
     def value(self, value: Any, depth: int) -> Any:
-        self.values += 1
-        if depth > MAX_DEPTH or self.values > MAX_VALUES:
-            raise InvalidArgument(
-                f"message: expected at most {MAX_VALUES} values in {MAX_DEPTH} levels"
-            )
+        """Return what a value of msgpack stands for."""
         kind = type(value)
         if kind in _PLAIN:
             return value
+        if kind is not list and kind is not dict:
+            raise InvalidArgument(
+                f"message: expected a number, a text, a list or a map, got {kind}"
+            )
+        self.count += len(value)
+        if depth > MAX_DEPTH or self.count > MAX_VALUES:
+            raise InvalidArgument(
+                f"message: expected at most {MAX_VALUES} values in {MAX_DEPTH} levels"
+            )
         if kind is dict:
-            return {
-                _checked(key, str, "a key"): self.value(item, depth + 1)
-                for key, item in value.items()
-            }
-        _checked(value, list, "a number, a string, a list or a map")
-        tag = _checked(value[0] if value else None, int, "a tag")
-        if tag == LIST:
-            return [self.value(item, depth + 1) for item in value[1:]]
-        if tag == TUPLE:
-            return tuple([self.value(item, depth + 1) for item in value[1:]])
+            for key in value:
+                _checked(key, str, "a key")
+            return dict(zip(value, self.values(value.values(), depth), strict=True))
+        tag = value[0] if value else None
+        if type(tag) is not int:
+            raise InvalidArgument(f"message: expected a list with a tag, got {value!r:.80}")
         if tag == ARRAY and len(value) == 4:
-            small = _checked(value[3], bytes, "the bytes of an array")
-            return _array(_checked_dtype(value[1]), _checked_shape(value[2]), small)
+            return _array(value[1], value[2], value[3])
+        if tag == TUPLE:
+            return tuple(self.values(value[1:], depth))
+        if tag == LIST:
+            return self.values(value[1:], depth)
         if len(value) != 3:
             raise InvalidArgument(f"message: expected a tag and two values, got {len(value)}")
         if tag == ARRAY:
-            return self.array(_checked_dtype(value[1]), _checked_shape(value[2]))
+            if self.used == len(self.frames):
+                raise InvalidArgument(f"message: expected more than {self.used} arrays")
+            self.used += 1
+            return _array(value[1], value[2], self.frames[self.used - 1])
         if tag == OBJECTS:
-            return self.objects(_checked_shape(value[1]), _checked(value[2], list, "items"), depth)
+            return self.objects(value[1], value[2], depth)
         if tag == SCALAR:
-            return _scalar(_checked_dtype(value[1]), value[2])
+            return _scalar(value[1], value[2])
         raise InvalidArgument(f"message: expected a tag below 5, got {tag}")
 
-    def array(self, dtype: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        if self.used == len(self.arrays):
-            raise InvalidArgument(f"message: expected more than {self.used} arrays")
-        frame = self.arrays[self.used]
-        self.used += 1
-        return _array(dtype, shape, frame)
+    def values(self, values: Iterable[Any], depth: int) -> list[Any]:
+        return [one if type(one) in _PLAIN else self.value(one, depth + 1) for one in values]
 
-    def objects(self, shape: tuple[int, ...], items: list[Any], depth: int) -> npt.NDArray[Any]:
-        if math.prod(shape) != len(items):
-            raise InvalidArgument(f"message: expected items of {shape}, got {len(items)}")
-        array = np.empty(len(items), object)
-        for k, item in enumerate(items):
-            array[k] = self.value(item, depth + 1)
-        return array.reshape(shape)
+    def objects(self, shape: Any, items: Any, depth: int) -> npt.NDArray[Any]:
+        values = self.values(_checked(items, list, "items"), depth)
+        # Memory for so many of them there is already; the shape is checked against it.
+        places = _array("|u1", shape, bytes(len(values)))
+        array = np.empty(len(values), object)
+        for k, value in enumerate(values):
+            array[k] = value
+        return array.reshape(places.shape)
 
 
-def _array(name: str, shape: tuple[int, ...], data: Frame) -> npt.NDArray[Any]:
-    dtype = _DTYPES[name]
-    size = math.prod(shape) * dtype.itemsize
-    if len(data) != size:
-        raise InvalidArgument(f"message: expected {size} bytes of {name} {shape}, got {len(data)}")
-    array: npt.NDArray[Any] = np.ndarray(shape, dtype, data)
+def _array(name: Any, shape: Any, data: Frame) -> npt.NDArray[Any]:
+    """Return an array of its own memory; nothing is allocated before all is checked."""
+    try:
+        dtype = _DTYPES[name]
+        array: npt.NDArray[Any] = np.ndarray(shape, dtype, data)
+    except (KeyError, TypeError, ValueError) as problem:
+        raise InvalidArgument(
+            f"message: expected an array, got {name!r:.40} {shape!r:.80} ({problem})"
+        ) from None
+    if array.nbytes != len(data) or list(array.shape) != shape:
+        raise InvalidArgument(
+            f"message: expected {array.nbytes} bytes of {name} {shape!r:.80}, got {len(data)}"
+        )
     return array.copy() if sys.byteorder == "little" else array.astype(dtype.newbyteorder("="))
 
 
@@ -242,27 +251,11 @@ def _checked(value: Any, kind: type, what: str) -> Any:
     return value
 
 
-def _checked_dtype(value: Any) -> str:
-    if type(value) is not str or value not in _DTYPES:
-        raise InvalidArgument(f"message: expected a dtype of {sorted(DTYPES)}, got {value!r:.40}")
-    return value
-
-
-def _checked_shape(value: Any) -> tuple[int, ...]:
-    axes = _checked(value, list, "a shape")
-    for n in axes:
-        if type(n) is not int or not 0 <= n < 2**48:
-            raise InvalidArgument(f"message: expected a shape, got {axes!r:.80}")
-    if len(axes) > MAX_AXES:
-        raise InvalidArgument(f"message: expected at most {MAX_AXES} axes, got {len(axes)}")
-    return tuple(axes)
-
-
-def _scalar(dtype: str, value: Any) -> Any:
+def _scalar(dtype: Any, value: Any) -> Any:
     try:
         with np.errstate(all="ignore"):  # a float too large is infinite
-            return np.array(_checked_number(value), dtype)[()]
-    except (OverflowError, ValueError):
+            return np.array(_checked_number(value), _DTYPES[dtype])[()]
+    except (KeyError, TypeError, OverflowError, ValueError):
         raise InvalidArgument(f"message: expected a number of {dtype}, got {value!r:.40}") from None
 
 

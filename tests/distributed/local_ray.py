@@ -17,7 +17,11 @@ def start():
         warnings.simplefilter("ignore")
         ray = pytest.importorskip("ray")
         if not ray.is_initialized():
-            os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_IGNORE_UNHANDLED_ERRORS": "1"}
+            os.environ |= {
+                "RAY_USAGE_STATS_ENABLED": "0",
+                "RAY_IGNORE_UNHANDLED_ERRORS": "1",
+                "RAY_raylet_start_wait_time_s": "200",  # a busy machine
+            }
             ray.init(
                 "local",
                 num_cpus=CPUS,

@@ -48,8 +48,8 @@ class Attacker:
 
 def frames_of(generator, recorded):
     """The frames of one attack; `recorded` are requests of the client that is served."""
-    number = int(generator.integers(3))
-    good = [bytes(frame) for frame in encode((1, "f" * 32, number, "step", [np.zeros(8)]))]
+    number, size = int(generator.integers(3)), int(generator.choice((8, 1000)))
+    good = [bytes(frame) for frame in encode((1, "f" * 32, number, "step", [np.zeros(size)]))]
     kind = generator.integers(8)
     if kind == 0:
         return [generator.bytes(generator.integers(200)) for _ in range(generator.integers(1, 5))]
@@ -61,7 +61,7 @@ def frames_of(generator, recorded):
     if kind == 2:
         return [good[0][: generator.integers(len(good[0]))], *good[1:]]
     if kind == 3:
-        return [good[0], good[1][: generator.integers(len(good[1]))]]
+        return [*good[:-1], good[-1][: generator.integers(len(good[-1]))]]
     if kind == 4:
         return [good[0], *good[1:], generator.bytes(20)]
     if kind == 5:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -186,6 +188,22 @@ def test_two_threads():
         for thread in threads:
             thread.join()
         assert len(remote.step(np.zeros(3, int))) == 5
+
+
+ABANDONED = """
+import sys
+from gymcore.remote import RemoteVectorEnv
+envs = RemoteVectorEnv(None, sys.argv[1])
+cycle = [envs]
+cycle.append(cycle)
+del envs, cycle
+"""
+
+
+def test_a_program_ends_without_close():
+    with serving() as server:
+        command = [sys.executable, "-c", ABANDONED, server.address]
+        assert subprocess.run(command, timeout=60, check=False).returncode == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="os.fork is not available")

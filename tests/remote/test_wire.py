@@ -163,7 +163,7 @@ BAD = {
     "a huge axis": [msgpack.packb([0, "<f8", [2**62, 0]]), b""],
     "axes that are no list": [msgpack.packb([0, "<f8", 1]), b"\0" * 8],
     "an axis that is a float": [msgpack.packb([0, "<f8", [1.0]]), b"\0" * 8],
-    "many axes": [msgpack.packb([0, "<f8", [1] * 33]), b"\0" * 8],
+    "many axes": [msgpack.packb([0, "<f8", [1] * 65]), b"\0" * 8],
     "objects of another number": [msgpack.packb([1, [2], [0]])],
     "objects that are no list": [msgpack.packb([1, [1], "x"])],
     "a scalar of text": [msgpack.packb([2, "<f8", "1"])],
