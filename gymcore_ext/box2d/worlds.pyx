@@ -3,6 +3,7 @@
 A world is made by the Python package, which may look at it between steps; kernels step it by Box2D's own functions.
 So attributes such as `env.unwrapped.world` are the package's objects over the same C++ objects.
 """
+cimport cython
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from libc.stdint cimport uint64_t
@@ -58,6 +59,7 @@ cdef uint64_t digest(const char* data, int64_t size) noexcept nogil:
     return value ^ (value >> 29)
 
 
+@cython.no_gc_clear  # the worlds must be there when this object goes
 cdef class Worlds:
     """Worlds of a batch; families derive from it.
 

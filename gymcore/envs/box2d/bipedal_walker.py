@@ -103,6 +103,7 @@ class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32]]):
     kernel_module = "gymcore_ext.box2d.walker"
     compiled_methods = frozenset({"_destroy", "_generate_clouds", "_generate_terrain"})
     lanes = walker.Walkers
+    compiled_methods = frozenset({"_destroy", "_generate_clouds", "_generate_terrain"})
     hardcore, fresh_worlds = flag(), flag()
     game_over, scroll = Counted(bool), Counted(float)
     terrain_x = GROUND_X

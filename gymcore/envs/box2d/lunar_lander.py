@@ -89,6 +89,7 @@ class LunarLander(CompiledBox2DEnv[Any]):
     kernel_module = "gymcore_ext.box2d.lander"
     compiled_methods = frozenset({"_clean_particles", "_create_particle", "_destroy"})
     lanes = lander.Landers
+    compiled_methods = frozenset({"_create_particle", "_clean_particles", "_destroy"})
     arguments: ClassVar[tuple[str, ...]] = ("continuous",)
     gravity, wind_power, turbulence_power = _Number(), _Number(), _Number()
     enable_wind = flag()

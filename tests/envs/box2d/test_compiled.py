@@ -15,7 +15,12 @@ import gymcore
 from gymcore import error
 from tests.envs.box2d.pairs import random_actions
 
-from gymcore.envs.box2d import bipedal_walker_python, library, lunar_lander_python  # isort: skip
+from gymcore.envs.box2d import (  # isort: skip
+    BipedalWalker,
+    bipedal_walker_python,
+    library,
+    lunar_lander_python,
+)
 from gymcore_ext.box2d import lander, walker  # isort: skip
 
 IDS = (
@@ -178,6 +183,22 @@ def test_worlds_that_programs_change():
         env.get_state()
     env.reset(seed=1)
     env.get_state()
+
+
+def test_subclasses():
+    class Doubled(BipedalWalker):
+        def step(self, action):
+            observation, reward, *rest = super().step(action)
+            return observation, 2.0 * reward, *rest
+
+    env = Doubled()
+    env.reset(seed=1)
+    other = gymcore.make("BipedalWalker-v3").unwrapped
+    other.reset(seed=1)
+    action = np.full(4, 0.5, np.float32)
+    assert env.step(action)[1] == 2.0 * other.step(action)[1] != 0.0
+    with pytest.raises(error.Error, match="_generate_terrain: the compiled step never calls it"):
+        type("Hilly", (BipedalWalker,), {"_generate_terrain": lambda self, hardcore: None})
 
 
 def test_worlds_outlive_environments():
