@@ -151,6 +151,8 @@ class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32]]):
                 f"action: {action!r} ({type(action)}) invalid, expected four numbers, none of "
                 "them NaN"
             ) from None
+        if self._observe_step is not None:
+            self._observe_step()  # refuses
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, False, {}

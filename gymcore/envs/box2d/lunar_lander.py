@@ -170,6 +170,8 @@ class LunarLander(CompiledBox2DEnv[Any]):
             except error.InvalidAction:
                 numbers = self._as_numbers(action)
                 observation, reward, terminated = self._batch.step_single_numbers(numbers)
+        if self._observe_step is not None:
+            self._observe_step()  # refuses
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, False, {}
