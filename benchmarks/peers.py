@@ -35,6 +35,7 @@ from contenders import CONTENDERS  # noqa: E402
 from engine_bars import LIBRARIES, NO_STEPS, engine_bars, engine_groups  # noqa: E402
 from interop_bars import interop_bars, interop_groups  # noqa: E402
 from interop_measures import CONTENDERS as INTEROP  # noqa: E402
+from learn_bars import learn_bars, learn_groups  # noqa: E402
 from mujoco_bars import (  # noqa: E402
     IDS,
     MEMORY,
@@ -72,6 +73,7 @@ def all_groups(threads: int) -> list[Group]:
         *atari_groups(threads),
         *remote_groups(),
         *interop_groups(threads),
+        *learn_groups(threads),
     ]
 
 
@@ -245,6 +247,7 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
     rows, best = [], measured.best()
     everything = (
         bars, toy_bars, box2d_bars, engine_bars, mujoco_bars, atari_bars, remote_bars, interop_bars,
+        learn_bars,
     )  # fmt: skip
     for bar in [*(bar for each in everything for bar in each(threads)), *wrapper_bars()]:
         row: dict[str, Any] = {"measure": bar.measure, "bar": bar.target}

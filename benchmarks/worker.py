@@ -37,6 +37,8 @@ def main() -> None:
     contenders.CONTENDERS.update(mujoco_measures.CONTENDERS)
     atari_measures = importlib.import_module("atari_measures")
     contenders.CONTENDERS.update(atari_measures.CONTENDERS)
+    learn_measures = importlib.import_module("learn_measures")
+    contenders.CONTENDERS.update(learn_measures.CONTENDERS)
     probes = {**vars(measures), **vars(mujoco_measures)}
     if hasattr(os, "register_at_fork"):
         # Should this process die, its children must not keep the pipe open that peers.py reads.

@@ -20,7 +20,7 @@ from gymcore.spaces import Space
 from gymcore.utils.lazy_namespace import lazy_namespace
 
 if TYPE_CHECKING:
-    from gymcore import compat, environment, experimental, jit, vector
+    from gymcore import compat, environment, experimental, jit, learn, vector
 
 __version__ = "0.1.0"
 
@@ -39,6 +39,7 @@ __all__ = [
     "error",
     "experimental",
     "jit",
+    "learn",
     "logger",
     "make",
     "make_vec",
@@ -55,5 +56,13 @@ __all__ = [
 
 # At first use: they load the compiled engine and its batches.
 __getattr__, __dir__ = lazy_namespace(
-    __name__, {".compat": (), ".environment": (), ".experimental": (), ".jit": (), ".vector": ()}
+    __name__,
+    {
+        ".compat": (),
+        ".environment": (),
+        ".experimental": (),
+        ".jit": (),
+        ".learn": (),
+        ".vector": (),
+    },
 )

@@ -113,9 +113,11 @@ cdef void* array_pointer(
     `errors` holds the exception classes: InvalidArgument and ArgumentTypeError.
     """
     cdef cnp.ndarray checked
-    if not isinstance(array, np.ndarray):
+    if not isinstance(array, cnp.ndarray):
         raise errors.ArgumentTypeError(f"{name}: expected a NumPy array of shape {shape}, got {type(array).__name__}")
     checked = array
+    if cnp.PyArray_TYPE(checked) == typenum and cnp.PyArray_ISCARRAY(checked) and has_shape(checked, shape):
+        return cnp.PyArray_DATA(checked)
     if checked.dtype.num != typenum or not cnp.PyArray_ISNOTSWAPPED(checked) or (<object> checked).shape != shape:
         raise errors.InvalidArgument(
             f"{name}: expected {np.dtype(cnp.PyArray_DescrFromType(typenum))} array of shape {shape}, "

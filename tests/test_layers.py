@@ -42,6 +42,7 @@ LAYERS = (
     ("gymcore.compat",),
     ("gymcore.interop",),
     ("gymcore.environment",),
+    ("gymcore.learn",),
     ("gymcore.alias", "gymcore.cli", "gymcore.__main__"),
 )
 """Packages and modules from the ground up; the longest name that fits counts."""

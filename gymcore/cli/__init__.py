@@ -1,4 +1,4 @@
-"""The `gymcore` command line: `collect`, `video`, `play`, `list`, ...; one file a sub-command.
+"""The `gymcore` command line: `collect`, `train`, `video`, `play`, ...; one file a sub-command.
 
 A sub-command's module has a `HELP` line, `add_arguments(parser)` and `run(arguments) -> exit code`.
 What one of them needs is imported inside `run`, so `gymcore --help` and shell completion stay fast.
@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from gymcore.cli import bench, collect, info, keys, play, serve, video
+from gymcore.cli import bench, collect, info, keys, play, serve, train, video
 from gymcore.cli import list as list_command
 from gymcore.cli.common import CliError, exit_on_sigterm
 
@@ -18,6 +18,7 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "collect": collect,
+    "train": train,
     "video": video,
     "play": play,
     "list": list_command,

@@ -265,7 +265,8 @@ def add_policy_arguments(parser: argparse.ArgumentParser) -> None:
         "--policy",
         default="random",
         metavar="POLICY",
-        help="'random', or module:function that turns observations [N, ...] into actions [random]",
+        help="'random', a checkpoint of gymcore train (FILE.npz), or module:function that turns "
+        "observations [N, ...] into actions [random]",
     )
 
 
@@ -273,7 +274,8 @@ def actions_of(policy: str, envs: Any, seed: int) -> RandomActions | PolicyActio
     """Return the actions of `--policy`, for a batch of environments."""
     if policy == "random":
         return RandomActions(envs.single_action_space, envs.num_envs, seed)
-    return PolicyActions(load_policy(policy), envs.action_space, policy)
+    load = load_checkpoint if policy.endswith(".npz") else load_policy
+    return PolicyActions(load(policy), envs.action_space, policy)
 
 
 # Separates the stream of actions from the lanes' own streams, which start from the same seed.
@@ -359,6 +361,22 @@ def load_policy(name: str) -> Callable[[Any], Any]:
     if not callable(policy):
         raise CliError(f"--policy {name}: {type(policy).__name__} object is not callable")
     return policy
+
+
+def load_checkpoint(path: str) -> Callable[[Any], Any]:
+    """Return the policy of a checkpoint of `gymcore train`, which takes the most probable actions.
+
+    A file that is not one is a `CliError`.
+    """
+    from gymcore.error import Error
+    from gymcore.learn import PPO
+
+    try:
+        ppo = PPO.load(path, num_envs=1)
+    except (Error, OSError) as error:
+        raise CliError(f"--policy {path}: {error}") from error
+    ppo.close()
+    return ppo.act
 
 
 class PolicyActions:

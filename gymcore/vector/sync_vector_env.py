@@ -278,6 +278,8 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
 
     def _actions_of(self, actions: Any, count: int) -> list[Any]:
         layout = self._action_layout
+        if type(actions) is not np.ndarray and hasattr(actions, "__dlpack__"):
+            actions = np.asarray(actions)  # a tensor, whose elements are tensors too
         if layout is not None and (type(actions) is np.ndarray or layout[0] != "array"):
             # `iterate` says what is wrong with others.
             with contextlib.suppress(TypeError, ValueError, LookupError):

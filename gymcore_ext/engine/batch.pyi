@@ -73,10 +73,20 @@ class Batch(LaneMemory):
         self,
         actions: npt.ArrayLike,
         observations: Observations,
-        rewards: npt.NDArray[np.float64],
+        rewards: npt.NDArray[np.float64] | npt.NDArray[np.float32],
         terminated: npt.NDArray[np.bool_],
         truncated: npt.NDArray[np.bool_],
+        final_observations: Observations | None = None,
     ) -> dict[str, Any]: ...
+    def bind_step(
+        self,
+        actions: npt.ArrayLike,
+        observations: Observations,
+        rewards: npt.NDArray[np.float64] | npt.NDArray[np.float32],
+        terminated: npt.NDArray[np.bool_],
+        truncated: npt.NDArray[np.bool_],
+        final_observations: Observations | None = None,
+    ) -> BoundStep: ...
     def rollout(
         self,
         actions: npt.ArrayLike,
@@ -102,3 +112,6 @@ class Batch(LaneMemory):
         observations: Observations,
         rewards: npt.NDArray[np.float64],
     ) -> None: ...
+
+class BoundStep:
+    def __call__(self) -> dict[str, Any]: ...

@@ -859,24 +859,40 @@ cdef class Batch(LaneMemory):
                     self._refuse(lanes[self.view_lifecycle()[0][lanes]])
         return n
 
-    def step_into(self, actions, observations, rewards, terminated, truncated):
+    def step_into(self, actions, observations, rewards, terminated, truncated, final_observations=None):
         """Step every lane and write into arrays of the caller; returns the infos."""
-        cdef outputs_t out
-        cdef cnp.ndarray checked
-        cdef dict infos
-        cdef int64_t count
+        return self.bind_step(actions, observations, rewards, terminated, truncated, final_observations)()
+
+    def bind_step(self, actions, observations, rewards, terminated, truncated, final_observations=None):
+        """Check arrays once for many steps.
+
+        Args:
+            actions: of every lane; an array is read at each step, other things now.
+            observations: as `step` returns them; written, as the others.
+            rewards: float64, or float32, rounded.
+            terminated: bool [num_envs].
+            truncated: bool [num_envs].
+            final_observations: None, or in same-step autoreset arrays for the last observations of lanes that ended,
+                which become `final_obs` of the infos; zeros elsewhere.
+
+        Returns:
+            A function without arguments, which steps every lane and returns the infos.
+        """
+        cdef BoundStep bound = BoundStep.__new__(BoundStep)
         self._enter(STEP)
         try:
-            checked = self._actions(actions, self.action_shape)
-            self._bind(&out, checked, observations, rewards, terminated, truncated, (self.num_envs,))
-            self._check_ended()
-            self._prepare()
-            take_extras(self.arrays, &out)
-            count = self._run(cnp.PyArray_DATA(checked), &out, 0)
-            infos = self._finish(self.arrays, &out, None, count)
+            given = actions if isinstance(actions, cnp.ndarray) else self._actions(actions, self.action_shape, True)
+            if isinstance(rewards, cnp.ndarray) and cnp.PyArray_TYPE(rewards) == cnp.NPY_FLOAT32:
+                bound.rewards, rewards = rewards, np.empty(self.num_envs)
+                array_pointer(bound.rewards, "rewards", cnp.NPY_FLOAT32, (self.num_envs,), True, self.errors)
+            self._bind(
+                &bound.out, given, observations, rewards, terminated, truncated, (self.num_envs,), final_observations)
         finally:
             self.busy = 0
-        return infos
+        memcpy(bound.finals, bound.out.final_observations, sizeof(bound.finals))
+        bound.batch, bound.actions, bound.final_observations = self, given, final_observations
+        bound.written = (observations, rewards, terminated, truncated)
+        return bound
 
     cdef int _bind(
         self, outputs_t* out, object actions, object observations, object rewards, object terminated, object truncated,
@@ -889,6 +905,9 @@ cdef class Batch(LaneMemory):
         out.terminated = <uint8_t*> array_pointer(terminated, "terminated", cnp.NPY_BOOL, lead, True, errors)
         out.truncated = <uint8_t*> array_pointer(truncated, "truncated", cnp.NPY_BOOL, lead, True, errors)
         if final_observations is not None:
+            if self.lanes.episodes.mode != SAME_STEP:
+                raise errors.InvalidArgument(
+                    "final_observations: only same-step autoreset replaces final observations")
             taken += bind_parts(
                 out.final_observations, final_observations, "final_observations", lead, self.spec, errors)
         check_no_overlap(taken + [
@@ -897,7 +916,7 @@ cdef class Batch(LaneMemory):
 
     cdef int64_t _steps(self, object actions) except -1:
         """T of actions [T, num_envs, ...]."""
-        cdef tuple shape = np.shape(actions)
+        cdef tuple shape = tuple(np.shape(actions))  # that of a tensor is a subclass
         if len(shape) < 1 or shape[0] < 1:
             raise self.errors.InvalidAction(f"actions: expected [T, num_envs, ...] with T >= 1, got shape {shape}")
         return shape[0]
@@ -918,9 +937,6 @@ cdef class Batch(LaneMemory):
                 raise self.errors.InvalidArgument(
                     "rollout: expected autoreset_mode NEXT_STEP or SAME_STEP, got DISABLED, whose ended lanes must be "
                     "reset between steps")
-            if final_observations is not None and self.lanes.episodes.mode != SAME_STEP:
-                raise self.errors.InvalidArgument(
-                    "final_observations: only same-step autoreset replaces final observations")
             steps = self._steps(actions)
             checked = self._actions(actions, (steps,) + self.action_shape)
             memset(&out, 0, sizeof(out))
@@ -1104,3 +1120,39 @@ cdef class Batch(LaneMemory):
                             block * BLOCK, min(block * BLOCK + BLOCK, n))
         finally:
             self.busy = 0
+
+
+cdef class BoundStep:
+    """A step of every lane from and into arrays that were checked before; see `Batch.bind_step`.
+
+    `step` takes arrays and returns them; this does neither, so that a rollout in arrays of the caller is as fast.
+    """
+
+    cdef Batch batch
+    cdef outputs_t out
+    cdef void* finals[MAX_PARTS]
+    cdef object actions, final_observations
+    cdef tuple written              # the arrays that `out` leads to
+    cdef object rewards             # float32, or None if the rewards are written as they are
+
+    def __call__(self):
+        cdef Batch batch = self.batch
+        cdef StepArrays arrays = batch.arrays
+        cdef dict infos
+        cdef int64_t count
+        batch._enter(STEP)
+        try:
+            checked = batch._actions(self.actions, batch.action_shape)
+            batch._check_ended()
+            batch._prepare()
+            take_extras(arrays, &self.out)
+            if self.final_observations is not None:
+                memcpy(self.out.final_observations, self.finals, sizeof(self.finals))
+                arrays.final_observations = self.final_observations
+            count = batch._run(cnp.PyArray_DATA(<cnp.ndarray> checked), &self.out, 0)
+            if self.rewards is not None:
+                self.rewards[...] = self.written[1]
+            infos = batch._finish(arrays, &self.out, None, count)
+        finally:
+            batch.busy = 0
+        return infos

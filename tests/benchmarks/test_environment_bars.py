@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 
-@pytest.mark.parametrize("name", ["toy", "box2d", "atari", "interop"])
+@pytest.mark.parametrize("name", ["toy", "box2d", "atari", "interop", "learn"])
 def test_everything_a_bar_looks_up_is_measured_by_a_group(loaded, bars, name):
     module = getattr(loaded, f"{name}_bars")
     every, groups = (getattr(module, f"{name}_{what}")(2) for what in ("bars", "groups"))

@@ -45,6 +45,17 @@ def test_ppo_style_collection_learns():
     assert returns[-1] > 100
 
 
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1"])
+def test_ppo_writes_its_curve(env_id, tmp_path):
+    pytest.importorskip("torch")
+    curve, words = tmp_path / "curve.csv", ["--num-envs", "8", "--num-steps", "256"]
+    words += ["--total-steps", "4096", "--curve", str(curve)]
+    option = "--normalize" if env_id == "Pendulum-v1" else "--double-buffered"
+    lines = run("examples/ppo.py", env_id, *words, option)
+    assert lines[-1].startswith(f"{env_id}: 4,096 steps, mean return ")
+    assert curve.read_text().startswith("steps,mean_return\n2048,")
+
+
 def test_domain_randomisation_shows_that_longer_poles_fall_later():
     lines = run("examples/domain_randomisation.py")
     steps = [float(re.findall(r"([\d.]+) steps", line)[0]) for line in lines[1:]]

@@ -1,0 +1,153 @@
+"""`gymcore train`: learn an environment with the PPO of `gymcore.learn`, in NumPy alone."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gymcore.cli.common import CliError, count, file_errors, interruption, rate, seed
+from gymcore.cli.episodes import check_plot
+from gymcore.utils.new_file import NewFile, check_target
+
+if TYPE_CHECKING:
+    from gymcore.learn import PPO
+
+HELP = "learn an environment (PPO in NumPy), store a checkpoint and plot the learning curve"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `gymcore train`."""
+    parser.add_argument("id", nargs="?", metavar="ID", help="environment id, or module:id")
+    parser.add_argument(
+        "--resume", type=Path, metavar="FILE.npz", help="go on from a checkpoint, which is replaced"
+    )
+    parser.add_argument(
+        "--num-steps",
+        type=count,
+        metavar="STEPS",
+        help="environment steps in total, after which training ends [depends on the environment]",
+    )
+    parser.add_argument(
+        "--target",
+        type=float,
+        metavar="RETURN",
+        help="mean return of 100 episodes at which training ends [the environment's threshold]",
+    )
+    parser.add_argument(
+        "--seed", type=seed, metavar="SEED", help="decides everything; lane i has SEED + i [random]"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE.npz", help="where the checkpoint goes [ID.npz]"
+    )
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE.png", help="plot the returns (png, pdf, svg or jpg)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
+    parser.add_argument("--no-progress", action="store_true", help="no progress bar")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, store the checkpoint; return 0, or 130 if Ctrl-C ended it early."""
+    resumed: Path | None = arguments.resume
+    if (arguments.id is None) == (resumed is None):
+        raise CliError("expected either an environment id or --resume FILE.npz")
+    if resumed is not None and arguments.seed is not None:
+        raise CliError("--seed: a checkpoint has its own random numbers")
+    if arguments.plot is not None:
+        check_plot(arguments.plot, overwrite=arguments.overwrite)
+    path = arguments.out or resumed or Path(f"{arguments.id.replace('/', '-').split(':')[-1]}.npz")
+    with file_errors("--out", path):
+        check_target(path, overwrite=arguments.overwrite or path == resumed)
+    ppo = _ppo(arguments)
+    try:
+        interrupted = _train(ppo, arguments)
+        with file_errors("--out", path):
+            ppo.save(path)
+    finally:
+        ppo.close()
+    print(f"stored      {path}")
+    if arguments.plot is not None:
+        plot_curve(ppo, arguments.plot, overwrite=arguments.overwrite)
+        print(f"plotted     {arguments.plot}")
+    if interrupted:
+        print(f"interrupted: gymcore train --resume {path} goes on", file=sys.stderr)
+    return 130 if interrupted else 0
+
+
+def _ppo(arguments: argparse.Namespace) -> PPO:
+    """Return what is to be trained; a `CliError` if it cannot be made."""
+    from gymcore.learn import PPO
+
+    changes = {} if arguments.num_steps is None else {"total_steps": arguments.num_steps}
+    try:
+        if arguments.resume is not None:
+            return PPO.load(arguments.resume, **changes)
+        first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
+        return PPO(arguments.id, seed=first_seed, **changes)
+    except Exception as error:
+        name = arguments.resume or arguments.id
+        raise CliError(f"{name}: {getattr(error, 'message', error)}") from error
+
+
+def _train(ppo: PPO, arguments: argparse.Namespace) -> bool:
+    """Update until the target or the last step, and report; return whether Ctrl-C came before."""
+    from tqdm import tqdm
+
+    total, threshold = ppo.settings.total_steps, getattr(ppo.envs.spec, "reward_threshold", None)
+    target = threshold if arguments.target is None else arguments.target
+    aim = float("inf") if target is None else target
+    if ppo.steps >= total or ppo.mean_return >= aim:
+        raise CliError(
+            f"{arguments.resume}: complete, with {ppo.steps:,} of {total:,} steps and a mean "
+            f"return of {ppo.mean_return:.6g}; --num-steps and --target let it go on"
+        )
+    first, started = ppo.steps, time.perf_counter()
+    bar = tqdm(
+        total=total,
+        initial=first,
+        unit=" steps",
+        unit_scale=True,
+        desc=ppo.env_id,
+        disable=arguments.no_progress,
+        dynamic_ncols=True,
+    )
+    with bar, interruption() as interrupted:
+        while ppo.steps < total and not ppo.mean_return >= aim and not interrupted.requested:
+            before = ppo.steps
+            ppo.update()
+            if ppo.curve:
+                bar.set_postfix_str(f"return {ppo.curve[-1][2]:.4g}", refresh=False)
+            bar.update(ppo.steps - before)
+    seconds = time.perf_counter() - started
+    steps, solved = ppo.steps - first, " (reached)" if ppo.mean_return >= aim else ""
+    print(
+        f"{ppo.env_id}: {ppo.steps:,} steps, {sum(ended for _, ended, _ in ppo.curve):,} episodes"
+    )
+    print(f"throughput  {rate(steps / seconds)} ({steps:,} steps in {seconds:.3f} s)")
+    print(
+        f"return      mean {ppo.mean_return:.6g} of the last {len(ppo.recent)} episodes"
+        + ("" if target is None else f", target {target:g}{solved}")
+    )
+    return interrupted.requested and ppo.steps < total and not ppo.mean_return >= aim
+
+
+def plot_curve(ppo: PPO, path: Path, *, overwrite: bool) -> None:
+    """Plot the mean returns of all updates into a file; a `CliError` as for `check_plot`."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter
+
+    figure = Figure(figsize=(7, 4), dpi=110, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    axes.plot([at for at, _, _ in ppo.curve], [mean for _, _, mean in ppo.curve])
+    axes.set(title=ppo.env_id, xlabel="environment steps", ylabel="mean episode return")
+    axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    with file_errors("--plot", path), NewFile(path, overwrite=overwrite) as new:
+        figure.savefig(new.part, format=path.suffix[1:].lower())

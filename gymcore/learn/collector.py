@@ -1,0 +1,281 @@
+"""Rollouts [T, num_envs] of a policy, in arrays that are allocated once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
+from gymcore.spaces import Box
+from gymcore.utils.arguments import positive
+from gymcore.vector.lane_episodes import AutoresetMode
+from gymcore_ext.rollouts import compute_advantages, store
+
+__all__ = ["Policy", "Rollout", "RolloutCollector"]
+
+Floats = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
+
+Policy = Callable[[Any], tuple[Any, Any, Any]]
+"""From observations [n, ...] to actions [n, ...], their log-probabilities [n] and values [n]."""
+
+
+class Rollout(NamedTuple):
+    """T steps of every lane. The arrays belong to the collector, which fills them again.
+
+    Attributes:
+        observations: [T, num_envs, ...], what each step acts on.
+        actions: [T, num_envs, ...], as the policy returned them.
+        log_probs: float32 [T, num_envs].
+        values: float32 [T, num_envs].
+        rewards: float64 [T, num_envs].
+        terminated: bool [T, num_envs].
+        truncated: bool [T, num_envs].
+        final_observations: [T, num_envs, ...], the last observation of an episode in rows of steps
+            that end one; the other rows mean nothing.
+        reset_steps: bool [T, num_envs], steps that only reset a lane (next-step autoreset). Their
+            actions were ignored: leave them out of losses.
+    """
+
+    observations: npt.NDArray[Any]
+    actions: npt.NDArray[Any]
+    log_probs: Floats
+    values: Floats
+    rewards: npt.NDArray[np.float64]
+    terminated: Bools
+    truncated: Bools
+    final_observations: npt.NDArray[Any]
+    reset_steps: Bools
+
+
+class RolloutCollector:
+    """Steps a vector environment with a policy, in any autoreset mode and on any engine.
+
+    A native engine writes straight into the arrays. Continuous actions are clipped to the action
+    space for the step, and stored as the policy returned them.
+
+    Attributes:
+        envs: The vector environment.
+        policy: May be replaced between rollouts.
+        rollout: The arrays.
+        episode_returns: Of the episodes that ended in the last rollout, if the environment was made
+            with `episode_statistics=True`.
+
+    Example:
+        >>> import gymcore as gym
+        >>> envs = gym.make_vec("CartPole-v1", num_envs=8)
+        >>> def policy(observations):
+        ...     zeros = np.zeros(len(observations), np.float32)
+        ...     return (observations[:, 2] > 0).astype(np.int64), zeros, zeros
+        >>> collector = RolloutCollector(envs, policy, 16, seed=1)
+        >>> rollout = collector.collect()
+        >>> rollout.observations.shape, rollout.actions.dtype.name
+        ((16, 8, 4), 'int64')
+        >>> advantages, returns = collector.advantages(gamma=0.99, gae_lambda=0.95)
+        >>> advantages.shape
+        (16, 8)
+    """
+
+    def __init__(
+        self,
+        envs: Any,
+        policy: Policy,
+        T: int,
+        *,
+        double_buffered: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        """Reset the environment and allocate the arrays.
+
+        Args:
+            envs: A vector environment whose observations and actions are arrays.
+            policy: Called with `num_envs` observations (half of them if double-buffered) for each
+                step, and for values of last observations. It may return tensors on the CPU.
+            T: Steps of a rollout.
+            double_buffered: Whether one half of the lanes is stepped, in a thread, while the policy
+                acts on the other half. Results are the same; worth it where steps take long.
+            seed: Of the reset.
+
+        Raises:
+            ArgumentTypeError: Observations or actions that are not arrays.
+            InvalidArgument: T below 1, or an odd number of lanes to halve.
+            UnsupportedMode: Half of the lanes cannot be stepped alone.
+        """
+        self.envs, self.policy, steps, n = envs, policy, positive("T", T), int(envs.num_envs)
+        self.episode_returns: list[float] = []
+        for name in ("observation_space", "action_space"):
+            if getattr(envs, name).shape is None:
+                raise ArgumentTypeError(
+                    f"envs: expected an {name} of arrays, got {getattr(envs, f'single_{name}')}; "
+                    "FlattenObservation in gymcore.wrappers.vector makes observations arrays"
+                )
+        if double_buffered and n % 2:
+            raise InvalidArgument(f"envs: expected an even number of lanes to halve, got {n}")
+        if double_buffered and not getattr(envs, "steps_some_lanes", False):
+            raise UnsupportedMode(f"double_buffered: {envs} cannot step half of its lanes")
+        self._mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
+        next_step = self._mode is AutoresetMode.NEXT_STEP
+        space, actions = envs.observation_space, envs.action_space
+        # One row more than steps: of what comes after the last one, and begins the next rollout.
+        self._observations = np.zeros((steps + 1, *space.shape), space.dtype)
+        self._values = np.zeros((steps + 1, n), np.float32)
+        self._reset_steps = np.zeros((steps + 1, n), np.bool_)
+        # In next-step mode a step that ends an episode is followed by the row with its last
+        # observation, which the policy sees as well.
+        finals = self._observations[1:] if next_step else np.zeros_like(self._observations[1:])
+        self._final_values = self._values[1:] if next_step else np.zeros((steps, n), np.float32)
+        self.rollout = Rollout(
+            self._observations[:-1],
+            np.zeros((steps, *actions.shape), actions.dtype),
+            np.zeros((steps, n), np.float32),
+            self._values[:-1],
+            np.zeros((steps, n)),
+            np.zeros((steps, n), np.bool_),
+            np.zeros((steps, n), np.bool_),
+            finals,
+            self._reset_steps[:-1],
+        )
+        self._observations[-1], _ = envs.reset(seed=seed)
+        if double_buffered:
+            self._parts = [_Part(self, np.arange(first, n, 2)) for first in (0, 1)]
+        else:
+            self._parts = [_Part(self, None)]
+
+    def collect(self) -> Rollout:
+        """Take T steps and return the arrays, which are the same each time.
+
+        Raises:
+            TypeError: The policy did not return three arrays.
+            ValueError: It returned one of another shape or kind of numbers.
+        """
+        self.episode_returns = []
+        self._observations[0] = self._observations[-1]
+        self._reset_steps[0] = self._reset_steps[-1]
+        if len(self._parts) == 1:
+            (part,) = self._parts
+            policy = self.policy
+            for (targets, observations), step in zip(part.acting, part.steps, strict=True):
+                store(targets, policy(observations))
+                infos = step()
+                if "episode" in infos:
+                    self._note(infos)
+        else:
+            self._collect_halves()
+        rollout = self.rollout
+        if self._mode is AutoresetMode.NEXT_STEP:
+            np.logical_or(rollout.terminated, rollout.truncated, out=self._reset_steps[1:])
+        else:
+            cut = rollout.truncated & ~rollout.terminated
+            if cut.any():
+                self._final_values[cut] = self._value_of(rollout.final_observations[cut])
+        for part in self._parts:
+            self._values[-1, part.lanes] = self.policy(self._observations[-1, part.lanes])[2]
+        return rollout
+
+    def _note(self, infos: dict[str, Any]) -> None:
+        """Keep the returns of episodes that ended."""
+        self.episode_returns += infos["episode"]["r"][infos["_episode"]].tolist()
+
+    def _collect_halves(self) -> None:
+        """Step each half in a thread while the policy acts on the other one."""
+        pending: Future[dict[str, Any]] | None = None
+        with ThreadPoolExecutor(1) as thread:  # leaving it waits for the step under way
+            for t in range(len(self.rollout.rewards)):
+                for part in self._parts:
+                    targets, observations = part.acting[t]
+                    store(targets, self.policy(observations))
+                    self._finish(pending)
+                    pending = thread.submit(part.steps[t])
+            self._finish(pending)
+
+    def _finish(self, pending: Future[dict[str, Any]] | None) -> None:
+        if pending is not None and "episode" in (infos := pending.result()):
+            self._note(infos)
+
+    def _value_of(self, observations: npt.NDArray[Any]) -> Floats:
+        """Return the values [k] of observations [k, ...], with as many rows a call as for steps."""
+        size, count = self.envs.num_envs // len(self._parts), len(observations)
+        batches = np.resize(observations, (-(-count // size), size, *observations.shape[1:]))
+        return np.concatenate([np.asarray(self.policy(batch)[2]) for batch in batches])[:count]
+
+    def advantages(self, gamma: float = 0.99, gae_lambda: float = 0.95) -> tuple[Floats, Floats]:
+        """Return advantages and returns of the last rollout; see `compute_advantages`.
+
+        `rollout.rewards` may be scaled before.
+        """
+        rollout = self.rollout
+        return compute_advantages(
+            rollout.rewards, self._values, rollout.terminated, rollout.truncated,
+            self._final_values, rollout.reset_steps, gamma=gamma, gae_lambda=gae_lambda,
+        )  # fmt: skip
+
+    @property
+    def next_observations(self) -> npt.NDArray[Any]:
+        """What the next rollout begins with [num_envs, ...], to save and restore: a view."""
+        return self._observations[-1]
+
+
+class _Part:
+    """The lanes that one call of the policy acts on: all, or half of them.
+
+    Attributes:
+        lanes: Their indices.
+        acting: For each step where the policy's outputs go, and what it acts on.
+        steps: For each step a function that takes the actions stored, and writes the results.
+    """
+
+    def __init__(self, collector: RolloutCollector, lanes: npt.NDArray[np.int64] | None) -> None:
+        """Make views of the rows of these lanes; None stands for all."""
+        self._envs = collector.envs
+        self.lanes = np.arange(self._envs.num_envs) if lanes is None else lanes
+        self._step: Any = self._envs.step
+        if lanes is not None:
+            self._step = partial(self._envs.step_lanes, env_ids=lanes)
+        space, mode = self._envs.single_action_space, collector._mode
+        self._bounds = (space.low, space.high) if isinstance(space, Box) else None
+        self._mode = mode
+        bind = getattr(self._envs, "bind_step", None) if lanes is None else None
+        if self._bounds is not None or mode is AutoresetMode.DISABLED:
+            bind = None
+        part = slice(None) if lanes is None else slice(int(lanes[0]), None, 2)
+        self.acting, self.steps = [], []
+        rollout = collector.rollout
+        for t, after in enumerate(collector._observations[1:, part]):
+            targets = [
+                array[t, part] for array in (rollout.actions, rollout.log_probs, rollout.values)
+            ]
+            results = {"observations": after}
+            for name in ("rewards", "terminated", "truncated", "final_observations"):
+                results[name] = getattr(rollout, name)[t, part]
+            self.acting.append((tuple(targets), rollout.observations[t, part]))
+            if bind is not None:
+                if mode is AutoresetMode.NEXT_STEP:
+                    del results["final_observations"]
+                self.steps.append(bind(targets[0], **results))
+            else:
+                self.steps.append(partial(self._step_and_copy, targets[0], **results))
+
+    def _step_and_copy(
+        self, actions: npt.NDArray[Any], **results: npt.NDArray[Any]
+    ) -> dict[str, Any]:
+        if self._bounds is not None:
+            actions = np.clip(actions, *self._bounds)
+        *arrays, infos = self._step(actions)
+        finals = results.pop("final_observations")
+        for target, array in zip(results.values(), arrays, strict=True):
+            target[...] = array
+        ended = np.flatnonzero(results["terminated"] | results["truncated"])
+        if self._mode is AutoresetMode.SAME_STEP and len(ended):
+            finals[ended] = np.stack(list(infos["final_obs"][ended]))
+        elif self._mode is AutoresetMode.DISABLED and len(ended):
+            finals[ended] = results["observations"][ended]
+            mask = np.zeros(self._envs.num_envs, np.bool_)
+            mask[self.lanes[ended]] = True
+            observations, _ = self._envs.reset(options={"reset_mask": mask})
+            results["observations"][ended] = observations[self.lanes[ended]]
+        return infos
