@@ -82,7 +82,6 @@ def compute_advantages(
         >>> compute_advantages(rewards, values, no, no, values[1:], no, gamma=0.5, gae_lambda=0.5)[0].tolist()
         [[1.25], [1.0]]
     """
-    cdef cnp.npy_intp* sizes
     cdef Py_ssize_t t, steps, n
     if not isinstance(rewards, np.ndarray) or rewards.ndim != 2:
         raise ValueError(f"rewards: expected a float64 array [T, N], got {rewards!r}")
@@ -140,6 +139,6 @@ def store(tuple targets not None, outputs):
                 continue
         array = np.asarray((<tuple> outputs)[k])
         if array.shape != (<object> target).shape or not np.can_cast(array.dtype, target.dtype, "same_kind"):
-            raise ValueError(
-                f"policy: expected {_NAMES[k]} {target.dtype} {(<object> target).shape}, got {array.dtype} {array.shape}")
+            shape = (<object> target).shape
+            raise ValueError(f"policy: expected {_NAMES[k]} {target.dtype} {shape}, got {array.dtype} {array.shape}")
         (<object> target)[...] = array
