@@ -172,6 +172,9 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         lanes = np.flatnonzero(dones).tolist()
         if not lanes:
             return observations, rewards, dones, infos_list
+        if "episode" in infos:
+            for lane in np.flatnonzero(infos["_episode"]).tolist():
+                infos_list[lane]["episode"] = split_info(infos["episode"], lane)
         if self._same_step:
             last = infos["final_obs"]
             # Beside final_info are the new episode's entries, and what wrappers added for the old.
@@ -191,8 +194,10 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         return observations, rewards, dones, infos_list
 
     def _list_infos(self, infos: dict[str, Any]) -> list[dict[str, Any]]:
-        """Return a dict for each lane, without last observations and infos of ended episodes."""
-        final = {"final_obs", "final_observation", "final_info"}
+        """Return a dict for each lane, without what there is of ended episodes."""
+        if not infos:
+            return [{} for _ in range(self.num_envs)]
+        final = {"final_obs", "final_observation", "final_info", "episode"}
         current = {key: value for key, value in infos.items() if key.removeprefix("_") not in final}
         return [split_info(current, lane) if current else {} for lane in range(self.num_envs)]
 

@@ -111,15 +111,13 @@ class SB3VecEnv(VecEnv):
             environment. All are the caller's.
         """
         observations, rewards, dones, infos = self._done_envs.step_wait()
-        if self._monitored:
-            for lane in np.flatnonzero(dones).tolist():
-                if "episode" in infos[lane]:
-                    episode = infos[lane]["episode"]
-                    infos[lane]["episode"] = {
-                        "r": round(float(episode["r"]), 6),
-                        "l": int(episode["l"]),
-                        "t": round(time.time() - self._began, 6),
-                    }
+        for info in infos:
+            if "episode" in info:
+                info["episode"] = {
+                    "r": round(float(info["episode"]["r"]), 6),
+                    "l": int(info["episode"]["l"]),
+                    "t": round(time.time() - self._began, 6),
+                }
         return observations, rewards.astype(np.float32), dones, infos
 
     def close(self) -> None:
