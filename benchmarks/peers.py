@@ -46,6 +46,7 @@ from mujoco_bars import (  # noqa: E402
     mujoco_groups,
 )
 from mujoco_bars import LIBRARIES as MUJOCO_LIBRARIES  # noqa: E402
+from remote_bars import LIBRARIES as REMOTE_LIBRARIES  # noqa: E402
 from remote_bars import remote_bars, remote_groups  # noqa: E402
 from toy_bars import toy_bars, toy_groups  # noqa: E402
 from wrapper_bars import LIBRARIES as WRAPPER_LIBRARIES  # noqa: E402
@@ -58,7 +59,7 @@ from gymcore.cli.info import system_info  # noqa: E402
 NOT_MEASURED = "not measured in this run"
 LIBRARY = {key: contender.module for key, contender in (CONTENDERS | INTEROP).items()}
 LIBRARY |= {"gymnasium-make": "gymnasium", **LIBRARIES, **WRAPPER_LIBRARIES}
-LIBRARY |= MUJOCO_LIBRARIES | ATARI_LIBRARIES
+LIBRARY |= MUJOCO_LIBRARIES | ATARI_LIBRARIES | REMOTE_LIBRARIES
 
 
 def all_groups(threads: int) -> list[Group]:

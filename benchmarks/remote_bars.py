@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from bars import CARTPOLE, Bar, Group, Measured, at_most, name, ratio
 
+#: What runs in a process of its own, with the library that it is about.
+LIBRARIES = {"gymcore-ray": "ray", "gymcore-processes": "ray", "pyzmq": "zmq"}
+
 LANES = 64
 ACTOR_LANES = 1024
 
