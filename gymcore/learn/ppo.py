@@ -150,7 +150,8 @@ class Network:
         shapes += [(outputs,)] * continuous
         ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
         self.parameters, self.gradients = np.zeros((2, ends[-1]), np.float32)
-        self._depth = len(hidden)
+        self._depth, self._hidden = len(hidden), hidden
+        self._buffers: dict[int, list[Array]] = {}
         self._weights, self._slopes = (
             [
                 part.reshape(shape)
@@ -168,15 +169,25 @@ class Network:
         self.log_std_slope = self._slopes[-1]
 
     def forward(self, x: Array) -> tuple[list[Array], Array, Array]:
-        """Return the inputs of all layers, the policy's outputs [n, outputs], and values [n]."""
+        """Return the inputs of all layers, the policy's outputs [n, outputs], and values [n].
+
+        The next call with as many rows overwrites the inputs: new arrays would take longer to get
+        from the system than to fill.
+        """
         layers = [x]
-        for k in range(0, 2 * self._depth, 2):
-            z = layers[-1] @ self._weights[k]
-            z += self._weights[k + 1]
+        for k, (z, *_) in enumerate(self._buffers_of(len(x))):
+            np.matmul(layers[-1], self._weights[2 * k], out=z)
+            z += self._weights[2 * k + 1]
             layers.append(np.tanh(z, out=z))
         policy, policy_bias, value, value_bias = self._weights[2 * self._depth :][:4]
         last = layers[-1]
         return layers, last[0] @ policy + policy_bias, (last[1] @ value)[:, 0] + value_bias
+
+    def _buffers_of(self, n: int) -> list[Array]:
+        """Return arrays [3, 2, n, size] for each hidden layer: outputs, their slopes, and room."""
+        if n not in self._buffers:
+            self._buffers[n] = [np.empty((3, 2, n, size), np.float32) for size in self._hidden]
+        return self._buffers[n]
 
     def backward(self, layers: list[Array], outputs: Array, values: Array) -> None:
         """Set the gradients from those of the outputs [n, outputs] and values [n]."""
@@ -187,15 +198,18 @@ class Network:
         np.sum(outputs, axis=0, out=slopes[1])
         np.matmul(last[1].T, values[:, None], out=slopes[2])
         np.sum(values, keepdims=True, out=slopes[3])
-        slope = np.empty_like(last)
-        np.matmul(outputs, policy.T, out=slope[0])
-        np.multiply(values[:, None], value[:, 0], out=slope[1])
+        buffers = self._buffers_of(len(outputs))
+        np.matmul(outputs, policy.T, out=buffers[-1][1, 0])
+        np.multiply(values[:, None], value[:, 0], out=buffers[-1][1, 1])
         for k in reversed(range(self._depth)):
-            slope *= 1 - layers[k + 1] ** 2
+            _, slope, room = buffers[k]
+            np.square(layers[k + 1], out=room)
+            slope *= np.subtract(1, room, out=room)
             np.matmul(layers[k].swapaxes(-1, -2), slope, out=self._slopes[2 * k])
             np.sum(slope, axis=1, keepdims=True, out=self._slopes[2 * k + 1])
             if k:
-                slope = slope @ self._weights[2 * k].swapaxes(-1, -2)
+                transposed = self._weights[2 * k].swapaxes(-1, -2)
+                np.matmul(slope, transposed, out=buffers[k - 1][1])
 
 
 def _orthogonal(random: Any, shape: tuple[int, ...], gain: float) -> Array:
