@@ -11,6 +11,9 @@ from typing import Any
 
 from contenders import Contender
 
+#: What Gymnasium imports an id of gymcore's by.
+PLUG_IN = "gymcore.interop.gymnasium:gymcore/"
+
 
 class Training:
     """A training program of which the time, or that of its environments alone, is measured.
@@ -78,7 +81,7 @@ def _rllib(native: bool) -> Callable[[str, int, int], Any]:
         mode = "vector_entry_point" if native else "sync"
         config = (
             PPOConfig()
-            .environment(f"gymcore/{env_id}" if native else env_id)
+            .environment(f"{PLUG_IN}{env_id}" if native else env_id)
             .env_runners(num_envs_per_env_runner=num_envs, gym_env_vectorize_mode=mode)
         )
         runner = SingleAgentEnvRunner(config=config)
