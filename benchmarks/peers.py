@@ -35,6 +35,8 @@ from contenders import CONTENDERS  # noqa: E402
 from engine_bars import LIBRARIES, NO_STEPS, engine_bars, engine_groups  # noqa: E402
 from interop_bars import interop_bars, interop_groups  # noqa: E402
 from interop_measures import CONTENDERS as INTEROP  # noqa: E402
+from jit_bars import jit_bars, jit_groups  # noqa: E402
+from jit_measures import CONTENDERS as JIT  # noqa: E402
 from learn_bars import learn_bars, learn_groups  # noqa: E402
 from mujoco_bars import (  # noqa: E402
     IDS,
@@ -57,7 +59,7 @@ from gymcore.cli.common import count, positive, rate, table  # noqa: E402
 from gymcore.cli.info import system_info  # noqa: E402
 
 NOT_MEASURED = "not measured in this run"
-LIBRARY = {key: contender.module for key, contender in (CONTENDERS | INTEROP).items()}
+LIBRARY = {key: contender.module for key, contender in (CONTENDERS | INTEROP | JIT).items()}
 LIBRARY |= {"gymnasium-make": "gymnasium", **LIBRARIES, **WRAPPER_LIBRARIES}
 LIBRARY |= MUJOCO_LIBRARIES | ATARI_LIBRARIES | REMOTE_LIBRARIES
 
@@ -74,6 +76,7 @@ def all_groups(threads: int) -> list[Group]:
         *atari_groups(threads),
         *remote_groups(),
         *interop_groups(threads),
+        *jit_groups(threads),
         *learn_groups(threads),
     ]
 
@@ -248,6 +251,7 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
     rows, best = [], measured.best()
     everything = (
         bars, toy_bars, box2d_bars, engine_bars, mujoco_bars, atari_bars, remote_bars, interop_bars,
+        jit_bars,
         learn_bars,
     )  # fmt: skip
     for bar in [*(bar for each in everything for bar in each(threads)), *wrapper_bars()]:

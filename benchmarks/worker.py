@@ -33,6 +33,8 @@ def main() -> None:
     contenders.CONTENDERS.update(ray_measures.CONTENDERS)
     interop_measures = importlib.import_module("interop_measures")
     contenders.CONTENDERS.update(interop_measures.CONTENDERS)
+    jit_measures = importlib.import_module("jit_measures")
+    contenders.CONTENDERS.update(jit_measures.CONTENDERS)
     mujoco_measures = importlib.import_module("mujoco_measures")
     contenders.CONTENDERS.update(mujoco_measures.CONTENDERS)
     atari_measures = importlib.import_module("atari_measures")

@@ -2,7 +2,7 @@
 
     python examples/jit_snake.py
 
-The body is a grid of how many steps each cell stays part of it, so a step looks at no list.
+The body is a grid of the times until which a cell is part of it: a step changes one cell.
 """
 
 import time
@@ -19,7 +19,7 @@ COLOURS = np.array([[255, 255, 255], [80, 200, 80], [220, 60, 60]], np.uint8)
 def place_food(state, rng):
     """Put food into a cell that is free: the first one from a random cell on."""
     cell = rng.integers(SIZE * SIZE)
-    while state.body[cell // SIZE, cell % SIZE] > 0:
+    while state.body[cell // SIZE, cell % SIZE] > state.time:
         cell = (cell + 1) % (SIZE * SIZE)
     state.food_y = cell // SIZE
     state.food_x = cell % SIZE
@@ -39,7 +39,8 @@ class Snake(jit.Env):
         direction: np.int8
         length: np.int16
         hunger: np.int16
-        body: jit.array(np.int16, SIZE, SIZE)
+        time: np.int32
+        body: jit.array(np.int32, SIZE, SIZE)
 
     class Parameters:  # noqa: D106
         patience: int = 200
@@ -68,29 +69,27 @@ class Snake(jit.Env):
         else:
             x -= 1
         state.hunger += 1
-        if y < 0 or y >= SIZE or x < 0 or x >= SIZE or state.body[y, x] > 1:
+        if y < 0 or y >= SIZE or x < 0 or x >= SIZE or state.body[y, x] > state.time + 1:
             return -1.0, True
         eats = y == state.food_y and x == state.food_x
         if eats:
             state.length += 1
             state.hunger = 0
         else:
-            for row in range(SIZE):
-                for column in range(SIZE):
-                    state.body[row, column] = max(state.body[row, column] - 1, 0)
+            state.time += 1
         state.y = y
         state.x = x
-        state.body[y, x] = state.length
+        state.body[y, x] = state.time + state.length
         if eats:
             place_food(state, rng)
         return 1.0 if eats else 0.0, state.hunger > parameters.patience
 
     def observe(state, parameters, observation):  # noqa: D102
+        observation[:] = 0
         for row in range(SIZE):
             for column in range(SIZE):
-                observation[0, row, column] = 0
-                observation[1, row, column] = 255 if state.body[row, column] > 0 else 0
-                observation[2, row, column] = 0
+                alive = state.body[row, column] > state.time
+                observation[1, row, column] = 255 if alive else 0
         observation[0, state.y, state.x] = 255
         observation[2, state.food_y, state.food_x] = 255
 
@@ -99,7 +98,7 @@ class Snake(jit.Env):
 
     def render(state, parameters):  # noqa: D102
         frame = np.zeros((SIZE, SIZE, 3), np.uint8)
-        frame[state.body > 0] = COLOURS[1]
+        frame[state.body > state.time] = COLOURS[1]
         frame[state.y, state.x] = COLOURS[0]
         frame[state.food_y, state.food_x] = COLOURS[2]
         return frame.repeat(20, axis=0).repeat(20, axis=1)

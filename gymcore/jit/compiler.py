@@ -20,7 +20,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, compiler
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
@@ -318,6 +318,15 @@ class _Widened(ast.NodeTransformer):
         )
 
 
+class _NoAlias(compiler.CompilerBase):
+    """Compiles a function none of whose arguments share memory: more of it becomes vector code."""
+
+    def define_pipelines(self) -> Any:
+        """Return the usual pipeline."""
+        self.state.flags.noalias = True
+        return [compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+
 def _compilable(function: FunctionType, key: str, done: dict[FunctionType, Any]) -> Any:
     """A function and those it calls as functions for Numba, whose names are of this key alone."""
     if function in done:
@@ -336,7 +345,10 @@ def _compilable(function: FunctionType, key: str, done: dict[FunctionType, Any])
     namespace["_wide"] = wide
     module = ast.fix_missing_locations(ast.Module([tree], []))
     exec(compile(module, function.__code__.co_filename, "exec"), namespace)
-    done[function] = result = numba.njit(namespace[tree.name], forceinline=True, **_OPTIONS)
+    # Helpers may be given parts of one array twice.
+    pipeline = compiler.Compiler if done else _NoAlias
+    options = {"forceinline": True, "pipeline_class": pipeline, **_OPTIONS}
+    done[function] = result = numba.njit(namespace[tree.name], **options)
     for name, helper in helpers_of(function):
         namespace[name] = _compilable(helper, key, done)
     return result
@@ -386,7 +398,6 @@ def _compile(program: Program, key: str) -> dict[str, Any]:
     """Return code and symbol of each loop."""
     _raise_limit()
     short = key[:16]
-    done: dict[FunctionType, Any] = {}
     namespace = {
         **program.names(),
         "carray": carray,
@@ -398,7 +409,7 @@ def _compile(program: Program, key: str) -> dict[str, Any]:
     saved = {}
     try:
         for name, function in program.functions.items():
-            namespace[f"{name}_lane"] = _compilable(function, short, done)
+            namespace[f"{name}_lane"] = _compilable(function, short, {})
         run_text(program.source(), program.name, namespace)
         for name in program.loops():
             loop = namespace[name]

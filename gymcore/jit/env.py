@@ -108,7 +108,7 @@ class _OfClass:
         if self.compiled is None:
             from gymcore.jit.compiler import CompiledLoops
 
-            check_class(cls)
+            cls.check_source()
             self.compiled = CompiledLoops(self.program)
         return self.compiled
 
@@ -133,11 +133,13 @@ def _of(cls: type[Env]) -> _OfClass:
     return _of_classes[cls]
 
 
-@functools.cache
-def has_numba() -> bool:
+def is_compiled() -> bool:
     """Whether classes are compiled: warns once if Numba is missing."""
-    if os.environ.get("GYMCORE_JIT", "1") == "0":
-        return False
+    return os.environ.get("GYMCORE_JIT", "1") != "0" and _has_numba()
+
+
+@functools.cache
+def _has_numba() -> bool:
     try:
         import numba  # noqa: F401
     except ImportError:
@@ -267,6 +269,28 @@ class Env(NativeEnv[Any]):
         return _of(cls).program.source()
 
     @classmethod
+    def program(cls) -> Program:
+        """Return what the loops are generated from."""
+        return _of(cls).program
+
+    @classmethod
+    def check_source(cls, steps: int = 20) -> None:
+        """Run the source interpreted for some steps, to find what compiled code would not see.
+
+        Raises:
+            InvalidArgument: nan, observations that `observe` does not fill, a `step` that does not
+                return two things.
+            Exception: What the source raises, as for an index out of range.
+        """
+        env: Any = cls(debug=True)
+        space = copy.deepcopy(env.action_space)
+        space.seed(1)
+        env.reset(seed=1)
+        for _ in range(steps):
+            if env.step(space.sample())[2]:
+                env.reset()
+
+    @classmethod
     def kernel_spec(cls) -> dict[str, Any]:
         """Return sizes, names and defaults of the kernel."""
         return _of(cls).spec
@@ -274,7 +298,7 @@ class Env(NativeEnv[Any]):
     def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
         """Return a batch of lanes, whose loops are compiled or interpreted."""
         made = _of(type(self))
-        interpreted = self._debug or not has_numba()
+        interpreted = self._debug or not is_compiled()
         loops = InterpretedLoops(made.program, num_envs) if interpreted else made.loops(type(self))
         fields = [np.zeros((num_envs, *f.shape), f.dtype) for f in made.program.state]
         lanes = LaneState(made.kernel, fields, loops.addresses, loops)
@@ -389,22 +413,6 @@ def _decode(kind: type, columns: Any) -> Any:
     return kind(columns[0])
 
 
-def check_class(cls: type[Env], steps: int = 20) -> None:
-    """Run a class interpreted for some steps, which raises for what compiled code would not see.
-
-    Raises:
-        InvalidArgument: nan, or observations that `observe` does not write in full.
-    """
-    env: Any = cls(debug=True)
-    space = copy.deepcopy(env.action_space)
-    space.seed(1)
-    actions = [space.sample() for _ in range(steps)]
-    env.reset(seed=1)
-    for action in actions:
-        if env.step(action)[2]:
-            env.reset()
-
-
 class JitVectorEnv(NativeVectorEnv):
     """The batch of a `jit.Env`; `vector_class` of the environment is the one for it."""
 
@@ -412,7 +420,7 @@ class JitVectorEnv(NativeVectorEnv):
     _model: Env
 
     def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
-        if self._model._debug or not has_numba():
+        if self._model._debug or not is_compiled():
             return 1, -1
         return super()._thread_count(num_threads)
 

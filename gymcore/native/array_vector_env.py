@@ -388,12 +388,16 @@ def _copy_rows(array: Any, name: str, values: Any, mask: Bools | None = None) ->
                 f"{rows.shape} ({rows.dtype})"
             )
         rows = np.broadcast_to(rows, array.shape)  # a reward for all
-    if not np.can_cast(rows.dtype, array.dtype, "same_kind"):
-        raise error.ArgumentTypeError(f"{name}: expected {array.dtype}, got {rows.dtype}")
-    if mask is None:
-        array[...] = rows
-    else:
-        array[mask] = rows[mask]
+    try:
+        if mask is None:
+            np.copyto(array, rows, casting="same_kind")
+        else:
+            lanes = np.flatnonzero(mask)
+            array[lanes] = rows[lanes].astype(array.dtype, casting="same_kind", copy=False)
+    except TypeError as problem:
+        raise error.ArgumentTypeError(
+            f"{name}: expected {array.dtype}, got {rows.dtype}"
+        ) from problem
 
 
 __all__ = ["ArrayVectorEnv"]

@@ -475,6 +475,8 @@ def check_env(
         check(space)
         check_space_limit(space, kind)
 
+    if hasattr(env.unwrapped, "check_source"):  # of gymcore.jit
+        env.unwrapped.check_source()
     check_seed_deprecation(env)
     check_reset_return_info_deprecation(env)
     check_reset_return_type(env)

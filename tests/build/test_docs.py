@@ -54,7 +54,10 @@ NOT_RUN = (
 
 
 # What a page needs beside the extra "test": without it the page is skipped.
-NEEDS = {"cluster.md": local_ray.start}
+NEEDS = {
+    "cluster.md": local_ray.start,
+    "own_environments.md": lambda: os.environ.setdefault("GYMCORE_JIT", "0"),
+}
 EXCERPTS = ("cython", "py", "toml")
 # Libraries of others, which no extra installs.
 LIBRARIES = {

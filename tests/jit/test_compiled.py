@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import math
 import os
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 from gymcore import jit
 from gymcore.vector import AutoresetMode
+from tests.build.test_examples import ROOT
 from tests.jit.classes import CLASSES, Arm, CartPole, Everything
 from tests.testing_env import assert_same
 
@@ -32,7 +34,19 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
         yield folder
 
 
-@pytest.mark.parametrize("cls", CLASSES)
+def examples() -> list[Any]:
+    """The environments in examples/."""
+    found = []
+    for name in ("Navigation", "Snake", "Pursuit"):
+        path = ROOT / "examples" / f"jit_{name.lower()}.py"
+        spec: Any = importlib.util.spec_from_file_location(path.stem, path)
+        module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found.append(getattr(module, name))
+    return found
+
+
+@pytest.mark.parametrize("cls", [*CLASSES, *examples()])
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_compiled_is_interpreted(cls: Any, mode: str) -> None:
     options: dict[str, Any] = {"autoreset_mode": mode, "max_episode_steps": 30}

@@ -281,10 +281,21 @@ RUN_MISTAKES: list[tuple[dict[str, Any], type[Exception], str]] = [
 
 @for_each(("members", "kind", "words"), RUN_MISTAKES)
 def test_mistakes_are_found_in_the_first_steps(members: Any, kind: Any, words: str) -> None:
-    from gymcore.jit.env import check_class
-
     with pytest.raises(kind, match=words):
-        check_class(declare(**members))
+        declare(**members).check_source()
+
+
+def test_check_env_knows_these_classes() -> None:
+    from gymcore.utils.env_checker import check_env
+
+    with pytest.raises(error.InvalidArgument, match="expected all of the observation"):
+        check_env(declare(observe=writes_nothing)(debug=True))
+    calls: list[str] = []
+    env = MountainCar(debug=True)
+    env.check_source = lambda: calls.append("checked")
+    with pytest.warns(UserWarning, match="not having a spec"):
+        check_env(env)
+    assert calls == ["checked"]
 
 
 def test_nan_is_found_and_a_reset_goes_on() -> None:
