@@ -7,6 +7,9 @@ import os
 import sys
 from collections.abc import Generator, Iterator
 
+# Before NumPy is imported: tests run side by side, where the threads of matrix products only wait.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import gymnasium.envs.registration
 import hypothesis
 import pytest

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 def run(script: str, *words: str) -> list[str]:
     """Lines that the script prints; a warning is an error."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-W", "error", str(ROOT / script), *words],
         env=environment,

@@ -18,18 +18,18 @@ TRAIN = ("train", "CartPole-v1", "--seed", 1, "--no-progress")
 
 def test_train_and_resume(run, tmp_path: Path) -> None:
     whole, part = tmp_path / "whole.npz", tmp_path / "part.npz"
-    ran = run(*TRAIN, "--num-steps", 12_000, "--out", whole, "--plot", tmp_path / "a.png")
+    ran = run(*TRAIN, "--num-steps", 6_000, "--out", whole, "--plot", tmp_path / "a.png")
     assert (ran.code, ran.err) == (0, "")
-    assert re.search(r"^CartPole-v1: 12,\d+ steps, [\d,]+ episodes$", ran.out, re.M)
+    assert re.search(r"^CartPole-v1: 6,\d+ steps, [\d,]+ episodes$", ran.out, re.M)
     assert re.search(
         r"^return      mean [\d.]+ of the last 100 episodes, target 475$", ran.out, re.M
     )
     assert f"stored      {whole}\nplotted     {tmp_path}/a.png" in ran.out
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert run(*TRAIN, "--num-steps", 5_000, "--out", part).code == 0
+    assert run(*TRAIN, "--num-steps", 3_000, "--out", part).code == 0
     again = run("train", "--resume", part, "--no-progress")
     assert again.code == 2 and "complete, with" in again.err and "--num-steps" in again.err
-    ran = run("train", "--resume", part, "--num-steps", 12_000, "--no-progress")
+    ran = run("train", "--resume", part, "--num-steps", 6_000, "--no-progress")
     assert ran.code == 0, ran.err
     one, other = PPO.load(whole), PPO.load(part)
     assert (one._network.parameters == other._network.parameters).all()
@@ -57,7 +57,7 @@ def test_ctrl_c_stores_a_checkpoint(run, tmp_path: Path, monkeypatch) -> None:
     assert f"interrupted: gymcore train --resume {path} goes on" in ran.err
     assert PPO.load(path).steps > 0
     monkeypatch.undo()
-    assert run("train", "--resume", path, "--num-steps", 20_000, "--no-progress").code == 0
+    assert run("train", "--resume", path, "--num-steps", 3_000, "--no-progress").code == 0
 
 
 def test_the_policy_of_a_checkpoint(run, tmp_path: Path) -> None:
