@@ -1,50 +1,76 @@
-"""The bars of the Box2D environments: one of them, and batches that use all processors."""
+"""The bars of the Box2D environments: one of them, and batches."""
 
 from __future__ import annotations
 
-from bars import Bar, Group, name, pools, ratio
+from typing import NamedTuple
 
-#: The id, the bar of one environment against Gymnasium's, of 64 against its `SyncVectorEnv`, and
-#: of 64 against EnvPool, whose environments are not equal to Gymnasium's to the bit.
-IDS: tuple[tuple[str, float, float | None, float | None], ...] = (
-    ("LunarLander-v3", 3.0, 6.0, 1.0),
-    ("BipedalWalker-v3", 4.0, 8.0, 1.15),
-    ("CarRacing-v3", 1.5, None, None),
-)
+from bars import Bar, Group, Measured, at_most, name, ratio
+
 LANES = 64
+
+
+class Limits(NamedTuple):
+    """The bars of a compiled environment, as multiples of others' speed.
+
+    Attributes:
+        single: Of steps and resets of `gymnasium.make`.
+        sync: Of 64 environments in Gymnasium's `SyncVectorEnv`, with all threads.
+        envpool: Of EnvPool with as many threads; its environments do not equal Gymnasium's.
+        microseconds: What a step of a lane may take beyond Box2D's own step.
+    """
+
+    single: float
+    sync: float
+    envpool: float
+    microseconds: float
+
+
+COMPILED = {
+    "LunarLander-v3": Limits(3.0, 6.0, 1.0, 2.0),
+    "BipedalWalker-v3": Limits(4.0, 8.0, 1.15, 8.0),
+}
+RACING, RACING_SINGLE = "CarRacing-v3", 1.5
 
 
 def box2d_bars(threads: int) -> list[Bar]:
     """Return the bars, for a machine with this many usable threads."""
-    bars = []
-    for env_id, single, batch, of_envpool in IDS:
-        single_env, other = name("gymcore-make", 1, env_id), name("gymnasium-make", 1, env_id)
-        bars.append(ratio(f"make({env_id}).step / Gymnasium", single_env, [other], single))
-        if batch is None or of_envpool is None:
-            continue
-        ours = name("gymcore", LANES, env_id)
+    racing = name("gymcore-make", 1, RACING), [name("gymnasium-make", 1, RACING)]
+    bars = [ratio(f"make({RACING}).step / Gymnasium", *racing, RACING_SINGLE)]
+    for env_id, limits in COMPILED.items():
+        ours = {each: name("gymcore", LANES, env_id, each) for each in (1, threads)}
         others = [name("gymnasium-sync", LANES, env_id)]
+        episodes = [name(f"{library}-episodes", 1, env_id) for library in ("gymcore", "gymnasium")]
         bars += [
-            ratio(f"{env_id} n={LANES} / SyncVectorEnv", ours, others, batch),
             ratio(
-                f"{env_id} n={LANES} / EnvPool sync",
-                ours,
-                pools(LANES, threads, env_id),
-                of_envpool,
+                f"make({env_id}), steps and resets / Gymnasium",
+                episodes[0],
+                episodes[1:],
+                limits.single,
             ),
+            ratio(f"{env_id} n={LANES} / SyncVectorEnv", ours[threads], others, limits.sync),
         ]
+        for each, own in ours.items():
+            pool = [name("envpool", LANES, env_id, each)]
+            title = f"{env_id} n={LANES}, {each} threads / EnvPool sync"
+            bars.append(ratio(title, own, pool, limits.envpool))
+
+        def beyond(measured: Measured, env_id: str = env_id) -> float:
+            return measured.step(name("beyond-box2d", LANES, env_id))
+
+        title = f"{env_id}: a lane's step beyond b2World.Step"
+        bars.append(at_most(title, limits.microseconds, "us", 1e6, beyond))
     return bars
 
 
 def box2d_groups(threads: int) -> list[Group]:
     """Return the measurements needed for them."""
-    groups = []
-    for env_id, _, batch, _ in IDS:
-        members = [("gymcore-make", env_id, 1, 1), ("gymnasium-make", env_id, 1, 1)]
-        groups.append(Group(f"{env_id}-make", tuple(members)))
-        if batch is None:
-            continue
-        members = [("gymcore", env_id, LANES, 1), ("gymnasium-sync", env_id, LANES, 1)]
-        members += [("envpool", env_id, LANES, each) for each in dict.fromkeys((1, threads))]
+    members = [("gymcore-make", RACING, 1, 1), ("gymnasium-make", RACING, 1, 1)]
+    groups = [Group(f"{RACING}-make", tuple(members))]
+    for env_id in COMPILED:
+        members = [("gymcore-episodes", env_id, 1, 1), ("gymnasium-episodes", env_id, 1, 1)]
+        groups.append(Group(f"{env_id}-episodes", tuple(members)))
+        members = [("gymnasium-sync", env_id, LANES, 1), ("beyond-box2d", env_id, LANES, 1)]
+        for each in dict.fromkeys((1, threads)):
+            members += [("gymcore", env_id, LANES, each), ("envpool", env_id, LANES, each)]
         groups.append(Group(env_id, tuple(members)))
     return groups

@@ -106,6 +106,20 @@ class SingleSession(Session):
         return elapsed + time.perf_counter() - start
 
 
+class EpisodesSession(SingleSession):
+    """The same with resets, which are timed."""
+
+    def _time(self, calls: int) -> float:
+        step, reset = self._env.step, self._env.reset
+        start = time.perf_counter()
+        reset()
+        for action in itertools.islice(itertools.cycle(self._actions), calls):
+            _, _, terminated, truncated, _ = step(action)
+            if terminated or truncated:
+                reset()
+        return time.perf_counter() - start
+
+
 def _gymcore_make(env_id: str, num_envs: int, num_threads: int) -> Session:
     import gymcore
 
@@ -116,6 +130,37 @@ def _gymnasium_make(env_id: str, num_envs: int, num_threads: int) -> Session:
     import gymnasium
 
     return SingleSession(gymnasium.make(env_id))
+
+
+def _gymcore_episodes(env_id: str, num_envs: int, num_threads: int) -> Session:
+    import gymcore
+
+    return EpisodesSession(gymcore.make(env_id))
+
+
+def _gymnasium_episodes(env_id: str, num_envs: int, num_threads: int) -> Session:
+    import gymnasium
+
+    return EpisodesSession(gymnasium.make(env_id))
+
+
+def _beyond_box2d(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """The step of a batch over Box2D where `b2World::GetProxyCount` stands in for `Step`."""
+    import ctypes
+
+    import gymcore
+    from gymcore.envs.box2d import compiled_env, library
+
+    functions = library.library_functions()
+    count = ctypes.CDLL(library.extension_module().__file__)._ZNK7b2World13GetProxyCountEv
+    others = {**functions, "step": ctypes.cast(count, ctypes.c_void_p).value}
+    original = compiled_env.library_functions
+    compiled_env.library_functions = lambda: others
+    try:
+        envs = gymcore.make_vec(env_id, num_envs, vector_kwargs={"num_threads": num_threads})
+    finally:
+        compiled_env.library_functions = original
+    return _steps_of(envs, num_envs)
 
 
 def _seeding(env_id: str, num_envs: int, num_threads: int) -> Session:
@@ -138,6 +183,11 @@ CONTENDERS = {
         Contender("raw-physics", "raw physics loop", "gymcore", _raw_physics),
         Contender("gymcore-make", "gymcore make", "gymcore", _gymcore_make),
         Contender("gymnasium-make", "Gymnasium make", "gymnasium", _gymnasium_make),
+        Contender("gymcore-episodes", "gymcore make, with resets", "gymcore", _gymcore_episodes),
+        Contender(
+            "gymnasium-episodes", "Gymnasium make, with resets", "gymnasium", _gymnasium_episodes
+        ),
+        Contender("beyond-box2d", "gymcore without b2World::Step", "gymcore", _beyond_box2d),
         Contender("gymcore-seeding", "gymcore seeded reset", "gymcore", _seeding),
     )
 }

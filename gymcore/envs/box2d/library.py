@@ -51,6 +51,11 @@ def library_functions() -> dict[str, int]:
     return _functions()
 
 
+def extension_module() -> Any:
+    """Return the module of the package that holds Box2D's functions."""
+    return importlib.import_module("Box2D._Box2D")
+
+
 class _UnusableError(Exception):
     """Box2D is not as expected."""
 
@@ -59,7 +64,7 @@ class _UnusableError(Exception):
 def _functions() -> dict[str, int]:
     if sys.platform == "win32":
         raise _UnusableError("its functions have no names there")
-    library = ctypes.CDLL(importlib.import_module("Box2D._Box2D").__file__)
+    library = ctypes.CDLL(extension_module().__file__)
     addresses = {}
     for name, symbol in FUNCTIONS.items():
         try:
