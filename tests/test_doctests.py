@@ -26,6 +26,7 @@ NEEDS = {
     "gymcore.envs.phys2d": "jax",
     "gymcore.envs.tabular": "jax",
     "gymcore.interop.dm_env": "dm_env",
+    "gymcore.jit.compiler": "numba",
     "gymcore.interop.rl_games": "rl_games",
     "gymcore.interop.sb3": "stable_baselines3",
     "gymcore.interop.tianshou": "tianshou",

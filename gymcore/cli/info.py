@@ -81,6 +81,7 @@ OPTIONAL_PACKAGES = {
     "ray": "ray",
     "torch": "torch",
     "jax": "jax",
+    "numba": "numba",
     "gymnasium": "gymnasium",
     "envpool": "envpool",
     "stable_baselines3": "stable-baselines3",

@@ -42,7 +42,7 @@ def test_core_dependencies_stay_few():
 def test_all_is_every_extra_a_user_needs_on_one_machine():
     (everything,) = map(Requirement, EXTRAS["all"])
     assert everything.name == "gymcore"
-    assert everything.extras == EXTRAS.keys() - {"all", "ray", "jax", "test", "bench", "dev"}
+    assert everything.extras == EXTRAS.keys() - {"all", "ray", "jax", "jit", "test", "bench", "dev"}
 
 
 def test_tests_need_nothing_that_the_test_extra_lacks():
