@@ -65,8 +65,8 @@ def test_groups_have_names_of_their_own(bars, engine_bars):
 
 
 def test_every_worded_measure_is_one_of_the_engines(engine_bars):
-    path = Path(__file__).resolve().parents[2] / "tools" / "readme_table.py"
-    spec = importlib.util.spec_from_file_location("readme_table", path)
+    path = Path(__file__).resolve().parents[2] / "tools" / "measured_ratios.py"
+    spec = importlib.util.spec_from_file_location("measured_ratios", path)
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     measures = {bar.measure for bar in engine_bars.engine_bars(cores=2)}

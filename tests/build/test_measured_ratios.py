@@ -1,4 +1,4 @@
-"""tools/readme_table.py writes measured ratios, and nothing else, into README.md."""
+"""tools/measured_ratios.py writes measured ratios into docs/benchmarks.md, and draws a chart."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ RUN = {
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("readme_table", ROOT / "tools/readme_table.py")
+    path = ROOT / "tools/measured_ratios.py"
+    spec = importlib.util.spec_from_file_location("measured_ratios", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -49,8 +50,16 @@ def test_only_what_is_between_the_marks_changes(tool):
     assert tool.replaced(text, "new") == f"before\n{tool.BEGIN}\nnew\n{tool.END}\nafter\n"
 
 
-def test_the_readme_has_the_marks(tool):
-    assert tool.replaced(tool.README.read_text(), "x").count("\nx\n") == 1
+def test_the_page_has_the_marks(tool):
+    assert tool.replaced(tool.PAGE.read_text(), "x").count("\nx\n") == 1
+
+
+def test_the_chart_is_a_picture_of_what_was_measured(tool, tmp_path):
+    tool.draw_chart(RUN, tmp_path / "images" / "chart.png")
+    few = (tmp_path / "images" / "chart.png").stat().st_size
+    bars = [{"measure": measure, "value": 7.5} for measure, _ in tool.CHARTED]
+    tool.draw_chart({"bars": bars}, tmp_path / "images" / "chart.png")
+    assert 1000 < few < (tmp_path / "images" / "chart.png").stat().st_size
 
 
 def test_every_worded_measure_is_one_of_the_benchmarks(tool, monkeypatch):

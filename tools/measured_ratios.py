@@ -1,7 +1,7 @@
-"""Write the ratios of a benchmark run into README.md, between its two marks.
+"""Write the ratios of a benchmark run into docs/benchmarks.md, and draw the chart of the README.
 
 python benchmarks/peers.py --json peers.json
-python tools/readme_table.py peers.json
+python tools/measured_ratios.py peers.json
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-README = Path(__file__).parents[1] / "README.md"
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE, CHART = DOCS / "benchmarks.md", DOCS / "images" / "ratios.png"
 BEGIN, END = "<!-- measured ratios: begin -->", "<!-- measured ratios: end -->"
 # What the measures of benchmarks/bars.py say, in words; the others are not ratios against a peer.
 WORDS = {
@@ -65,7 +66,9 @@ ENGINE_WORDS = {
 # And of the others, whose measures are called alike.
 FAMILIES = (
     (r"([\w-]+-v\d) n=64 / EnvPool sync(?:, \d+ threads)?", "{}, 64 lanes: EnvPool, sync"),
-    (r"([\w-]+-v\d) n=64 / SyncVectorEnv", "{}, 64 lanes: Gymnasium's SyncVectorEnv"),
+    (r"ALE/([\w-]+-v\d) n=64 / EnvPool sync", "{}, 64 lanes: EnvPool, sync"),
+    (r"ALE/([\w-]+-v\d) n=64 / ale-py's AtariVectorEnv", "{}, 64 lanes: ale-py's AtariVectorEnv"),
+    (r"(?:ALE/)?([\w-]+-v\d) n=64 / SyncVectorEnv", "{}, 64 lanes: Gymnasium's SyncVectorEnv"),
     (r"([\w-]+-v\d) n=64 / raw C loop, \d+ threads", "{}, 64 lanes: `mj_step` alone, in C"),
     (r"make\(([\w-]+-v\d)\)(?:\.step)? / Gymnasium", '`make("{}").step`: Gymnasium\'s'),
 )
@@ -97,6 +100,46 @@ def table(run: dict[str, Any]) -> str:
     )
 
 
+# The bars of the chart: a measure, and what it is called there.
+CHARTED = (
+    ("CartPole n=64 / EnvPool sync", "CartPole, 64 lanes: EnvPool"),
+    ("CartPole n=64 / SyncVectorEnv", "CartPole, 64 lanes: Gymnasium"),
+    ("Taxi-v4 n=64 / EnvPool sync", "Taxi, 64 lanes: EnvPool"),
+    ("Python CartPole n=64, async / Gymnasium AsyncVectorEnv", "in Python, 64 workers: Gymnasium"),
+    ("HalfCheetah-v5 n=64 / EnvPool sync", "HalfCheetah, 64 lanes: EnvPool"),
+    ("ALE/Pong-v5 n=64 / EnvPool sync", "Pong, 64 lanes: EnvPool"),
+    ("LunarLander-v3 n=64 / EnvPool sync", "LunarLander, 64 lanes: EnvPool"),
+)
+
+
+def draw_chart(run: dict[str, Any], path: Path) -> None:
+    """Draw how many times as fast as others a run has measured gymcore to be."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    values = {re.sub(r", \d+ threads$", "", bar["measure"]): bar["value"] for bar in run["bars"]}
+    drawn = [(words, values[key]) for key, words in reversed(CHARTED) if values.get(key)]
+    figure = Figure(figsize=(7, 2.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    bars = axes.barh([words for words, _ in drawn], [value for _, value in drawn], color="#2b6cb0")
+    axes.bar_label(
+        bars,
+        [f"{value:,.0f}x" if value >= 10 else f"{value:.1f}x" for _, value in drawn],
+        padding=3,
+    )
+    axes.axvline(1, color="0.3", linewidth=1)
+    axes.set_xscale("log")
+    axes.set_xlim(
+        min(0.5, *(value / 2 for _, value in drawn)), 4 * max(value for _, value in drawn)
+    )
+    axes.xaxis.set_major_formatter("{x:g}x")
+    axes.set_xlabel("gymcore's steps a second, compared with")
+    axes.spines[["top", "right"]].set_visible(False)
+    path.parent.mkdir(exist_ok=True)
+    figure.savefig(path, dpi=110)
+
+
 def replaced(text: str, content: str) -> str:
     """The text with what stands between the marks replaced."""
     before, rest = text.split(BEGIN)
@@ -105,11 +148,12 @@ def replaced(text: str, content: str) -> str:
 
 
 def main() -> None:
-    """Rewrite README.md."""
+    """Rewrite the page and the chart."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("json", type=Path, help="what `benchmarks/peers.py --json` wrote")
     run = json.loads(parser.parse_args().json.read_text())
-    README.write_text(replaced(README.read_text(), table(run)))
+    PAGE.write_text(replaced(PAGE.read_text(), table(run)))
+    draw_chart(run, CHART)
 
 
 if __name__ == "__main__":
