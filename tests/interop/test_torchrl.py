@@ -9,6 +9,7 @@ import gymcore as gym
 from gymcore import spaces
 
 torch = pytest.importorskip("torch")
+pytest.importorskip("tensordict")
 pytest.importorskip("torchrl.collectors")
 
 from tensordict.nn import TensorDictModule  # noqa: E402
