@@ -47,6 +47,16 @@ def test_all_is_every_extra_a_user_needs_on_one_machine():
     assert everything.extras == EXTRAS.keys() - others
 
 
+def test_getting_started_lists_the_extras():
+    page = (ROOT / "docs" / "getting_started.md").read_text()
+    table = page[page.index("| extra |") : page.index("\n\nAll of them")]
+    listed = re.findall(r"`([\w-]+)`", "".join(re.findall(r"^\| (`.*?) \|", table, re.M)))
+    assert sorted(listed) == sorted(EXTRAS)
+    (everything,) = map(Requirement, EXTRAS["all"])
+    before = re.findall(r"`([\w-]+)`", table[: table.index("| `all`")])
+    assert everything.extras == {name for name in before if name != "jax"}
+
+
 def test_tests_need_nothing_that_the_test_extra_lacks():
     imported = set()
     skipped_without = set()  # what .ci/ecosystem has
