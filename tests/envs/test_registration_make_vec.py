@@ -106,13 +106,14 @@ def test_additional_wrappers_like_gymnasium() -> None:
 # Modes
 
 
-def test_modes_like_gymnasium_native_and_remote() -> None:
+def test_modes_like_gymnasium_and_more() -> None:
     assert [mode.value for mode in VectorizeMode] == [
         "async",
         "sync",
         "vector_entry_point",
         "native",
         "remote",
+        "ray",
     ]
 
 
