@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 import multiprocessing
@@ -135,8 +134,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
         Args:
             env_fns: Functions without arguments that each make one environment.
-            shared_memory: Whether observations lie in shared memory; if not, or if a part of them
-                is of a custom space, they are pickled.
+            shared_memory: Whether observations lie in shared memory; if not, they are pickled.
             copy: Whether `reset` and `step` return observations that are the caller's to keep. If
                 False they return views of the shared memory, which the next call overwrites.
             context: How processes are started: "fork", "spawn", "forkserver", or None for the
@@ -230,8 +228,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         )
         layout = layout_of(self.single_observation_space, copy=self.copy)
         if self.shared_memory:
-            with contextlib.suppress(InvalidArgument):  # custom spaces' observations are pickled
-                check_sharable(self.single_observation_space)
+            check_sharable(self.single_observation_space)
         in_memory = self.shared_memory and not has_objects(layout)
         self._action_layout = action_layout(self.single_action_space, self.action_space)
         plan = Plan(

@@ -66,10 +66,14 @@ cdef inline void run_loop(
 ) noexcept nogil:
     """Run a loop, after the first arrays were filled in."""
     cdef const loops_t* self = <const loops_t*> columns.constants
+    cdef int k
     arrays[0] = columns.rngs
-    memcpy(arrays + 5, self.arrays, self.fields * sizeof(void*))
-    memcpy(arrays + 5 + self.fields, columns.parameters, self.parameters * sizeof(void*))
-    memcpy(arrays + 5 + self.fields + self.parameters, parts, count * sizeof(void*))
+    for k in range(self.fields):
+        arrays[5 + k] = self.arrays[k]
+    for k in range(self.parameters):
+        arrays[5 + self.fields + k] = <void*> columns.parameters[k]
+    for k in range(count):
+        arrays[5 + self.fields + self.parameters + k] = parts[k]
     self.loops[loop](arrays, columns.parameter_stride, listed, lo, hi)
 
 

@@ -5,8 +5,7 @@ its worker usable, is an `EnvironmentFailed` too and has a message that names th
 steps before `reset` and on ended episodes (with autoreset disabled) are `ResetNeeded`; NumPy
 integers are seeds; generators of functions are taken; refused arguments change nothing; info
 columns are widened; rewards of shape (1,) are numbers; late answers are dropped; messages of
-refused arguments begin with the argument's name; observations of custom spaces are pickled where
-the others lie in shared memory. Nor with Gymnasium's mistakes: Text and OneOf in
+refused arguments begin with the argument's name. Nor with Gymnasium's mistakes: Text and OneOf in
 shared memory never change; without shared memory, a masked reset of a lane that waits for autoreset
 is followed by a second reset.
 """
@@ -110,6 +109,7 @@ def bad_arguments(gym):
     counting, s = COUNTING[gym], gym.spaces
     box = s.Box(-1e9, 1e9, (3,), np.int64)
     other = functools.partial(counting, observation_space=box)
+    custom = type("Custom", (s.Space,), {})
     dynamic = s.Sequence(s.Discrete(2))
     return {
         "a number": ([3], {}),
@@ -133,6 +133,8 @@ def bad_arguments(gym):
         },
         "no loop": ([counting], {"worker": 3}),
         "loop of two arguments": ([counting], {"worker": lambda a, b: None}),
+        "custom space": ([lambda: counting(observation_space=custom())], {}),
+        "nested custom space": ([lambda: counting(observation_space=s.Dict(a=custom()))], {}),
         "sequence": ([lambda: counting(observation_space=dynamic)], {}),
         "nested sequence": ([lambda: counting(observation_space=s.Dict(a=dynamic))], {}),
     }
@@ -143,8 +145,8 @@ NATURAL = {"no list", "None", "context", "autoreset mode", "no autoreset mode", 
 
 # Ours say more or begin otherwise; the types are the same.
 OWN_WORDS = {
-    *("a number", "an environment", "no list", "None", "other observations"),
-    *("announced spaces", "different shapes"),
+    *("a number", "an environment", "no list", "None", "other observations", "custom space"),
+    *("nested custom space", "announced spaces", "different shapes"),
 }
 
 

@@ -33,7 +33,7 @@ def test_mode_is_in_the_metadata_of_the_batch_alone(mode):
         (([CountingEnv], True, None), ValueError, "Invalid `observation_mode`"),
         (([CountingEnv], True, (Discrete(2),)), ValueError, "Invalid `observation_mode`"),
         (([CountingEnv], True, (Discrete(2), 3)), TypeError, "both elements of observation_mode"),
-        (([CountingEnv], True, "same", "next_step"), ValueError, "not a valid AutoresetMode"),
+        (([CountingEnv], True, "same", "next step"), ValueError, "not a valid AutoresetMode"),
     ],
 )
 def test_bad_constructor_arguments(arguments, exception, message):
