@@ -144,8 +144,8 @@ cdef cnp.ndarray checked_actions(
 ):
     """Actions as a C-contiguous array of the shape and type, every value checked.
 
-    The type is int64, and values below `discrete` or in the ranges of the kernel; or float32 or float64. Float32 actions
-    that are to be float64 go into `scratch`, if it has their shape: it is what is returned then.
+    The type is int64, and values below `discrete` or in the ranges of the kernel; or float32 or float64. Float32
+    actions that are to be float64 go into `scratch`, if it has their shape: it is what is returned then.
 
     An array that is one already is returned as it is. NumPy's own flags are read instead of the buffer protocol, which
     takes 0.2 us on an array it has not seen before.

@@ -189,8 +189,8 @@ cdef class CustomKernel:
     cdef const char* constants_name
 
     def __cinit__(
-        self, str name, *, tuple parts, tuple action, tuple ranges=(), dict parameters=None, tuple infos=(), int cost=10,
-        bint loops=True,
+        self, str name, *, tuple parts, tuple action, tuple ranges=(), dict parameters=None, tuple infos=(),
+        int cost=10, bint loops=True,
     ):
         cdef kernel_t* kernel = &self.kernel
         cdef int k
