@@ -66,11 +66,15 @@ ENGINE_WORDS = {
 # And of the others, whose measures are called alike.
 FAMILIES = (
     (r"([\w-]+-v\d) n=64 / EnvPool sync(?:, \d+ threads)?", "{}, 64 lanes: EnvPool, sync"),
+    (r"([\w-]+-v\d) n=64, (\d) threads / EnvPool sync", "{}, 64 lanes, threads {}: EnvPool, sync"),
     (r"ALE/([\w-]+-v\d) n=64 / EnvPool sync", "{}, 64 lanes: EnvPool, sync"),
     (r"ALE/([\w-]+-v\d) n=64 / ale-py's AtariVectorEnv", "{}, 64 lanes: ale-py's AtariVectorEnv"),
     (r"(?:ALE/)?([\w-]+-v\d) n=64 / SyncVectorEnv", "{}, 64 lanes: Gymnasium's SyncVectorEnv"),
     (r"([\w-]+-v\d) n=64 / raw C loop, \d+ threads", "{}, 64 lanes: `mj_step` alone, in C"),
-    (r"make\(([\w-]+-v\d)\)(?:\.step)? / Gymnasium", '`make("{}").step`: Gymnasium\'s'),
+    (
+        r"make\(([\w-]+-v\d)\)(?:\.step|, steps and resets)? / Gymnasium",
+        '`make("{}").step`: Gymnasium\'s',
+    ),
 )
 
 
@@ -80,7 +84,7 @@ def in_words(measure: str) -> str | None:
         return (WORDS | ENGINE_WORDS)[measure]
     for pattern, words in FAMILIES:
         if match := re.fullmatch(pattern, measure):
-            return words.format(match[1])
+            return words.format(*match.groups())
     return None
 
 
@@ -117,7 +121,7 @@ def draw_chart(run: dict[str, Any], path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    values = {re.sub(r", \d+ threads$", "", bar["measure"]): bar["value"] for bar in run["bars"]}
+    values = {re.sub(r", \d+ threads", "", bar["measure"]): bar["value"] for bar in run["bars"]}
     drawn = [(words, values[key]) for key, words in reversed(CHARTED) if values.get(key)]
     figure = Figure(figsize=(7, 2.6), layout="constrained")
     FigureCanvasAgg(figure)
