@@ -2,11 +2,12 @@
 
 Of Atari, twelve games on one contact sheet.
 
-python tools/render_environments.py
+python tools/render_environments.py [ID...]
 """
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ import gymcore as gym
 
 FOLDER = Path(__file__).parents[1] / "docs" / "environments" / "images"
 
-# Id -> number of steps and a policy that lead to a typical scene.
-SCENES: dict[str, tuple[int, Callable[[Any], Any]]] = {
+# Id -> number of steps and a policy that lead to a typical scene; None for random actions.
+SCENES: dict[str, tuple[int, Callable[[Any], Any] | None]] = {
     "CartPole-v1": (8, lambda seen: 0),
     "MountainCar-v0": (62, lambda seen: 2 if seen[1] >= 0 else 0),
     "MountainCarContinuous-v0": (72, lambda seen: np.sign(seen[1:])),
@@ -42,14 +43,31 @@ def gait() -> Callable[[Any], Any]:
 
 
 SCENES |= {"BipedalWalker-v3": (90, gait()), "BipedalWalkerHardcore-v3": (70, gait())}
+# Of MuJoCo's bodies, after random actions.
+MUJOCO = {
+    "Ant-v5": 12,
+    "HalfCheetah-v5": 12,
+    "Hopper-v5": 12,
+    "Humanoid-v5": 6,
+    "HumanoidStandup-v5": 12,
+    "InvertedDoublePendulum-v5": 2,
+    "InvertedPendulum-v5": 4,
+    "Pusher-v5": 12,
+    "Reacher-v5": 12,
+    "Swimmer-v5": 40,
+    "Walker2d-v5": 12,
+}
+SCENES |= {env_id: (steps, None) for env_id, steps in MUJOCO.items()}
 
 
-def render(env_id: str, steps: int, rule: Callable[[Any], Any]) -> pygame.Surface:
+def render(env_id: str, steps: int, rule: Callable[[Any], Any] | None) -> pygame.Surface:
     """The frame after so many steps of the policy, at half its size."""
     with gym.make(env_id, render_mode="rgb_array") as env:
         observation, _ = env.reset(seed=1)
+        env.action_space.seed(1)
         for _ in range(steps):
-            observation, *_ = env.step(rule(observation))
+            action = rule(observation) if rule else env.action_space.sample()
+            observation, *_ = env.step(action)
         frame = env.render()
     height, width = frame.shape[:2]
     surface = pygame.image.frombuffer(frame, (width, height), "RGB")
@@ -91,14 +109,15 @@ def contact_sheet(columns: int = 6) -> pygame.Surface:
 
 def main() -> None:
     """Write one PNG for each environment."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("ids", nargs="*", metavar="ID", help="of these environments alone")
+    ids = parser.parse_args().ids or [*SCENES, "Atari"]
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for env_id, scene in SCENES.items():
+    for env_id in ids:
         path = FOLDER / f"{env_id}.png"
-        pygame.image.save(render(env_id, *scene), path)
+        picture = contact_sheet() if env_id == "Atari" else render(env_id, *SCENES[env_id])
+        pygame.image.save(picture, path)
         print(path.name, path.stat().st_size, "bytes")
-    path = FOLDER / "Atari.png"
-    pygame.image.save(contact_sheet(), path)
-    print(path.name, path.stat().st_size, "bytes")
 
 
 if __name__ == "__main__":

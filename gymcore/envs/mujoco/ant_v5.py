@@ -17,7 +17,7 @@ DEFAULT_CAMERA_CONFIG = {"distance": 4.0}
 class AntEnv(ActionCost, Health):
     """A body on four legs of two joints each is rewarded for running to the right.
 
-    Schulman, Moritz, Levine, Jordan and Abbeel (2015). See docs/environments/mujoco.md for the
+    Schulman, Moritz, Levine, Jordan and Abbeel (2015). See docs/environments/mujoco/ant.md for the
     figures.
 
     Example:

@@ -13,7 +13,7 @@ DEFAULT_CAMERA_CONFIG = {"distance": 4.0}
 class HalfCheetahEnv(ActionCost):
     """A planar cheetah of two legs, driven at six joints, is rewarded for running to the right.
 
-    Wawrzynski (2009). See docs/environments/mujoco.md for the figures.
+    Wawrzynski (2009). See docs/environments/mujoco/half_cheetah.md for the figures.
 
     Example:
         >>> env = HalfCheetahEnv(ctrl_cost_weight=0.2)

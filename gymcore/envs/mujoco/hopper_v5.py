@@ -21,7 +21,7 @@ DEFAULT_CAMERA_CONFIG = {
 class HopperEnv(PlanarWalker):
     """A torso on one leg of three joints, in a plane, is rewarded for hopping to the right.
 
-    Erez, Tassa and Todorov (2011). See docs/environments/mujoco.md for the figures.
+    Erez, Tassa and Todorov (2011). See docs/environments/mujoco/hopper.md for the figures.
 
     Example:
         >>> env = HopperEnv()

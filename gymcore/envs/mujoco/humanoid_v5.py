@@ -45,7 +45,7 @@ def center_of_mass(simulation: Simulation) -> Quantity:
 class HumanoidEnv(ControlCost, HumanoidBody, Health):
     """A body of thirteen parts on two legs is rewarded for running to the right.
 
-    Tassa, Erez and Todorov (2012). See docs/environments/mujoco.md for the figures.
+    Tassa, Erez and Todorov (2012). See docs/environments/mujoco/humanoid.md for the figures.
 
     Example:
         >>> env = HumanoidEnv(include_cinert_in_observation=False)

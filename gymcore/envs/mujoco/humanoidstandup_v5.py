@@ -21,7 +21,7 @@ DEFAULT_CAMERA_CONFIG = {
 class HumanoidStandupEnv(ControlCost, HumanoidBody):
     """A body of thirteen parts lies on its back and is rewarded for its height.
 
-    Tassa, Erez and Todorov (2012). See docs/environments/mujoco.md for the figures.
+    Tassa, Erez and Todorov (2012). See docs/environments/mujoco/humanoidstandup.md for the figures.
 
     Example:
         >>> env = HumanoidStandupEnv()

@@ -21,7 +21,7 @@ DEFAULT_CAMERA_CONFIG = {
 class InvertedDoublePendulumEnv(CompiledMujocoEnv):
     """A cart on a rail carries two poles, end to end; it is rewarded while the upper end is high.
 
-    See docs/environments/mujoco.md for the figures.
+    See docs/environments/mujoco/inverted_double_pendulum.md for the figures.
 
     Example:
         >>> env = InvertedDoublePendulumEnv()

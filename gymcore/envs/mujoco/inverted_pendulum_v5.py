@@ -18,7 +18,8 @@ DEFAULT_CAMERA_CONFIG = {
 class InvertedPendulumEnv(CompiledMujocoEnv):
     """A cart on a rail carries a pole; it is rewarded while the pole stands.
 
-    Barto, Sutton and Anderson (1983). See docs/environments/mujoco.md for the figures.
+    Barto, Sutton and Anderson (1983). See docs/environments/mujoco/inverted_pendulum.md for the
+    figures.
 
     Example:
         >>> env = InvertedPendulumEnv()

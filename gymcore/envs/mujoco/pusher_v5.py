@@ -22,7 +22,7 @@ DEFAULT_CAMERA_CONFIG = {
 class PusherEnv(CompiledMujocoEnv):
     """An arm of seven joints is rewarded for a cylinder near its goal, and a hand near it.
 
-    See docs/environments/mujoco.md for the figures.
+    See docs/environments/mujoco/pusher.md for the figures.
 
     Example:
         >>> env = PusherEnv()

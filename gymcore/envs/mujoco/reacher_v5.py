@@ -19,7 +19,7 @@ DEFAULT_CAMERA_CONFIG: dict[str, float] = {"trackbodyid": 0}
 class ReacherEnv(CompiledMujocoEnv):
     """An arm of two joints in a plane is rewarded for its fingertip near a target.
 
-    See docs/environments/mujoco.md for the figures.
+    See docs/environments/mujoco/reacher.md for the figures.
 
     Example:
         >>> env = ReacherEnv()

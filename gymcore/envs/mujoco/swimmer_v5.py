@@ -12,7 +12,7 @@ from gymcore.envs.mujoco.weights import Scale, Weight
 class SwimmerEnv(ActionCost):
     """Three links with two joints, in a plane of fluid, are rewarded for swimming to the right.
 
-    Coulom (2002). See docs/environments/mujoco.md for the figures.
+    Coulom (2002). See docs/environments/mujoco/swimmer.md for the figures.
 
     Example:
         >>> env = SwimmerEnv()

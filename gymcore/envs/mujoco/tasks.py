@@ -191,7 +191,7 @@ def within(low: Quantity, x: Quantity, high: Quantity) -> Quantity:
 class PlanarWalker(ActionCost, Health):
     """A body whose first joints are x, height and angle of its torso, rewarded for its velocity.
 
-    Erez, Tassa and Todorov (2011). See docs/environments/mujoco.md for the figures.
+    Erez, Tassa and Todorov (2011). See docs/environments/mujoco/hopper.md for the figures.
     """
 
     reward_arguments = ("x_velocity", "action")

@@ -18,7 +18,7 @@ DEFAULT_CAMERA_CONFIG = {
 class Walker2dEnv(PlanarWalker):
     """A torso on two legs of three joints each, in a plane, is rewarded for walking to the right.
 
-    Erez, Tassa and Todorov (2011). See docs/environments/mujoco.md for the figures.
+    Erez, Tassa and Todorov (2011). See docs/environments/mujoco/walker2d.md for the figures.
 
     Example:
         >>> env = Walker2dEnv()

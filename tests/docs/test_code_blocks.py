@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import doctest
 import importlib.util
@@ -222,20 +221,6 @@ def test_the_readmes_collect_command_runs(tmp_path):
     )
     assert "64 lanes x 1000 steps" in done.stdout
     assert "M steps/s" in done.stdout or "k steps/s" in done.stdout
-
-
-@pytest.mark.filterwarnings("ignore:.*CartPole-v0 is out of date:DeprecationWarning")
-def test_the_parameters_of_the_environment_pages_are_those_of_the_environments():
-    page = (ROOT / "docs" / "environments" / "classic_control.md").read_text()
-    for section in re.split(r"^## ", page, flags=re.M)[1:]:
-        ids = re.findall(r"\b[A-Z]\w+-v\d\b", section.split("\n", 1)[0])
-        for env_id in ids:
-            env = gymcore.make(env_id).unwrapped
-            rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \|", section, flags=re.M)
-            written = {name: ast.literal_eval(value) for name, value in rows}
-            assert written.keys() == type(env).parameters.keys(), env_id
-            for name, value in written.items():
-                assert getattr(env, name) == value, (env_id, name)
 
 
 def test_a_wrong_output_is_found(tmp_path):
