@@ -2,7 +2,7 @@
 
     python examples/jit_snake.py
 
-The body is a grid of the times until which a cell is part of it: a step changes one cell.
+Each cell of the body holds 1 + the direction of the next one: a step changes the cells at its ends.
 """
 
 import time
@@ -12,17 +12,17 @@ import numpy as np
 import gymcore as gym
 from gymcore import jit, spaces
 
-SIZE = 16
+SIZE, CELLS = 16, 256
+DOWN, RIGHT = np.array([-1, 0, 1, 0]), np.array([0, 1, 0, -1])  # of each direction
 COLOURS = np.array([[255, 255, 255], [80, 200, 80], [220, 60, 60]], np.uint8)
 
 
 def place_food(state, rng):
     """Put food into a cell that is free: the first one from a random cell on."""
-    cell = rng.integers(SIZE * SIZE)
-    while state.body[cell // SIZE, cell % SIZE] > state.time:
-        cell = (cell + 1) % (SIZE * SIZE)
-    state.food_y = cell // SIZE
-    state.food_x = cell % SIZE
+    cell = rng.integers(CELLS)
+    while state.body[cell // SIZE, cell % SIZE] > 0:
+        cell = (cell + 1) % CELLS
+    state.food_y, state.food_x = cell // SIZE, cell % SIZE
 
 
 class Snake(jit.Env):
@@ -34,13 +34,15 @@ class Snake(jit.Env):
     class State:  # noqa: D106
         y: np.int8
         x: np.int8
+        tail_y: np.int8
+        tail_x: np.int8
         food_y: np.int8
         food_x: np.int8
         direction: np.int8
+        growth: np.int8
         length: np.int16
         hunger: np.int16
-        time: np.int32
-        body: jit.array(np.int32, SIZE, SIZE)
+        body: jit.array(np.uint8, SIZE, SIZE)
 
     class Parameters:  # noqa: D106
         patience: int = 200
@@ -49,47 +51,48 @@ class Snake(jit.Env):
         length: int
 
     def reset(state, parameters, rng):  # noqa: D102
-        state.y = rng.integers(4, SIZE - 4)
-        state.x = rng.integers(4, SIZE - 4)
+        state.y, state.x = rng.integers(4, SIZE - 4), rng.integers(4, SIZE - 4)
+        state.tail_y, state.tail_x = state.y, state.x
         state.direction = rng.integers(4)
-        state.length = 3
-        state.body[state.y, state.x] = 3
+        state.length, state.growth = 3, 2
+        state.body[state.y, state.x] = 1
         place_food(state, rng)
 
     def step(state, parameters, action, rng):  # noqa: D102
         if action != (state.direction + 2) % 4:  # it does not turn round
             state.direction = action
-        y, x = state.y, state.x
-        if state.direction == 0:
-            y -= 1
-        elif state.direction == 1:
-            x += 1
-        elif state.direction == 2:
-            y += 1
-        else:
-            x -= 1
+        y, x = state.y + DOWN[state.direction], state.x + RIGHT[state.direction]
         state.hunger += 1
-        if y < 0 or y >= SIZE or x < 0 or x >= SIZE or state.body[y, x] > state.time + 1:
+        if y < 0 or y >= SIZE or x < 0 or x >= SIZE:
             return -1.0, True
         eats = y == state.food_y and x == state.food_x
         if eats:
-            state.length += 1
             state.hunger = 0
+            state.growth += 1
+        state.body[state.y, state.x] = 1 + state.direction
+        if state.growth > 0:
+            state.growth -= 1
         else:
-            state.time += 1
-        state.y = y
-        state.x = x
-        state.body[y, x] = state.time + state.length
-        if eats:
+            onward = state.body[state.tail_y, state.tail_x] - 1
+            state.body[state.tail_y, state.tail_x] = 0
+            state.tail_y += DOWN[onward]
+            state.tail_x += RIGHT[onward]
+        if state.body[y, x] > 0:
+            return -1.0, True
+        state.y, state.x = y, x
+        state.body[y, x] = 1
+        if not eats:
+            return 0.0, state.hunger > parameters.patience
+        state.length += 1
+        if state.length < CELLS:
             place_food(state, rng)
-        return 1.0 if eats else 0.0, state.hunger > parameters.patience
+        return 1.0, state.length == CELLS
 
     def observe(state, parameters, observation):  # noqa: D102
         observation[:] = 0
-        for row in range(SIZE):
-            for column in range(SIZE):
-                alive = state.body[row, column] > state.time
-                observation[1, row, column] = 255 if alive else 0
+        for k in range(CELLS):  # one loop, which becomes vector code
+            y, x = k // SIZE, k % SIZE
+            observation[1, y, x] = 255 if state.body[y, x] > 0 else 0
         observation[0, state.y, state.x] = 255
         observation[2, state.food_y, state.food_x] = 255
 
@@ -98,7 +101,7 @@ class Snake(jit.Env):
 
     def render(state, parameters):  # noqa: D102
         frame = np.zeros((SIZE, SIZE, 3), np.uint8)
-        frame[state.body > state.time] = COLOURS[1]
+        frame[state.body > 0] = COLOURS[1]
         frame[state.y, state.x] = COLOURS[0]
         frame[state.food_y, state.food_x] = COLOURS[2]
         return frame.repeat(20, axis=0).repeat(20, axis=1)
@@ -109,10 +112,8 @@ gym.register("Snake-v0", Snake, max_episode_steps=2000)
 if __name__ == "__main__":
     envs = gym.make_vec("Snake-v0", num_envs=64)
     envs.reset(seed=1)
-    rng = np.random.default_rng(2)
-    start, longest, steps = time.perf_counter(), 0, 10
+    rng, longest, steps, start = np.random.default_rng(2), 0, 10, time.perf_counter()
     for _ in range(steps):
-        infos = envs.step(rng.integers(0, 4, envs.num_envs))[4]
-        longest = max(longest, int(infos["length"].max()))
+        longest = max(longest, int(envs.step(rng.integers(0, 4, 64))[4]["length"].max()))
     rate = steps * envs.num_envs / (time.perf_counter() - start)
     print(f"{rate:,.0f} steps/s, longest snake {longest}")
