@@ -101,8 +101,8 @@ class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32]]):
     """
 
     kernel_module = "gymcore_ext.box2d.walker"
-    compiled_methods = frozenset({"_destroy", "_generate_clouds", "_generate_terrain"})
     lanes = walker.Walkers
+    numpy_scalars = True
     compiled_methods = frozenset({"_destroy", "_generate_clouds", "_generate_terrain"})
     hardcore, fresh_worlds = flag(), flag()
     game_over, scroll = Counted(bool), Counted(float)
@@ -153,6 +153,10 @@ class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32]]):
             ) from None
         if self._observe_step is not None:
             self._observe_step()  # refuses
+        if terminated and reward == -100.0:
+            reward = -100  # an int, as in Gymnasium
+        elif getattr(action, "dtype", None) == np.float32:
+            reward = np.float32(reward)
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, False, {}

@@ -258,10 +258,9 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
         reward = costs.dtype.type(0.0 if previous is None else shaping - previous)
         for cost in costs:
             reward -= cost
-        reward = float(reward)
         terminated = False
         if self._contacts.hull_touched or x < 0:
-            terminated, reward = True, -100.0
+            terminated, reward = True, -100
         if x > _GOAL:
             terminated = True
         if self.render_mode == "human":

@@ -87,8 +87,8 @@ class LunarLander(CompiledBox2DEnv[Any]):
     """
 
     kernel_module = "gymcore_ext.box2d.lander"
-    compiled_methods = frozenset({"_clean_particles", "_create_particle", "_destroy"})
     lanes = lander.Landers
+    numpy_scalars = True
     compiled_methods = frozenset({"_create_particle", "_clean_particles", "_destroy"})
     arguments: ClassVar[tuple[str, ...]] = ("continuous",)
     gravity, wind_power, turbulence_power = _Number(), _Number(), _Number()
@@ -172,6 +172,8 @@ class LunarLander(CompiledBox2DEnv[Any]):
                 observation, reward, terminated = self._batch.step_single_numbers(numbers)
         if self._observe_step is not None:
             self._observe_step()  # refuses
+        if terminated:
+            reward = int(reward)  # -100 or 100, in Gymnasium too
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, False, {}

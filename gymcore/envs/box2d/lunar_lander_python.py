@@ -261,12 +261,12 @@ class LunarLander(Box2DEnv[Any]):
         reward = 0.0 if previous is None else shaping - previous
         self.prev_shaping = shaping
         reward -= main * 0.30
-        reward -= side * 0.03
+        reward = np.float64(reward - side * 0.03)
         terminated = False
         if self._contacts.hull_touched or abs(x) >= 1.0:
-            terminated, reward = True, -100.0
+            terminated, reward = True, -100
         if not lander.awake:
-            terminated, reward = True, 100.0
+            terminated, reward = True, 100
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, False, {}

@@ -66,6 +66,7 @@ class AntEnv(HealthV4, ant_v5.AntEnv):
                 "y_velocity": velocity[1],
                 "forward_reward": forward,
             },
+            number_types={"reward_survive": float},
             **normal_start(s),
         )
 

@@ -62,6 +62,9 @@ _REWARD_ARGUMENTS: dict[str, Callable[[Any, Any, bool, Info], Any]] = {
 }
 
 
+_FLOAT32 = np.dtype(np.float32)
+
+
 class LaneSimulations(Simulations):
     """`Simulations` whose lanes can be saved.
 
@@ -421,6 +424,11 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         if self._observe_step is not None:
             observation = self._observe_step()
         infos = batch.infos_of(0)
+        for name, number_type in self._program.number_types.items():
+            if name == "reward":
+                reward = number_type(reward)
+            elif number_type is not np.float32 or getattr(action, "dtype", None) == _FLOAT32:
+                infos[name] = number_type(infos[name])
         if not self._rewards_compiled and self.reward_arguments is not None:
             reward, infos = self._ask_for_reward(action, reward, terminated, infos)
         if self.render_mode == "human":

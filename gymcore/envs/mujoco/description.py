@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,7 +40,9 @@ class Description:
             follow in the order of their use.
         control: controls of the actuators [nu]; None for the action itself.
         action_size: numbers in an action; None for the number of actuators.
-        integer_infos: names of infos that are integers.
+        number_types: `int` or `float` by the name of an info, or "reward", that a single
+            environment returns as such a number, not as a NumPy scalar. In batches `int` infos are
+            int64.
     """
 
     observation: Sequence[Operand]
@@ -53,7 +55,7 @@ class Description:
     draws: Sequence[Draw] = ()
     control: Operand | None = None
     action_size: int | None = None
-    integer_infos: Collection[str] = ()
+    number_types: Mapping[str, type] = field(default_factory=dict)
 
 
 class UnknownName(InvalidArgument, KeyError):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from gymcore.envs.mujoco.description import Simulation
+from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.quantities import Quantity, every, joined
 from gymcore.envs.mujoco.tasks import PlanarWalker, constructor, within
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
@@ -46,6 +48,10 @@ class HopperEnv(PlanarWalker):
         reset_noise_scale=5e-3,
         exclude_current_positions_from_observation=True,
     )
+
+    def describe(self, simulation: Simulation) -> Description:
+        """As `PlanarWalker`."""
+        return replace(super().describe(simulation), number_types={"reward_survive": float})
 
     def health(self, simulation: Simulation) -> Quantity:
         """Whether the torso is high and upright, and everything else within bounds."""

@@ -60,6 +60,7 @@ class HumanoidEnv(HealthV4, humanoid_v5.HumanoidEnv):
                 "y_velocity": velocity[1],
                 "forward_reward": forward,
             },
+            number_types={"reward_alive": float},
             **uniform_start(s),
         )
 

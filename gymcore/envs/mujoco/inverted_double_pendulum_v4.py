@@ -37,7 +37,7 @@ class InvertedDoublePendulumEnv(inverted_double_pendulum_v5.InvertedDoublePendul
         reward = (simulation.parameter("healthy_reward") + infos["distance_penalty"]) + infos[
             "velocity_penalty"
         ]
-        return replace(described, reward=reward, infos={})
+        return replace(described, reward=reward, infos={}, number_types={})
 
     def constraint_forces(self, simulation: Simulation) -> Quantity:
         """Observed forces of constraints: at all joints."""

@@ -65,6 +65,7 @@ class InvertedDoublePendulumEnv(CompiledMujocoEnv):
                 "distance_penalty": -distance,
                 "velocity_penalty": -speed,
             },
+            number_types={"reward_survive": float},
             **normal_start(s),
         )
 

@@ -25,7 +25,8 @@ class InvertedPendulumEnv(inverted_pendulum_v5.InvertedPendulumEnv):
 
     def describe(self, simulation: Simulation) -> Description:
         """As InvertedPendulum-v5, with 1 for every step, and without infos."""
-        return replace(super().describe(simulation), reward=1.0, infos={}, integer_infos=())
+        described = super().describe(simulation)
+        return replace(described, reward=1.0, infos={}, number_types={"reward": float})
 
 
 InvertedPendulumVectorEnv = MujocoVectorEnv.of(InvertedPendulumEnv)

@@ -51,7 +51,7 @@ class InvertedPendulumEnv(CompiledMujocoEnv):
             reward=standing,
             terminated=~standing,
             infos={"reward_survive": standing},
-            integer_infos=("reward_survive",),
+            number_types={"reward": int, "reward_survive": int},
             **uniform_start(s),
         )
 

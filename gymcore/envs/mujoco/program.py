@@ -93,6 +93,18 @@ class Program:
                 f"got {sorted(unknown)}"
             )
         entries = {name: q.as_quantity(value) for name, value in description.infos.items()}
+        # Types of a single environment's numbers; those in the precision of the action are float32
+        # after a float32 action.
+        self.number_types = {
+            name: np.float32
+            for name, entry in entries.items()
+            if entry.precision is Precision.ACTION and entry.size == 1
+        } | dict(description.number_types)
+        if unknown := description.number_types.keys() - {"reward", *entries}:
+            raise InvalidArgument(
+                f"number_types: expected names of infos ({sorted(entries)}) or 'reward', "
+                f"got {sorted(unknown)}"
+            )
         self.info_register = at = self._reserve(sum(entry.size for entry in entries.values()))
         fields = []
         for name, entry in entries.items():
@@ -101,7 +113,7 @@ class Program:
             if in_resets:
                 first = _sized(name, q.as_quantity(description.reset_infos[name]), entry.size)
                 self._write("begun", first, (REGISTERS, at, 1))
-            dtype = np.int64 if name in description.integer_infos else np.float64
+            dtype = np.int64 if description.number_types.get(name) is int else np.float64
             fields.append((name, dtype, entry.size, not in_resets))
             at += entry.size
         return tuple(fields)

@@ -250,7 +250,7 @@ class PlanarWalkerV4(HealthV4, PlanarWalker):
         """As version 5 describes it, with fewer infos."""
         described = super().describe(simulation)
         infos = {name: described.infos[name] for name in ("x_position", "x_velocity")}
-        return replace(described, infos=infos, reset_infos={})
+        return replace(described, infos=infos, reset_infos={}, number_types={})
 
 
 class HumanoidBody(CompiledMujocoEnv):

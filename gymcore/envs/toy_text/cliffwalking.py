@@ -74,7 +74,7 @@ class CliffWalkingEnv(GridEnv):
         >>> import gymcore as gym
         >>> env = gym.make("CliffWalking-v1")
         >>> env.reset(seed=1)
-        (36, {'prob': 1.0})
+        (36, {'prob': 1})
         >>> env.step(1)
         (36, -100, False, False, {'prob': 1.0})
     """

@@ -184,7 +184,7 @@ class FrozenLakeEnv(GridEnv):
         >>> import gymcore as gym
         >>> env = gym.make("FrozenLake-v1", is_slippery=False)
         >>> env.reset(seed=1)
-        (0, {'prob': 1.0})
+        (0, {'prob': 1})
         >>> env.step(2)
         (1, 0, False, False, {'prob': 1.0})
     """

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
-from gymcore.core import Info
+from gymcore.core import Info, Options
 from gymcore.error import ArgumentTypeError, InvalidArgument, InvalidProbability
 from gymcore.native.env import NativeDiscreteEnv
 from gymcore.native.state import digest
@@ -203,6 +203,8 @@ class GridEnv(TabularEnv):
 
     # Side of a tile in pixels.
     tile = 64
+    # The info of a reset: an int or a float, as in Gymnasium.
+    first_prob: float = 1
 
     @property
     def picture_size(self) -> tuple[int, int]:  # type: ignore[override]
@@ -210,6 +212,11 @@ class GridEnv(TabularEnv):
         rows, columns = self.shape
         tile = max(8, min(self.tile, 1024 // max(rows, columns)))
         return columns * tile, rows * tile
+
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
+        """Begin an episode; see `NativeEnv.reset`."""
+        observation, infos = super().reset(seed=seed, options=options)
+        return observation, {**infos, "prob": self.first_prob}
 
 
 # --- tables --------------------------------------------------------------------------------------

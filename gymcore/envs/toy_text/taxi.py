@@ -149,6 +149,7 @@ class TaxiEnv(GridEnv):
     """
 
     metadata = {"render_modes": ["human", "ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012
+    first_prob = 1.0
     compiled_methods = frozenset(
         {
             "_build_dry_transitions",

@@ -96,6 +96,7 @@ def fly_side_by_side(
             assert seen.dtype == expected.dtype, where
             assert seen.tobytes() == expected.tobytes(), where
             assert reward == their_reward, where
+            assert type(reward) is type(their_reward), where
             assert flags == their_flags, where
             left -= flags[0]
             if left < 0:

@@ -43,10 +43,11 @@ def pair(env_id: str, **kwargs: Any) -> tuple[gymcore.Env, gymnasium.Env]:
 
 
 def assert_same_info(ours: dict[str, Any], other: dict[str, Any]) -> None:
-    """The same keys in the same order, and the same numbers."""
+    """The same keys in the same order, and the same numbers of the same types."""
     assert list(ours) == list(other)
     for key, value in ours.items():
         assert_equal_arrays(value, other[key], key)
+        assert type(value) is type(other[key]), key
 
 
 def assert_same_steps(
@@ -78,6 +79,7 @@ def assert_same_steps(
         assert observation.dtype == expected.dtype == np.float64
         assert_equal_arrays(observation, expected, f"step {step}")
         assert reward == other_reward, f"step {step}"
+        assert type(reward) is type(other_reward)
         assert flags == other_flags
         assert_same_info(info, other_info)
         if any(flags):

@@ -64,7 +64,7 @@ ARGUMENTS: list[tuple[str, dict[str, Any]]] = [
     ),
     ("HumanoidStandup-v5", {"uph_cost_weight": 5, "impact_cost_weight": 0.1, "frame_skip": 2}),
     ("HumanoidStandup-v5", {"include_cvel_in_observation": False, ALL: False}),
-    ("InvertedDoublePendulum-v5", {"healthy_reward": 3, "reset_noise_scale": 0.01}),
+    ("InvertedDoublePendulum-v5", {"healthy_reward": 3.0, "reset_noise_scale": 0.01}),
     ("InvertedPendulum-v5", {"reset_noise_scale": 0.3, "frame_skip": 4}),
     ("Pusher-v5", {"reward_near_weight": 2, "reward_dist_weight": 3, "reward_control_weight": 1}),
     ("Reacher-v5", {"reward_dist_weight": 2, "reward_control_weight": 0.1, "frame_skip": 5}),

