@@ -130,10 +130,11 @@ def store(tuple targets not None, outputs):
         got = f"{len(outputs)} of them" if isinstance(outputs, tuple) else type(outputs).__name__
         raise TypeError(f"policy: expected a tuple {_NAMES[:len(targets)]}, got {got}")
     for k in range(len(targets)):
-        target = <cnp.ndarray> targets[k]
+        target = <cnp.ndarray?> targets[k]
         if isinstance((<tuple> outputs)[k], cnp.ndarray):
             output = <cnp.ndarray> (<tuple> outputs)[k]
-            if (cnp.PyArray_TYPE(output) == cnp.PyArray_TYPE(target) and cnp.PyArray_ISCARRAY_RO(output)
+            if (cnp.PyArray_TYPE(output) == cnp.PyArray_TYPE(target)
+                    and cnp.PyTypeNum_ISNUMBER(cnp.PyArray_TYPE(target)) and cnp.PyArray_ISCARRAY_RO(output)
                     and cnp.PyArray_ISCARRAY(target) and cnp.PyArray_SAMESHAPE(output, target)):
                 copy_bytes(cnp.PyArray_DATA(target), cnp.PyArray_DATA(output), cnp.PyArray_NBYTES(target))
                 continue

@@ -18,6 +18,7 @@ from gymcore.jit.declarations import (
     COMPILED,
     check_functions,
     fields_of,
+    indexes,
     parameters_of,
     place_of,
 )
@@ -311,6 +312,7 @@ class Env(NativeEnv[Any]):
             errors=error,
             constants=lanes,
             layout=made.program.layout,
+            copies_actions=indexes(made.program.functions["step"]),
             **options,
         )
         if interpreted:

@@ -93,7 +93,9 @@ class Client:
         self._request: list[Frame] = []
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.DEALER)
-        self._end = weakref.finalize(self, end, self._context, self._socket, os.getpid())
+        self._monitor = monitor_of(self._socket, self._context)
+        sockets = self._socket, self._monitor
+        self._end = weakref.finalize(self, end, self._context, sockets, os.getpid())
         try:
             self._socket.setsockopt(zmq.LINGER, 0)
             self._socket.setsockopt(zmq.MAXMSGSIZE, max_message_bytes)
@@ -107,7 +109,6 @@ class Client:
                 self._socket.curve_publickey = public
                 self._socket.curve_secretkey = secret
                 self._socket.curve_serverkey = server
-            self._monitor = monitor_of(self._socket, self._context)
             try:
                 self._socket.connect(self.address)
             except zmq.ZMQError as problem:

@@ -111,16 +111,19 @@ class Server:
         self._reported = time.monotonic()
         self._reported_steps = 0
         self._context = zmq.Context()
-        self._authenticator: Any = None
+        self._authenticators: list[Any] = []
         self.fingerprint: str | None = None
         self._socket = self._context.socket(zmq.ROUTER)
-        self._end = weakref.finalize(self, end, self._context, self._socket, os.getpid())
+        self._monitor = monitor_of(self._socket, self._context)
+        sockets = self._socket, self._monitor
+        self._end = weakref.finalize(
+            self, end, self._context, sockets, os.getpid(), self._authenticators
+        )
         try:
             self._set_options(address.version == 6)
             if keys is not None:
                 self._use_keys(keys)
             shown = f"[{host}]" if address.version == 6 else host
-            self._monitor = monitor_of(self._socket, self._context)
             self._socket.bind(f"tcp://{shown}:{port or '*'}")
         except zmq.ZMQError as problem:
             self.close()
@@ -146,9 +149,10 @@ class Server:
         from zmq.auth.thread import ThreadAuthenticator
 
         public, secret = server_keys(directory)
-        self._authenticator = ThreadAuthenticator(self._context)
-        self._authenticator.start()
-        self._authenticator.configure_curve(domain="*", location=str(directory))
+        authenticator = ThreadAuthenticator(self._context)
+        self._authenticators.append(authenticator)
+        authenticator.start()
+        authenticator.configure_curve(domain="*", location=str(directory))
         self._socket.curve_secretkey = secret
         self._socket.curve_publickey = public
         self._socket.curve_server = True
@@ -274,10 +278,6 @@ class Server:
 
     def close(self) -> None:
         """Free the address, any number of times; the environment stays open."""
-        if self._context.closed:
-            return
-        if self._authenticator is not None:
-            self._authenticator.stop()
         self._end()
 
     def __enter__(self) -> Server:
@@ -311,12 +311,16 @@ def monitor_of(socket: Any, context: Any) -> Any:
     return monitor
 
 
-def end(context: Any, socket: Any, pid: int) -> None:
-    """Close all sockets of a context; what has not been sent has the time that LINGER says.
+def end(
+    context: Any, sockets: tuple[Any, Any], pid: int, authenticators: Sequence[Any] = ()
+) -> None:
+    """Close a socket, its monitor and their context; what is unsent has the time LINGER says.
 
-    Called before the garbage collector gets at them, in whose order a context may wait forever for
-    its sockets.
+    Called before the garbage collector gets at them. A context waits forever for a socket that the
+    collector has begun with: it is not among those that the context closes.
     """
     if os.getpid() == pid:
-        socket.disable_monitor()
+        for authenticator in authenticators:
+            authenticator.stop()
+        sockets[0].disable_monitor()
     context.destroy()

@@ -119,6 +119,7 @@ ctypedef struct games_t:
     shrinking_t shrinking
     const uint8_t* shades    # [channels, 256]
     const int32_t* actions   # ALE's action for each of ours; with continuous ones [3, 3, 2]: horizontal, vertical, fire
+    int32_t last_action      # the highest of ours
     float threshold
     lane_t* lanes
     int64_t num_lanes
@@ -335,6 +336,7 @@ cdef void step_lanes(
     cdef const games_t* self = <const games_t*> columns.constants
     cdef int64_t bytes = self.frame_bytes * self.stages.stack_num, i
     cdef const float* numbers
+    cdef uint64_t action
     cdef lane_t* lane
     for i in range(lo, hi):
         lane = &self.lanes[i]
@@ -348,7 +350,9 @@ cdef void step_lanes(
             numbers = <const float*> actions + 3 * i
             ends[i] = play(self, lane, continuous_action(self, numbers), numbers[0])
         else:
-            ends[i] = play(self, lane, self.actions[(<const int64_t*> actions)[i]], 1.0)
+            # Another thread may have written to it since it was checked.
+            action = min(<uint64_t> (<const int64_t*> actions)[i], <uint64_t> self.last_action)
+            ends[i] = play(self, lane, self.actions[action], 1.0)
         rewards[i] = lane.progress.reward
         observe(self, lane, <uint8_t*> parts[0] + i * bytes)
 
@@ -496,6 +500,7 @@ cdef class Games:
             if (self.games.lanes[k].plane == NULL or self.games.lanes[k].captured == NULL
                     or self.games.lanes[k].stack == NULL):
                 raise MemoryError(f"no memory for {num_lanes} lanes")
+        self.games.last_action = len(actions) - 1
         self._make_kernel(len(actions), observation_shape, infos)
 
     cdef const void* _array(self, object values, object dtype, tuple shape) except NULL:

@@ -34,6 +34,7 @@ class Batch(LaneMemory):
         choices: int = 0,
         helpers: int = -1,
         layout: tuple[Any, ...] | None = None,
+        copies_actions: bool = False,
     ) -> None: ...
     @property
     def numpy_scalars(self) -> bool: ...

@@ -145,7 +145,8 @@ cdef cnp.ndarray checked_actions(
     """Actions as a C-contiguous array of the shape and type, every value checked.
 
     The type is int64, and values below `discrete` or in the ranges of the kernel; or float32 or float64. Float32
-    actions that are to be float64 go into `scratch`, if it has their shape: it is what is returned then.
+    actions that are to be float64 go into `scratch`, if it has their shape: it is what is returned then. Where there is
+    a scratch for integers, the array is a copy, which no other thread writes to.
 
     An array that is one already is returned as it is. NumPy's own flags are read instead of the buffer protocol, which
     takes 0.2 us on an array it has not seen before.
@@ -156,7 +157,10 @@ cdef cnp.ndarray checked_actions(
     if (cnp.PyArray_CheckExact(actions) and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> actions)
             and has_shape(<cnp.ndarray> actions, shape)):
         given = cnp.PyArray_TYPE(<cnp.ndarray> actions)
-    if given == typenum:
+    if given == typenum and typenum == cnp.NPY_INT64 and scratch is not None:
+        array = scratch if has_shape(scratch, shape) else np.empty(shape, np.int64)
+        memcpy(cnp.PyArray_DATA(array), cnp.PyArray_DATA(<cnp.ndarray> actions), cnp.PyArray_NBYTES(array))
+    elif given == typenum:
         array = actions
     elif given == cnp.NPY_FLOAT32 and scratch is not None and has_shape(scratch, shape):
         array = scratch
@@ -558,6 +562,7 @@ cdef class Batch(LaneMemory):
         constants: capsule with the table that lanes share, for a kernel that has one.
         choices: how many discrete actions there are, if the kernel leaves that to its constants.
         layout: how the arrays of an observation are grouped (see batch_buffer.pyx); None for one array, or a tuple.
+        copies_actions: whether the kernel wants integers that nobody changes while it reads them.
         isa: name of the instruction set to use; the best one by default.
 
     After an error nothing has changed. One thread at a time may use a batch; a second one gets ConcurrentUseError.
@@ -568,7 +573,7 @@ cdef class Batch(LaneMemory):
     cdef int action_typenum
     cdef bint reuse, observes_numbers
     cdef tuple action_shape, info_names
-    cdef cnp.ndarray scratch       # float64 actions that came as float32; or None
+    cdef cnp.ndarray scratch       # float64 actions that came as float32, or integers that are copied; or None
     cdef StepArrays arrays
     cdef dict spec, subsets       # subsets: arrays for steps of fewer lanes, by their number
     cdef object before_reset
@@ -579,7 +584,7 @@ cdef class Batch(LaneMemory):
     def __cinit__(
         self, object kernel, Py_ssize_t num_envs, *, int64_t limit=0, int mode=0, int num_threads=1, bint reuse=False,
         bint statistics=False, object errors, object isa=None, object constants=None, int64_t choices=0, int helpers=-1,
-        tuple layout=None,
+        tuple layout=None, bint copies_actions=False,
     ):
         cdef const kernel_t* spec = self.lanes.kernel
         if num_threads < 1:
@@ -597,8 +602,9 @@ cdef class Batch(LaneMemory):
         self.action_typenum = np.dtype(self.spec["action_dtype"]).num
         if spec.action_size:
             self.action_shape = (num_envs, *self.spec["action_shape"])
-        if self.action_typenum == cnp.NPY_FLOAT64:
-            self.scratch = np.empty(self.action_shape[1:] if mode == SINGLE else self.action_shape)
+        if self.action_typenum == cnp.NPY_FLOAT64 or (copies_actions and self.action_typenum == cnp.NPY_INT64):
+            self.scratch = np.empty(
+                self.action_shape[1:] if mode == SINGLE else self.action_shape, self.spec["action_dtype"])
         self.lanes.episodes.limit = <int32_t> min(limit, 0x7FFFFFFF) if limit else 0x7FFFFFFF
         self.lanes.episodes.mode = mode
         if mode == NEXT_STEP:
@@ -885,20 +891,20 @@ cdef class Batch(LaneMemory):
             if isinstance(rewards, cnp.ndarray) and cnp.PyArray_TYPE(rewards) == cnp.NPY_FLOAT32:
                 bound.rewards, rewards = rewards, np.empty(self.num_envs)
                 array_pointer(bound.rewards, "rewards", cnp.NPY_FLOAT32, (self.num_envs,), True, self.errors)
-            self._bind(
+            bound.written = self._bind(
                 &bound.out, given, observations, rewards, terminated, truncated, (self.num_envs,), final_observations)
         finally:
             self.busy = 0
         memcpy(bound.finals, bound.out.final_observations, sizeof(bound.finals))
         bound.batch, bound.actions, bound.final_observations = self, given, final_observations
-        bound.written = (observations, rewards, terminated, truncated)
+        bound.wide_rewards = rewards
         return bound
 
-    cdef int _bind(
+    cdef list _bind(
         self, outputs_t* out, object actions, object observations, object rewards, object terminated, object truncated,
         tuple lead, object final_observations=None
-    ) except -1:
-        """Write into these arrays, none of which may share memory with another or with the actions."""
+    ):
+        """Write into these arrays, none of which may share memory with another or with the actions; return them."""
         errors = self.errors
         taken = bind_parts(out.observations, observations, "observations", lead, self.spec, errors)
         out.rewards = <double*> array_pointer(rewards, "rewards", cnp.NPY_FLOAT64, lead, True, errors)
@@ -910,9 +916,9 @@ cdef class Batch(LaneMemory):
                     "final_observations: only same-step autoreset replaces final observations")
             taken += bind_parts(
                 out.final_observations, final_observations, "final_observations", lead, self.spec, errors)
-        check_no_overlap(taken + [
-            ("rewards", rewards), ("terminated", terminated), ("truncated", truncated), ("actions", actions)], errors)
-        return 0
+        taken += [("rewards", rewards), ("terminated", terminated), ("truncated", truncated), ("actions", actions)]
+        check_no_overlap(taken, errors)
+        return taken
 
     cdef int64_t _steps(self, object actions) except -1:
         """T of actions [T, num_envs, ...]."""
@@ -1132,7 +1138,8 @@ cdef class BoundStep:
     cdef outputs_t out
     cdef void* finals[MAX_PARTS]
     cdef object actions, final_observations
-    cdef tuple written              # the arrays that `out` leads to
+    cdef list written               # the arrays that `out` leads to: dicts of them may change
+    cdef object wide_rewards        # float64, as they are computed
     cdef object rewards             # float32, or None if the rewards are written as they are
 
     def __call__(self):
@@ -1151,7 +1158,7 @@ cdef class BoundStep:
                 arrays.final_observations = self.final_observations
             count = batch._run(cnp.PyArray_DATA(<cnp.ndarray> checked), &self.out, 0)
             if self.rewards is not None:
-                self.rewards[...] = self.written[1]
+                self.rewards[...] = self.wide_rewards
             infos = batch._finish(arrays, &self.out, None, count)
         finally:
             batch.busy = 0

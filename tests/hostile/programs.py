@@ -8,8 +8,34 @@ import numpy as np
 
 import gymcore as gym
 from gymcore import error
+from gymcore.envs.atari.vector_env import AtariVectorEnv, PreprocessedAtariEnv
+from gymcore.specs import EnvSpec
+from tests.jit.classes import Arm, CartPole, Everything
+from tests.vector.array_envs import ArrayCartPole
 
 FAMILIES = ("classic_control", "toy_text", "box2d", "mujoco")
+
+# What no id of the package has: preprocessed games, physics in Python of one lane and of batches.
+OTHERS = {
+    "Pong": EnvSpec(
+        "hostile/Pong-v0",
+        PreprocessedAtariEnv,
+        vector_entry_point=AtariVectorEnv,
+        kwargs={"game": "pong", "max_num_frames_per_episode": 200},
+    ),
+    **{
+        cls.__name__: EnvSpec(
+            f"hostile/{cls.__name__}-v0", cls, vector_entry_point=cls.vector_class
+        )
+        for cls in (CartPole, Everything, Arm)
+    },
+    "ArrayCartPole": EnvSpec("hostile/Array-v0", vector_entry_point=ArrayCartPole),
+}
+
+
+def spec_of(name: str) -> str | EnvSpec:
+    """What `make` and `make_vec` take for an id, or a name of `OTHERS`."""
+    return OTHERS.get(name, name)
 
 
 def ids_of(*families: str) -> list[str]:
@@ -35,6 +61,8 @@ def action_of(rng: np.random.Generator, space: Any) -> Any:
     """A valid action, of a box sometimes far outside its bounds."""
     if isinstance(space, gym.spaces.Discrete):
         return int(rng.integers(space.start, space.start + space.n))
+    if isinstance(space, gym.spaces.MultiDiscrete):
+        return rng.integers(space.start, space.start + space.nvec)
     scale = rng.choice([0.0, 1.0, 1.0, 50.0])
     return (rng.uniform(-1, 1, space.shape) * scale).astype(space.dtype)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,11 +13,13 @@ import numpy.typing as npt
 import pytest
 
 import gymcore as gym
-from gymcore_ext import arrays, spaces
+from gymcore.interop.gymnasium import to_gymnasium
+from gymcore_ext import arrays, rollouts, spaces
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.physics import cartpole
 from gymcore_ext.wrappers import statistics
 from gymcore_ext.wrappers.frame_stack import FrameMemory
+from tests.hostile.programs import spec_of
 
 pytestmark = [pytest.mark.hostile, pytest.mark.filterwarnings("ignore")]
 
@@ -136,6 +139,11 @@ NATIVE = (
     "FrozenLake-v1",
     "Taxi-v4",
     "HalfCheetah-v5",
+    "LunarLander-v3",
+    "BipedalWalker-v3",
+    "Pong",
+    "Everything",
+    "Arm",
 )
 LANES = 3
 
@@ -148,7 +156,7 @@ PROGRAM = (
 
 def attack_native(envs: Any, rng: np.random.Generator) -> None:
     """One call of an entry point with hostile arrays."""
-    choice = rng.integers(9)
+    choice = rng.integers(10)
     actions = hostile(rng, envs.action_space.sample())
     if choice == 0:
         envs.step(actions)
@@ -157,9 +165,9 @@ def attack_native(envs: Any, rng: np.random.Generator) -> None:
     elif choice == 2:
         envs.send(actions, hostile(rng, np.arange(LANES)))
         envs.recv()
-    elif choice in (3, 4):
+    elif choice in (3, 4, 9):
         steps = int(rng.integers(1, 4))
-        lead: tuple[int, ...] = (LANES,) if choice == 3 else (steps, LANES)
+        lead: tuple[int, ...] = (steps, LANES) if choice == 4 else (LANES,)
         outputs = {
             "observations": envs._empty_observations(lead),
             "rewards": np.empty(lead),
@@ -173,7 +181,14 @@ def attack_native(envs: Any, rng: np.random.Generator) -> None:
             name = list(outputs)[rng.integers(len(outputs))]
             outputs[name] = hostile(rng, outputs[name])
         outputs = shared(rng, outputs)
-        (envs.step_into if choice == 3 else envs.rollout)(**outputs)
+        if choice == 9:
+            step = envs.bind_step(**outputs)
+            if isinstance(outputs["observations"], dict):
+                outputs["observations"].clear()  # the step keeps its arrays
+            outputs.clear()
+            step()
+        else:
+            (envs.step_into if choice == 3 else envs.rollout)(**outputs)
     elif choice == 5:
         envs.reset(options={"reset_mask": hostile(rng, np.array([True, False, True]))})
     elif choice == 6:
@@ -186,6 +201,8 @@ def attack_native(envs: Any, rng: np.random.Generator) -> None:
 
 def attack_python(envs: Any, rng: np.random.Generator) -> None:
     choice = rng.integers(4)
+    if choice == 1 and not hasattr(envs, "send"):
+        choice = 0
     actions = hostile(rng, envs.action_space.sample())
     if choice == 0:
         envs.step(actions)
@@ -220,13 +237,13 @@ def attack_until_the_end(
 @pytest.mark.parametrize("env_id", NATIVE)
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
 def test_native(env_id: str, mode: str, rng: np.random.Generator, rounds: Iterator[int]) -> None:
-    envs = gym.make_vec(env_id, num_envs=LANES, vector_kwargs={"autoreset_mode": mode})
+    envs = gym.make_vec(spec_of(env_id), num_envs=LANES, vector_kwargs={"autoreset_mode": mode})
     attack_until_the_end(envs, attack_native, rng, rounds)
 
 
 @pytest.mark.parametrize("env_id", NATIVE)
 def test_one_environment(env_id: str, rng: np.random.Generator, rounds: Iterator[int]) -> None:
-    env: Any = gym.make(env_id, disable_env_checker=True).unwrapped
+    env: Any = gym.make(spec_of(env_id), disable_env_checker=True).unwrapped
     env.reset(seed=1)
     for number in rounds:
         with contextlib.suppress(*REFUSALS):
@@ -242,13 +259,43 @@ def test_one_environment(env_id: str, rng: np.random.Generator, rounds: Iterator
     env.close()
 
 
-@pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1", "Blackjack-v1"])
-@pytest.mark.parametrize("vectorization_mode", ["sync", "async"])
+@pytest.mark.parametrize(
+    ("env_id", "vectorization_mode"),
+    [
+        *itertools.product(("CartPole-v1", "Pendulum-v1", "Blackjack-v1"), ("sync", "async")),
+        ("ArrayCartPole", "vector_entry_point"),
+        ("CartPole-v1", "gymnasium"),
+    ],
+)
 def test_python_environments(
     env_id: str, vectorization_mode: str, rng: np.random.Generator, rounds: Iterator[int]
 ) -> None:
-    envs = gym.make_vec(env_id, num_envs=LANES, vectorization_mode=vectorization_mode)
+    mode = "vector_entry_point" if vectorization_mode == "gymnasium" else vectorization_mode
+    envs: Any = gym.make_vec(spec_of(env_id), num_envs=LANES, vectorization_mode=mode)
+    if vectorization_mode == "gymnasium":
+        envs = to_gymnasium(envs)
     attack_until_the_end(envs, attack_python, rng, rounds)
+
+
+def test_rollouts(rng: np.random.Generator, rounds: Iterator[int]) -> None:
+    """Advantages of hostile arrays, and what a policy returned, stored in hostile rows."""
+    flags = np.zeros((4, LANES), bool)
+    given = {
+        "rewards": np.ones((4, LANES)),
+        "values": np.ones((5, LANES), np.float32),
+        "terminated": flags,
+        "truncated": flags,
+        "final_values": np.ones((4, LANES), np.float32),
+        "reset_steps": flags,
+    }
+    rows = tuple(np.ones(LANES, dtype) for dtype in (np.int64, np.float32, np.float32))
+    for _ in rounds:
+        with contextlib.suppress(*REFUSALS):
+            changed = {name: hostile(rng, array) for name, array in given.items()}
+            rollouts.compute_advantages(**changed, gamma=0.99, gae_lambda=0.95)
+        with contextlib.suppress(*REFUSALS):
+            outputs = tuple(hostile(rng, row) for row in rows)
+            rollouts.store(tuple(hostile(rng, row) for row in rows), outputs)
 
 
 def test_arrays_of_spaces(rng: np.random.Generator, rounds: Iterator[int]) -> None:

@@ -10,18 +10,32 @@ import pytest
 
 import gymcore as gym
 from gymcore import error
+from gymcore.interop.gymnasium import to_gymnasium
+from gymcore.native.array_vector_env import ArrayVectorEnv
+from tests.hostile.programs import plain, spec_of
 from tests.interrupts import Interrupt, Timer, raises_at
 
 pytestmark = [
     pytest.mark.hostile,
     # Python drops what is raised in a finalizer, and says so.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:.*Numba is not installed"),
 ]
 
 NUM_ENVS = 3
 
 #: Timed interrupts of each engine, unless the seconds of the test are over before.
 INTERRUPTS = 2000
+
+
+BATCHES = {
+    "mujoco": "InvertedPendulum-v5",
+    "box2d": "LunarLander-v3",
+    "atari": "Pong",
+    "jit": "CartPole",
+    "array": "ArrayCartPole",
+}
+SINGLE = ["single", "lander", "gymnasium"]
 
 
 def make_lane() -> Any:
@@ -31,10 +45,14 @@ def make_lane() -> Any:
 def make(engine: str) -> Any:
     if engine == "native":
         return gym.make_vec("CartPole-v1", num_envs=NUM_ENVS)
-    if engine == "mujoco":
-        return gym.make_vec("InvertedPendulum-v5", num_envs=NUM_ENVS)
+    if engine in BATCHES:
+        return gym.make_vec(spec_of(BATCHES[engine]), num_envs=NUM_ENVS)
     if engine == "single":
         return gym.make("CartPole-v1")
+    if engine == "lander":
+        return gym.make("LunarLander-v3")
+    if engine == "gymnasium":
+        return to_gymnasium(gym.make("CartPole-v1"))
     if engine == "sync":
         return gym.vector.SyncVectorEnv([make_lane] * NUM_ENVS)
     return gym.vector.AsyncVectorEnv([make_lane] * NUM_ENVS, num_workers=2, context="fork")
@@ -54,12 +72,14 @@ def calls_of(envs: Any) -> dict[str, Any]:
             "get_state": inner.get_state,
             "set_state": lambda: inner.set_state(state),
         }
-    state = envs.get_state()
     some = np.array([True, False, True])
+    calls["reset_mask"] = lambda: envs.reset(options={"reset_mask": some})
+    if isinstance(envs, ArrayVectorEnv):
+        return calls
+    state = envs.get_state()
     calls |= {
         "get_state": envs.get_state,
         "set_state": lambda: envs.set_state(state),
-        "reset_mask": lambda: envs.reset(options={"reset_mask": some}),
         "step_lanes": lambda: envs.step(action[:2], [0, 2]),
         "send and recv": lambda: (envs.send(action), envs.recv()),
         "get_attr": lambda: envs.get_attr("np_random_seed"),
@@ -70,11 +90,11 @@ def calls_of(envs: Any) -> dict[str, Any]:
     return calls
 
 
-ENGINES = ["native", "mujoco", "single", "sync", "async"]
+ENGINES = ["native", *BATCHES, *SINGLE, "sync", "async"]
 
 
-def first_observation(envs: Any) -> bytes:
-    return bytes(np.asarray(envs.reset(seed=1)[0]).tobytes())
+def first_observation(envs: Any) -> Any:
+    return plain(envs.reset(seed=1)[0])
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -107,7 +127,7 @@ def test_every_instruction_of_close(engine: str, hostile_seconds: float) -> None
         try:
             assert first_observation(envs) == expected, instruction
         except error.ClosedEnvironmentError:
-            assert engine != "single"
+            assert engine not in SINGLE
         envs.close()
         if not interrupted:
             break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import weakref
 from typing import Any
 
 import numpy as np
@@ -154,6 +155,52 @@ def test_actions_are_checked() -> None:
         pass
     with pytest.raises(error.ResetNeeded, match="terminated"):
         env.step(0)
+
+
+def test_a_bound_step_keeps_the_arrays_it_writes() -> None:
+    envs = batch(Everything, 2)
+    envs.reset(seed=1)
+    arrays = gym.vector.utils.create_empty_array(envs.single_observation_space, 2)
+    image = weakref.ref(arrays["image"])
+    rewards, flags, (actions,) = np.empty(2), np.empty((2, 2), bool), actions_of(envs, 1)
+    step = envs.bind_step(
+        actions, observations=arrays, rewards=rewards, terminated=flags[0], truncated=flags[1]
+    )
+    arrays.clear()
+    assert image() is not None
+    step()
+
+
+def test_actions_are_those_that_were_checked() -> None:
+    given: list[Any] = []
+
+    class Looks(jit.Env):
+        observation_space = spaces.Discrete(9)
+        action_space = spaces.Discrete(3)
+
+        class State:
+            seen: jit.array(np.int64, 3)
+
+        def reset(state, parameters, rng):
+            pass
+
+        def step(state, parameters, action, rng):
+            state.seen[action] += 1
+            given[0][:] = 7  # as another thread might
+            return 0.0, False
+
+        def observe(state, parameters, observation):
+            observation[0] = state.seen[2]
+
+    envs = batch(Looks, 3)
+    envs.reset(seed=1)
+    for call in (envs.step, lambda actions: envs.step(actions, [2, 0, 1])):
+        given[:] = [np.full(3, 2)]
+        observations = call(given[0])[0]
+        assert given[0].tolist() == [7, 7, 7]
+    assert observations.tolist() == [2, 2, 2]
+    given[:] = [np.full((2, 3), 2)]
+    assert envs.rollout(given[0]).observations.tolist() == [[3, 3, 3], [4, 4, 4]]
 
 
 def test_frames_are_those_of_its_function() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from gymcore import error
 from gymcore.learn import RolloutCollector
 from gymcore.vector import AsyncVectorEnv, SyncVectorEnv
 from gymcore.vector.vector_env import AutoresetMode
+from gymcore_ext.rollouts import store
 from tests.learn.policies import count_policy, halves_policy, value_of
 from tests.learn.reference import Episode, Line, returns_by_definition
 
@@ -144,6 +147,16 @@ def test_arrays_are_allocated_once():
     last = collector.collect()
     assert all(one is other for one, other in zip(first, last, strict=True))
     assert (first.observations != before).any()
+
+
+def test_rows_that_are_not_numbers():
+    """Objects are counted, and what is no array has no memory."""
+    given, row = object(), np.empty(2, object)
+    count = sys.getrefcount(given)
+    store((row,), (np.array([given, given]),))
+    assert sys.getrefcount(given) == count + 2
+    with pytest.raises(TypeError):
+        store((None,), (row,))
 
 
 def test_a_state_goes_on():

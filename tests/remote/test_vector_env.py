@@ -12,7 +12,7 @@ import pytest
 
 import gymcore as gym
 from gymcore import error
-from gymcore.remote import HostedVectorEnv, RemoteVectorEnv
+from gymcore.remote import HostedVectorEnv, RemoteVectorEnv, make_keys
 from gymcore.remote.space_messages import space_message, space_of
 from gymcore.remote.wire import decode, encode
 from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text, Tuple
@@ -191,19 +191,31 @@ def test_two_threads():
 
 
 ABANDONED = """
-import sys
-from gymcore.remote import RemoteVectorEnv
-envs = RemoteVectorEnv(None, sys.argv[1])
-cycle = [envs]
+import gc, sys
+import gymcore as gym
+from gymcore.remote import RemoteVectorEnv, Server
+from gymcore.remote.vector_env import HostedVectorEnv
+address, keys, collected = sys.argv[1:]
+if keys:
+    cycle = [Server(HostedVectorEnv(gym.make_vec("CartPole-v1", 1), "CartPole-v1"), keys=keys)]
+else:
+    cycle = [RemoteVectorEnv(None, address)]
 cycle.append(cycle)
-del envs, cycle
+del cycle
+if collected:
+    gc.collect()
+print("ends")
 """
 
 
-def test_a_program_ends_without_close():
-    with serving() as server:
-        command = [sys.executable, "-c", ABANDONED, server.address]
-        assert subprocess.run(command, timeout=60, check=False).returncode == 0
+@pytest.mark.parametrize("collected", ["", "collected"])
+def test_a_program_ends_without_close(tmp_path, collected):
+    make_keys(tmp_path / "keys")
+    for keys in ("", str(tmp_path / "keys")):
+        with serving() as server:
+            command = [sys.executable, "-c", ABANDONED, server.address, keys, collected]
+            ended = subprocess.run(command, timeout=60, check=True, capture_output=True)
+            assert (ended.stdout, ended.stderr) == (b"ends\n", b"")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="os.fork is not available")
