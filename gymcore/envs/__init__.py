@@ -82,7 +82,7 @@ for _id, _place, _limit, _threshold, _kwargs in _BOX2D_IDS:
     register(
         id=_id,
         entry_point=f"gymcore.envs.box2d.{_place}",
-        vector_entry_point=f"gymcore.envs.box2d.{_place}VectorEnv" if "car" not in _place else None,
+        vector_entry_point=f"gymcore.envs.box2d.{_place}VectorEnv",
         reward_threshold=_threshold,
         max_episode_steps=_limit,
         kwargs=_kwargs,

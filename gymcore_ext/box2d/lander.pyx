@@ -11,7 +11,7 @@ from libc.string cimport memset
 
 from gymcore_ext.box2d.worlds cimport (
     AWAKE, Worlds, apply_force, apply_impulse, apply_torque, body_t, edge_shape_t, empty_world, fixture_def_t,
-    joint_def_t, lane_t, lanes_replaced, listen, step_world, vec_t, world_point, world_t, worlds_t,
+    joint_def_t, lane_t, lanes_replaced, listen_to_feet, step_world, vec_t, world_point, world_t, worlds_t,
 )
 from gymcore_ext.engine.step cimport KERNEL_ABI, KERNEL_CAPSULE, TERMINATED, columns_t, flag_t, kernel_t, rng_t
 
@@ -123,7 +123,7 @@ cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
         lane.moving[1 + k] = body
     lane.moving_count = 3
     lane.joint_count = 2
-    listen(lane, lane.moving[1], lane.moving[2], progress.touches)
+    listen_to_feet(lane, lane.moving[1], lane.moving[2], progress.touches)
     apply_force(lane.moving[0], <float> progress.push[0], <float> progress.push[1])
     progress.steps = progress.has_shaping = 0
     memset(<puff_t*> self.extra + i * 2 * SMOKE_STEPS, 0, 2 * SMOKE_STEPS * sizeof(puff_t))

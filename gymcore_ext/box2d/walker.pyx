@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from gymcore_ext.box2d.rays cimport cast_rays, fan_t, point_t, prepare_fan, prepare_scene, scene_t
 from gymcore_ext.box2d.worlds cimport (
     Worlds, apply_force, body_t, edge_shape_t, empty_world, fixture_def_t, joint_angle, joint_def_t, joint_speed,
-    lane_t, lanes_replaced, listen, polygon_shape_t, step_world, vec_t, world_t, worlds_t,
+    lane_t, lanes_replaced, listen_to_feet, polygon_shape_t, step_world, vec_t, world_t, worlds_t,
 )
 from gymcore_ext.engine.step cimport KERNEL_ABI, KERNEL_CAPSULE, TERMINATED, columns_t, flag_t, kernel_t, rng_t
 
@@ -227,7 +227,7 @@ cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
         lane.moving[1 + k] = body
     lane.moving_count = 5
     lane.joint_count = 4
-    listen(lane, lane.moving[2], lane.moving[4], progress.touches)
+    listen_to_feet(lane, lane.moving[2], lane.moving[4], progress.touches)
     prepare_rays(self, i)
     progress.steps = progress.has_shaping = 0
     progress.scroll = 0.0

@@ -45,7 +45,7 @@ struct box2d_body {
     void *user_data;
 };
 
-enum { BOX2D_AWAKE = 2, BOX2D_TOUCHING = 2, BOX2D_NEW_FIXTURE = 1 };
+enum { BOX2D_AWAKE = 2, BOX2D_TOUCHING = 2, BOX2D_NEW_FIXTURE = 1, BOX2D_POLYGON = 2 };
 
 typedef struct {
     box2d_box box;
@@ -180,6 +180,17 @@ typedef struct {
 
 typedef struct {
     int32_t type;
+    box2d_vec position;
+    float angle;
+    box2d_vec velocity;
+    float angular_velocity, linear_damping, angular_damping;
+    uint8_t allow_sleep, awake, fixed_rotation, bullet, active;
+    void *user_data;
+    float gravity_scale;
+} box2d_body_def;
+
+typedef struct {
+    int32_t type;
     void *user_data;
     box2d_body *body_a, *body_b;
     uint8_t collide_connected;
@@ -221,16 +232,24 @@ typedef struct { /* in the order of FUNCTIONS in worlds.pyx */
 
 #define BOX2D_MAX_FEET 2
 
-/* A b2ContactListener: records which feet touch the ground, and whether the hull has touched it. As in Gymnasium the
- * last event of a foot decides, even if it still touches another piece of ground. */
+/* What a contact that begins (touches is 1) or ends (0) is reported to. */
+typedef void box2d_report(void *subject, const box2d_contact *contact, int32_t touches);
+
+/* A b2ContactListener. */
 typedef struct {
     void *const *vtable;
+    box2d_report *report;
+    void *subject;
+    /* For box2d_report_feet. */
     box2d_body *hull, *feet[BOX2D_MAX_FEET];
     int32_t *touches; /* of the hull, and of the feet */
 } box2d_listener;
 
-static void box2d_note(box2d_listener *self, const box2d_contact *contact, int32_t touches)
+/* Records which feet touch the ground, and whether the hull has touched it. As in Gymnasium the last event of a foot
+ * decides, even if it still touches another piece of ground. */
+static void box2d_report_feet(void *subject, const box2d_contact *contact, int32_t touches)
 {
+    box2d_listener *self = (box2d_listener *)subject;
     const box2d_body *a = contact->fixture_a->body, *b = contact->fixture_b->body;
     if (touches && (a == self->hull || b == self->hull))
         self->touches[0] = 1;
@@ -241,12 +260,12 @@ static void box2d_note(box2d_listener *self, const box2d_contact *contact, int32
 
 static void box2d_begin_contact(box2d_listener *self, box2d_contact *contact)
 {
-    box2d_note(self, contact, 1);
+    self->report(self->subject, contact, 1);
 }
 
 static void box2d_end_contact(box2d_listener *self, box2d_contact *contact)
 {
-    box2d_note(self, contact, 0);
+    self->report(self->subject, contact, 0);
 }
 
 static void box2d_ignore(box2d_listener *self, box2d_contact *contact, const void *details)
@@ -340,18 +359,25 @@ static inline int box2d_step(const box2d_calls *calls, box2d_lane *lane)
 }
 
 /* Begin to listen, when all bodies are there. */
-static inline void box2d_listen(box2d_lane *lane, box2d_body *foot1, box2d_body *foot2, int32_t *touches)
+static inline void box2d_listen(box2d_lane *lane, box2d_report *report, void *subject)
 {
     lane->listener.vtable = box2d_listener_table + 2;
+    lane->listener.report = report;
+    lane->listener.subject = subject;
+    lane->world->manager.listener = &lane->listener;
+    lane->body_count = lane->world->body_count;
+    lane->proxy_count = lane->world->manager.broad_phase.proxy_count;
+    lane->builds++;
+}
+
+static inline void box2d_listen_to_feet(box2d_lane *lane, box2d_body *foot1, box2d_body *foot2, int32_t *touches)
+{
     lane->listener.hull = lane->moving[0];
     lane->listener.feet[0] = foot1;
     lane->listener.feet[1] = foot2;
     lane->listener.touches = touches;
     memset(touches, 0, sizeof(int32_t) * (1 + BOX2D_MAX_FEET));
-    lane->world->manager.listener = &lane->listener;
-    lane->body_count = lane->world->body_count;
-    lane->proxy_count = lane->world->manager.broad_phase.proxy_count;
-    lane->builds++;
+    box2d_listen(lane, box2d_report_feet, &lane->listener);
 }
 
 static inline void box2d_empty(const box2d_calls *calls, box2d_world *world, float gravity)

@@ -13,6 +13,7 @@ cdef extern from "box2d/world.h":
         float density, friction, restitution
         int32_t proxy_count
         body_t* body
+        void* shape
         fixture_t* next
 
     ctypedef struct body_t "box2d_body":
@@ -50,6 +51,8 @@ cdef extern from "box2d/world.h":
         float friction, restitution, tangent_speed
         contact_t* next
 
+    ctypedef void report_t "box2d_report"(void* subject, const contact_t* contact, int32_t touches) noexcept nogil
+
     ctypedef struct tree_t "box2d_tree":
         pass
 
@@ -75,6 +78,12 @@ cdef extern from "box2d/world.h":
     ctypedef struct fixture_def_t "box2d_fixture_def":
         const void* shape
 
+    ctypedef struct body_def_t "box2d_body_def":
+        int32_t type
+        vec_t position, velocity
+        float angle, angular_velocity, linear_damping, angular_damping, gravity_scale
+        uint8_t allow_sleep, awake, fixed_rotation, bullet, active
+
     ctypedef struct joint_def_t "box2d_joint_def":
         body_t* body_a
         body_t* body_b
@@ -83,6 +92,7 @@ cdef extern from "box2d/world.h":
         vec_t vertex1, vertex2
 
     ctypedef struct polygon_shape_t "box2d_polygon_shape":
+        int32_t type
         vec_t* vertices
         int32_t count
 
@@ -112,6 +122,7 @@ cdef extern from "box2d/world.h":
 
     int AWAKE "BOX2D_AWAKE"
     int TOUCHING "BOX2D_TOUCHING"
+    int POLYGON "BOX2D_POLYGON"
     void apply_force "box2d_apply_force"(body_t* body, float x, float y) noexcept nogil
     void apply_torque "box2d_apply_torque"(body_t* body, float torque) noexcept nogil
     void apply_impulse "box2d_apply_impulse"(body_t* body, float x, float y, float at_x, float at_y) noexcept nogil
@@ -119,7 +130,9 @@ cdef extern from "box2d/world.h":
     float joint_angle "box2d_joint_angle"(const joint_t* joint) noexcept nogil
     float joint_speed "box2d_joint_speed"(const joint_t* joint) noexcept nogil
     int step_world "box2d_step"(const calls_t* calls, lane_t* lane) noexcept nogil
-    void listen "box2d_listen"(lane_t* lane, body_t* foot1, body_t* foot2, int32_t* touches) noexcept nogil
+    void listen "box2d_listen"(lane_t* lane, report_t* report, void* subject) noexcept nogil
+    void listen_to_feet "box2d_listen_to_feet"(
+        lane_t* lane, body_t* foot1, body_t* foot2, int32_t* touches) noexcept nogil
     void empty_world "box2d_empty"(const calls_t* calls, world_t* world, float gravity) noexcept nogil
     int exchange_world "box2d_exchange_world"(const calls_t* calls, tape_t* tape, lane_t* lane) noexcept nogil
 

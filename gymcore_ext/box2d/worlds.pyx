@@ -221,6 +221,24 @@ cdef tuple manifold_shape(contact_t* contact):
     return pair(contact.local_normal), pair(contact.local_point), contact.type
 
 
+cdef list corners_of(fixture_t* fixture):
+    """The corners of a polygon, None for another shape."""
+    cdef const polygon_shape_t* shape = <const polygon_shape_t*> fixture.shape
+    cdef Py_ssize_t k
+    return [pair(shape.vertices[k]) for k in range(shape.count)] if shape.type == POLYGON else None
+
+
+def read_body_definition(size_t address):
+    """What the definition of a body is according to the layout of world.h."""
+    cdef const body_def_t* body = <const body_def_t*> address
+    return {
+        "type": body.type, "position": pair(body.position), "angle": body.angle, "linearVelocity": pair(body.velocity),
+        "angularVelocity": body.angular_velocity, "linearDamping": body.linear_damping,
+        "angularDamping": body.angular_damping, "gravityScale": body.gravity_scale,
+        "allowSleep": body.allow_sleep != 0, "awake": body.awake != 0, "fixedRotation": body.fixed_rotation != 0,
+        "bullet": body.bullet != 0, "active": body.active != 0}
+
+
 def read_world(size_t address):
     """What a world is according to the layouts of world.h: nested dicts and lists, with addresses as ints."""
     cdef world_t* world = <world_t*> address
@@ -235,7 +253,7 @@ def read_world(size_t address):
         while fixture != NULL:
             fixtures.append({
                 "address": <size_t> fixture, "body": <size_t> fixture.body, "density": fixture.density,
-                "friction": fixture.friction, "restitution": fixture.restitution})
+                "friction": fixture.friction, "restitution": fixture.restitution, "corners": corners_of(fixture)})
             fixture = fixture.next
         bodies.append({
             "address": <size_t> body, "world": <size_t> body.world, "type": body.type, "awake": body.flags & AWAKE != 0,
@@ -302,7 +320,7 @@ def rehearse(dict functions, size_t first, size_t second, int steps):
             lanes[k].joints[0] = joint
             lanes[k].joint_count += 1
             joint = joint.next
-        listen(&lanes[k], lanes[k].moving[0], NULL, touches)
+        listen_to_feet(&lanes[k], lanes[k].moving[0], NULL, touches)
         if k:
             tape.at, tape.end, tape.reading = <char*> room, <char*> room + len(room), True
             exchange_world(&calls, &tape, &lanes[1])

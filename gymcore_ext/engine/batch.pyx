@@ -12,7 +12,8 @@ from gymcore_ext.arrays cimport (
     ArrayRing, array_pointer, check_no_overlap, copy_bytes, fork_generation, has_shape, lane_pointer, make_room,
 )
 from gymcore_ext.engine.step cimport (
-    BLOCK, FLOAT64, INT64, MAX_INFOS, MAX_PARTS, STREAM_BYTES, STREAM_WORDS, advance, begin_deferred, clock_now, flag_t,
+    BLOCK, FLOAT64, INT64, MAX_INFOS, MAX_PARTS, STREAM_BYTES, STREAM_WORDS, TERMINATIONS, advance,
+    begin_deferred, clock_now, flag_t,
     info_field_t, job_t, kernel_t, lanes_t, lifecycle_t, moved, outputs_t, pool_free, pool_new, pool_run, pool_t,
     reset_job, reset_t, roll_job, rollout_t, shifted, step_job, subset_job, subset_t,
 )
@@ -254,6 +255,7 @@ cdef class StepArrays:
     cdef tuple info_rings, final_info_rings, mask_rings
     cdef tuple info_names, mask_names
     cdef tuple step_infos                 # of each of the infos whether a lane that begins an episode has none
+    cdef tuple termination_infos          # names of those that only lanes which terminate have
     cdef object begun                     # bool [n]: lanes that began an episode in this step; or None
     cdef Py_ssize_t n
     # Of the step that is running, until `finish`: which lanes ended, and what they ended with.
@@ -288,6 +290,7 @@ cdef class StepArrays:
             if finals:
                 self.final_info_rings = rings_of_infos(n, spec["infos"], reuse)
             self.step_infos = tuple([name in spec["step_infos"] for name in self.info_names])
+            self.termination_infos = spec["termination_infos"]
             if spec["step_infos"]:
                 self.begun = np.zeros(n, np.bool_)
 
@@ -341,6 +344,18 @@ cdef class StepArrays:
                 del self.infos[self.info_names[k]], self.infos[self.mask_names[k]]
         return 0
 
+    cdef int leave_out_terminations(self, cnp.ndarray terminated) except -1:
+        """Take back what only lanes that terminate have: they have it in the final infos, if there are any."""
+        cdef dict infos
+        for infos in (self.infos, self.final_infos):
+            for name in self.termination_infos if infos else ():
+                if infos is (self.infos if self.finals is None else self.final_infos) and terminated.any():
+                    infos[f"_{name}"] = terminated.copy()
+                else:
+                    infos.pop(name, None)
+                    infos.pop(f"_{name}", None)
+        return 0
+
     cdef int take_final_infos(self, void** parts) except -1:
         """Arrays for the last infos of lanes that end in a step."""
         cdef Py_ssize_t k
@@ -370,12 +385,15 @@ cdef class StepArrays:
                 "t": self.times.take(<void**> &out.reports.times)}
         return 0
 
-    cdef dict finish(self, int64_t ended):
+    cdef dict finish(self, int64_t ended, uint8_t* terminated):
         """The infos of a step in which that many episodes ended, as Gymnasium lays them out; the caller's from now on.
         """
         cdef dict infos = {}
+        cdef cnp.npy_intp size = self.n
         if self.infos is not None:
             self.leave_out_infos()
+            if self.termination_infos:
+                self.leave_out_terminations(cnp.PyArray_SimpleNewFromData(1, &size, cnp.NPY_BOOL, terminated))
             infos, self.infos = self.infos, None
         if self.ends is None:
             return infos
@@ -505,7 +523,7 @@ cdef object info_value(const info_field_t* field, char* data, bint numpy_scalars
 
 
 cdef dict infos_of_lane(const lanes_t* lanes, tuple names, int64_t lane, bint beginning, bint numpy_scalars):
-    """All entries of a lane; those that it has if it has only begun an episode."""
+    """All entries of a lane but those of a termination; those that it has if it has only begun an episode."""
     cdef void* parts[MAX_INFOS]
     cdef char place[INFO_BYTES]
     cdef int64_t bytes = 0
@@ -518,7 +536,7 @@ cdef dict infos_of_lane(const lanes_t* lanes, tuple names, int64_t lane, bint be
         bytes += (lanes.info_bytes[part] + 7) & ~<int64_t> 7
     lanes.kernel.write_infos(&lanes.columns, parts, &lane, 0, 1)
     for part in range(count):
-        if not beginning or not lanes.kernel.infos[part].only_steps:
+        if not lanes.kernel.infos[part].when if beginning else lanes.kernel.infos[part].when != TERMINATIONS:
             infos[names[part]] = info_value(
                 &lanes.kernel.infos[part], <char*> shifted(parts[part], lane * lanes.info_bytes[part]),
                 numpy_scalars)
@@ -789,7 +807,7 @@ cdef class Batch(LaneMemory):
                 arrays.final_infos.update(self.before_reset(arrays.ended, lanes))
             finally:
                 begin_deferred(&self.lanes, out, indices, arrays.n)
-        infos = arrays.finish(ended)
+        infos = arrays.finish(ended, out.terminated)
         self._raise_faults()
         return infos
 

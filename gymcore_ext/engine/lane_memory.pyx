@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 from gymcore_ext.arrays cimport array_pointer, claim, cut_off, lane_pointer
 from gymcore_ext.engine.step cimport (
     INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, best_isa, bind_bitgen, bitgen_t,
-    kernel_t, lifecycles, rng_double, rng_seed_range, rng_t,
+    TERMINATIONS, kernel_t, lifecycles, rng_double, rng_seed_range, rng_t,
 )
 
 import copy
@@ -97,9 +97,10 @@ def kernel_spec(object capsule):
         "infos": tuple((kernel.infos[k].name.decode(), TYPES[kernel.infos[k].type], kernel.infos[k].size)
                        for k in range(kernel.info_count)),
         "cost": kernel.cost,
-        # Infos that a lane which begins an episode does not have.
-        "step_infos": frozenset(kernel.infos[k].name.decode() for k in range(kernel.info_count)
-                                if kernel.infos[k].only_steps),
+        # Infos that a lane which begins an episode does not have, and those of lanes that terminate alone.
+        "step_infos": frozenset(kernel.infos[k].name.decode() for k in range(kernel.info_count) if kernel.infos[k].when),
+        "termination_infos": tuple([kernel.infos[k].name.decode() for k in range(kernel.info_count)
+                                    if kernel.infos[k].when == TERMINATIONS]),
     }
 
 

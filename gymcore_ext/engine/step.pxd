@@ -25,6 +25,7 @@ cdef extern from "gymcore/kernel.h":
         INT64 "GYMCORE_INT64"
         UINT8 "GYMCORE_UINT8"
         TERMINATED "GYMCORE_TERMINATED"
+        TERMINATIONS "GYMCORE_TERMINATIONS"
         TRUNCATED "GYMCORE_TRUNCATED"
 
     ctypedef struct rng_t "gymcore_rng":
@@ -46,7 +47,7 @@ cdef extern from "gymcore/kernel.h":
 
     ctypedef struct info_field_t "gymcore_info_field":
         const char* name
-        int32_t type, size, only_steps
+        int32_t type, size, when
 
     ctypedef int16_t flag_t "gymcore_flag"
 

@@ -17,13 +17,12 @@
 #include <string.h>
 
 #include "../engine/atomics.h"
+#include "gymcore/platform.h"
 #include "Python.h"
 
 #if defined(_MSC_VER)
-#define GYMCORE_THREAD __declspec(thread)
 #define GYMCORE_MARK(place) setjmp(place)
 #else
-#define GYMCORE_THREAD __thread
 /* Without the signal mask, which would be a system call on some systems. */
 #define GYMCORE_MARK(place) _setjmp(place)
 #define longjmp _longjmp

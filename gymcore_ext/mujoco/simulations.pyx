@@ -455,7 +455,7 @@ cdef class Simulations:
             fields[k].name = self._text(name)
             fields[k].type = INT64 if dtype is np.int64 else FLOAT64
             fields[k].size = size
-            fields[k].only_steps = only_steps
+            fields[k].when = only_steps
         kernel.abi = KERNEL_ABI
         kernel.isa_count = 1
         kernel.name = "mujoco"

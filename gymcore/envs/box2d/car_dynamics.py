@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gymcore.envs.box2d.box2d_env import Box2D
+from gymcore.envs.box2d.box2d_env import Box2D, create_body, create_fixture
 from gymcore.rendering.shapes import Color, Point
 from gymcore.rendering.window import load_pygame
 
@@ -44,6 +44,11 @@ HULL_POLY3 = [
     (-25, 20),
 ]
 HULL_POLY4 = [(-50, -120), (50, -120), (50, -90), (-50, -90)]
+HULL_POLYS = [
+    [(x * SIZE, y * SIZE) for x, y in corners]
+    for corners in (HULL_POLY1, HULL_POLY2, HULL_POLY3, HULL_POLY4)
+]
+HULL_COLOR = (0.8, 0.0, 0.0)
 WHEEL_COLOR = (0, 0, 0)
 WHEEL_WHITE = (77, 77, 77)
 MUD_COLOR = (102, 102, 0)
@@ -79,6 +84,38 @@ def _sign(value: float) -> float:
     return 1.0 if value > 0 else (-1.0 if value < 0 else value * 0.0)
 
 
+def mark_color(on_grass: bool) -> Color:
+    """The color of a mark."""
+    return MUD_COLOR if on_grass else WHEEL_COLOR
+
+
+def wheel_definitions() -> tuple[Any, Any, list[Any]]:
+    """Definitions of a wheel's body and fixture, and of the joint of each wheel to the hull."""
+    width, radius = WHEEL_W * SIZE, WHEEL_R * SIZE
+    corners = [(-width, radius), (width, radius), (width, -radius), (-width, -radius)]
+    fixture = Box2D.b2FixtureDef(
+        shape=Box2D.b2PolygonShape(vertices=corners),
+        density=0.1,
+        categoryBits=0x0020,
+        maskBits=0x001,
+        restitution=0.0,
+    )
+    joints = [
+        Box2D.b2RevoluteJointDef(
+            localAnchorA=(x * SIZE, y * SIZE),
+            localAnchorB=(0, 0),
+            enableMotor=True,
+            enableLimit=True,
+            maxMotorTorque=180 * 900 * SIZE * SIZE,
+            motorSpeed=0,
+            lowerAngle=-0.4,
+            upperAngle=+0.4,
+        )
+        for x, y in WHEELPOS
+    ]
+    return Box2D.b2BodyDef(type=Box2D.b2_dynamicBody), fixture, joints
+
+
 class Car:
     """A car with rear drive.
 
@@ -109,59 +146,32 @@ class Car:
             angle=init_angle,
             fixtures=[
                 Box2D.b2FixtureDef(
-                    shape=Box2D.b2PolygonShape(vertices=[(x * SIZE, y * SIZE) for x, y in corners]),
-                    density=1.0,
+                    shape=Box2D.b2PolygonShape(vertices=corners), density=1.0
                 )
-                for corners in (HULL_POLY1, HULL_POLY2, HULL_POLY3, HULL_POLY4)
+                for corners in HULL_POLYS
             ],
         )
-        self.hull.color = (0.8, 0.0, 0.0)
-        self.wheels: list[Any] = [
-            self._add_wheel(init_angle, init_x, init_y, x, y) for x, y in WHEELPOS
-        ]
+        self.hull.color = HULL_COLOR
+        body, fixture, joints = wheel_definitions()
+        body.angle = init_angle
+        self.wheels: list[Any] = []
+        for (x, y), joint in zip(WHEELPOS, joints, strict=True):
+            body.position = (init_x + x * SIZE, init_y + y * SIZE)
+            self.wheels.append(self._add_wheel(body, fixture, joint))
         self.fuel_spent = 0.0
         self.drawlist = [*self.wheels, self.hull]
         self.particles: deque[Particle] = deque(maxlen=_MAX_MARKS)
         self._shape: CarShape | None = None
 
-    def _add_wheel(self, angle: float, x: float, y: float, right: int, ahead: int) -> Any:
-        width, radius = WHEEL_W * SIZE, WHEEL_R * SIZE
-        wheel = self.world.CreateDynamicBody(
-            position=(x + right * SIZE, y + ahead * SIZE),
-            angle=angle,
-            fixtures=Box2D.b2FixtureDef(
-                shape=Box2D.b2PolygonShape(
-                    vertices=[
-                        (-width, radius),
-                        (width, radius),
-                        (width, -radius),
-                        (-width, -radius),
-                    ]
-                ),
-                density=0.1,
-                categoryBits=0x0020,
-                maskBits=0x001,
-                restitution=0.0,
-            ),
-        )
-        wheel.wheel_rad = radius
+    def _add_wheel(self, body: Any, fixture: Any, joint: Any) -> Any:
+        wheel = create_body(self.world, body)
+        create_fixture(wheel, fixture)
+        wheel.wheel_rad = WHEEL_R * SIZE
         wheel.color = WHEEL_COLOR
         wheel.gas = wheel.brake = wheel.steer = wheel.phase = wheel.omega = 0.0
         wheel.skid_start = wheel.skid_particle = None
-        wheel.joint = self.world.CreateJoint(
-            Box2D.b2RevoluteJointDef(
-                bodyA=self.hull,
-                bodyB=wheel,
-                localAnchorA=(right * SIZE, ahead * SIZE),
-                localAnchorB=(0, 0),
-                enableMotor=True,
-                enableLimit=True,
-                maxMotorTorque=180 * 900 * SIZE * SIZE,
-                motorSpeed=0,
-                lowerAngle=-0.4,
-                upperAngle=+0.4,
-            )
-        )
+        joint.bodyA, joint.bodyB = self.hull, wheel
+        wheel.joint = self.world.CreateJoint(joint)
         wheel.tiles = set()
         wheel.userData = wheel
         return wheel
@@ -245,9 +255,8 @@ class Car:
             wheel.skid_start = wheel.position.tuple
         else:
             # A skid of one step leaves no mark, and the mark begins with the second.
-            color = MUD_COLOR if on_grass else WHEEL_COLOR
             here = wheel.position.tuple
-            mark = Particle(color, [here, here], on_grass)
+            mark = Particle(mark_color(on_grass), [here, here], on_grass)
             self.particles.append(mark)
             wheel.skid_particle = mark
             wheel.skid_start = None

@@ -6,17 +6,48 @@ rewards and flags are those of Gymnasium's CarRacing-v3 to the bit.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+import importlib
+from collections import deque
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
 from gymcore.core import Info, Options
-from gymcore.envs.box2d.box2d_env import Box2D, Box2DEnv, create_body, create_fixture
-from gymcore.envs.box2d.car_dynamics import Car
+from gymcore.envs.box2d import car_racing_python
+from gymcore.envs.box2d.box2d_env import Box2D
+from gymcore.envs.box2d.car_dynamics import (
+    HULL_COLOR,
+    HULL_POLYS,
+    SIZE,
+    WHEEL_COLOR,
+    WHEEL_R,
+    Car,
+    Particle,
+    mark_color,
+    wheel_definitions,
+)
+from gymcore.envs.box2d.car_racing_python import (
+    BORDER,
+    BORDER_MIN_COUNT,
+    FPS,
+    MAX_SHAPE_DIM,
+    START_ALPHA,
+    TRACK_DETAIL_STEP,
+    TRACK_RAD,
+    TRACK_TURN_RATE,
+    TRACK_WIDTH,
+    VIDEO_H,
+    VIDEO_W,
+    ZOOM_FOLLOW,
+    FrictionDetector,
+    TrackPoint,
+    as_color,
+    racing_spaces,
+    random_colors,
+)
 from gymcore.envs.box2d.car_racing_rendering import (
     GRASS_DIM,
     PLAYFIELD,
@@ -28,41 +59,137 @@ from gymcore.envs.box2d.car_racing_rendering import (
     ZOOM,
     Scenery,
     painter,
+    score_text,
 )
-from gymcore.rendering.shapes import Point
+from gymcore.envs.box2d.compiled_env import CompiledBox2DEnv, Counted
+from gymcore.envs.box2d.library import problem
+from gymcore.native.parameters import Parameter
+from gymcore.native.vector_env import NativeVectorEnv
+from gymcore_ext.box2d import racing
+from gymcore_ext.engine.batch import Batch
 
 if TYPE_CHECKING:
     import pygame
 
-_TILE_BODY = Box2D.b2BodyDef()
+__all__ = [
+    "BORDER",
+    "BORDER_MIN_COUNT",
+    "FPS",
+    "GRASS_DIM",
+    "MAX_SHAPE_DIM",
+    "PLAYFIELD",
+    "SCALE",
+    "STATE_H",
+    "STATE_W",
+    "TRACK_DETAIL_STEP",
+    "TRACK_RAD",
+    "TRACK_TURN_RATE",
+    "TRACK_WIDTH",
+    "VIDEO_H",
+    "VIDEO_W",
+    "WINDOW_H",
+    "WINDOW_W",
+    "ZOOM",
+    "ZOOM_FOLLOW",
+    "CarRacing",
+    "CarRacingVectorEnv",
+    "FrictionDetector",
+]
 
-VIDEO_W, VIDEO_H = 600, 400
-FPS = 50
-TRACK_RAD = 900 / SCALE
-TRACK_DETAIL_STEP = 21 / SCALE
-TRACK_TURN_RATE = 0.31
-TRACK_WIDTH = 40 / SCALE
-BORDER = 8 / SCALE
-BORDER_MIN_COUNT = 4
-
-CHECKPOINTS = 12
-START_ALPHA = 2 * math.pi * (-0.5) / CHECKPOINTS
-_LAPS = 5
-_MAX_POINTS = 2500
-ZOOM_FOLLOW = True
-MAX_SHAPE_DIM = max(GRASS_DIM, TRACK_WIDTH, TRACK_DETAIL_STEP) * math.sqrt(2) * ZOOM * SCALE
-
-_STEP_COST = 0.1
-_LEFT_THE_FIELD = -100
-_DARKEST, _BRIGHTEST = 0, 210
-_RED, _WHITE = (255, 0, 0), (255, 255, 255)
-# Steering, gas and brake by discrete action.
-_PEDALS = ((0.0, 0.0, 0.0), (-0.6, 0.0, 0.0), (0.6, 0.0, 0.0), (0.0, 0.2, 0.0), (0.0, 0.0, 0.8))
-
-Move = tuple[float, float, float] | None
+# Scores that observations can show. An episode of 1000 steps has no others; beyond them the
+# nearest one is shown.
+_LOWEST_SCORE, _HIGHEST_SCORE = -100, 1000
 
 
-class CarRacing(Box2DEnv[Any]):
+@cache
+def _score_texts() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
+    """Shades [scores, height, width] of all scores as text, "-000" first, and their widths."""
+    array3d = importlib.import_module("pygame.surfarray").array3d
+    scores = [-0.0, *range(_LOWEST_SCORE, _HIGHEST_SCORE + 1)]
+    texts = [array3d(score_text(score))[:, :, 0].T for score in scores]
+    widths = np.array([text.shape[1] for text in texts], np.int32)
+    shades = np.zeros((len(texts), len(texts[0]), widths.max()), np.uint8)
+    for index, text in enumerate(texts):
+        shades[index, :, : text.shape[1]] = text
+    return shades, widths
+
+
+def _number_of(name: str) -> property:
+    """An attribute of a wheel that the lane's progress holds."""
+
+    def read(wheel: Any) -> float:
+        return float(wheel._numbers[name])
+
+    def write(wheel: Any, value: float) -> None:
+        wheel._numbers[name] = value
+
+    return property(read, write)
+
+
+class _Wheel(Box2D.b2Body):
+    """A wheel: its numbers are those that compiled code steps."""
+
+    gas, brake, steer = _number_of("gas"), _number_of("brake"), _number_of("steer")
+    phase, omega = _number_of("phase"), _number_of("omega")
+
+    @property
+    def tiles(self) -> set[Any]:
+        """The pieces of road below it."""
+        touching = [edge.other for edge in self.contacts if edge.contact.touching]
+        return {tile for tile in self._road if tile in touching}
+
+
+class _Tile(Box2D.b2Body):
+    """A piece of road."""
+
+    road_friction = 1.0
+
+    @property
+    def road_visited(self) -> bool:
+        """Whether a wheel has touched it."""
+        return bool(self._progress["visited"][self.idx])
+
+    @road_visited.setter
+    def road_visited(self, value: bool) -> None:
+        self._progress["visited"][self.idx] = value
+
+    @property
+    def color(self) -> npt.NDArray[np.float64]:
+        """Red, green and blue: plain once the car has touched it."""
+        plain = self._progress["touched"][self.idx]
+        color: npt.NDArray[np.float64] = self._progress["road_color"].copy()
+        return color if plain else color + 0.01 * (self.idx % 3) * 255
+
+
+class _CompiledCar(Car):
+    """The package's bodies of a car that compiled code steps."""
+
+    def __init__(self, world: Any, hull: Any, wheels: list[Any], progress: Any) -> None:
+        self.world, self.hull, self.wheels, self._progress = world, hull, wheels, progress
+        self.drawlist = [*wheels, hull]
+        self._shape = None
+
+    @property
+    def fuel_spent(self) -> float:  # type: ignore[override]
+        """Joules of the last step before a reset's first step has an action."""
+        return float(self._progress["fuel_spent"])
+
+    @property
+    def particles(self) -> deque[Particle]:  # type: ignore[override]
+        """The newest marks of skidding wheels."""
+        made, marks = int(self._progress["marks_made"]), self._progress["marks"]
+        newest = (marks[number % len(marks)] for number in range(max(made - len(marks), 0), made))
+        return deque(
+            Particle(
+                mark_color(mark["on_grass"]),
+                [(x, y) for x, y in mark["points"][: mark["count"]].tolist()],
+                bool(mark["on_grass"]),
+            )
+            for mark in newest
+        )
+
+
+class CarRacing(CompiledBox2DEnv[Any]):
     """A car with rear drive on a closed track of some 300 pieces, in a field of grass.
 
     - Observation uint8 [96, 96, 3]: the view from above, the car below its middle. The bars
@@ -94,22 +221,25 @@ class CarRacing(Box2DEnv[Any]):
         >>> env.close()
     """
 
-    metadata = {  # noqa: RUF012
+    kernel_module = "gymcore_ext.box2d.racing"
+    compiled_methods = frozenset({"_create_track", "_destroy", "_init_colors", "_reinit_colors"})
+    lanes = racing.Cars
+    metadata: dict[str, Any] = {  # noqa: RUF012
         "render_modes": ["human", "rgb_array", "state_pixels"],
         "render_fps": FPS,
     }
     picture_size: ClassVar[tuple[int, int]] = (WINDOW_W, WINDOW_H)
-    counters = ("reward", "prev_reward", "tile_visited_count", "new_lap", "t")
-    settings = ("continuous", "lap_complete_percent", "domain_randomize")
-    _not_pickled = (
-        "world", "contactListener_keepref", "fd_tile", "car", "road", "road_poly", "track",
-        "state", "_colors", "_scenery",
-    )  # fmt: skip
+    arguments: ClassVar[tuple[str, ...]] = ("continuous", "domain_randomize", "verbose")
+    lap_complete_percent = Parameter()
+    reward, prev_reward, t = Counted(float), Counted(float), Counted(float)
+    tile_visited_count, new_lap = Counted(int), Counted(bool)
 
     # Attributes of Gymnasium's environment; these windows do not exist here.
     invisible_state_window = None
     invisible_video_window = None
+    contactListener_keepref = None
     start_alpha = START_ALPHA
+    _car: _CompiledCar | None = None
 
     def __init__(
         self,
@@ -124,7 +254,7 @@ class CarRacing(Box2DEnv[Any]):
         Args:
             render_mode: None, "human", "rgb_array" (600 x 400) or "state_pixels" (the
                 observation).
-            verbose: Whether to print how tracks are generated.
+            verbose: Whether `reset` of a single environment prints how tracks are generated.
             lap_complete_percent: A lap ends when every piece has been visited, or when the start
                 is visited for the first time after more than this share of them. The car begins on
                 the start, so the latter never happens unless this is near 0 (as in Gymnasium).
@@ -134,76 +264,50 @@ class CarRacing(Box2DEnv[Any]):
 
         Raises:
             ArgumentTypeError: `lap_complete_percent` is not a number.
+            DependencyNotInstalled: Box2D cannot be called from compiled code, or there is no
+                pygame, which draws the numbers.
         """
-        if not isinstance(lap_complete_percent, (int, float, np.number)):
-            raise error.ArgumentTypeError(
-                f"lap_complete_percent: expected a number, got {lap_complete_percent!r} "
-                f"({type(lap_complete_percent).__name__})"
-            )
-        self.render_mode = render_mode
-        self.verbose = verbose
-        self.lap_complete_percent = lap_complete_percent
-        self.domain_randomize = domain_randomize
-        self.continuous = continuous
-        self.action_space: spaces.Space[Any] = (
-            spaces.Box(np.array([-1, 0, 0], np.float32), np.array([1, 1, 1], np.float32))
-            if continuous
-            else spaces.Discrete(5)
-        )
-        self.observation_space = spaces.Box(0, 255, (STATE_H, STATE_W, 3), np.uint8)
-        self.reward = 0.0
-        self.prev_reward = 0.0
-        self.tile_visited_count = 0
-        self.new_lap = False
-        self.t = 0.0
-        self._score_seen = 0.0
-        self._init_colors()
-        self._no_world()
-        self._moves: list[Any] = []
+        self.verbose, self.domain_randomize = bool(verbose), bool(domain_randomize)
+        self.continuous = bool(continuous)
+        self.observation_space, self.action_space = racing_spaces(self.continuous)
+        super().__init__(render_mode, lap_complete_percent=lap_complete_percent)
 
-    def _no_world(self) -> None:
-        self._destroy()
-        self.contactListener_keepref = FrictionDetector(self, self.lap_complete_percent)
-        self.world: Any = Box2D.b2World((0, 0), contactListener=self.contactListener_keepref)
-        self.fd_tile: Any = Box2D.b2FixtureDef(
-            shape=Box2D.b2PolygonShape(vertices=[(0, 0), (1, 0), (1, -1), (0, -1)]), isSensor=True
-        )
-        self.car: Car | None = None
-        self.road: list[Any] | None = None
-        self.road_poly: list[tuple[list[tuple[float, float]], Any]] = []
-        self.track: list[TrackPoint] = []
-        self.state: npt.NDArray[np.uint8] | None = None
-        self._colors: list[tuple[int, int, int]] = []
-        self._scenery: Scenery | None = None
+    def _kernel(self) -> Any:
+        return racing.kernel if self.continuous else racing.discrete_kernel
 
-    # --- colors --------------------------------------------------------------------------------
+    def _lane_options(self) -> dict[str, Any]:
+        shades, widths = _score_texts()
+        return {"lowest": _LOWEST_SCORE, "shades": shades, "widths": widths}
 
-    def _init_colors(self) -> None:
-        """Set the initial colors: the default ones, or random ones."""
-        if self.domain_randomize:
-            self._reinit_colors(True)
-            return
-        self.road_color = np.array([102, 102, 102])
-        self.bg_color = np.array([102, 204, 102])
-        self.grass_color = np.array([102, 230, 102])
+    def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
+        """Return a batch of worlds, each with its initial colors.
 
-    def _reinit_colors(self, randomize: bool) -> None:
-        """Draw new colors if `randomize`; without `domain_randomize`, raise a `FailedCheck`."""
-        if not self.domain_randomize:
-            raise error.FailedCheck("domain_randomize must be True to use this function.")
-        if not randomize:
-            return
-        draw = self.np_random.uniform
-        self.road_color = draw(_DARKEST, _BRIGHTEST, size=3)
-        self.bg_color = draw(_DARKEST, _BRIGHTEST, size=3)
-        self.grass_color = self.bg_color.copy()
-        self.grass_color[self.np_random.integers(3)] += 20
+        Raises:
+            DependencyNotInstalled: Box2D cannot be called from compiled code.
+        """
+        batch = super().make_batch(num_envs, **options)
+        random = np.random.default_rng()
+        for progress in batch.constants.progress:
+            progress["domain_randomize"] = self.domain_randomize
+            _set_colors(progress, random_colors(random if self.domain_randomize else None))
+        return batch
 
-    def _recolor(self, polygon: int, color: npt.NDArray[Any]) -> None:
-        """Give a polygon of the road a new color."""
-        self._colors[polygon] = _as_color(color)
+    def _definitions(self) -> list[Any]:
+        wheel, fixture, joints = wheel_definitions()
+        hull = [
+            Box2D.b2FixtureDef(shape=Box2D.b2PolygonShape(vertices=corners), density=1.0)
+            for corners in HULL_POLYS
+        ]
+        tile = self.fd_tile
+        dynamic = Box2D.b2BodyDef(type=Box2D.b2_dynamicBody)
+        return [Box2D.b2BodyDef(), tile, tile.shape, dynamic, *hull, wheel, fixture, *joints]
 
     # --- episodes ------------------------------------------------------------------------------
+
+    @classmethod
+    def reset_bounds(cls, options: dict[str, Any] | None) -> tuple[float, ...] | None:
+        """Whether to draw new colors, as the options say."""
+        return (float(bool((options or {}).get("randomize", True))),)
 
     def reset(
         self, *, seed: int | None = None, options: Options = None
@@ -213,112 +317,21 @@ class CarRacing(Box2DEnv[Any]):
         With `domain_randomize`, `options={"randomize": False}` keeps the colors. A seed that is
         negative or not an integer is an `Error`.
         """
-        super().reset(seed=seed)
-        if self.domain_randomize:
-            chosen = options.get("randomize", True) if isinstance(options, dict) else True
-            self._reinit_colors(chosen)
-        draws = draw_checkpoints(self.np_random)
-        while (closed := lay_out(draws)) is None:
-            if self.verbose:
-                print(
-                    "retry to generate track (normal if there are not many "
-                    "instances of this message)"
-                )
-            draws = draw_checkpoints(self.np_random)
+        observation, info = super().reset(seed=seed, options=options)
         if self.verbose:
-            length = closed.last - closed.first
-            print(f"Track generation: {closed.first}..{closed.last} -> {length}-tiles track")
-        colors = (self.road_color, self.bg_color, self.grass_color)
-        start = draws, tuple((str(color.dtype), tuple(color.tolist())) for color in colors)
-        self._begin(start, closed)
-        self._start = start
-        self._moves = []
-        self.state = observation = self._observe(self._score_seen)
-        if self.render_mode == "human":
-            self.render()
-        return observation, {}
-
-    def _begin(self, start: tuple[Any, ...], closed: Track | None = None) -> None:
-        """Build track and car, and do the first step, which has no action."""
-        draws, colors = start
-        self.road_color, self.bg_color, self.grass_color = (
-            np.array(color, dtype) for dtype, color in colors
-        )
-        closed = closed or lay_out(draws)
-        if closed is None:
-            raise error.InvalidArgument(f"state: no track passes through {draws}")
-        self._destroy()
-        self.reward = 0.0
-        self.prev_reward = 0.0
-        self.tile_visited_count = 0
-        self.t = 0.0
-        self.new_lap = False
-        self._pave(closed.points)
-        _, beta, x, y = closed.points[0]
-        self.car = Car(self.world, beta, x, y)
-        self.car.leaves_marks = self.render_mode in ("human", "rgb_array")
-        self._move(None)
-
-    def __del__(self) -> None:
-        """Break the cycles through Box2D: its bodies refer to themselves by their user data."""
-        self._destroy()
-
-    def _destroy(self) -> None:
-        """Remove road and car from the world, if they are in one."""
-        road = self.__dict__.get("road")
-        if not road:
-            return
-        # Contacts with the removed road must not be reported.
-        self.world.contactListener = None
-        for tile in road:
-            self.world.DestroyBody(tile)
-        self.road = []
-        if self.car is not None:
-            self.car.destroy()
-            self.car = None
-
-    def _pave(self, points: list[TrackPoint]) -> None:
-        """Build the road along the points: sensors that wheels touch, and polygons to draw."""
-        self.contactListener_keepref = FrictionDetector(self, self.lap_complete_percent)
-        self.world.contactListener = self.contactListener_keepref
-        self.track = points
-        self.road = []
-        self.road_poly = []
-        shape = self.fd_tile.shape
-        borders = find_borders(points)
-        for index, here in enumerate(points):
-            before = points[index - 1]
-            corners = tile_corners(here, before)
-            shape.vertices = corners
-            tile = create_body(self.world, _TILE_BODY)
-            create_fixture(tile, self.fd_tile)
-            tile.userData = tile
-            tile.color = self.road_color + 0.01 * (index % 3) * 255
-            tile.road_visited = False
-            tile.road_friction = 1.0
-            tile.idx = index
-            tile.polygon = len(self.road_poly)
-            self.road.append(tile)
-            self.road_poly.append((corners, tile.color))
-            if borders[index]:
-                color = _WHITE if index % 2 == 0 else _RED
-                self.road_poly.append((border_corners(here, before), color))
-        self._colors = [_as_color(color) for _, color in self.road_poly]
-        self._scenery = Scenery(
-            [polygon for polygon, _ in self.road_poly],
-            self._colors,
-            _as_color(self.bg_color),
-            _as_color(self.grass_color),
-        )
-
-    # --- steps ---------------------------------------------------------------------------------
+            progress = self._progress
+            first, tiles = int(progress["first"]), int(progress["tiles"])
+            for _ in range(progress["retries"]):
+                print(car_racing_python.RETRY_TEXT)
+            car_racing_python.print_track(first, first + tiles + 1)
+        return observation, info
 
     def step(self, action: Any) -> tuple[npt.NDArray[np.uint8], float, bool, bool, Info]:
         """Drive for a fiftieth of a second.
 
         Args:
             action: An array of steering, gas and brake, or one of 0 to 4. Steering goes as far as
-                the wheels do, gas is clipped to 0..1. None means no action and no reward.
+                the wheels do, gas is clipped to 0..1.
 
         Returns:
             Observation (a new array), reward, terminated, truncated (False), and info.
@@ -327,326 +340,159 @@ class CarRacing(Box2DEnv[Any]):
             InvalidAction: `action` is not three numbers, or not an element of `Discrete(5)`.
             ResetNeeded: before the first reset.
         """
-        if self.car is None:
-            raise error.ResetNeeded("step: call reset() first")
-        move = self._as_move(action)
-        reward, terminated, info = self._move(move)
-        self._moves.append(move)
-        self.state = observation = self._observe(self._score_seen)
+        if not self.continuous and not self.action_space.contains(action):
+            raise error.InvalidAction(
+                f"you passed the invalid action `{action}`. "
+                f"The supported action_space is `{self.action_space}`"
+            )
+        try:
+            step = self._batch.step_single_numbers if self.continuous else self._batch.step_single
+            observation, reward, terminated = step(action)
+        except error.InvalidAction:
+            raise error.InvalidAction(
+                f"action: {action!r} ({type(action)}) invalid, expected an element of "
+                f"{self.action_space}"
+            ) from None
+        if self._observe_step is not None:
+            self._observe_step()  # refuses
         if self.render_mode == "human":
             self.render()
+        info = {"lap_finished": bool(self._progress["lap"] == 1)} if terminated else {}
         return observation, reward, terminated, False, info
 
-    def _as_move(self, action: Any) -> Move:
-        """Return steering, gas and brake; the wheels' angle has the opposite sign of the action."""
-        if action is None:
-            return None
-        if not self.continuous:
-            if not self.action_space.contains(action):
-                raise error.InvalidAction(
-                    f"you passed the invalid action `{action}`. "
-                    f"The supported action_space is `{self.action_space}`"
-                )
-            return _PEDALS[int(action)]
-        try:
-            steer, gas, brake = np.asarray(action, np.float64).tolist()
-            if not math.isnan(steer + gas + brake):
-                return -steer, gas, brake
-        except (TypeError, ValueError):
-            pass
-        raise error.InvalidAction(
-            f"action: {action!r} ({type(action)}) invalid, expected an element of "
-            f"{self.action_space}"
-        )
+    def _reinit_colors(self, randomize: bool) -> None:
+        """Draw new colors if `randomize`; without `domain_randomize`, raise a `FailedCheck`."""
+        if not self.domain_randomize:
+            raise error.FailedCheck("domain_randomize must be True to use this function.")
+        if randomize:
+            _set_colors(self._progress, random_colors(self.np_random))
 
-    def _move(self, move: Move) -> tuple[float, bool, dict[str, Any]]:
-        """Do everything of a step but the observation."""
-        car = self.car
-        assert car is not None
-        if move is not None:
-            steer, gas, brake = move
-            car.steer(steer)
-            car.gas(gas)
-            car.brake(brake)
-        car.step(1.0 / FPS)
-        self.world.Step(1.0 / FPS, 6 * 30, 2 * 30)
-        self.t += 1.0 / FPS
-        # The observation shows the score before the step's cost.
-        self._score_seen = self.reward
-        if move is None:
-            return 0, False, {}
+    # --- attributes that programs read ---------------------------------------------------------
 
-        self.reward -= _STEP_COST
-        car.fuel_spent = 0.0
-        step_reward = self.reward - self.prev_reward
-        self.prev_reward = self.reward
-        terminated = False
-        info: dict[str, Any] = {}
-        if self.tile_visited_count == len(self.track) or self.new_lap:
-            terminated = True
-            info["lap_finished"] = True
-        x, y = car.hull.position.tuple
-        if abs(x) > PLAYFIELD or abs(y) > PLAYFIELD:
-            terminated = True
-            info["lap_finished"] = False
-            step_reward = _LEFT_THE_FIELD
-        return step_reward, terminated, info
+    @property
+    def world(self) -> Any:
+        """The `Box2D.b2World`."""
+        return self._world
+
+    @property
+    def fd_tile(self) -> Any:
+        """The definition of a piece of road's fixture."""
+        shape = Box2D.b2PolygonShape(vertices=[(0, 0), (1, 0), (1, -1), (0, -1)])
+        return Box2D.b2FixtureDef(shape=shape, isSensor=True)
+
+    @property
+    def car(self) -> _CompiledCar | None:
+        """The car; None before the first reset."""
+        return self._car if self._bodies else None
+
+    @property
+    def road(self) -> list[Any] | None:
+        """The bodies of the road; None before the first reset."""
+        return self._bodies[:-5] or None
+
+    def _made_bodies(self, bodies: list[Any]) -> None:
+        progress = self._progress
+        road, hull, wheels = bodies[:-5], bodies[-5], bodies[-4:]
+        for index, tile in enumerate(road):
+            tile.idx, tile._progress, tile.__class__ = index, progress, _Tile
+        hull.color = HULL_COLOR
+        joints = self._world.joints
+        for index, wheel in enumerate(wheels):
+            wheel.color, wheel.wheel_rad, wheel.joint = WHEEL_COLOR, WHEEL_R * SIZE, joints[index]
+            wheel._numbers, wheel._road = progress["wheels"][index], road
+            wheel.__class__ = _Wheel
+        self._car = _CompiledCar(self._world, hull, wheels, progress)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what the base does; the car is made again."""
+        state = super().__getstate__()
+        state.pop("_car", None)
+        return state
+
+    @property
+    def state(self) -> npt.NDArray[np.uint8] | None:  # type: ignore[override]
+        """The last observation; None before the first reset."""
+        return self._batch.observe() if self._batch.is_ready else None
+
+    @property
+    def road_color(self) -> npt.NDArray[Any]:
+        """Red, green and blue of the road."""
+        return self._color("road_color")
+
+    @property
+    def bg_color(self) -> npt.NDArray[Any]:
+        """Red, green and blue of the field."""
+        return self._color("bg_color")
+
+    @property
+    def grass_color(self) -> npt.NDArray[Any]:
+        """Red, green and blue of its darker squares."""
+        return self._color("grass_color")
+
+    def _color(self, name: str) -> npt.NDArray[Any]:
+        color = self._progress[name]
+        return color.copy() if self.domain_randomize else color.astype(np.int64)
+
+    @property
+    def track(self) -> list[TrackPoint]:
+        """Points of the center line; empty before the first reset."""
+        points = self._batch.constants.track(self._lane).tolist() if self._bodies else []
+        return [TrackPoint(*point) for point in points]
+
+    @property
+    def road_poly(self) -> list[tuple[list[tuple[float, float]], Any]]:
+        """Corners and color of each piece of road and border; empty before the first reset."""
+        if not self._bodies:
+            return []
+        corners, tiles = self._batch.constants.quads(self._lane)
+        polygons = []
+        tile = -1
+        for polygon, index in zip(corners.tolist(), tiles.tolist(), strict=True):
+            tile = max(tile, index)
+            color = car_racing_python.BORDER_COLORS[tile % 2] if index < 0 else self.road[tile].color  # type: ignore[index]
+            polygons.append(([(x, y) for x, y in polygon], color))
+        return polygons
 
     # --- rendering -----------------------------------------------------------------------------
 
-    def _observe(self, score: float) -> npt.NDArray[np.uint8]:
-        assert self._scenery is not None and self.car is not None
-        return painter().observe(self._scenery, self.car, self.t, score)
+    def _scenery(self) -> Scenery:
+        polygons = self.road_poly
+        return Scenery(
+            [polygon for polygon, _ in polygons],
+            [as_color(color) for _, color in polygons],
+            as_color(self.bg_color),
+            as_color(self.grass_color),
+        )
 
     def _paint(self) -> pygame.Surface:
-        assert self._scenery is not None and self.car is not None
-        return painter().paint(self._scenery, self.car, self.t, self.reward, marks=True)
+        assert self.car is not None
+        return painter().paint(self._scenery(), self.car, self.t, self.reward, marks=True)
 
     def _draw(self, surface: pygame.Surface) -> None:
         surface.blit(self._paint(), (0, 0))
 
-    def render(self) -> npt.NDArray[np.uint8] | None:
-        """Render the current state.
-
-        Returns a new array uint8: [400, 600, 3] for "rgb_array", [96, 96, 3] for "state_pixels".
-        For "human" it shows a window of 1000 x 800 pixels and returns None. Raises `ResetNeeded`
-        before the first reset, and `DependencyNotInstalled` without pygame.
-        """
-        mode = self.render_mode
-        if mode in ("rgb_array", "state_pixels") and self.car is None:
-            raise error.ResetNeeded("render: call reset() first")
-        if mode == "rgb_array":
+    def _render_frame(self, render_mode: str, state: Any) -> Any:
+        if render_mode == "rgb_array":
             return painter().scaled(self._paint(), (VIDEO_W, VIDEO_H))
-        if mode == "state_pixels":
-            return self._observe(self.reward)
-        return super().render()
+        if render_mode == "state_pixels":
+            assert self.car is not None
+            return painter().observe(self._scenery(), self.car, self.t, self.reward)
+        return super()._render_frame(render_mode, state)
 
 
-class FrictionDetector(Box2D.b2ContactListener):
-    """Records which pieces of road the wheels are on, and rewards the first visit of each.
+def _set_colors(progress: Any, colors: tuple[npt.NDArray[Any], ...]) -> None:
+    for name, color in zip(("road_color", "bg_color", "grass_color"), colors, strict=True):
+        progress[name] = color
 
-    Attributes:
-        env: The environment.
-        lap_complete_percent: Share of the road that must have been visited when the start is
-            visited first, for that to end the lap.
+
+class CarRacingVectorEnv(NativeVectorEnv):
+    """A batch of racing cars; see `NativeVectorEnv`.
+
+    `set_attr` takes `lap_complete_percent` (of the next episodes), one for all lanes or one for each.
     """
 
-    def __init__(self, env: CarRacing, lap_complete_percent: float) -> None:
-        """Watch the contacts of an environment."""
-        super().__init__()
-        self.env = env
-        self.lap_complete_percent = lap_complete_percent
-
-    def BeginContact(self, contact: Any) -> None:
-        """Box2D calls this when two fixtures begin to touch."""
-        self._contact(contact, True)
-
-    def EndContact(self, contact: Any) -> None:
-        """Box2D calls this when two fixtures cease to touch."""
-        self._contact(contact, False)
-
-    def _contact(self, contact: Any, begin: bool) -> None:
-        tile, other = contact.fixtureA.body.userData, contact.fixtureB.body.userData
-        if not hasattr(tile, "road_friction"):
-            tile, other = other, tile
-            if not hasattr(tile, "road_friction"):
-                return
-        env = self.env
-        # Once the car, hull included, has touched a piece, it is drawn in the plain color.
-        tile.color[:] = env.road_color
-        env._recolor(tile.polygon, tile.color)
-        # The hull has no user data.
-        if other is None or not hasattr(other, "tiles"):
-            return
-        if not begin:
-            other.tiles.discard(tile)
-            return
-        other.tiles.add(tile)
-        if tile.road_visited:
-            return
-        tile.road_visited = True
-        env.reward += 1000.0 / len(env.track)
-        env.tile_visited_count += 1
-        # As in Gymnasium, only the first visit of the start counts. The car begins on it, so this
-        # ends laps only if `lap_complete_percent` is low.
-        visited = env.tile_visited_count / len(env.track)
-        if tile.idx == 0 and visited > self.lap_complete_percent:
-            env.new_lap = True
+    env_class = CarRacing
 
 
-def _as_color(color: Any) -> tuple[int, int, int]:
-    red, green, blue = color
-    return int(red), int(green), int(blue)
-
-
-# --- tracks --------------------------------------------------------------------------------------
-#
-# A track is a closed curve through twelve checkpoints. The curve is Gymnasium's: it starts on the x
-# axis and turns toward one checkpoint after the other, five times round; the last lap that closes
-# is the track. The same draws give the same track, to the bit.
-
-Draws = tuple[tuple[float, float], ...]
-
-
-class TrackPoint(NamedTuple):
-    """A point of the track's center line.
-
-    Attributes:
-        alpha: Its direction from the origin, in radians.
-        beta: Angle of the car there, 0 along the y axis.
-        x, y: Position, metres.
-    """
-
-    alpha: float
-    beta: float
-    x: float
-    y: float
-
-
-class Track(NamedTuple):
-    """A closed track.
-
-    Attributes:
-        points: Its points.
-        first: Index of the first point on the curve.
-        last: Index where the curve passes the start again.
-    """
-
-    points: list[TrackPoint]
-    first: int
-    last: int
-
-
-def draw_checkpoints(np_random: np.random.Generator) -> Draws:
-    """Draw the noise of the angle (radians) and the radius (metres) of each checkpoint."""
-    return tuple(
-        (
-            float(np_random.uniform(0, 2 * math.pi * 1 / CHECKPOINTS)),
-            float(np_random.uniform(TRACK_RAD / 3, TRACK_RAD)),
-        )
-        for _ in range(CHECKPOINTS)
-    )
-
-
-def lay_out(draws: Draws) -> Track | None:
-    """Return the track through the checkpoints, or None if the curve does not close.
-
-    Example:
-        >>> track = lay_out(((0.2, 100.0),) * CHECKPOINTS)
-        >>> len(track.points), len(track.points) == track.last - track.first - 1
-        (260, True)
-    """
-    curve = _curve(_checkpoints(draws))
-    # Where the curve passes the start, from the end: the last two passes bound the track.
-    starts = [
-        index
-        for index in range(len(curve) - 1, 0, -1)
-        if curve[index].alpha > START_ALPHA and curve[index - 1].alpha <= START_ALPHA
-    ][:2]
-    if len(starts) < 2:
-        return None
-    last, first = starts
-    points = curve[first : last - 1]
-    begin, end = points[0], points[-1]
-    gap = math.sqrt(
-        (math.cos(begin.beta) * (begin.x - end.x)) ** 2
-        + (math.sin(begin.beta) * (begin.y - end.y)) ** 2
-    )
-    return None if gap > TRACK_DETAIL_STEP else Track(points, first, last)
-
-
-def _checkpoints(draws: Draws) -> list[tuple[float, float, float]]:
-    """Angle, x and y of each checkpoint; the first and the last are fixed."""
-    places = []
-    for index, (noise, radius) in enumerate(draws):
-        alpha = 2 * math.pi * index / CHECKPOINTS + noise
-        if index == 0:
-            alpha, radius = 0.0, 1.5 * TRACK_RAD
-        elif index == CHECKPOINTS - 1:
-            alpha, radius = 2 * math.pi * index / CHECKPOINTS, 1.5 * TRACK_RAD
-        places.append((alpha, radius * math.cos(alpha), radius * math.sin(alpha)))
-    return places
-
-
-def _curve(checkpoints: Sequence[tuple[float, float, float]]) -> list[TrackPoint]:
-    """Five laps, in steps of `TRACK_DETAIL_STEP`, that turn toward the next checkpoint."""
-    pi, cos, sin, atan2 = math.pi, math.cos, math.sin, math.atan2
-    x, y, beta = 1.5 * TRACK_RAD, 0.0, 0.0
-    target = laps = 0
-    on_other_side = False
-    points: list[TrackPoint] = []
-    while len(points) < _MAX_POINTS:
-        alpha = atan2(y, x)
-        if on_other_side and alpha > 0:
-            laps += 1
-            on_other_side = False
-        if alpha < 0:
-            on_other_side = True
-            alpha += 2 * pi
-        # The next checkpoint ahead; after the last one the angle goes on below the first.
-        while alpha > checkpoints[target % CHECKPOINTS][0]:
-            target += 1
-            if target % CHECKPOINTS == 0:
-                alpha -= 2 * pi
-        _, target_x, target_y = checkpoints[target % CHECKPOINTS]
-
-        ahead_x, ahead_y = cos(beta), sin(beta)
-        # How far the checkpoint is to the side, in pixels of the original.
-        sideways = (ahead_x * (target_x - x) + ahead_y * (target_y - y)) * SCALE
-        while beta - alpha > 1.5 * pi:
-            beta -= 2 * pi
-        while beta - alpha < -1.5 * pi:
-            beta += 2 * pi
-        before = beta
-        turn = min(TRACK_TURN_RATE, abs(0.001 * sideways))
-        if sideways > 0.3:
-            beta -= turn
-        elif sideways < -0.3:
-            beta += turn
-        x += -ahead_y * TRACK_DETAIL_STEP
-        y += ahead_x * TRACK_DETAIL_STEP
-        points.append(TrackPoint(alpha, before * 0.5 + beta * 0.5, x, y))
-        if laps > _LAPS - 1:
-            break
-    return points
-
-
-def find_borders(points: Sequence[TrackPoint]) -> list[bool]:
-    """Whether each piece of the track has a red and white border: it is in a hard turn."""
-    count = len(points)
-    turns = [points[index].beta - points[index - 1].beta for index in range(count)]
-    borders = []
-    for index in range(count):
-        last_turns = [turns[index - back] for back in range(BORDER_MIN_COUNT)]
-        is_hard = all(abs(turn) > TRACK_TURN_RATE * 0.2 for turn in last_turns)
-        left = sum(turn > 0 for turn in last_turns)
-        borders.append(is_hard and left in (0, BORDER_MIN_COUNT))
-    for index in range(count):
-        for back in range(BORDER_MIN_COUNT):
-            borders[index - back] |= borders[index]
-    return borders
-
-
-def tile_corners(here: TrackPoint, before: TrackPoint) -> list[Point]:
-    """Corners of the piece of road between two points."""
-    corners = []
-    for point, sides in ((here, (-1, 1)), (before, (1, -1))):
-        across_x, across_y = TRACK_WIDTH * math.cos(point.beta), TRACK_WIDTH * math.sin(point.beta)
-        corners += [(point.x + side * across_x, point.y + side * across_y) for side in sides]
-    return corners
-
-
-def border_corners(here: TrackPoint, before: TrackPoint) -> list[Point]:
-    """Corners of the border beside that piece, on the outside of the turn."""
-    side = float(np.sign(before.beta - here.beta))
-    corners = []
-    for point, widths in (
-        (here, (TRACK_WIDTH, TRACK_WIDTH + BORDER)),
-        (before, (TRACK_WIDTH + BORDER, TRACK_WIDTH)),
-    ):
-        across_x, across_y = math.cos(point.beta), math.sin(point.beta)
-        corners += [
-            (point.x + side * width * across_x, point.y + side * width * across_y)
-            for width in widths
-        ]
-    return corners
+if problem() is not None:
+    CarRacing = car_racing_python.CarRacing  # type: ignore[assignment,misc]

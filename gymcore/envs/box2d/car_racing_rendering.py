@@ -210,6 +210,11 @@ class Scenery:
             filled_polygon(surface, points, color)
 
 
+def score_text(score: float) -> pygame.Surface:
+    """A score as text."""
+    return render_text(f"{score:04.0f}", _FONT_SIZE, _WHITE, _BLACK, scaled=False)
+
+
 def draw_dashboard(surface: pygame.Surface, car: Car, score: float) -> bool:
     """Draw the instruments into the lowest eighth of an image of 1000 x 800 pixels.
 
@@ -235,7 +240,7 @@ def draw_dashboard(surface: pygame.Surface, car: Car, score: float) -> bool:
     if abs(turning) > _MIN_BAR:
         polygon(surface, _TURNING, _lying(30, -0.8 * turning))
 
-    text = render_text(f"{score:04.0f}", _FONT_SIZE, _WHITE, _BLACK, scaled=False)
+    text = score_text(score)
     surface.blit(text, text.get_rect(center=_SCORE_AT))
     return max(heights) < _DASH_ROWS - 1.0
 

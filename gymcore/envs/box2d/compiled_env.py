@@ -78,6 +78,10 @@ class CompiledBox2DEnv(NativeEnv[ActType]):
         """Return what worlds are made of, in the order that compiled code counts on."""
         raise NotImplementedError
 
+    def _lane_options(self) -> dict[str, Any]:
+        """Return what `lanes` takes besides."""
+        return {}
+
     def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
         """Return a batch of worlds.
 
@@ -89,6 +93,7 @@ class CompiledBox2DEnv(NativeEnv[ActType]):
             worlds=[Box2D.b2World() for _ in range(num_envs)],
             definitions=self._definitions(),
             error=error.Error,
+            **self._lane_options(),
         )
         return Batch(self._kernel(), num_envs, errors=error, constants=lanes, **options)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gymcore import error
 from gymcore.envs.box2d.box2d_env import Box2D
-from gymcore_ext.box2d.worlds import FUNCTIONS, read_world, rehearse
+from gymcore_ext.box2d.worlds import FUNCTIONS, read_body_definition, read_world, rehearse
 
 TESTED = "2.3.10"
 
@@ -80,6 +80,7 @@ def _try(functions: dict[str, int]) -> None:
     for name, value in _CONSTANTS.items():
         if getattr(Box2D, name, None) != value:
             raise _UnusableError(f"{name} is {getattr(Box2D, name, None)}, not {value}")
+    _compare_body_definition()
     theirs, first, second = _world(), _world(), _world()
     _compare(theirs)
     half = rehearse(functions, int(first.this), int(second.this), _PUSHES)
@@ -134,6 +135,18 @@ def _world() -> Any:
     return world
 
 
+def _compare_body_definition() -> None:
+    """Raise if definitions of bodies are not laid out as compiled code changes them."""
+    fields: dict[str, Any] = {
+        "type": Box2D.b2_dynamicBody, "position": (1.5, 2.5), "angle": 3.5, "linearVelocity": (4.5, 5.5),
+        "angularVelocity": 6.5, "linearDamping": 7.5, "angularDamping": 8.5, "gravityScale": 9.5,
+        "allowSleep": False, "awake": True, "fixedRotation": False, "bullet": True, "active": False,
+    }  # fmt: skip
+    definition = Box2D.b2BodyDef(**fields)
+    if read_body_definition(int(definition.this)) != fields:
+        raise _UnusableError("its definitions of bodies are laid out in another way")
+
+
 def _compare(world: Any) -> None:
     """Raise if the structures are not laid out as compiled code reads them."""
     seen = read_world(int(world.this))
@@ -150,6 +163,9 @@ def _as_the_package_says(world: Any, seen: dict[str, Any]) -> dict[str, Any]:
     def address(thing: Any) -> int:
         return int(thing.this)
 
+    def corners(shape: Any) -> list[Any] | None:
+        return shape.vertices if isinstance(shape, Box2D.b2PolygonShape) else None
+
     def read(thing: Any, fields: dict[str, Any], **known: Any) -> dict[str, Any]:
         """Read attributes by the names of `fields`, with vectors as tuples."""
         values = {"address": address(thing), **known}
@@ -162,7 +178,7 @@ def _as_the_package_says(world: Any, seen: dict[str, Any]) -> dict[str, Any]:
     bodies = []
     for body, fields in zip(reversed(world.bodies), seen["bodies"], strict=True):
         fixtures = [
-            read(fixture, each, body=address(fixture.body))
+            read(fixture, each, body=address(fixture.body), corners=corners(fixture.shape))
             for fixture, each in zip(reversed(body.fixtures), fields["fixtures"], strict=True)
         ]
         bodies.append(read(body, fields, world=address(body.world), fixtures=fixtures))

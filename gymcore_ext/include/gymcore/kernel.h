@@ -46,11 +46,14 @@ typedef struct {
     int32_t shape[GYMCORE_MAX_AXES]; /* the axes after the lanes, then zeros */
 } gymcore_part;
 
+/* Which lanes have an entry of the infos: all of them, those that did not begin an episode, those that terminate. */
+enum { GYMCORE_ALWAYS, GYMCORE_STEPS, GYMCORE_TERMINATIONS };
+
 /* One entry of the infos: an array [lanes], or [lanes, size] if size is more than 1. */
 typedef struct {
     const char *name;
     int32_t type, size;
-    int32_t only_steps; /* whether a lane that begins an episode has none */
+    int32_t when;
 } gymcore_info_field;
 
 /* Lanes that a step loop takes at most: what a whole step of them touches stays in the first-level cache. 128 to 512 are

@@ -54,9 +54,11 @@
 #if defined(_MSC_VER)
 #define GYMCORE_RESTRICT __restrict
 #define GYMCORE_INLINE static __forceinline
+#define GYMCORE_THREAD __declspec(thread)
 #else
 #define GYMCORE_RESTRICT __restrict__
 #define GYMCORE_INLINE static inline
+#define GYMCORE_THREAD __thread
 #endif
 
 /* Inline the whole physics of a lane into its loops, however long it is: a call in the loop body would keep it scalar. */

@@ -1,0 +1,631 @@
+"""CarRacing in Python: what runs where Box2D cannot be called from compiled code.
+
+It equals the compiled one to the bit, which shares its constants, spaces and drawing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error, spaces
+from gymcore.core import Info, Options
+from gymcore.envs.box2d.box2d_env import Box2D, Box2DEnv, create_body, create_fixture
+from gymcore.envs.box2d.car_dynamics import Car
+from gymcore.envs.box2d.car_racing_rendering import (
+    GRASS_DIM,
+    PLAYFIELD,
+    SCALE,
+    STATE_H,
+    STATE_W,
+    WINDOW_H,
+    WINDOW_W,
+    ZOOM,
+    Scenery,
+    painter,
+)
+from gymcore.rendering.shapes import Point
+
+if TYPE_CHECKING:
+    import pygame
+
+_TILE_BODY = Box2D.b2BodyDef()
+
+VIDEO_W, VIDEO_H = 600, 400
+FPS = 50
+TRACK_RAD = 900 / SCALE
+TRACK_DETAIL_STEP = 21 / SCALE
+TRACK_TURN_RATE = 0.31
+TRACK_WIDTH = 40 / SCALE
+BORDER = 8 / SCALE
+BORDER_MIN_COUNT = 4
+
+CHECKPOINTS = 12
+START_ALPHA = 2 * math.pi * (-0.5) / CHECKPOINTS
+_LAPS = 5
+_MAX_POINTS = 2500
+ZOOM_FOLLOW = True
+MAX_SHAPE_DIM = max(GRASS_DIM, TRACK_WIDTH, TRACK_DETAIL_STEP) * math.sqrt(2) * ZOOM * SCALE
+
+_STEP_COST = 0.1
+_LEFT_THE_FIELD = -100
+_DARKEST, _BRIGHTEST = 0, 210
+# Of the border beside pieces of road with even and odd numbers.
+BORDER_COLORS = ((255, 255, 255), (255, 0, 0))
+RETRY_TEXT = "retry to generate track (normal if there are not many instances of this message)"
+# Steering, gas and brake by discrete action.
+_PEDALS = ((0.0, 0.0, 0.0), (-0.6, 0.0, 0.0), (0.6, 0.0, 0.0), (0.0, 0.2, 0.0), (0.0, 0.0, 0.8))
+
+Move = tuple[float, float, float] | None
+
+
+def racing_spaces(continuous: bool) -> tuple[spaces.Box, spaces.Space[Any]]:
+    """Return the spaces of observations and of actions."""
+    pedals: spaces.Space[Any] = (
+        spaces.Box(np.array([-1, 0, 0], np.float32), np.array([1, 1, 1], np.float32))
+        if continuous
+        else spaces.Discrete(5)
+    )
+    return spaces.Box(0, 255, (STATE_H, STATE_W, 3), np.uint8), pedals
+
+
+def random_colors(random: np.random.Generator | None) -> tuple[npt.NDArray[Any], ...]:
+    """Draw the colors of the road, the field and its darker squares; None: the default ones."""
+    if random is None:
+        return np.array([102, 102, 102]), np.array([102, 204, 102]), np.array([102, 230, 102])
+    road = random.uniform(_DARKEST, _BRIGHTEST, size=3)
+    field = random.uniform(_DARKEST, _BRIGHTEST, size=3)
+    grass = field.copy()
+    grass[random.integers(3)] += 20
+    return road, field, grass
+
+
+def print_track(first: int, last: int) -> None:
+    """Print which points of the curve are the track, as Gymnasium does."""
+    print(f"Track generation: {first}..{last} -> {last - first}-tiles track")
+
+
+class CarRacing(Box2DEnv[Any]):
+    """A car on a closed track; see `gymcore.envs.box2d.car_racing.CarRacing`."""
+
+    metadata = {  # noqa: RUF012
+        "render_modes": ["human", "rgb_array", "state_pixels"],
+        "render_fps": FPS,
+    }
+    picture_size: ClassVar[tuple[int, int]] = (WINDOW_W, WINDOW_H)
+    counters = ("reward", "prev_reward", "tile_visited_count", "new_lap", "t")
+    settings = ("continuous", "lap_complete_percent", "domain_randomize")
+    _not_pickled = (
+        "world", "contactListener_keepref", "fd_tile", "car", "road", "road_poly", "track",
+        "state", "_colors", "_scenery",
+    )  # fmt: skip
+
+    # Attributes of Gymnasium's environment; these windows do not exist here.
+    invisible_state_window = None
+    invisible_video_window = None
+    start_alpha = START_ALPHA
+
+    def __init__(
+        self,
+        render_mode: str | None = None,
+        verbose: bool = False,
+        lap_complete_percent: float = 0.95,
+        domain_randomize: bool = False,
+        continuous: bool = True,
+    ) -> None:
+        """Make a car and a field; tracks come with `reset`.
+
+        Args:
+            render_mode: None, "human", "rgb_array" (600 x 400) or "state_pixels" (the
+                observation).
+            verbose: Whether to print how tracks are generated.
+            lap_complete_percent: A lap ends when every piece has been visited, or when the start
+                is visited for the first time after more than this share of them. The car begins on
+                the start, so the latter never happens unless this is near 0 (as in Gymnasium).
+            domain_randomize: Whether each reset draws new colors of road and grass, unless its
+                options are `{"randomize": False}`.
+            continuous: Whether actions are three numbers instead of one of five.
+
+        Raises:
+            ArgumentTypeError: `lap_complete_percent` is not a number.
+        """
+        if not isinstance(lap_complete_percent, (int, float, np.number)):
+            raise error.ArgumentTypeError(
+                f"lap_complete_percent: expected a number, got {lap_complete_percent!r} "
+                f"({type(lap_complete_percent).__name__})"
+            )
+        self.render_mode = render_mode
+        self.verbose = verbose
+        self.lap_complete_percent = lap_complete_percent
+        self.domain_randomize = domain_randomize
+        self.continuous = continuous
+        self.observation_space, self.action_space = racing_spaces(continuous)
+        self.reward = 0.0
+        self.prev_reward = 0.0
+        self.tile_visited_count = 0
+        self.new_lap = False
+        self.t = 0.0
+        self._score_seen = 0.0
+        self._init_colors()
+        self._no_world()
+        self._moves: list[Any] = []
+
+    def _no_world(self) -> None:
+        self._destroy()
+        self.contactListener_keepref = FrictionDetector(self, self.lap_complete_percent)
+        self.world: Any = Box2D.b2World((0, 0), contactListener=self.contactListener_keepref)
+        self.fd_tile: Any = Box2D.b2FixtureDef(
+            shape=Box2D.b2PolygonShape(vertices=[(0, 0), (1, 0), (1, -1), (0, -1)]), isSensor=True
+        )
+        self.car: Car | None = None
+        self.road: list[Any] | None = None
+        self.road_poly: list[tuple[list[tuple[float, float]], Any]] = []
+        self.track: list[TrackPoint] = []
+        self.state: npt.NDArray[np.uint8] | None = None
+        self._colors: list[tuple[int, int, int]] = []
+        self._scenery: Scenery | None = None
+
+    # --- colors --------------------------------------------------------------------------------
+
+    def _init_colors(self) -> None:
+        """Set the initial colors: the default ones, or random ones."""
+        random = self.np_random if self.domain_randomize else None
+        self.road_color, self.bg_color, self.grass_color = random_colors(random)
+
+    def _reinit_colors(self, randomize: bool) -> None:
+        """Draw new colors if `randomize`; without `domain_randomize`, raise a `FailedCheck`."""
+        if not self.domain_randomize:
+            raise error.FailedCheck("domain_randomize must be True to use this function.")
+        if randomize:
+            self._init_colors()
+
+    def _recolor(self, polygon: int, color: npt.NDArray[Any]) -> None:
+        """Give a polygon of the road a new color."""
+        self._colors[polygon] = as_color(color)
+
+    # --- episodes ------------------------------------------------------------------------------
+
+    def reset(
+        self, *, seed: int | None = None, options: Options = None
+    ) -> tuple[npt.NDArray[np.uint8], Info]:
+        """Begin an episode on a new track.
+
+        With `domain_randomize`, `options={"randomize": False}` keeps the colors. A seed that is
+        negative or not an integer is an `Error`.
+        """
+        super().reset(seed=seed)
+        if self.domain_randomize:
+            chosen = options.get("randomize", True) if isinstance(options, dict) else True
+            self._reinit_colors(chosen)
+        draws = draw_checkpoints(self.np_random)
+        while (closed := lay_out(draws)) is None:
+            if self.verbose:
+                print(RETRY_TEXT)
+            draws = draw_checkpoints(self.np_random)
+        if self.verbose:
+            print_track(closed.first, closed.last)
+        colors = (self.road_color, self.bg_color, self.grass_color)
+        start = draws, tuple((str(color.dtype), tuple(color.tolist())) for color in colors)
+        self._begin(start, closed)
+        self._start = start
+        self._moves = []
+        self.state = observation = self._observe(self._score_seen)
+        if self.render_mode == "human":
+            self.render()
+        return observation, {}
+
+    def _begin(self, start: tuple[Any, ...], closed: Track | None = None) -> None:
+        """Build track and car, and do the first step, which has no action."""
+        draws, colors = start
+        self.road_color, self.bg_color, self.grass_color = (
+            np.array(color, dtype) for dtype, color in colors
+        )
+        closed = closed or lay_out(draws)
+        if closed is None:
+            raise error.InvalidArgument(f"state: no track passes through {draws}")
+        self._destroy()
+        self.reward = 0.0
+        self.prev_reward = 0.0
+        self.tile_visited_count = 0
+        self.t = 0.0
+        self.new_lap = False
+        self._pave(closed.points)
+        _, beta, x, y = closed.points[0]
+        self.car = Car(self.world, beta, x, y)
+        self.car.leaves_marks = self.render_mode in ("human", "rgb_array")
+        self._move(None)
+
+    def __del__(self) -> None:
+        """Break the cycles through Box2D: its bodies refer to themselves by their user data."""
+        self._destroy()
+
+    def _destroy(self) -> None:
+        """Remove road and car from the world, if they are in one."""
+        road = self.__dict__.get("road")
+        if not road:
+            return
+        # Contacts with the removed road must not be reported.
+        self.world.contactListener = None
+        for tile in road:
+            self.world.DestroyBody(tile)
+        self.road = []
+        if self.car is not None:
+            self.car.destroy()
+            self.car = None
+
+    def _pave(self, points: list[TrackPoint]) -> None:
+        """Build the road along the points: sensors that wheels touch, and polygons to draw."""
+        self.contactListener_keepref = FrictionDetector(self, self.lap_complete_percent)
+        self.world.contactListener = self.contactListener_keepref
+        self.track = points
+        self.road = []
+        self.road_poly = []
+        shape = self.fd_tile.shape
+        borders = find_borders(points)
+        for index, here in enumerate(points):
+            before = points[index - 1]
+            corners = tile_corners(here, before)
+            shape.vertices = corners
+            tile = create_body(self.world, _TILE_BODY)
+            create_fixture(tile, self.fd_tile)
+            tile.userData = tile
+            tile.color = self.road_color + 0.01 * (index % 3) * 255
+            tile.road_visited = False
+            tile.road_friction = 1.0
+            tile.idx = index
+            tile.polygon = len(self.road_poly)
+            self.road.append(tile)
+            self.road_poly.append((corners, tile.color))
+            if borders[index]:
+                self.road_poly.append((border_corners(here, before), BORDER_COLORS[index % 2]))
+        self._colors = [as_color(color) for _, color in self.road_poly]
+        self._scenery = Scenery(
+            [polygon for polygon, _ in self.road_poly],
+            self._colors,
+            as_color(self.bg_color),
+            as_color(self.grass_color),
+        )
+
+    # --- steps ---------------------------------------------------------------------------------
+
+    def step(self, action: Any) -> tuple[npt.NDArray[np.uint8], float, bool, bool, Info]:
+        """Drive for a fiftieth of a second.
+
+        Args:
+            action: An array of steering, gas and brake, or one of 0 to 4. Steering goes as far as
+                the wheels do, gas is clipped to 0..1. None means no action and no reward.
+
+        Returns:
+            Observation (a new array), reward, terminated, truncated (False), and info.
+
+        Raises:
+            InvalidAction: `action` is not three numbers, or not an element of `Discrete(5)`.
+            ResetNeeded: before the first reset.
+        """
+        if self.car is None:
+            raise error.ResetNeeded("step: call reset() first")
+        move = self._as_move(action)
+        reward, terminated, info = self._move(move)
+        self._moves.append(move)
+        self.state = observation = self._observe(self._score_seen)
+        if self.render_mode == "human":
+            self.render()
+        return observation, reward, terminated, False, info
+
+    def _as_move(self, action: Any) -> Move:
+        """Return steering, gas and brake; the wheels' angle has the opposite sign of the action."""
+        if action is None:
+            return None
+        if not self.continuous:
+            if not self.action_space.contains(action):
+                raise error.InvalidAction(
+                    f"you passed the invalid action `{action}`. "
+                    f"The supported action_space is `{self.action_space}`"
+                )
+            return _PEDALS[int(action)]
+        try:
+            steer, gas, brake = np.asarray(action, np.float64).tolist()
+            if not math.isnan(steer + gas + brake):
+                return -steer, gas, brake
+        except (TypeError, ValueError):
+            pass
+        raise error.InvalidAction(
+            f"action: {action!r} ({type(action)}) invalid, expected an element of "
+            f"{self.action_space}"
+        )
+
+    def _move(self, move: Move) -> tuple[float, bool, dict[str, Any]]:
+        """Do everything of a step but the observation."""
+        car = self.car
+        assert car is not None
+        if move is not None:
+            steer, gas, brake = move
+            car.steer(steer)
+            car.gas(gas)
+            car.brake(brake)
+        car.step(1.0 / FPS)
+        self.world.Step(1.0 / FPS, 6 * 30, 2 * 30)
+        self.t += 1.0 / FPS
+        # The observation shows the score before the step's cost.
+        self._score_seen = self.reward
+        if move is None:
+            return 0, False, {}
+
+        self.reward -= _STEP_COST
+        car.fuel_spent = 0.0
+        step_reward = self.reward - self.prev_reward
+        self.prev_reward = self.reward
+        terminated = False
+        info: dict[str, Any] = {}
+        if self.tile_visited_count == len(self.track) or self.new_lap:
+            terminated = True
+            info["lap_finished"] = True
+        x, y = car.hull.position.tuple
+        if abs(x) > PLAYFIELD or abs(y) > PLAYFIELD:
+            terminated = True
+            info["lap_finished"] = False
+            step_reward = _LEFT_THE_FIELD
+        return step_reward, terminated, info
+
+    # --- rendering -----------------------------------------------------------------------------
+
+    def _observe(self, score: float) -> npt.NDArray[np.uint8]:
+        assert self._scenery is not None and self.car is not None
+        return painter().observe(self._scenery, self.car, self.t, score)
+
+    def _paint(self) -> pygame.Surface:
+        assert self._scenery is not None and self.car is not None
+        return painter().paint(self._scenery, self.car, self.t, self.reward, marks=True)
+
+    def _draw(self, surface: pygame.Surface) -> None:
+        surface.blit(self._paint(), (0, 0))
+
+    def render(self) -> npt.NDArray[np.uint8] | None:
+        """Render the current state.
+
+        Returns a new array uint8: [400, 600, 3] for "rgb_array", [96, 96, 3] for "state_pixels".
+        For "human" it shows a window of 1000 x 800 pixels and returns None. Raises `ResetNeeded`
+        before the first reset, and `DependencyNotInstalled` without pygame.
+        """
+        mode = self.render_mode
+        if mode in ("rgb_array", "state_pixels") and self.car is None:
+            raise error.ResetNeeded("render: call reset() first")
+        if mode == "rgb_array":
+            return painter().scaled(self._paint(), (VIDEO_W, VIDEO_H))
+        if mode == "state_pixels":
+            return self._observe(self.reward)
+        return super().render()
+
+
+class FrictionDetector(Box2D.b2ContactListener):
+    """Records which pieces of road the wheels are on, and rewards the first visit of each.
+
+    Attributes:
+        env: The environment.
+        lap_complete_percent: Share of the road that must have been visited when the start is
+            visited first, for that to end the lap.
+    """
+
+    def __init__(self, env: CarRacing, lap_complete_percent: float) -> None:
+        """Watch the contacts of an environment."""
+        super().__init__()
+        self.env = env
+        self.lap_complete_percent = lap_complete_percent
+
+    def BeginContact(self, contact: Any) -> None:
+        """Box2D calls this when two fixtures begin to touch."""
+        self._contact(contact, True)
+
+    def EndContact(self, contact: Any) -> None:
+        """Box2D calls this when two fixtures cease to touch."""
+        self._contact(contact, False)
+
+    def _contact(self, contact: Any, begin: bool) -> None:
+        tile, other = contact.fixtureA.body.userData, contact.fixtureB.body.userData
+        if not hasattr(tile, "road_friction"):
+            tile, other = other, tile
+            if not hasattr(tile, "road_friction"):
+                return
+        env = self.env
+        # Once the car, hull included, has touched a piece, it is drawn in the plain color.
+        tile.color[:] = env.road_color
+        env._recolor(tile.polygon, tile.color)
+        # The hull has no user data.
+        if other is None or not hasattr(other, "tiles"):
+            return
+        if not begin:
+            other.tiles.discard(tile)
+            return
+        other.tiles.add(tile)
+        if tile.road_visited:
+            return
+        tile.road_visited = True
+        env.reward += 1000.0 / len(env.track)
+        env.tile_visited_count += 1
+        # As in Gymnasium, only the first visit of the start counts. The car begins on it, so this
+        # ends laps only if `lap_complete_percent` is low.
+        visited = env.tile_visited_count / len(env.track)
+        if tile.idx == 0 and visited > self.lap_complete_percent:
+            env.new_lap = True
+
+
+def as_color(color: Any) -> tuple[int, int, int]:
+    red, green, blue = color
+    return int(red), int(green), int(blue)
+
+
+# --- tracks --------------------------------------------------------------------------------------
+#
+# A track is a closed curve through twelve checkpoints. The curve is Gymnasium's: it starts on the x
+# axis and turns toward one checkpoint after the other, five times round; the last lap that closes
+# is the track. The same draws give the same track, to the bit.
+
+Draws = tuple[tuple[float, float], ...]
+
+
+class TrackPoint(NamedTuple):
+    """A point of the track's center line.
+
+    Attributes:
+        alpha: Its direction from the origin, in radians.
+        beta: Angle of the car there, 0 along the y axis.
+        x, y: Position, metres.
+    """
+
+    alpha: float
+    beta: float
+    x: float
+    y: float
+
+
+class Track(NamedTuple):
+    """A closed track.
+
+    Attributes:
+        points: Its points.
+        first: Index of the first point on the curve.
+        last: Index where the curve passes the start again.
+    """
+
+    points: list[TrackPoint]
+    first: int
+    last: int
+
+
+def draw_checkpoints(np_random: np.random.Generator) -> Draws:
+    """Draw the noise of the angle (radians) and the radius (metres) of each checkpoint."""
+    return tuple(
+        (
+            float(np_random.uniform(0, 2 * math.pi * 1 / CHECKPOINTS)),
+            float(np_random.uniform(TRACK_RAD / 3, TRACK_RAD)),
+        )
+        for _ in range(CHECKPOINTS)
+    )
+
+
+def lay_out(draws: Draws) -> Track | None:
+    """Return the track through the checkpoints, or None if the curve does not close.
+
+    Example:
+        >>> track = lay_out(((0.2, 100.0),) * CHECKPOINTS)
+        >>> len(track.points), len(track.points) == track.last - track.first - 1
+        (260, True)
+    """
+    curve = _curve(_checkpoints(draws))
+    # Where the curve passes the start, from the end: the last two passes bound the track.
+    starts = [
+        index
+        for index in range(len(curve) - 1, 0, -1)
+        if curve[index].alpha > START_ALPHA and curve[index - 1].alpha <= START_ALPHA
+    ][:2]
+    if len(starts) < 2:
+        return None
+    last, first = starts
+    points = curve[first : last - 1]
+    begin, end = points[0], points[-1]
+    gap = math.sqrt(
+        (math.cos(begin.beta) * (begin.x - end.x)) ** 2
+        + (math.sin(begin.beta) * (begin.y - end.y)) ** 2
+    )
+    return None if gap > TRACK_DETAIL_STEP else Track(points, first, last)
+
+
+def _checkpoints(draws: Draws) -> list[tuple[float, float, float]]:
+    """Angle, x and y of each checkpoint; the first and the last are fixed."""
+    places = []
+    for index, (noise, radius) in enumerate(draws):
+        alpha = 2 * math.pi * index / CHECKPOINTS + noise
+        if index == 0:
+            alpha, radius = 0.0, 1.5 * TRACK_RAD
+        elif index == CHECKPOINTS - 1:
+            alpha, radius = 2 * math.pi * index / CHECKPOINTS, 1.5 * TRACK_RAD
+        places.append((alpha, radius * math.cos(alpha), radius * math.sin(alpha)))
+    return places
+
+
+def _curve(checkpoints: Sequence[tuple[float, float, float]]) -> list[TrackPoint]:
+    """Five laps, in steps of `TRACK_DETAIL_STEP`, that turn toward the next checkpoint."""
+    pi, cos, sin, atan2 = math.pi, math.cos, math.sin, math.atan2
+    x, y, beta = 1.5 * TRACK_RAD, 0.0, 0.0
+    target = laps = 0
+    on_other_side = False
+    points: list[TrackPoint] = []
+    while len(points) < _MAX_POINTS:
+        alpha = atan2(y, x)
+        if on_other_side and alpha > 0:
+            laps += 1
+            on_other_side = False
+        if alpha < 0:
+            on_other_side = True
+            alpha += 2 * pi
+        # The next checkpoint ahead; after the last one the angle goes on below the first.
+        while alpha > checkpoints[target % CHECKPOINTS][0]:
+            target += 1
+            if target % CHECKPOINTS == 0:
+                alpha -= 2 * pi
+        _, target_x, target_y = checkpoints[target % CHECKPOINTS]
+
+        ahead_x, ahead_y = cos(beta), sin(beta)
+        # How far the checkpoint is to the side, in pixels of the original.
+        sideways = (ahead_x * (target_x - x) + ahead_y * (target_y - y)) * SCALE
+        while beta - alpha > 1.5 * pi:
+            beta -= 2 * pi
+        while beta - alpha < -1.5 * pi:
+            beta += 2 * pi
+        before = beta
+        turn = min(TRACK_TURN_RATE, abs(0.001 * sideways))
+        if sideways > 0.3:
+            beta -= turn
+        elif sideways < -0.3:
+            beta += turn
+        x += -ahead_y * TRACK_DETAIL_STEP
+        y += ahead_x * TRACK_DETAIL_STEP
+        points.append(TrackPoint(alpha, before * 0.5 + beta * 0.5, x, y))
+        if laps > _LAPS - 1:
+            break
+    return points
+
+
+def find_borders(points: Sequence[TrackPoint]) -> list[bool]:
+    """Whether each piece of the track has a red and white border: it is in a hard turn."""
+    count = len(points)
+    turns = [points[index].beta - points[index - 1].beta for index in range(count)]
+    borders = []
+    for index in range(count):
+        last_turns = [turns[index - back] for back in range(BORDER_MIN_COUNT)]
+        is_hard = all(abs(turn) > TRACK_TURN_RATE * 0.2 for turn in last_turns)
+        left = sum(turn > 0 for turn in last_turns)
+        borders.append(is_hard and left in (0, BORDER_MIN_COUNT))
+    for index in range(count):
+        for back in range(BORDER_MIN_COUNT):
+            borders[index - back] |= borders[index]
+    return borders
+
+
+def tile_corners(here: TrackPoint, before: TrackPoint) -> list[Point]:
+    """Corners of the piece of road between two points."""
+    corners = []
+    for point, sides in ((here, (-1, 1)), (before, (1, -1))):
+        across_x, across_y = TRACK_WIDTH * math.cos(point.beta), TRACK_WIDTH * math.sin(point.beta)
+        corners += [(point.x + side * across_x, point.y + side * across_y) for side in sides]
+    return corners
+
+
+def border_corners(here: TrackPoint, before: TrackPoint) -> list[Point]:
+    """Corners of the border beside that piece, on the outside of the turn."""
+    side = float(np.sign(before.beta - here.beta))
+    corners = []
+    for point, widths in (
+        (here, (TRACK_WIDTH, TRACK_WIDTH + BORDER)),
+        (before, (TRACK_WIDTH + BORDER, TRACK_WIDTH)),
+    ):
+        across_x, across_y = math.cos(point.beta), math.sin(point.beta)
+        corners += [
+            (point.x + side * width * across_x, point.y + side * width * across_y)
+            for width in widths
+        ]
+    return corners
