@@ -29,13 +29,18 @@ COMPILED = {
     "LunarLander-v3": Limits(3.0, 6.0, 1.0, 2.0),
     "BipedalWalker-v3": Limits(4.0, 8.0, 1.15, 8.0),
 }
-RACING, RACING_SINGLE = "CarRacing-v3", 1.5
+RACING, RACING_SINGLE, RACING_SYNC, RACING_LANES = "CarRacing-v3", 1.5, 4.0, 16
 
 
 def box2d_bars(threads: int) -> list[Bar]:
     """Return the bars, for a machine with this many usable threads."""
     racing = name("gymcore-make", 1, RACING), [name("gymnasium-make", 1, RACING)]
     bars = [ratio(f"make({RACING}).step / Gymnasium", *racing, RACING_SINGLE)]
+    racing = (
+        name("gymcore", RACING_LANES, RACING, threads),
+        [name("gymnasium-sync", RACING_LANES, RACING)],
+    )
+    bars.append(ratio(f"{RACING} n={RACING_LANES} / SyncVectorEnv", *racing, RACING_SYNC))
     for env_id, limits in COMPILED.items():
         ours = {each: name("gymcore", LANES, env_id, each) for each in (1, threads)}
         others = [name("gymnasium-sync", LANES, env_id)]
@@ -66,6 +71,11 @@ def box2d_groups(threads: int) -> list[Group]:
     """Return the measurements needed for them."""
     members = [("gymcore-make", RACING, 1, 1), ("gymnasium-make", RACING, 1, 1)]
     groups = [Group(f"{RACING}-make", tuple(members))]
+    members = [
+        ("gymcore", RACING, RACING_LANES, threads),
+        ("gymnasium-sync", RACING, RACING_LANES, 1),
+    ]
+    groups.append(Group(RACING, tuple(members)))
     for env_id in COMPILED:
         members = [("gymcore-episodes", env_id, 1, 1), ("gymnasium-episodes", env_id, 1, 1)]
         groups.append(Group(f"{env_id}-episodes", tuple(members)))

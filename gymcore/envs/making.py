@@ -239,41 +239,6 @@ def make(
     return env
 
 
-POOLED_FROM = {"gymcore.envs.box2d.car_racing:CarRacing": 2}
-"""Entry points of our own whose steps are slow, and how many environments it takes for workers to
-win: measured by processor time with two workers, whose calls cost a batch some 50 us."""
-
-
-def prefers_workers(spec: EnvSpec, num_envs: int, kwargs: dict[str, Any]) -> bool:
-    """Whether worker processes are the faster way to run an environment, and safe to start unasked.
-
-    Unsafe is where processes do not start by "fork" (a script without a main guard would run
-    again in each of them), beside other threads, and in a process that may have no children.
-
-    Args:
-        spec: The environment.
-        num_envs: How many of it.
-        kwargs: Its arguments; with a `render_mode` it stays in this process.
-    """
-    minimum = POOLED_FROM.get(spec.entry_point) if isinstance(spec.entry_point, str) else None
-    if minimum is None or num_envs < minimum or kwargs.get("render_mode") is not None:
-        return False
-    # Imported where it is needed: `import gymcore` does without.
-    import multiprocessing
-    import threading
-
-    from gymcore.utils import cpus
-
-    # Without fixing the method, which a program may still want to choose.
-    method = multiprocessing.get_start_method(allow_none=True)
-    return (
-        (method or multiprocessing.get_all_start_methods()[0]) == "fork"
-        and not multiprocessing.current_process().daemon
-        and threading.active_count() == 1
-        and cpus.usable_cpus() > 1
-    )
-
-
 _VECTOR_MODES = (VectorizeMode.VECTOR_ENTRY_POINT, VectorizeMode.NATIVE)
 
 
@@ -293,15 +258,11 @@ def _chosen_mode(
     mode: VectorizeMode | str | None,
     spec: EnvSpec,
     wrappers: Sequence[Any],
-    num_envs: int,
-    kwargs: dict[str, Any],
 ) -> VectorizeMode:
     """Return the mode that was asked for, or the fastest that can do what was asked for."""
     if mode is None:
         wrapped = bool(wrappers or spec.additional_wrappers) and spec.entry_point is not None
         if wrapped or _vector_entry_point(spec) is None:
-            if prefers_workers(spec, num_envs, kwargs):
-                return VectorizeMode.ASYNC
             return VectorizeMode.SYNC
         return VectorizeMode.VECTOR_ENTRY_POINT
     try:
@@ -315,7 +276,7 @@ def _chosen_mode(
 
 def _vector_entry_point(spec: EnvSpec) -> Any:
     """Return the registered vector environment, or the one of a class that brings its own."""
-    if spec.vector_entry_point is not None or spec.entry_point in (None, *POOLED_FROM):
+    if spec.vector_entry_point is not None or spec.entry_point is None:
         return spec.vector_entry_point
     return getattr(load_creator(spec.entry_point, Env), "vector_class", None)
 
@@ -440,8 +401,7 @@ def make_vec(
             Arguments given here take the place of those in the spec.
         num_envs: Number of copies.
         vectorization_mode: How they run (`VectorizeMode` or its value). None takes the registered
-            vector environment if there is one, else (or if wrappers are asked for) "sync"; of
-            CarRacing it takes "async" where that is the faster way (`prefers_workers`).
+            vector environment if there is one, else (or if wrappers are asked for) "sync".
         vector_kwargs: Options of the vector environment, in every mode: `autoreset_mode`, `copy`,
             `num_threads`, ...; with "ray" those of `RayVectorEnv` (`num_actors`, `address`) and of
             the vector environments in its actors.
@@ -484,7 +444,7 @@ def make_vec(
     vector_kwargs = stored_vector_kwargs if vector_kwargs is None else vector_kwargs
     wrappers = stored_wrappers if wrappers is None else wrappers
     asked = stored_mode if vectorization_mode is None else vectorization_mode
-    mode = _chosen_mode(asked, env_spec, wrappers, num_envs, env_kwargs)
+    mode = _chosen_mode(asked, env_spec, wrappers)
     if mode is VectorizeMode.REMOTE:
         from gymcore.remote import RemoteVectorEnv
 

@@ -12,7 +12,12 @@ discrete_kernel: object
 
 class Cars(Worlds):
     def __init__(
-        self, *, lowest: int, shades: npt.NDArray[np.uint8], widths: npt.NDArray[np.int32], **options: Any
+        self,
+        *,
+        lowest: int,
+        shades: npt.NDArray[np.uint8],
+        widths: npt.NDArray[np.int32],
+        **options: Any,
     ) -> None: ...
     def track(self, lane: int) -> npt.NDArray[np.float64]: ...
     def quads(self, lane: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...

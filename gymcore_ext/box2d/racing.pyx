@@ -703,7 +703,8 @@ cdef void step_lanes(
         if continuous:
             action = <const double*> actions + 3 * i
         else:
-            action = PEDALS[(<const int64_t*> actions)[i]]
+            # In bounds even if another thread changes the array of actions after their check.
+            action = PEDALS[min(max((<const int64_t*> actions)[i], 0), 4)]
         ends[i] = step(self, i, action, &rewards[i])
         observe(self, i, <uint8_t*> parts[0])
 

@@ -145,9 +145,7 @@ class Car:
             position=(init_x, init_y),
             angle=init_angle,
             fixtures=[
-                Box2D.b2FixtureDef(
-                    shape=Box2D.b2PolygonShape(vertices=corners), density=1.0
-                )
+                Box2D.b2FixtureDef(shape=Box2D.b2PolygonShape(vertices=corners), density=1.0)
                 for corners in HULL_POLYS
             ],
         )

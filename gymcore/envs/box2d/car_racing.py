@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import error, spaces
+from gymcore import error
 from gymcore.core import Info, Options
 from gymcore.envs.box2d import car_racing_python
 from gymcore.envs.box2d.box2d_env import Box2D
@@ -410,9 +410,9 @@ class CarRacing(CompiledBox2DEnv[Any]):
         return state
 
     @property
-    def state(self) -> npt.NDArray[np.uint8] | None:  # type: ignore[override]
-        """The last observation; None before the first reset."""
-        return self._batch.observe() if self._batch.is_ready else None
+    def state(self) -> npt.NDArray[np.uint8] | None:  # type: ignore[misc, override]
+        """The last observation, drawn again; None before the first reset."""
+        return self._observe_again(float(self._progress["shown_reward"])) if self._bodies else None
 
     @property
     def road_color(self) -> npt.NDArray[Any]:
@@ -442,15 +442,16 @@ class CarRacing(CompiledBox2DEnv[Any]):
     @property
     def road_poly(self) -> list[tuple[list[tuple[float, float]], Any]]:
         """Corners and color of each piece of road and border; empty before the first reset."""
-        if not self._bodies:
-            return []
-        corners, tiles = self._batch.constants.quads(self._lane)
-        polygons = []
+        road = self._bodies[:-5]
+        corners, tiles = self._batch.constants.quads(self._lane) if road else ((), ())
+        polygons: list[tuple[list[tuple[float, float]], Any]] = []
         tile = -1
-        for polygon, index in zip(corners.tolist(), tiles.tolist(), strict=True):
-            tile = max(tile, index)
-            color = car_racing_python.BORDER_COLORS[tile % 2] if index < 0 else self.road[tile].color  # type: ignore[index]
-            polygons.append(([(x, y) for x, y in polygon], color))
+        for polygon, index in zip(corners, tiles, strict=True):
+            if index < 0:
+                color = car_racing_python.BORDER_COLORS[tile % 2]
+            else:
+                tile, color = index, road[index].color
+            polygons.append(([(x, y) for x, y in polygon.tolist()], color))
         return polygons
 
     # --- rendering -----------------------------------------------------------------------------
@@ -464,6 +465,11 @@ class CarRacing(CompiledBox2DEnv[Any]):
             as_color(self.grass_color),
         )
 
+    def _observe_again(self, score: float) -> npt.NDArray[np.uint8]:
+        """An observation with another score, drawn by pygame."""
+        assert self.car is not None
+        return painter().observe(self._scenery(), self.car, self.t, score)
+
     def _paint(self) -> pygame.Surface:
         assert self.car is not None
         return painter().paint(self._scenery(), self.car, self.t, self.reward, marks=True)
@@ -472,11 +478,10 @@ class CarRacing(CompiledBox2DEnv[Any]):
         surface.blit(self._paint(), (0, 0))
 
     def _render_frame(self, render_mode: str, state: Any) -> Any:
+        if self.render_mode == "state_pixels":
+            return self._observe_again(self.reward)
         if render_mode == "rgb_array":
             return painter().scaled(self._paint(), (VIDEO_W, VIDEO_H))
-        if render_mode == "state_pixels":
-            assert self.car is not None
-            return painter().observe(self._scenery(), self.car, self.t, self.reward)
         return super()._render_frame(render_mode, state)
 
 
@@ -488,7 +493,8 @@ def _set_colors(progress: Any, colors: tuple[npt.NDArray[Any], ...]) -> None:
 class CarRacingVectorEnv(NativeVectorEnv):
     """A batch of racing cars; see `NativeVectorEnv`.
 
-    `set_attr` takes `lap_complete_percent` (of the next episodes), one for all lanes or one for each.
+    `set_attr` takes `lap_complete_percent` (of the next episodes), one for all lanes or one for
+    each.
     """
 
     env_class = CarRacing

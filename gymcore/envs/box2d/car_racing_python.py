@@ -454,6 +454,7 @@ class FrictionDetector(Box2D.b2ContactListener):
 
 
 def as_color(color: Any) -> tuple[int, int, int]:
+    """Whole numbers of red, green and blue; the fractions are cut off."""
     red, green, blue = color
     return int(red), int(green), int(blue)
 

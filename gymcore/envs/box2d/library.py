@@ -138,10 +138,20 @@ def _world() -> Any:
 def _compare_body_definition() -> None:
     """Raise if definitions of bodies are not laid out as compiled code changes them."""
     fields: dict[str, Any] = {
-        "type": Box2D.b2_dynamicBody, "position": (1.5, 2.5), "angle": 3.5, "linearVelocity": (4.5, 5.5),
-        "angularVelocity": 6.5, "linearDamping": 7.5, "angularDamping": 8.5, "gravityScale": 9.5,
-        "allowSleep": False, "awake": True, "fixedRotation": False, "bullet": True, "active": False,
-    }  # fmt: skip
+        "type": Box2D.b2_dynamicBody,
+        "position": (1.5, 2.5),
+        "angle": 3.5,
+        "linearVelocity": (4.5, 5.5),
+        "angularVelocity": 6.5,
+        "linearDamping": 7.5,
+        "angularDamping": 8.5,
+        "gravityScale": 9.5,
+        "allowSleep": False,
+        "awake": True,
+        "fixedRotation": False,
+        "bullet": True,
+        "active": False,
+    }
     definition = Box2D.b2BodyDef(**fields)
     if read_body_definition(int(definition.this)) != fields:
         raise _UnusableError("its definitions of bodies are laid out in another way")

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 Policy = Callable[[Any, Any, np.random.Generator], Any]
-Look = Callable[[Any, Any, int], None]
+Look = Callable[[Any, Any, int], bool]
 
 
 def make_pair(env_id: str, **arguments: Any) -> tuple[Any, Any]:
@@ -74,27 +74,26 @@ def fly_side_by_side(
         seed: Seeds the actions and the seeds of the episodes.
         steps: Longest episode.
         beyond: Steps after the end, which must agree too.
-        look: Is called with both and a number before each reset (0) and step (1, 2, ...).
+        look: Is called with both and a number before each reset (0) and step (1, 2, ...); returns
+            whether to compare the observation that comes next.
     """
     random = np.random.default_rng(seed)
     for episode in range(episodes):
-        if look is not None:
-            look(ours, theirs, 0)
+        compared = look is None or look(ours, theirs, 0)
         given = None if episode % 3 == 2 else int(random.integers(2**31))
         seen, info = ours.reset(seed=given)
         expected, their_info = theirs.reset(seed=given)
-        assert seen.tobytes() == expected.tobytes()
+        assert not compared or seen.tobytes() == expected.tobytes()
         assert info == their_info
         policy, left = policies[episode % len(policies)], beyond
         for step in range(steps):
-            if look is not None:
-                look(ours, theirs, step + 1)
+            compared = look is None or look(ours, theirs, step + 1)
             action = policy(theirs, expected, random)
             seen, reward, *flags = ours.step(action)
             expected, their_reward, *their_flags = theirs.step(action)
             where = f"seed {given}, step {step}"
             assert seen.dtype == expected.dtype, where
-            assert seen.tobytes() == expected.tobytes(), where
+            assert not compared or seen.tobytes() == expected.tobytes(), where
             assert reward == their_reward, where
             assert type(reward) is type(their_reward), where
             assert flags == their_flags, where

@@ -1,6 +1,6 @@
 """Two racing cars side by side: compared in every step, and seen in some of them.
 
-A picture is all but a hundredth of what a step costs, and does not touch the car.
+A picture is all but a hundredth of what Gymnasium's step costs, and does not touch the car.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class SomePictures:
         self.episode = 0
         self.drawn = 0
 
-    def __call__(self, ours: Any, theirs: Any, step: int) -> None:
-        """Look at both before the step of this number; 0 is the reset."""
+    def __call__(self, ours: Any, theirs: Any, step: int) -> bool:
+        """Look at both before the step of this number (0 is the reset): whether theirs is drawn."""
         if step == 0:
             self.episode += 1
         else:
@@ -51,7 +51,7 @@ class SomePictures:
             assert len(ours.road_poly) == len(theirs.road_poly)
         if step <= 3 or (step + self.episode) % self.every == 0:
             self.drawn += 1
-            vars(ours).pop("_observe", None)
             vars(theirs).pop("_render", None)
-        else:
-            ours._observe = theirs._render = lambda *_: NOTHING_SEEN
+            return True
+        theirs._render = lambda *_: NOTHING_SEEN
+        return False

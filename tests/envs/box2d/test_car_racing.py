@@ -25,9 +25,14 @@ from tests.envs.box2d.pairs import (  # isort: skip
     random_actions,
 )
 from tests.envs.box2d.racing_driver import drive  # isort: skip
-from tests.envs.box2d.racing_pictures import SomePictures  # isort: skip
+from tests.envs.box2d.racing_pictures import SomePictures, car_of  # isort: skip
 from gymcore.envs.box2d import car_dynamics, car_racing  # isort: skip
 from gymcore.envs.box2d.car_racing import CarRacing  # isort: skip
+from gymcore.envs.box2d.car_racing_python import CarRacing as CarRacingInPython  # isort: skip
+from gymcore.envs.box2d.library import problem  # isort: skip
+from gymcore_ext.box2d import racing  # isort: skip
+
+compiled = pytest.mark.skipif(problem() is not None, reason=str(problem()))
 
 ARGUMENTS: list[dict[str, Any]] = [{}, {"continuous": False}, {"domain_randomize": True}]
 GAS = np.array([0.0, 1.0, 0.0], np.float32)
@@ -240,7 +245,7 @@ def test_invalid_action():
     for action in ([0.1], 3, "a", np.zeros(4), [0, np.nan, 0]):
         with pytest.raises(error.InvalidAction, match="expected an element of Box"):
             env.step(action)
-        assert env.get_state() == before, action
+        assert env.get_state().tobytes() == before.tobytes(), action
 
 
 def test_invalid_discrete_action():
@@ -256,7 +261,7 @@ def test_invalid_discrete_action():
 
 def test_needs_a_reset():
     env = CarRacing(render_mode="rgb_array")
-    for call in (lambda: env.step(GAS), env.render, env.get_state):
+    for call in (lambda: env.step(GAS), env.render):
         with pytest.raises(error.ResetNeeded):
             call()
 
@@ -324,8 +329,7 @@ def test_nobody_keeps_a_dropped_environment():
 
 
 def test_the_driver_finishes_a_lap():
-    """Physics alone, for speed: the moves without their pictures."""
-    env = CarRacing()
+    env = CarRacingInPython()  # its physics alone: moves without pictures
     env.reset(seed=11)
     for _ in range(3000):
         _, terminated, info = env._move(env._as_move(drive(env, None)))
@@ -335,14 +339,154 @@ def test_the_driver_finishes_a_lap():
     assert env.reward > 700
 
 
-def test_vector_environment():
-    with gymcore.make_vec("CarRacing-v3", num_envs=2) as envs:
-        single = CarRacing()
-        observations, _ = envs.reset(seed=[5, 6])
-        expected, _ = single.reset(seed=6)
-        np.testing.assert_array_equal(observations[1], expected)
-        observations, *_ = envs.step(np.stack([GAS, GAS]))
-        np.testing.assert_array_equal(observations[1], single.step(GAS)[0])
+def make_vec(num_envs, **arguments):
+    envs = gymcore.make_vec("CarRacing-v3", num_envs, **arguments)
+    envs.action_space.seed(1)
+    return envs
+
+
+def same_infos(seen, expected):
+    assert seen.keys() == expected.keys()
+    for name, value in expected.items():
+        if isinstance(value, dict):
+            same_infos(seen[name], value)
+        elif name == "final_obs":
+            rows = expected["_final_obs"]
+            assert [row.tobytes() for row in seen[name][rows]] == [r.tobytes() for r in value[rows]]
+        else:
+            np.testing.assert_array_equal(seen[name], value, err_msg=name)
+
+
+@compiled
+@pytest.mark.parametrize("mode", list(gymcore.vector.AutoresetMode))
+@pytest.mark.parametrize("continuous", [True, False])
+def test_batches_of_any_size_and_threads_are_equal(mode, continuous):
+    arguments: dict[str, Any] = {"continuous": continuous, "domain_randomize": True}
+    arguments |= {"max_episode_steps": 4, "lap_complete_percent": 0.0}
+    options = {"autoreset_mode": mode}
+    sync = gymcore.make_vec(
+        "CarRacing-v3", 2, vectorization_mode="sync", vector_kwargs=options, **arguments
+    )
+    one, many = (
+        make_vec(n, vector_kwargs={**options, "num_threads": threads}, **arguments)
+        for n, threads in ((2, 1), (3, 3))
+    )
+    everything = sync, one, many
+    assert many.spec.kwargs["vectorization_mode"] == "vector_entry_point"
+    lap_ends = 0
+    for envs in everything[1:]:  # the first lane alone never finishes a lap
+        envs.set_attr("lap_complete_percent", [2.0] + [0.0] * (envs.num_envs - 1))
+    sync.envs[0].unwrapped.lap_complete_percent = 2.0
+    first = [envs.reset(seed=5)[0][:2] for envs in everything]
+    np.testing.assert_array_equal(first[0], first[1])
+    np.testing.assert_array_equal(first[0], first[2])
+    for _ in range(6):
+        actions = many.action_space.sample()
+        results = [envs.step(actions[: envs.num_envs]) for envs in everything]
+        for result in results[1:]:
+            for seen, expected in zip(result[:4], results[0][:4], strict=True):
+                np.testing.assert_array_equal(seen[:2], expected)
+        same_infos(results[1][4], results[0][4])
+        infos = results[0][4]
+        lap_ends += infos.get("final_info", infos).get("_lap_finished", np.zeros(2)).sum()
+        if mode is gymcore.vector.AutoresetMode.DISABLED:
+            for envs, result in zip(everything, results, strict=True):
+                ended = result[2] | result[3]
+                if ended.any():
+                    envs.reset(seed=8, options={"reset_mask": ended})
+    assert lap_ends > 1
+    for envs in everything:
+        envs.close()
+
+
+@compiled
+def test_states_of_batches_continue_to_the_bit():
+    envs, other = (make_vec(2, max_episode_steps=9, domain_randomize=True) for _ in range(2))
+    envs.reset(seed=2)
+    for _ in range(13):
+        envs.step(np.stack([GAS, GAS]))
+    state = envs.get_state()
+    actions = [envs.action_space.sample() for _ in range(12)]
+    expected = [[part.tobytes() for part in envs.step(action)[:4]] for action in actions]
+    for into in (envs, other):
+        into.set_state(state)
+        np.testing.assert_array_equal(into.get_state(), state)
+        seen = [[part.tobytes() for part in into.step(action)[:4]] for action in actions]
+        assert seen == expected
+
+
+@compiled
+def test_every_polygon_is_drawn_as_by_pygame():
+    """In places and poses that random play does not reach."""
+    env = CarRacing(domain_randomize=True)
+    random = np.random.default_rng(1)
+    for place in range(60):
+        if place % 20 == 0:
+            env.reset(seed=place)
+        x, y = random.uniform(-400, 400, 2) if place % 2 else env.track[place][2:]
+        angle = place * np.pi / 2 if place % 5 == 0 else random.uniform(-9, 9)
+        for body in env.car.drawlist:
+            body.position = (x + random.uniform(-3, 3), y + random.uniform(-3, 3))
+            body.angle = angle if body == env.car.hull else random.uniform(-9, 9)
+            body.angularVelocity = random.uniform(-9, 9)
+        for wheel in env.car.wheels:
+            wheel.omega, wheel.phase = random.uniform(-600, 600), random.uniform(0, 9)
+        env.t = place / 40
+        env._progress["shown_reward"] = random.uniform(-99, 999)
+        np.testing.assert_array_equal(env._batch.observe(), env.state)
+
+
+@compiled
+def test_frames_and_attributes_equal_those_in_python():
+    ours, python = (kind(render_mode="rgb_array") for kind in (CarRacing, CarRacingInPython))
+    for env in (ours, python):
+        env.reset(seed=3)
+    action = np.array([0.6, 1.0, 0.0], np.float32)
+    for step in range(30):
+        if step % 10 == 9:
+            np.testing.assert_array_equal(ours.render(), python.render())
+        assert ours.step(action)[1:] == python.step(action)[1:]
+    assert list(ours.car.particles) == list(python.car.particles) != []
+    for name in ("gas", "brake", "steer", "phase", "omega", "wheel_rad", "color"):
+        values = [[getattr(wheel, name) for wheel in env.car.wheels] for env in (ours, python)]
+        assert values[0] == values[1], name
+    for env in (ours, python):
+        assert {tile.idx for tile in env.car.wheels[0].tiles} <= set(range(len(env.road)))
+    names = "road_visited", "idx", "road_friction"
+    assert [[getattr(t, n) for n in names] for t in ours.road] == [
+        [getattr(t, n) for n in names] for t in python.road
+    ]
+    envs = make_vec(2, render_mode="state_pixels")
+    envs.reset(seed=6)
+    assert [frame.shape for frame in envs.render()] == [(96, 96, 3)] * 2
+
+
+@compiled
+def test_definitions_have_names():
+    """Compiled code counts on the order in which Python lists them."""
+    assert len(CarRacing()._definitions()) == len(racing.DEFINITIONS)
+
+
+@compiled
+@pytest.mark.soak
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
+def test_a_thousand_seeds_equal_those_in_python(arguments):
+    """Physics alone of the other one, which equals Gymnasium's."""
+    ours, python = CarRacing(**arguments), CarRacingInPython(**arguments)
+    random = np.random.default_rng(7)
+    for seed in range(1000):
+        ours.reset(seed=seed)
+        python._observe = lambda *_: None
+        python.reset(seed=seed)
+        assert ours.track == python.track
+        for step in range(120):
+            action = full_gas(python, None, random) if seed % 2 else ours.action_space.sample()
+            seen, expected = ours.step(action), python.step(action)
+            assert seen[1:] == expected[1:], (seed, step)
+            assert car_of(ours) == car_of(python), (seed, step)
+            if seen[2]:
+                break
 
 
 def test_dropped_environments_leave_no_objects() -> None:
