@@ -5,6 +5,8 @@ import numpy.typing as npt
 
 from gymcore_ext.box2d.worlds import Worlds
 
+LAP_FINISHED: int
+LEFT_THE_FIELD: int
 DEFINITIONS: tuple[str, ...]
 PROGRESS: np.dtype[Any]
 kernel: object

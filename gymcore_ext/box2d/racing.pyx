@@ -118,7 +118,7 @@ ctypedef struct mark_t:
     int32_t count, on_grass
 
 
-cdef enum:
+cpdef enum:
     LAP_FINISHED = 1
     LEFT_THE_FIELD = 2
 
@@ -550,7 +550,10 @@ cdef void draw_scenery(
             field.y[k] = PLAYFIELD if k == 0 or k == 3 else -PLAYFIELD
         draw_quad(image, view, &field, green)
     for k in range(SQUARES * SQUARES + scene.quad_count):
-        quad = &grass[k] if k < SQUARES * SQUARES else &scene.quads[k - SQUARES * SQUARES]
+        if k < SQUARES * SQUARES:
+            quad = &grass[k]
+        else:
+            quad = &scene.quads[k - SQUARES * SQUARES]
         away_x = quad.middle_x - x
         away_y = quad.middle_y - y
         if not away_x * away_x + away_y * away_y < far:
@@ -807,15 +810,15 @@ cdef class Cars(Worlds):
     cdef extra_t own
     cdef object texts
 
-    def __cinit__(self, *, int lowest, cnp.ndarray shades not None, cnp.ndarray widths not None, **options):
+    def __cinit__(self, *, int lowest, object shades, object widths, **options):
         shades, widths = np.ascontiguousarray(shades, np.uint8), np.ascontiguousarray(widths, np.int32)
         if (shades.ndim != 3 or not 1 < len(shades) == len(widths) or widths.min() < 0
                 or widths.max() > shades.shape[2]):
             raise ValueError(f"shades: expected uint8 [scores, height, width], got {shades.dtype} {np.shape(shades)}")
         self.set_up("gymcore_ext.box2d.racing", sizeof(progress_t), PROGRESS, 65536)
         self.texts = shades, widths
-        self.own.shades = <const uint8_t*> cnp.PyArray_DATA(shades)
-        self.own.widths = <const int32_t*> cnp.PyArray_DATA(widths)
+        self.own.shades = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> shades)
+        self.own.widths = <const int32_t*> cnp.PyArray_DATA(<cnp.ndarray> widths)
         self.own.lowest, self.own.highest = lowest, lowest + len(shades) - 2
         self.own.height, self.own.width = shades.shape[1], shades.shape[2]
         self.own.scenes = <scene_t*> PyMem_RawCalloc(max(len(self.worlds), 1), sizeof(scene_t))

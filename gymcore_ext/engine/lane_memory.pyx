@@ -98,7 +98,8 @@ def kernel_spec(object capsule):
                        for k in range(kernel.info_count)),
         "cost": kernel.cost,
         # Infos that a lane which begins an episode does not have, and those of lanes that terminate alone.
-        "step_infos": frozenset(kernel.infos[k].name.decode() for k in range(kernel.info_count) if kernel.infos[k].when),
+        "step_infos": frozenset(kernel.infos[k].name.decode() for k in range(kernel.info_count)
+                                if kernel.infos[k].when),
         "termination_infos": tuple([kernel.infos[k].name.decode() for k in range(kernel.info_count)
                                     if kernel.infos[k].when == TERMINATIONS]),
     }

@@ -171,7 +171,7 @@ class _CompiledCar(Car):
 
     @property
     def fuel_spent(self) -> float:  # type: ignore[override]
-        """Joules of the last step before a reset's first step has an action."""
+        """Joules since the last step with an action."""
         return float(self._progress["fuel_spent"])
 
     @property
@@ -222,7 +222,12 @@ class CarRacing(CompiledBox2DEnv[Any]):
     """
 
     kernel_module = "gymcore_ext.box2d.racing"
-    compiled_methods = frozenset({"_create_track", "_destroy", "_init_colors", "_reinit_colors"})
+    compiled_methods = frozenset(
+        {
+            "_create_image_array", "_create_track", "_destroy", "_draw_colored_polygon",
+            "_init_colors", "_reinit_colors", "_render", "_render_indicators", "_render_road",
+        }
+    )  # fmt: skip
     lanes = racing.Cars
     metadata: dict[str, Any] = {  # noqa: RUF012
         "render_modes": ["human", "rgb_array", "state_pixels"],
@@ -357,8 +362,11 @@ class CarRacing(CompiledBox2DEnv[Any]):
             self._observe_step()  # refuses
         if self.render_mode == "human":
             self.render()
-        info = {"lap_finished": bool(self._progress["lap"] == 1)} if terminated else {}
-        return observation, reward, terminated, False, info
+        if not terminated:
+            return observation, reward, False, False, {}
+        is_finished = int(self._progress["lap"]) == racing.LAP_FINISHED
+        reward = reward if is_finished else int(reward)  # as in Gymnasium
+        return observation, reward, True, False, {"lap_finished": is_finished}
 
     def _reinit_colors(self, randomize: bool) -> None:
         """Draw new colors if `randomize`; without `domain_randomize`, raise a `FailedCheck`."""
@@ -409,8 +417,8 @@ class CarRacing(CompiledBox2DEnv[Any]):
         state.pop("_car", None)
         return state
 
-    @property
-    def state(self) -> npt.NDArray[np.uint8] | None:  # type: ignore[misc, override]
+    @property  # type: ignore[misc]
+    def state(self) -> npt.NDArray[np.uint8] | None:  # type: ignore[override]
         """The last observation, drawn again; None before the first reset."""
         return self._observe_again(float(self._progress["shown_reward"])) if self._bodies else None
 

@@ -222,16 +222,16 @@ PROGRAM = """
 import gc, os
 import gymcore
 kept = []
-for env_id in ("LunarLander-v3", "BipedalWalkerHardcore-v3"):
+for env_id in ("LunarLander-v3", "BipedalWalkerHardcore-v3", "CarRacing-v3"):
     envs = gymcore.make_vec(env_id, 4, vector_kwargs={"num_threads": 2})
     env = gymcore.make(env_id)
     for one in (envs, env):
         one.reset(seed=1)
         one.step(one.action_space.sample())
-    kept += [envs, env, env.unwrapped.world, env.unwrapped.legs]
+    kept += [envs, env, env.unwrapped.world, env.unwrapped.world.bodies]
 child = os.fork()
 if child == 0:
-    for one in kept[0:2] + kept[4:6]:
+    for one in kept[0:2] + kept[4:6] + kept[8:10]:
         one.step(one.action_space.sample())
     del kept[1], envs, env
     gc.collect()
@@ -262,6 +262,7 @@ import gymcore
 from gymcore.cli.info import system_info
 print(type(gymcore.make("LunarLander-v3").unwrapped).__module__)
 print(type(gymcore.make("BipedalWalker-v3").unwrapped).__module__)
+print(type(gymcore.make("CarRacing-v3").unwrapped).__module__)
 print(type(gymcore.make_vec("LunarLander-v3", 2)).__name__)
 print(system_info()["Box2D"])
 """
@@ -270,12 +271,13 @@ print(system_info()["Box2D"])
 def test_python_runs_instead():
     ran = run(PYTHON_INSTEAD)
     lines = ran.stdout.splitlines()
-    assert lines[:2] == [
+    assert lines[:3] == [
         "gymcore.envs.box2d.lunar_lander_python",
         "gymcore.envs.box2d.bipedal_walker_python",
+        "gymcore.envs.box2d.car_racing_python",
     ], ran.stderr
-    assert lines[2] == "SyncVectorEnv"
-    assert "it has no _ZN7b2World5LeaapEv" in lines[3]
+    assert lines[3] == "SyncVectorEnv"
+    assert "it has no _ZN7b2World5LeaapEv" in lines[4]
 
 
 @pytest.mark.soak
