@@ -18,7 +18,7 @@ import numpy as np
 from contenders import RING, ROLLOUT_STEPS, Contender, Session, random_batches
 
 OPTIONAL = (
-    "pygame", "Box2D", "mujoco", "ale_py", "cv2", "imageio", "matplotlib", "zmq", "msgpack", "ray",
+    "pygame", "Box2D", "mujoco", "ale_py", "cv2", "imageio", "matplotlib", "zmq", "ray",
     "torch", "jax", "gymnasium",
 )  # fmt: skip
 

@@ -77,7 +77,6 @@ OPTIONAL_PACKAGES = {
     "lz4": "lz4",
     "matplotlib": "matplotlib",
     "zmq": "pyzmq",
-    "msgpack": "msgpack",
     "ray": "ray",
     "torch": "torch",
     "jax": "jax",

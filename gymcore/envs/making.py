@@ -372,6 +372,21 @@ def _make_on_ray(
     return RayVectorEnv(create, num_envs, **options)
 
 
+def _make_remote(
+    env_id: str, num_envs: int, options: dict[str, Any], wrappers: Sequence[Any]
+) -> VectorEnv[Any, Any, Any]:
+    """Make the client of a vector environment that a server has made."""
+    from gymcore.remote import RemoteVectorEnv
+
+    if wrappers:
+        raise error.InvalidArgument(
+            "wrappers: expected none with vectorization_mode 'remote', as the server makes the "
+            f"environments, got {wrappers!r}"
+        )
+    wanted = None if num_envs == 1 else num_envs
+    return RemoteVectorEnv(env_id, num_envs=wanted, **options)
+
+
 def _check_autoreset_mode(env: VectorEnv[Any, Any, Any]) -> None:
     """Warn if the environment does not say how it resets ended episodes."""
     from gymcore.vector import AutoresetMode
@@ -446,10 +461,9 @@ def make_vec(
     asked = stored_mode if vectorization_mode is None else vectorization_mode
     mode = _chosen_mode(asked, env_spec, wrappers)
     if mode is VectorizeMode.REMOTE:
-        from gymcore.remote import RemoteVectorEnv
-
-        wanted = None if num_envs == 1 else num_envs
-        return RemoteVectorEnv(env_spec.id, num_envs=wanted, **kwargs, **(vector_kwargs or {}))
+        vector_kwargs = {**(vector_kwargs or {}), **kwargs}  # all of them are the client's
+        env_kwargs = {name: value for name, value in env_kwargs.items() if name not in kwargs}
+        env = _make_remote(env_spec.id, num_envs, vector_kwargs, wrappers)
 
     single_spec = env_spec.copy(kwargs={})
     if mode in _VECTOR_MODES:
@@ -464,7 +478,7 @@ def make_vec(
             mode = VectorizeMode.SYNC
     if mode is VectorizeMode.RAY:
         env = _make_on_ray(single_spec, num_envs, vector_kwargs, wrappers, env_kwargs)
-    elif mode not in _VECTOR_MODES:
+    elif mode not in (*_VECTOR_MODES, VectorizeMode.REMOTE):
         env = _make_of_singles(mode, single_spec, num_envs, vector_kwargs, wrappers, env_kwargs)
 
     spec_kwargs = dict(env_kwargs)

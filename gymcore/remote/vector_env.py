@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gymcore import error
 from gymcore.remote.client import Client
 from gymcore.remote.server import MAX_MESSAGE_BYTES
 from gymcore.remote.space_messages import space_message, space_of
 from gymcore.spaces.batching import batch_space
-from gymcore.vector.vector_env import AutoresetMode, VectorEnv
+from gymcore.utils.arguments import split_reset_mask
+from gymcore.vector.vector_env import AutoresetMode, EnvIds, VectorEnv
 from gymcore_ext.arrays import Turn, one_at_a_time
 
 __all__ = ["HostedVectorEnv", "RemoteVectorEnv"]
@@ -51,6 +54,7 @@ class HostedVectorEnv:
             "single_observation_space": space_message(envs.single_observation_space),
             "single_action_space": space_message(envs.single_action_space),
             "autoreset_mode": mode.value if isinstance(mode, AutoresetMode) else None,
+            "steps_some_lanes": envs.steps_some_lanes,
             "render_mode": envs.render_mode,
             "render_fps": envs.metadata.get("render_fps"),
         }
@@ -70,9 +74,14 @@ class HostedVectorEnv:
             InvalidArgument: if there is no such request.
         """
         if verb == "step":
-            (actions,) = arguments
-            self._steps += self.envs.num_envs
-            return self.envs.step(actions)
+            actions, env_ids = arguments
+            results = (
+                self.envs.step(actions)
+                if env_ids is None
+                else self.envs.step_lanes(actions, env_ids)
+            )
+            self._steps += len(results[1])
+            return results
         if verb == "reset":
             seed, options = arguments
             return self.envs.reset(seed=seed, options=options)
@@ -141,6 +150,7 @@ class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
             RemoteTimeout: if there is no answer in time.
         """
         self._turn = Turn()
+        self._is_sent = False
         self._client = Client(address, KIND, keys, connect_timeout, timeout, max_message_bytes)
         hello = self._client.hello
         wanted = {"id": env_id, "num_envs": num_envs}
@@ -154,6 +164,7 @@ class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
         self.address = self._client.address
         self.specification_hash = self._client.specification_hash
         self.num_envs = hello["num_envs"]
+        self.steps_some_lanes = hello["steps_some_lanes"]
         self.render_mode = hello["render_mode"]
         self.single_observation_space = space_of(hello["single_observation_space"])
         self.single_action_space = space_of(hello["single_action_space"])
@@ -170,11 +181,16 @@ class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
         self, *, seed: Any = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin new episodes; see `VectorEnv.reset`. Options are numbers, strings and arrays."""
+        if split_reset_mask(options, self.num_envs)[1] is not None:
+            self._check_received("reset")
+        self._is_sent = False
         return self._client.request("reset", seed, options)
 
     @one_at_a_time(error)
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Take one action in every environment; see `VectorEnv.step`.
+    def step(
+        self, actions: Any, env_ids: EnvIds | None = None
+    ) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Take one action in every environment, or in some; see `VectorEnv.step` and `step_lanes`.
 
         Raises:
             EnvironmentFailed: What the environments have raised.
@@ -183,17 +199,84 @@ class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
             ClosedEnvironmentError: after `close`.
             ConcurrentUseError: if another thread is using this environment.
         """
-        return self._client.request("step", actions)
+        return self._ask("step", actions, env_ids)
+
+    def step_lanes(self, actions: Any, env_ids: EnvIds) -> Any:
+        """Step some of the environments; see `VectorEnv.step_lanes`."""
+        return self.step(actions, env_ids)
+
+    @one_at_a_time(error)
+    def send(self, actions: Any, env_ids: EnvIds | None = None) -> None:
+        """Let the server begin what `step` does with these arguments; `recv` returns the results.
+
+        Raises:
+            AlreadyPendingCallError: if there are results that `recv` has not returned; and as
+                `step` for what is wrong with the connection. Other errors are raised by `recv`.
+        """
+        self._check_received("send")
+        self._client.send("step", actions, env_ids)
+        self._is_sent = True
+
+    @one_at_a_time(error)
+    def recv(self, timeout: float | None = None) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Return the results of what was sent.
+
+        Args:
+            timeout: How long to wait, in seconds; None as long as for other calls.
+
+        Returns:
+            As `step`, with the indices of the environments, int64, in `infos["env_id"]`.
+
+        Raises:
+            NoAsyncCallError: if nothing was sent.
+            RemoteTimeout: if there is no reply in time; the next `recv` may have it.
+            Exception: What `step` raises.
+        """
+        if not self._is_sent:
+            raise error.NoAsyncCallError("Calling `recv` without a `send` before it.", "step")
+        try:
+            results = self._client.receive(None if timeout is None else max(timeout, 1e-6))
+        except (error.EnvironmentFailed, error.RemoteRefused):
+            self._is_sent = False
+            raise
+        self._is_sent = False
+        results[4].setdefault("env_id", np.arange(self.num_envs))
+        return results
+
+    def _check_received(self, method: str) -> None:
+        if self._is_sent:
+            raise error.AlreadyPendingCallError(
+                f"Calling `{method}` while environments are being stepped; call `recv` first.",
+                "step",
+            )
+
+    def _ask(self, verb: str, *arguments: Any) -> Any:
+        self._check_received(verb)
+        return self._client.request(verb, *arguments)
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> Any:
+        """Not here: random numbers are drawn on the server.
+
+        Raises:
+            UnsupportedMode: always.
+        """
+        raise error.UnsupportedMode(f"np_random: the generators are on the server {self.address}")
+
+    @property
+    def np_random_seed(self) -> Any:
+        """As `np_random`."""
+        return self.np_random
 
     @one_at_a_time(error)
     def render(self) -> Any:
         """Return what the server's vector environment renders."""
-        return self._client.request("render")
+        return self._ask("render")
 
     @one_at_a_time(error)
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment, of those that the server gives."""
-        return self._client.request("get_attr", name)
+        return self._ask("get_attr", name)
 
     def close_extras(self, **kwargs: Any) -> None:
         """End the session; the server's vector environment stays open."""

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -233,3 +234,61 @@ def test_a_forked_child_cannot_use_it():
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
         assert len(remote.step(np.zeros(3, int))) == 5
+
+
+def test_send_and_recv():
+    with (
+        serving() as server,
+        gym.make_vec("CartPole-v1", 3, "remote", address=server.address) as remote,
+        gym.make_vec("CartPole-v1", 3) as local,
+    ):
+        assert remote.steps_some_lanes and gym.spec(remote.spec.id) is not None
+        assert remote.spec.kwargs["vector_kwargs"] == {"address": server.address}
+        assert_same(remote.reset(seed=1), local.reset(seed=1))
+        with pytest.raises(error.NoAsyncCallError):
+            remote.recv()
+        for env_ids in (None, [2, 0], None, np.array([False, True, False])):
+            actions = np.ones(3 if env_ids is None else len(np.arange(3)[env_ids]), int)
+            remote.send(actions, env_ids)
+            for method in (remote.render, partial(remote.step, actions), partial(remote.send, 0)):
+                with pytest.raises(error.AlreadyPendingCallError):
+                    method()
+            with pytest.raises(error.AlreadyPendingCallError):
+                remote.reset(options={"reset_mask": np.array([True, False, True])})
+            local.send(actions, env_ids if env_ids is not None else np.arange(3))
+            local._queue.batch_size = len(actions)
+            assert_same(remote.recv(), local.recv())
+        assert_same(remote.step_lanes([1], [1]), local.step_lanes([1], [1]))
+        remote.send(np.full(3, 9))
+        with pytest.raises(error.InvalidAction):
+            remote.recv()
+        remote.send(np.ones(3, int))
+        assert len(remote.reset(seed=2)) == 2  # what was sent is dropped
+        with pytest.raises(error.NoAsyncCallError):
+            remote.recv()
+
+
+def test_recv_in_time():
+    with serving() as server, RemoteVectorEnv(None, server.address) as remote:
+        remote.reset(seed=1)
+        for _ in range(50):
+            remote.send(np.ones(3, int))
+            try:
+                results = remote.recv(0.0)
+            except error.RemoteTimeout:  # nothing is lost
+                results = remote.recv()
+            assert results[0].shape == (3, 4)
+
+
+def test_what_a_client_does_not_have():
+    with serving() as server, RemoteVectorEnv(None, server.address) as remote:
+        for name in ("np_random", "np_random_seed"):
+            with pytest.raises(error.UnsupportedMode, match="on the server tcp"):
+                getattr(remote, name)
+        with pytest.raises(error.InvalidArgument, match="wrappers: expected none"):
+            gym.make_vec(
+                "CartPole-v1",
+                vectorization_mode="remote",
+                address=server.address,
+                wrappers=[gym.wrappers.ClipReward],
+            )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import tracemalloc
 
 import msgpack
 import numpy as np
@@ -12,15 +13,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
-from gymcore.remote.wire import (
-    DTYPES,
+from gymcore.remote.wire import DTYPES, decode, encode
+from gymcore_ext.wire import (
     MAX_DEPTH,
     MAX_HEADER_BYTES,
     MAX_SMALL_ARRAYS,
     MAX_SMALL_BYTES,
     MAX_VALUES,
-    decode,
-    encode,
 )
 from tests.testing_env import assert_same
 
@@ -120,6 +119,41 @@ def test_sizes():
         encode("x" * MAX_HEADER_BYTES)
 
 
+PLAIN = [
+    *(bound + k for bound in (0, 2**7, 2**8, 2**16, 2**32, 2**64 - 1) for k in (-1, 0)),
+    *(-bound + k for bound in (32, 2**7, 2**15, 2**31, 2**63 - 1) for k in (-1, 0)),
+    *("x" * length for length in (31, 32, 255, 256, 65535, 65536)),
+    *({str(k): None for k in range(length)} for length in (15, 16, 65535, 65536)),
+    1.5,
+    float("inf"),
+    True,
+    "\u20ac",
+]
+
+
+def test_headers_are_those_of_msgpack():
+    for message in PLAIN:
+        assert encode(message) == [msgpack.packb(message)]
+        assert decode([msgpack.packb(message)]) == message
+    for length in (14, 15, 65534, 65535):
+        assert encode([0] * length) == [msgpack.packb([3, *[0] * length])]
+    assert decode([msgpack.packb(1.5, use_single_float=True)]) == 1.5
+    for message in (2**64, -(2**63) - 1, "\ud800"):
+        with pytest.raises(InvalidArgument, match="message: expected"):
+            encode(message)
+
+
+def test_promised_values_take_no_memory():
+    level = b"\xdd" + (MAX_VALUES // MAX_DEPTH).to_bytes(4, "big") + b"\x03"
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidArgument, match="message: expected"):
+            decode([level * 200_000])
+        assert tracemalloc.get_traced_memory()[1] < 1 << 21
+    finally:
+        tracemalloc.stop()
+
+
 def deep(levels):
     value = 0
     for _ in range(levels):
@@ -132,6 +166,10 @@ BAD = {
     "no msgpack": [b"\xc1"],
     "empty header": [b""],
     "two values": [msgpack.packb(1) + msgpack.packb(2)],
+    "fewer values than promised": [b"\xdd\x00\x01\x00\x00\x03" + b"\0" * 100],
+    "fewer keys than promised": [b"\xdf\x00\x01\x00\x00" + b"\0" * 100],
+    "text beyond the end": [b"\xdb\xff\xff\xff\xffx"],
+    "many objects": [b"\x93\x01\x91\xce\x00\x01\x00\x00\xdd\x00\x01\x00\x00" + b"\0" * 100],
     "truncated": [msgpack.packb([3, 1, 2])[:-1]],
     "large header": [b"\0" * (MAX_HEADER_BYTES + 1)],
     "bytes": [msgpack.packb(b"x")],
