@@ -89,16 +89,19 @@ class NativeEnv(DrawnEnv[Any, ActType]):
             name for name, value in declared.items() if isinstance(value, Derived)
         }
         if not _is_built_in(cls):
-            cls._find_overrides(declared)
+            cls._find_overrides()
 
     @classmethod
-    def _find_overrides(cls, declared: dict[str, Any]) -> None:
+    def _find_overrides(cls) -> None:
         """Honour what a subclass overrides, or raise: now, or once it steps by compiled code."""
         compiled = (vars(base).get("compiled_methods", ()) for base in cls.__mro__)
+        methods = (property, FunctionType, staticmethod, classmethod)
         ignored = [
             name
-            for name in sorted(set().union(*compiled) & declared.keys())
-            if isinstance(declared[name], (property, FunctionType))
+            for name in sorted(set().union(*compiled))
+            if (override := cls._override(name)) is not None
+            # A plain value fixes a parameter of that name.
+            and (name not in cls.parameters or isinstance(override, methods))
         ]
         if ignored:
             refusal = error.Error(
@@ -112,8 +115,14 @@ class NativeEnv(DrawnEnv[Any, ActType]):
                 raise refusal
 
             cls._observe_step = refuse
-        elif cls.observation_method in declared:
-            cls._observe = cls._observe_step = declared[cls.observation_method]
+        elif cls.observation_method and (observe := cls._override(cls.observation_method)):
+            cls._observe = cls._observe_step = observe
+
+    @classmethod
+    def _override(cls, name: str) -> Any:
+        """What a subclass outside this package, or its mixin, has by a name; None if nothing."""
+        owner = next((base for base in cls.__mro__ if name in vars(base)), NativeEnv)
+        return None if _is_built_in(owner) else vars(owner)[name]
 
     def __init__(self, render_mode: str | None = None, **parameters: Any) -> None:
         """Make the batch of one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 import gymnasium
@@ -58,3 +59,73 @@ def test_what_compiled_steps_never_call_is_refused(env_id: str) -> None:
     env = subclass(gymcore, env_id, **{name: lambda self: None, "step": step})()
     env.reset(seed=1)
     assert env.step(0)[0] == 0
+
+
+# Gymnasium's classes read it when they are made, as ours.
+HONOURED = {"dt"}
+OTHERS = {"step", "reset", "close", "render", "np_random", "np_random_seed"}
+
+
+def methods_of(cls: type) -> dict[str, Any]:
+    """What Gymnasium's class of environments has, bases included: methods and properties."""
+    return {
+        name: value
+        for base in reversed(cls.__mro__)
+        if base is not gymnasium.Env and base.__module__.startswith("gymnasium.envs")
+        for name, value in vars(base).items()
+        if isinstance(value, property | FunctionType)
+        and not name.startswith("__")
+        and name not in OTHERS
+    }
+
+
+def called(base: type, name: str, value: Any) -> list[str]:
+    """Override one name in a subclass; return in which of its calls the override was called."""
+    calls: list[str] = []
+    phase = "init"
+
+    def method(self: Any, *arguments: Any, **options: Any) -> Any:
+        calls.append(phase)
+        return getattr(super(cls, self), name)(*arguments, **options)
+
+    def read(self: Any) -> Any:
+        calls.append(phase)
+        return getattr(super(cls, self), name)
+
+    cls: Any = type("Mine", (base,), {name: property(read) if type(value) is property else method})
+    env = cls()
+    phase = "reset"
+    env.reset(seed=1)
+    phase = "step"
+    env.step(env.action_space.sample())
+    return calls
+
+
+@pytest.mark.filterwarnings("ignore:.*out of date")
+@for_each(
+    "env_id", [*OBSERVERS, "CartPole-v1", "Taxi-v4", "Ant-v4", "Ant-v5", "Hopper-v5", "Reacher-v5"]
+)
+def test_whatever_gymnasium_calls_is_called_or_refused(env_id: str) -> None:
+    bases = [type(gym.make(env_id).unwrapped) for gym in (gymcore, gymnasium)]
+    for name, value in methods_of(bases[1]).items():
+        theirs = set(called(bases[1], name, value)) - {"init"}
+        try:
+            ours = called(bases[0], name, value)
+        except error.Error as refusal:
+            assert f"Mine.{name}: " in str(refusal)
+        else:
+            assert theirs <= set(ours) or (name in HONOURED and ours), name
+
+
+def test_overrides_of_other_kinds() -> None:
+    base = type(gymcore.make("Ant-v5").unwrapped)
+
+    class Mixin:
+        is_healthy = property(lambda self: True)
+
+    with pytest.raises(error.Error, match=r"Mine\.is_healthy: the compiled step never calls it"):
+        type("Mine", (Mixin, base), {})
+    for override in (True, staticmethod(lambda: True)):
+        with pytest.raises(error.Error, match="never calls it"):
+            type("Mine", (base,), {"is_healthy": override})
+    type("Mine", (base,), {"healthy_reward": 2.0})  # fixes the weight

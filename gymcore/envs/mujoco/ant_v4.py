@@ -16,6 +16,7 @@ from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 class AntEnv(HealthV4, ant_v5.AntEnv):
     """The ant of Ant-v5, with the healthy bonus also in the last step of an episode."""
 
+    compiled_methods = frozenset({"get_body_com"})
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 20}  # noqa: RUF012
     observation_structure: Any = None
     _use_contact_forces: bool

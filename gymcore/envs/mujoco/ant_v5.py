@@ -28,7 +28,7 @@ class AntEnv(ActionCost, Health):
     """
 
     reward_arguments = ("x_velocity", "action")
-    compiled_methods = frozenset({"contact_cost", "contact_forces"})
+    compiled_methods = frozenset({"contact_cost", "contact_forces", "state_vector"})
     _main_body: int | str
     _include_cfrc_ext_in_observation: bool
 

@@ -213,6 +213,12 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             raise error.Error(
                 f"{cls.__name__}._get_rew: never called; describe() says what the reward is"
             )
+        calls_set_state = not cls._resets_compiled or cls.reset is not CompiledMujocoEnv.reset
+        if cls.set_state is not CompiledMujocoEnv.set_state and not calls_set_state:
+            raise error.Error(
+                f"{cls.__name__}.set_state: the compiled reset never calls it; override "
+                "reset_model() too, or describe()"
+            )
         names = [
             name
             for name, one in inspect.signature(cls.__init__).parameters.items()

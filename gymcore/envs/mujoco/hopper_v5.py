@@ -32,6 +32,7 @@ class HopperEnv(PlanarWalker):
         ((11,), True, 1.0)
     """
 
+    compiled_methods = frozenset({"state_vector"})
     healthy_state_range = Range()
 
     __init__ = constructor(

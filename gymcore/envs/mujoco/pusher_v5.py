@@ -32,6 +32,7 @@ class PusherEnv(CompiledMujocoEnv):
     """
 
     reward_arguments = ("action",)
+    compiled_methods = frozenset({"get_body_com"})
     reward_near_weight = Weight()
     reward_dist_weight = Weight()
     reward_control_weight = Weight()

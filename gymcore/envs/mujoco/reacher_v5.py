@@ -29,6 +29,7 @@ class ReacherEnv(CompiledMujocoEnv):
     """
 
     reward_arguments = ("action",)
+    compiled_methods = frozenset({"get_body_com"})
     reward_dist_weight = Weight()
     reward_control_weight = Weight()
 

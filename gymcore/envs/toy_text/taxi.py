@@ -157,6 +157,9 @@ class TaxiEnv(GridEnv):
             "_calc_new_position",
             "_dropoff",
             "_pickup",
+            "action_mask",
+            "decode",
+            "encode",
         }
     )
     kernel_module = "gymcore_ext.physics.taxi"
