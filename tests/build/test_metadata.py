@@ -36,6 +36,12 @@ def test_the_version_is_the_same_everywhere():
     assert gymcore.__version__ == PROJECT["version"]
 
 
+def test_the_citation_file_has_the_version():
+    text = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {PROJECT['version']}\n" in text
+    assert f"\nlicense: {PROJECT['license']}\n" in text
+
+
 def test_core_dependencies_stay_few():
     assert names(PROJECT["dependencies"]) == {"numpy", "cloudpickle", "typing-extensions", "tqdm"}
 
