@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib.figure import Figure
 
 from gymcore.cli import episodes
 from gymcore.cli.common import CliError
@@ -229,6 +228,8 @@ def test_a_run_without_episodes(tmp_path: Path) -> None:
 
 
 def test_a_failed_plot_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from matplotlib.figure import Figure  # takes half a second, in every process of pytest
+
     def full(self: Figure, file: Path, **kwargs: object) -> None:
         file.write_bytes(b"half")
         raise OSError(28, "No space left on device")

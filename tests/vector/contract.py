@@ -68,7 +68,7 @@ TERMINATING_IDS = tuple(id for id, state in ENDING_STATES.items() if state is no
 # Starting processes takes time: the engines that do run over some of the environments.
 IDS_OF = {
     "native": (*IDS, *TOY_IDS, ATARI_ID, JIT_ID, ARRAY_ID),
-    "sync": IDS,
+    "sync": ("CartPole-v1", "MountainCarContinuous-v0", "Pendulum-v1"),
     "async": ("CartPole-v1",),
     "pipes": ("MountainCarContinuous-v0",),
     "ray": ("CartPole-v1",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
@@ -235,22 +236,27 @@ def make_games(game: str, **arguments: Any) -> tuple[Any, Any]:
     return tuple(package.make(game, frameskip=1, **arguments) for package in (gymcore, gymnasium))  # type: ignore[return-value]
 
 
+@pytest.fixture(scope="module")
+def breakouts() -> Iterator[tuple[Any, Any]]:
+    """Both games, loaded once."""
+    yield make_games("ALE/Breakout-v5")  # and let go of them in time
+
+
 GAME_OPTIONS: list[dict[str, Any]] = [
     {},
-    {"noop_max": 0, "frame_skip": 1},
-    {"frame_skip": 2, "screen_size": (160, 210)},
-    {"frame_skip": 3, "screen_size": (40, 105), "noop_max": 5},
-    {"terminal_on_life_loss": True, "noop_max": 0},
+    {"noop_max": 0, "frame_skip": 1, "terminal_on_life_loss": True, "screen_size": (160, 210)},
+    {"frame_skip": 2, "screen_size": (40, 105), "noop_max": 5, "grayscale_newaxis": True},
+    {"frame_skip": 3, "screen_size": (200, 300), "scale_obs": True},
     {"grayscale_obs": False},
-    {"grayscale_newaxis": True, "screen_size": (200, 300)},
-    {"scale_obs": True},
     {"grayscale_obs": False, "scale_obs": True, "screen_size": (64, 250)},
 ]
 
 
 @for_each("options", GAME_OPTIONS)
-def test_equals_gymnasiums_flag_by_flag(options: dict[str, Any]) -> None:
-    ours, theirs = make_games("ALE/Breakout-v5")
+def test_equals_gymnasiums_flag_by_flag(
+    breakouts: tuple[Any, Any], options: dict[str, Any]
+) -> None:
+    ours, theirs = breakouts
     check(
         AtariPreprocessing(ours, **options),
         gymnasium.wrappers.AtariPreprocessing(theirs, **options),
@@ -270,9 +276,9 @@ def test_equals_gymnasiums_for_long(game: str, options: dict[str, Any]) -> None:
     )
 
 
-def test_equals_gymnasiums_over_the_games_of_each_other() -> None:
+def test_equals_gymnasiums_over_the_games_of_each_other(breakouts: tuple[Any, Any]) -> None:
     options = {"terminal_on_life_loss": True, "noop_max": 3}
-    ours, theirs = make_games("ALE/Breakout-v5")
+    ours, theirs = breakouts
     check(
         AtariPreprocessing(adapt(gymcore, theirs), **options),
         gymnasium.wrappers.AtariPreprocessing(adapt(gymnasium, ours), **options),

@@ -10,25 +10,30 @@ from typing import Any
 
 import pytest
 
+from gymcore.envs.atari import library
 
-class RecycledGames:
-    """Opens games as `library.open_game` does, and those again that nothing else refers to."""
+_kept: dict[tuple[Any, ...], list[tuple[Any, Any]]] = defaultdict(list)
 
-    def __init__(self, open_game: Any) -> None:
-        self._open_game = open_game
-        self._kept: dict[tuple[Any, ...], list[tuple[Any, Any]]] = defaultdict(list)
 
-    def __call__(self, *args: Any) -> Any:
-        for ale, first_state in self._kept[args]:
-            if sys.getrefcount(ale) == self._references:
-                ale.restoreState(first_state)
-                return ale
-        opened = self._open_game(*args)
-        self._kept[args].append((opened, opened.cloneState()))
-        del opened
-        for ale, _ in self._kept[args]:  # where only this list refers to the last one
-            self._references = sys.getrefcount(ale)
-        return ale
+def open_recycled(*args: Any) -> Any:
+    """Open a game as `library.open_game` does, or again one that nothing else refers to.
+
+    A function of the module: copies of an environment share it.
+    """
+    for ale, first_state in _kept[args]:
+        if sys.getrefcount(ale) == _references():
+            ale.restoreState(first_state)
+            return ale
+    ale = library.open_game(*args)
+    _kept[args].append((ale, ale.cloneState()))
+    return ale
+
+
+def _references() -> int:
+    """How often an object counts as referred to, to which a list of pairs and a loop refer."""
+    for one, _ in [(object(), None)]:
+        return sys.getrefcount(one)
+    raise AssertionError
 
 
 @contextlib.contextmanager
@@ -42,5 +47,6 @@ def recycled_games() -> Iterator[None]:
         yield
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vector_env, "open_game", RecycledGames(vector_env.open_game))
+        patch.setattr(vector_env, "open_game", open_recycled)
         yield
+    _kept.clear()

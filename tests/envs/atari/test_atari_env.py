@@ -40,25 +40,20 @@ TEN = (
     "Casino",
 )
 
+# Loading a game is most of the time, so a case has several arguments.
 ARGUMENTS: list[dict[str, Any]] = [
-    {"obs_type": "ram"},
-    {"obs_type": "grayscale", "full_action_space": True},
-    {"sound_obs": True, "obs_type": "ram"},
-    {"sound_obs": True},
-    {"continuous": True},
-    {"continuous": True, "continuous_action_threshold": 0.2},
-    {"frameskip": (2, 5), "obs_type": "ram"},
-    {"mode": 4, "difficulty": 1},
-    {"max_num_frames_per_episode": 90},
-    {"repeat_action_probability": 0},
-    {"render_mode": "rgb_array"},
+    {"obs_type": "ram", "sound_obs": True, "frameskip": (2, 5)},
+    {"obs_type": "grayscale", "full_action_space": True, "mode": 4, "difficulty": 1},
+    {"sound_obs": True, "render_mode": "rgb_array", "repeat_action_probability": 0},
+    {"continuous": True, "max_num_frames_per_episode": 90},
+    {"continuous": True, "continuous_action_threshold": 0.2, "obs_type": "ram"},
 ]
 
 
 # --- equal to ale-py's own ------------------------------------------------------------------------
 
 
-@for_each("game", TEN)
+@for_each("game", TEN[::3])
 def test_frames_are_those_of_ale_py(game: str) -> None:
     walk_both(*make_both(f"ALE/{game}-v5"), steps=40, seed=7)
 
@@ -112,8 +107,8 @@ def _statistics(env: Any, package: Any, episodes: int) -> list[tuple[float, int]
     return lengths
 
 
-# With lives; without; and of two players, of whom the console plays one.
-@for_each("game", ["Breakout", "Pong", "Surround"])
+# With lives; and of two players, of whom the console plays one.
+@for_each("game", ["Breakout", "Surround"])
 def test_whole_games_have_the_returns_and_lengths_of_ale_py(game: str) -> None:
     ours, theirs = make_both(f"ALE/{game}-v5", obs_type="ram")
     expected = _statistics(theirs, gymnasium, 1)
@@ -142,7 +137,7 @@ def _start(game: str) -> None:
 
 
 def test_games_start_and_have_keys_and_a_frame() -> None:
-    for game in GAMES[::10]:
+    for game in GAMES[::20]:
         _start(game)
 
 
@@ -270,8 +265,7 @@ def _walk(env: Any, steps: int, seed: int = 0) -> list[Any]:
 @for_each(
     "arguments",
     [
-        {"repeat_action_probability": 0.0},
-        {"frameskip": (2, 5)},
+        {"frameskip": (2, 5), "repeat_action_probability": 0.0},
         {"frameskip": 1, "repeat_action_probability": 0.9, "mode": 4, "difficulty": 1},
         {"repeat_action_probability": 1.0},
     ],
@@ -279,17 +273,17 @@ def _walk(env: Any, steps: int, seed: int = 0) -> list[Any]:
 def test_a_restored_state_continues_as_it_did(arguments: dict[str, Any]) -> None:
     env, other = (AtariEnv("breakout", obs_type="ram", **arguments) for _ in range(2))
     env.reset(seed=1)
-    for again in range(10):
+    for again in range(6):
         _walk(env, 7, again)
         state = pickle.loads(pickle.dumps(env.get_state()))
-        copies = [pickle.loads(pickle.dumps(env)), copy.deepcopy(env)] if again == 3 else []
+        copies = [pickle.loads(pickle.dumps(env)), copy.deepcopy(env)] if again == 2 else []
         expected = _walk(env, 20, again)
         env.set_state(state)
         _walk(other, again)
         other.set_state(state)
         for each in (env, other, *copies):
             assert_same(_walk(each, 20, again), expected)
-        if again == 5:
+        if again == 3:
             env.reset()
 
 
@@ -350,8 +344,8 @@ def test_made_again_from_json() -> None:
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_batches_of_single_environments(mode: str) -> None:
-    envs = gymcore.make_vec("ALE/Breakout-v5", 3, mode, frameskip=(2, 5))
-    singles = [gymcore.make("ALE/Breakout-v5", frameskip=(2, 5)) for _ in range(3)]
+    envs = gymcore.make_vec("ALE/Breakout-v5", 2, mode, frameskip=(2, 5))
+    singles = [gymcore.make("ALE/Breakout-v5", frameskip=(2, 5)) for _ in range(2)]
     try:
         rng = np.random.default_rng(0)
         observations, infos = envs.reset(seed=5)
@@ -359,7 +353,7 @@ def test_batches_of_single_environments(mode: str) -> None:
             assert_same(observations[lane], env.reset(seed=5 + lane)[0])
         state = envs.get_state()
         for _ in range(20):
-            actions = rng.integers(4, size=3)
+            actions = rng.integers(4, size=2)
             observations, rewards, _, _, infos = envs.step(actions)
             for lane, env in enumerate(singles):
                 observation, reward, _, _, info = env.step(actions[lane])
@@ -369,7 +363,7 @@ def test_batches_of_single_environments(mode: str) -> None:
         envs.set_state(state)
         rng = np.random.default_rng(0)
         for _ in range(20):
-            actions = rng.integers(4, size=3)
+            actions = rng.integers(4, size=2)
             envs.step(actions)
         assert_same(envs.step(actions)[0], after)
     finally:
