@@ -12,8 +12,8 @@ from libc.string cimport memset
 
 from gymcore_ext.box2d.track cimport CHECKPOINTS, MAX_POINTS, find_borders, lay_out, track_point_t
 from gymcore_ext.box2d.worlds cimport (
-    Worlds, apply_force, body_def_t, body_t, contact_t, empty_world, fixture_def_t, fixture_t, joint_angle, joint_def_t,
-    lane_t, lanes_replaced, listen, polygon_shape_t, step_world, vec_t, world_t, worlds_t,
+    POLYGON, Worlds, apply_force, body_def_t, body_t, contact_t, empty_world, fixture_def_t, fixture_t, joint_angle,
+    joint_def_t, lane_t, lanes_replaced, listen, polygon_shape_t, step_world, vec_t, world_t, worlds_t,
 )
 from gymcore_ext.engine.step cimport (
     KERNEL_ABI, KERNEL_CAPSULE, TERMINATED, TERMINATIONS, columns_t, flag_t, info_field_t, kernel_t, rng_t,
@@ -615,7 +615,7 @@ cdef void draw_car(image_t* image, const view_t* view, const lane_t* lane, const
         fixture = lane.moving[k % (1 + WHEELS)].fixtures
         while fixture != NULL and count < 8:
             shapes[count] = <const polygon_shape_t*> fixture.shape
-            count += 1
+            count += shapes[count].type == POLYGON  # a program may have added another shape
             fixture = fixture.next
         while count:  # Box2D lists the newest first
             count -= 1
@@ -671,8 +671,10 @@ cdef void draw_instruments(
                      255)
     draw_lying(image, 20, angle, -10.0 * angle, 0, 255)
     draw_lying(image, 30, turning, -0.8 * turning, 255, 0)
+    if not reward >= extra.lowest:  # nor if it is not a number
+        reward = extra.lowest
     if reward != 0.0 or not signbit(reward):
-        score = 1 + <int> min(max(reward, extra.lowest), extra.highest) - extra.lowest
+        score = 1 + <int> min(reward, <double> extra.highest) - extra.lowest
     draw_gray(image, extra.shades + <int64_t> score * extra.height * extra.width, extra.height, extra.widths[score],
               extra.width, 60 - extra.widths[score] // 2, IMAGE_HEIGHT - IMAGE_HEIGHT // 16 - extra.height // 2)
 

@@ -12,6 +12,7 @@
 
 #include "gymcore/platform.h"
 
+/* Coordinates are 16-bit numbers, as in pygame. */
 enum { RASTER_WIDTH = 1000, RASTER_HEIGHT = 800, RASTER_STATE = 96, RASTER_MAX_CORNERS = 16 };
 
 typedef struct { int x, y; } raster_point;
@@ -197,7 +198,8 @@ static void raster_ground(raster_image *image, const raster_point *corners, int 
         for (int i = 0; i < count; i++) {
             raster_edge(corners, count, i, &low, &high);
             if (low.y != high.y && ((y >= low.y && y < high.y) || (y == highest && y > low.y && y <= high.y)))
-                crossings[found++] = 65536 * (y - low.y) / (high.y - low.y) * (high.x - low.x) + 65536 * low.x;
+                crossings[found++] = (int)((int64_t)65536 * (y - low.y) / (high.y - low.y) * (high.x - low.x) +
+                                           (int64_t)65536 * low.x);
         }
         raster_sort(crossings, found);
         for (int i = 0; i + 1 < found; i += 2)
@@ -221,8 +223,8 @@ static void raster_polygon(raster_image *image, const raster_point *corners, int
         for (int i = 0; i < count; i++) {
             raster_edge(corners, count, i, &low, &high);
             if (low.y != high.y && ((y >= low.y && y < high.y) || (y == highest && high.y == highest)))
-                crossings[found++] =
-                    ((y - low.y) * (high.x - low.x) + low.x * (high.y - low.y)) / (high.y - low.y);
+                crossings[found++] = (int)(((int64_t)(y - low.y) * (high.x - low.x) +
+                                            (int64_t)low.x * (high.y - low.y)) / (high.y - low.y));
         }
         raster_sort(crossings, found);
         for (int i = 0; i + 1 < found; i += 2)
