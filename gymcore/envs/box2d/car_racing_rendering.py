@@ -1,14 +1,12 @@
 """Rendering of CarRacing: grass, road and car from above, and the instruments below them.
 
-The image is what the agent observes, so it is Gymnasium's to the bit: 1000 x 800 pixels, drawn
-upside down (the y axis of the world points up), flipped, and scaled to the wanted size. What makes
-it fast:
+The compiled environment draws its observations itself (gymcore_ext/box2d/raster.h); this is for
+frames, and for the environment in Python. The image is Gymnasium's to the bit: 1000 x 800 pixels,
+drawn upside down (the y axis of the world points up), flipped, and scaled to the wanted size. What
+makes it fast:
 
 * Polygons that cannot be in the window are left out, by arithmetic over all of them at once.
 * Where the grass fills the window, it is filled, not drawn as a polygon.
-* For the observation, `observe` scales the width first, to 96 columns, and flips those: pygame
-  scales one axis after the other, so the pixels are the same. The rows that the instruments hide
-  are never drawn.
 """
 
 from __future__ import annotations
@@ -37,9 +35,6 @@ PLAYFIELD = 2000 / SCALE
 ZOOM = 2.7
 GRASS_DIM = PLAYFIELD / 20.0
 
-# The instruments are five rows of forty high.
-DASH_H = 5 * WINDOW_H // 40
-SHOWN_H = WINDOW_H - DASH_H
 # The car is in the middle, a quarter of the height above the lower edge.
 _CAR_X, _CAR_Y = WINDOW_W / 2, WINDOW_H / 4
 # Pixels from the car to the farthest corner, and metres around the middle of the largest polygon.
@@ -48,7 +43,6 @@ _MARGIN = GRASS_DIM
 _BLACK: Color = (0, 0, 0)
 _S, _H = WINDOW_W / 40.0, WINDOW_H / 40.0
 _WHITE: Color = (255, 255, 255)
-_DASH_ROWS = 5
 _ABS: tuple[Color, ...] = ((0, 0, 255), (0, 0, 255), (51, 0, 255), (51, 0, 255))
 _STEERING: Color = (0, 255, 0)
 _TURNING: Color = (255, 0, 0)
@@ -82,46 +76,24 @@ class Painter:
         importlib.import_module("pygame.gfxdraw")
         self._flip, self._rescale = pygame.transform.flip, pygame.transform.smoothscale
         # Upside down, as the world is drawn; and the right way up.
-        self.world = _surface(WINDOW_W, WINDOW_H)[0]
-        self.surface = _surface(WINDOW_W, WINDOW_H)[0]
-        self._shown = self.world.subsurface((0, DASH_H, WINDOW_W, SHOWN_H))
-        self._dashboard = self.surface.subsurface((0, SHOWN_H, WINDOW_W, DASH_H))
-        # The observation's columns at full height: upside down, and the right way up.
-        self._shown_columns, self._shown_pixels = _surface(STATE_W, SHOWN_H)
-        self._columns, self._column_pixels = _surface(STATE_W, WINDOW_H)
-        self._dashboard_columns = self._columns.subsurface((0, SHOWN_H, STATE_W, DASH_H))
-        self._state, self._state_pixels = _surface(STATE_W, STATE_H)
+        self.world = _surface(WINDOW_W, WINDOW_H)
+        self.surface = _surface(WINDOW_W, WINDOW_H)
 
     def observe(self, scenery: Scenery, car: Car, t: float, score: float) -> NDArray[np.uint8]:
         """Return the observation, uint8 [96, 96, 3], a new array."""
-        rescale = self._rescale
-        if draw_dashboard(self.surface, car, score):
-            self._draw_world(scenery, car, t, marks=False, lowest=DASH_H)
-            rescale(self._shown, (STATE_W, SHOWN_H), self._shown_columns)
-            self._column_pixels[:SHOWN_H] = self._shown_pixels[::-1]
-            rescale(self._dashboard, (STATE_W, DASH_H), self._dashboard_columns)
-            rescale(self._columns, (STATE_W, STATE_H), self._state)
-        else:
-            rescale(
-                self.paint(scenery, car, t, score, marks=False), (STATE_W, STATE_H), self._state
-            )
-        return self._state_pixels.view(np.uint8).reshape(STATE_H, STATE_W, 4)[:, :, :3].copy()
+        image = self.paint(scenery, car, t, score, marks=False)
+        return self.scaled(image, (STATE_W, STATE_H))
 
     def paint(
         self, scenery: Scenery, car: Car, t: float, score: float, marks: bool
     ) -> pygame.Surface:
         """Return the image at full size, 1000 x 800, on a surface that the next call reuses."""
-        self._draw_world(scenery, car, t, marks)
+        view = view_behind(car.hull, t)
+        scenery.draw(self.world, view, car.hull.position.tuple)
+        car.draw_in(self.world, view, marks)
         self.surface.blit(self._flip(self.world, False, True), (0, 0))
         draw_dashboard(self.surface, car, score)
         return self.surface
-
-    def _draw_world(
-        self, scenery: Scenery, car: Car, t: float, marks: bool, lowest: int = 0
-    ) -> None:
-        view = view_behind(car.hull, t)
-        scenery.draw(self.world, view, car.hull.position.tuple, lowest)
-        car.draw_in(self.world, view, marks)
 
     def scaled(self, image: pygame.Surface, size: tuple[int, int]) -> NDArray[np.uint8]:
         """Return an image rescaled to (width, height): uint8 [height, width, 3], a new array."""
@@ -131,11 +103,10 @@ class Painter:
         return pixels.reshape(height, width, 4)[:, :, :3].copy()
 
 
-def _surface(width: int, height: int) -> tuple[pygame.Surface, NDArray[np.uint32]]:
-    """Return a surface, and its pixels [height, width], each the bytes red, green, blue, unused."""
+def _surface(width: int, height: int) -> pygame.Surface:
+    """Return a surface whose pixels are the bytes red, green, blue, unused."""
     pixels = np.zeros((height, width), np.uint32)
-    surface = load_pygame().image.frombuffer(pixels, (width, height), "RGBX")
-    return surface, pixels
+    return load_pygame().image.frombuffer(pixels, (width, height), "RGBX")
 
 
 def view_behind(hull: Any, t: float) -> View:
@@ -172,8 +143,8 @@ class Scenery:
         self.middle_x = self.corners[:, :, 0].mean(axis=1)
         self.middle_y = self.corners[:, :, 1].mean(axis=1)
 
-    def draw(self, surface: pygame.Surface, view: View, center: Point, lowest: int = 0) -> None:
-        """Draw field, grass and road from the row `lowest` up, with the car at `center`."""
+    def draw(self, surface: pygame.Surface, view: View, center: Point) -> None:
+        """Draw field, grass and road, with the car at `center`."""
         gfxdraw = load_pygame().gfxdraw
         aapolygon, filled_polygon = gfxdraw.aapolygon, gfxdraw.filled_polygon
         x, y = center
@@ -198,7 +169,7 @@ class Scenery:
         is_seen = (
             (high[:, 0] > -2.0)
             & (low[:, 0] < WINDOW_W + 2.0)
-            & (high[:, 1] > lowest - 2.0)
+            & (high[:, 1] > -2.0)
             & (low[:, 1] < WINDOW_H + 2.0)
         )
         # Whole pixels: pygame's gfxdraw cuts the fractions off as well.
@@ -215,23 +186,17 @@ def score_text(score: float) -> pygame.Surface:
     return render_text(f"{score:04.0f}", _FONT_SIZE, _WHITE, _BLACK, scaled=False)
 
 
-def draw_dashboard(surface: pygame.Surface, car: Car, score: float) -> bool:
-    """Draw the instruments into the lowest eighth of an image of 1000 x 800 pixels.
-
-    Returns:
-        Whether they stay within it: the bar of a fast wheel can be higher.
-    """
+def draw_dashboard(surface: pygame.Surface, car: Car, score: float) -> None:
+    """Draw the instruments into the lowest eighth of an image of 1000 x 800 pixels."""
     polygon = load_pygame().draw.polygon
     polygon(surface, _BLACK, _GROUND)
     speed_x, speed_y = car.hull.linearVelocity.tuple
     speed = math.sqrt(speed_x * speed_x + speed_y * speed_y)
-    heights = [0.02 * speed]
     if abs(speed) > _MIN_BAR:
-        polygon(surface, _WHITE, _upright(5, heights[0]))
+        polygon(surface, _WHITE, _upright(5, 0.02 * speed))
     for index, wheel in enumerate(car.wheels):
         omega = wheel.omega
         if abs(omega) > _MIN_BAR:
-            heights.append(0.01 * omega)
             polygon(surface, _ABS[index], _upright(7 + index, 0.01 * omega))
     steering = car.wheels[0].joint.angle
     if abs(steering) > _MIN_BAR:
@@ -242,7 +207,6 @@ def draw_dashboard(surface: pygame.Surface, car: Car, score: float) -> bool:
 
     text = score_text(score)
     surface.blit(text, text.get_rect(center=_SCORE_AT))
-    return max(heights) < _DASH_ROWS - 1.0
 
 
 def _upright(place: int, value: float) -> list[Point]:
