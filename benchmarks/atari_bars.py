@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from bars import Bar, Group, Measured, at_most, name, ratio
 
 IDS = ("ALE/Pong-v5", "ALE/Breakout-v5")
@@ -13,7 +15,8 @@ LIBRARIES = {
     "gymcore-games": "gymcore",
     "gymcore-games-same": "gymcore",
     "gymcore-games-in-play": "gymcore",
-    "gymcore-games-state": "gymcore",
+    "gymcore-games-get-state": "gymcore",
+    "gymcore-games-set-state": "gymcore",
     "ale-games": "ale_py",
     "envpool-games": "envpool",
     "gymnasium-games": "gymnasium",
@@ -39,9 +42,10 @@ def atari_bars(threads: int) -> list[Bar]:
             bars.append(ratio(f"{env_id} n={LANES} / {label}", ours, others, minimum))
         same = name("gymcore-games-same", LANES, env_id, threads)
         bars.append(ratio(f"{env_id} n={LANES}, same-step / next-step", same, [ours], 0.95))
-    state = name("gymcore-games-state", LANES, IDS[0], threads)
-    both = f"get_state and set_state of {LANES} games"
-    bars.append(at_most(both, 6, "ms", 1e3 * LANES, lambda measured: measured.step(state)))
+    for call in ("get", "set"):
+        state = name(f"gymcore-games-{call}-state", LANES, IDS[0], threads)
+        label = f"{call}_state of {LANES} games"
+        bars.append(at_most(label, 3, "ms", 1e3 * LANES, partial(Measured.step, name=state)))
     sizes = [name("gymcore-games-in-play", size, IDS[0], threads) for size in SIZES]
 
     def spread(measured: Measured) -> float:
@@ -62,7 +66,8 @@ def atari_groups(threads: int) -> list[Group]:
         members = [(key, env_id, LANES, threads) for key in keys]
         members.append(("gymnasium-games", env_id, LANES, 1))
         if env_id == IDS[0]:
-            members.append(("gymcore-games-state", env_id, LANES, threads))
+            for call in ("get", "set"):
+                members.append((f"gymcore-games-{call}-state", env_id, LANES, threads))
         groups.append(Group(f"{env_id.removeprefix('ALE/')}-batch", tuple(members)))
     sizes = [("gymcore-games-in-play", IDS[0], size, threads) for size in SIZES]
     return [*groups, Group("Pong-v5-growth", tuple(sizes))]

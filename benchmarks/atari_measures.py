@@ -61,11 +61,18 @@ def _games_in_play(env_id: str, num_envs: int, num_threads: int) -> Session:
     return session
 
 
-def _states(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """Return a session that saves and restores all lanes."""
-    envs = importlib.import_module("gymcore").make_vec(env_id, num_envs)
-    envs.reset(seed=0)
-    return Session(lambda _: envs.set_state(envs.get_state()), [None], num_envs, envs.close)
+def _states(call: str) -> Build:
+    """Return a builder of a session that saves or restores all lanes."""
+
+    def build(env_id: str, num_envs: int, num_threads: int) -> Session:
+        options = {"num_threads": num_threads}
+        envs = importlib.import_module("gymcore").make_vec(env_id, num_envs, vector_kwargs=options)
+        envs.reset(seed=0)
+        saved = envs.get_state()
+        calls = {"get": lambda _: envs.get_state(), "set": lambda _: envs.set_state(saved)}
+        return Session(calls[call], [None], num_envs, envs.close)
+
+    return build
 
 
 def _ale_games(env_id: str, num_envs: int, num_threads: int) -> Session:
@@ -116,7 +123,8 @@ CONTENDERS = {
             "gymcore-games-same", "gymcore, same-step", "ale_py", _games(autoreset_mode="SameStep")
         ),
         Contender("gymcore-games-in-play", "gymcore, in play", "ale_py", _games_in_play),
-        Contender("gymcore-games-state", "gymcore, states", "ale_py", _states),
+        Contender("gymcore-games-get-state", "gymcore, get_state", "ale_py", _states("get")),
+        Contender("gymcore-games-set-state", "gymcore, set_state", "ale_py", _states("set")),
         Contender("ale-games", "ale-py's AtariVectorEnv", "ale_py", _ale_games),
         Contender("envpool-games", "EnvPool sync", "envpool", _envpool_games),
         Contender("gymnasium-games", "Gymnasium SyncVectorEnv", "ale_py", _gymnasium_games),

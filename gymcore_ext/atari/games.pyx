@@ -11,6 +11,7 @@ lanes have no random numbers, and a lane is seeded by restoring the state that i
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.pycapsule cimport PyCapsule_New, PyCapsule_SetContext
 from libc.math cimport cos, sin
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -18,8 +19,8 @@ from libc.string cimport memcpy, memset
 from gymcore_ext.atari.pictures cimport Resizer, brighten, shade, shrink, shrinking_t
 from gymcore_ext.engine.capsules cimport owned_capsule
 from gymcore_ext.engine.step cimport (
-    FLOAT64, INT64, KERNEL_ABI, KERNEL_CAPSULE, TERMINATED, TRUNCATED, UINT8, columns_t, flag_t, info_field_t, kernel_t,
-    rng_t,
+    FLOAT64, INT64, JOB_CAPSULE, KERNEL_ABI, KERNEL_CAPSULE, TERMINATED, TRUNCATED, UINT8, columns_t, flag_t,
+    info_field_t, kernel_t, rng_t,
 )
 
 import numpy as np
@@ -41,6 +42,8 @@ FUNCTIONS = {
     "game_over": "_ZNK3ale12ALEInterface9game_overEb",
     "game_truncated": "_ZNK3ale12ALEInterface14game_truncatedEv",
     "screen": "_ZNK3ale12ALEInterface9getScreenEv",
+    "clone": "_ZN3ale12ALEInterface10cloneStateEb",
+    "restore": "_ZN3ale12ALEInterface12restoreStateERKNS_8ALEStateE",
 }
 
 # What a limit of an episode's length counts: what ALE itself does (frames of the game, no-ops included), frames of the
@@ -69,6 +72,10 @@ ctypedef struct screen_t:  # the head of ALE's ALEScreen
     const uint8_t* pixels
 
 
+ctypedef struct state_t:  # ALE's ALEState, which `clone` returns by value
+    int64_t words[8]
+
+
 ctypedef struct ale_t:  # in the order of FUNCTIONS
     int (*act)(void* ale, int action, float strength) noexcept nogil
     void (*reset_game)(void* ale) noexcept nogil
@@ -78,6 +85,8 @@ ctypedef struct ale_t:  # in the order of FUNCTIONS
     uint8_t (*game_over)(const void* ale, int with_truncation) noexcept nogil
     uint8_t (*game_truncated)(const void* ale) noexcept nogil
     const screen_t* (*screen)(const void* ale) noexcept nogil
+    state_t (*clone)(void* ale, int with_random) noexcept nogil
+    void (*restore)(void* ale, const state_t* state) noexcept nogil
 
 
 ctypedef struct stages_t:  # in the order of STAGES
@@ -417,6 +426,55 @@ cdef void write_infos(
         (<int64_t*> parts[6])[i] = lane.progress.game_over
 
 
+# Bytes of an ALEState.
+STATE_BYTES = sizeof(state_t)
+
+
+ctypedef struct copying_t:
+    const games_t* games
+    const int64_t* lanes
+    state_t** states      # of the emulator of each of these lanes, or NULL
+    uint8_t* rows         # where `progress` of each begins, with its frames behind it
+    int64_t stride
+
+
+cdef int64_t save_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
+    """Copy lanes but for the states of emulators, which are cloned."""
+    cdef copying_t* job = <copying_t*> context
+    cdef const lane_t* lane
+    cdef progress_t* progress
+    cdef uint8_t* frames
+    cdef int64_t k, plane = job.games.screen_bytes * job.games.stages.channels
+    for k in range(lo, hi):
+        lane = &job.games.lanes[job.lanes[k]]
+        progress = <progress_t*> (job.rows + k * job.stride)
+        frames = <uint8_t*> progress + sizeof(progress_t)
+        memcpy(progress, &lane.progress, sizeof(progress_t))
+        progress.oldest = 0
+        memcpy(frames, lane.plane, plane)
+        observe(job.games, lane, frames + plane)
+        if job.states[k] != NULL:
+            job.states[k][0] = job.games.calls.clone(lane.ale, 0)
+    return 0
+
+
+cdef int64_t load_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
+    """Copy what `save_job` has written back."""
+    cdef copying_t* job = <copying_t*> context
+    cdef lane_t* lane
+    cdef const uint8_t* frames
+    cdef int64_t k, plane = job.games.screen_bytes * job.games.stages.channels
+    for k in range(lo, hi):
+        lane = &job.games.lanes[job.lanes[k]]
+        frames = job.rows + k * job.stride + sizeof(progress_t)
+        memcpy(&lane.progress, frames - sizeof(progress_t), sizeof(progress_t))
+        memcpy(lane.plane, frames, plane)
+        memcpy(lane.stack, frames + plane, job.games.frame_bytes * job.games.stages.stack_num)
+        if job.states[k] != NULL:
+            job.games.calls.restore(lane.ale, job.states[k])
+    return 0
+
+
 cdef uint64_t digest(const uint8_t* data, int64_t size, uint64_t seed) noexcept nogil:
     """A quick digest of bytes (FNV-1a, eight at a time), against accidents."""
     cdef uint64_t value = seed, word
@@ -599,41 +657,56 @@ cdef class Games:
             raise IndexError(f"lane {lane} is not in [0, {self.games.num_lanes})")
         return lane
 
-    def save_lane(self, Py_ssize_t lane, cnp.ndarray saved not None, Py_ssize_t row, bytes state):
-        """Write a lane and the state of its ALEInterface into an element of an array of `saved_dtype`."""
-        cdef lane_t* place = &self.games.lanes[self._checked(lane)]
+    def copy_lanes(self, object threads, lanes, cnp.ndarray saved not None, states, bint restores):
+        """Save lanes into an array of `saved_dtype`, or restore them; the batch must be claimed.
+
+        Args:
+            threads: `Batch.threads`, which share this.
+            lanes: which ones.
+            saved: an element for each of them, but for the states of emulators.
+            states: addresses of an ALEState for each of them, which is empty before it is cloned to; or 0.
+            restores: whether to restore.
+        """
+        cdef copying_t job
+        indices, addresses = np.array(lanes, np.int64), np.array(states, np.uint64)
+        if not len(indices) == len(addresses) == len(saved):
+            raise ValueError(f"states: expected {len(indices)}, got {len(addresses)}, and {len(saved)} rows")
+        for lane, address in zip(lanes, states):
+            if self.games.lanes[self._checked(lane)].ale == NULL and address:
+                raise ValueError(f"states: lane {lane} has no emulator")
+        if len(indices) == 0:
+            return
+        job.games = &self.games
+        job.lanes = <const int64_t*> cnp.PyArray_DATA(<cnp.ndarray> indices)
+        job.states = <state_t**> cnp.PyArray_DATA(<cnp.ndarray> addresses)
+        job.rows = self._row(saved, 0) + self.state_bytes + 16
+        job.stride = cnp.PyArray_STRIDE(saved, 0)
+        capsule = PyCapsule_New(<void*> (load_job if restores else save_job), JOB_CAPSULE, NULL)
+        PyCapsule_SetContext(capsule, &job)
+        threads.share(capsule, len(indices))
+
+    def write_state(self, cnp.ndarray saved not None, Py_ssize_t row, bytes state):
+        """Complete an element that `copy_lanes` has written by the state of its emulator."""
         cdef uint8_t* data = self._row(saved, row)
         cdef int64_t size = len(state), room = self.state_bytes
-        cdef progress_t progress = place.progress
         cdef uint64_t check
         if size > room:
             raise ValueError(f"ALE's state takes {size} bytes, expected at most {room}")
         memcpy(data, <const char*> state, size)
         memset(data + size, 0, room - size)
         memcpy(data + room, &size, 8)
-        progress.oldest = 0
-        memcpy(data + room + 16, &progress, sizeof(progress_t))
         check = self._digest(data)
         memcpy(data + room + 8, &check, 8)
-        data += room + 16 + sizeof(progress_t)
-        memcpy(data, place.plane, self.games.screen_bytes * self.games.stages.channels)
-        observe(&self.games, place, data + self.games.screen_bytes * self.games.stages.channels)
 
-    def load_lane(self, Py_ssize_t lane, cnp.ndarray saved not None, Py_ssize_t row):
-        """Restore a lane from an intact element of `save_lane`; return the state of its ALEInterface."""
-        cdef lane_t* place = &self.games.lanes[self._checked(lane)]
+    def read_state(self, cnp.ndarray saved not None, Py_ssize_t row):
+        """The state of the emulator of an intact element."""
         cdef uint8_t* data = self._row(saved, row)
-        cdef int64_t room = self.state_bytes, plane = self.games.screen_bytes * self.games.stages.channels, size
-        memcpy(&size, data + room, 8)
-        state = PyBytes_FromStringAndSize(<char*> data, size)
-        memcpy(&place.progress, data + room + 16, sizeof(progress_t))
-        data += room + 16 + sizeof(progress_t)
-        memcpy(place.plane, data, plane)
-        memcpy(place.stack, data + plane, self.games.frame_bytes * self.games.stages.stack_num)
-        return state
+        cdef int64_t size
+        memcpy(&size, data + self.state_bytes, 8)
+        return PyBytes_FromStringAndSize(<char*> data, size)
 
     def is_intact(self, cnp.ndarray saved not None, Py_ssize_t row):
-        """Whether an element is as `save_lane` has written it."""
+        """Whether an element is as `write_state` has completed it."""
         cdef uint8_t* data = self._row(saved, row)
         cdef uint64_t check
         memcpy(&check, data + self.state_bytes + 8, 8)

@@ -11,6 +11,7 @@ Observations = Any
 
 class Threads:
     def __init__(self, count: int, helpers: int) -> None: ...
+    def share(self, job: object, count: int) -> None: ...
 
 class StepArrays:
     def __init__(
@@ -36,6 +37,8 @@ class Batch(LaneMemory):
         layout: tuple[Any, ...] | None = None,
         copies_actions: bool = False,
     ) -> None: ...
+    @property
+    def threads(self) -> Threads: ...
     @property
     def numpy_scalars(self) -> bool: ...
     @numpy_scalars.setter

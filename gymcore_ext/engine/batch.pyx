@@ -5,6 +5,7 @@ GIL is released, and everything per lane happens in step.pxd.
 """
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetPointer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memchr, memcpy, memset
 
@@ -12,10 +13,10 @@ from gymcore_ext.arrays cimport (
     ArrayRing, array_pointer, check_no_overlap, copy_bytes, fork_generation, has_shape, lane_pointer, make_room,
 )
 from gymcore_ext.engine.step cimport (
-    BLOCK, FLOAT64, INT64, MAX_INFOS, MAX_PARTS, STREAM_BYTES, STREAM_WORDS, TERMINATIONS, advance,
-    begin_deferred, clock_now, flag_t,
-    info_field_t, job_t, kernel_t, lanes_t, lifecycle_t, moved, outputs_t, pool_free, pool_new, pool_run, pool_t,
-    reset_job, reset_t, roll_job, rollout_t, shifted, step_job, subset_job, subset_t,
+    BLOCK, FLOAT64, INT64, JOB_CAPSULE, MAX_INFOS, MAX_PARTS, STREAM_BYTES, STREAM_WORDS, TERMINATIONS, advance,
+    begin_deferred, clock_now, flag_t, info_field_t, job_t, kernel_t, lanes_t, lifecycle_t, moved, outputs_t,
+    pool_free, pool_new, pool_run, pool_t, reset_job, reset_t, roll_job, rollout_t, shifted, step_job, subset_job,
+    subset_t,
 )
 from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
 from gymcore_ext.engine.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, LaneMemory
@@ -62,6 +63,20 @@ cdef class Threads:
         if self.pool == NULL:
             raise RuntimeError(f"num_threads: the system gave no {self.count} threads")
         return 0
+
+    def share(self, object job, int64_t count):
+        """Do a job on [0, count) without the GIL; the batch must be claimed.
+
+        The job is a capsule of a `job_t`, whose context is the capsule's. Threads that do not run are not started.
+        """
+        cdef job_t function = <job_t> PyCapsule_GetPointer(job, JOB_CAPSULE)
+        cdef void* context = PyCapsule_GetContext(job)
+        cdef pool_t* pool = self.pool if self.generation == fork_generation else NULL
+        with nogil:
+            if pool == NULL:
+                function(context, 0, count)
+            else:
+                pool_run(pool, function, context, 0, count, 1, 1, self.helpers)
 
     cdef void stop(self) noexcept:
         """End the threads. In the child of a fork they do not exist: their memory is left alone."""
@@ -587,7 +602,7 @@ cdef class Batch(LaneMemory):
     Signals are handled every few milliseconds; after an exception of their handlers all lanes must be reset.
     """
 
-    cdef Threads threads
+    cdef readonly Threads threads
     cdef int action_typenum
     cdef bint reuse, observes_numbers
     cdef tuple action_shape, info_names

@@ -16,6 +16,8 @@
 #include "pythread.h"
 #include "atomics.h"
 
+#define GYMCORE_JOB_CAPSULE "gymcore.job"
+
 /* Work on lanes [lo, hi); results are added up. */
 typedef int64_t gymcore_job(void *context, int64_t lo, int64_t hi);
 

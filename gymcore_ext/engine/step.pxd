@@ -123,10 +123,11 @@ cdef extern from "engine/lifecycle.h":
         const uint8_t* flags, int64_t lo, int64_t hi, int64_t* lanes) noexcept nogil
 
 
-# Work on lanes [lo, hi); results are added up.
+# Work on lanes [lo, hi); results are added up. In a capsule with its context it is work for `Threads.share`.
 ctypedef int64_t (*job_t)(void* context, int64_t lo, int64_t hi) noexcept nogil
 
 cdef extern from "engine/pool.h":
+    const char* JOB_CAPSULE "GYMCORE_JOB_CAPSULE"
     ctypedef struct pool_t "gymcore_pool":
         int workers
         int64_t ended

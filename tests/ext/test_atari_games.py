@@ -10,6 +10,7 @@ import pytest
 from gymcore.envs.atari.pipelines import PRESETS
 from gymcore_ext.atari.games import FUNCTIONS, INFOS, STAGES, Games
 from gymcore_ext.atari.pictures import Resizer
+from gymcore_ext.engine.batch import Threads
 from gymcore_ext.engine.lane_memory import kernel_spec
 
 
@@ -62,34 +63,51 @@ def test_what_it_refuses():
         make_games(resizer=None)
 
 
+def save_lanes(games: Games, lanes: list[int], saved: Any, states: list[bytes]) -> None:
+    """Save lanes with these bytes for the states of their emulators, which they do not have."""
+    games.copy_lanes(Threads(1, -1), lanes, saved, [0] * len(lanes), False)
+    for row, state in enumerate(states):
+        games.write_state(saved, row, state)
+
+
 def test_saved_lanes_are_checked():
     games = make_games()
-    saved = np.zeros(3, games.saved_dtype)
+    saved = np.zeros(2, games.saved_dtype)
     games.seed_draws(1, 5, 7)
-    games.save_lane(1, saved, 2, b"state")
-    assert games.is_intact(saved, 2)
+    save_lanes(games, [1], saved[1:], [b"state"])
+    assert games.is_intact(saved, 1)
     assert not games.is_intact(saved, 0)
-    assert games.load_lane(0, saved, 2) == b"state"
+    assert games.read_state(saved, 1) == b"state"
+    games.copy_lanes(Threads(1, -1), [0], saved[1:], [0], True)
+    save_lanes(games, [0], saved[:1], [b"state"])
+    assert saved[0] == saved[1]
     with pytest.raises(ValueError, match="at most 104"):
-        games.save_lane(0, saved, 0, bytes(105))
+        games.write_state(saved, 0, bytes(105))
+    threads = Threads(1, -1)
     for lane in (-1, 2):
         with pytest.raises(IndexError, match=r"not in \[0, 2\)"):
-            games.save_lane(lane, saved, 0, b"")
+            games.copy_lanes(threads, [lane], saved[:1], [0], False)
         with pytest.raises(IndexError, match=r"not in \[0, 2\)"):
             games.set_ale(lane, None, 0)
-    for row in (-1, 3):
+    with pytest.raises(ValueError, match="lane 1 has no emulator"):
+        games.copy_lanes(threads, [0, 1], saved, [0, 8], True)
+    with pytest.raises(ValueError, match="expected 2, got 1"):
+        games.copy_lanes(threads, [0, 1], saved, [0], True)
+    for row in (-1, 2):
         with pytest.raises(ValueError, match="saved: expected"):
-            games.load_lane(0, saved, row)
+            games.read_state(saved, row)
     for array in (np.zeros(3), saved[None], saved[["ale", "size"]]):
         with pytest.raises(ValueError, match="saved: expected"):
             games.is_intact(array, 0)
+    with pytest.raises(ValueError, match="incorrect name"):
+        threads.share(games.kernel, 1)
 
 
 def test_the_seeds_of_draws_are_those_of_mt19937():
     games = make_games()
     saved = np.zeros(1, games.saved_dtype)
     games.seed_draws(0, 5, 2**32 - 1)
-    games.save_lane(0, saved, 0, b"")
+    save_lanes(games, [0], saved, [b""])
     words = np.frombuffer(saved["progress"][0].tobytes()[: 2 * 625 * 4], np.uint32)
     for seed, drawn in ((5, words[:625]), (2**32 - 1, words[625:])):
         expected = np.random.RandomState(seed).get_state(legacy=False)["state"]

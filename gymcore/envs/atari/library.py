@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.envs.atari.atari_env import choose_mode, load_ale
-from gymcore_ext.atari.games import FUNCTIONS
+from gymcore_ext.atari.games import FUNCTIONS, STATE_BYTES
 
 TESTED = "0.12.1"
 
@@ -25,6 +25,13 @@ _SPARE_BYTES = 512
 # Actions that functions are tried with.
 _TRIED = (1, 3, 0, 4, 1)
 
+
+class _State(ctypes.Structure):
+    """ALE's C++ class ALEState."""
+
+    _fields_ = (("bytes", ctypes.c_uint8 * STATE_BYTES),)
+
+
 # Argument and result types of FUNCTIONS, to call them from Python.
 _TYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "act": (ctypes.c_int, (ctypes.c_int, ctypes.c_float)),
@@ -35,6 +42,8 @@ _TYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "game_over": (ctypes.c_bool, (ctypes.c_int,)),
     "game_truncated": (ctypes.c_bool, ()),
     "screen": (ctypes.c_void_p, ()),
+    "clone": (_State, (ctypes.c_int,)),
+    "restore": (None, (ctypes.c_void_p,)),
 }
 
 
@@ -59,7 +68,7 @@ def unusable(reason: str) -> error.DependencyNotInstalled:
 
 
 def address_of(ale: Any) -> int:
-    """Return where the C++ object of an `ALEInterface` is.
+    """Return where the C++ object of an object of ale-py is.
 
     Raises:
         DependencyNotInstalled: It is not laid out as expected.
@@ -71,8 +80,22 @@ def address_of(ale: Any) -> int:
     offset = ctypes.c_int32.from_address(id(ale) + head).value
     flags = ctypes.c_uint32.from_address(id(ale) + head + 4).value
     if flags & _FLAGS != _READY_AND_DIRECT or not head + 8 <= offset < kind.__basicsize__:
-        raise unusable(f"an ALEInterface is laid out in another way ({offset}, {flags:#x})")
+        raise unusable(f"{kind.__name__} is laid out in another way ({offset}, {flags:#x})")
     return id(ale) + offset
+
+
+@cache
+def state_offset() -> int:
+    """Return where in an `ALEState` its C++ object is, which must be as large as expected.
+
+    Raises:
+        DependencyNotInstalled: It is not.
+    """
+    state = load_ale().ALEState()
+    offset = address_of(state) - id(state)
+    if type(state).__basicsize__ - offset != STATE_BYTES:
+        raise unusable(f"an ALEState has {type(state).__basicsize__ - offset} bytes")
+    return offset
 
 
 @cache
@@ -128,6 +151,14 @@ def try_functions(addresses: dict[str, int], ale: Any) -> None:
         got.append((*numbers, call["episode_frame_number"](address)))
         over = call["game_over"](address, 1), call["game_truncated"](address)
         got.append((*over, bytes(ale.getRAM()), screen_of(addresses, ale).tobytes()))
+    state = load_ale().ALEState()
+    cloned = call["clone"](address, 0)
+    ctypes.memmove(id(state) + state_offset(), ctypes.byref(cloned), STATE_BYTES)
+    got.append(state.serialize())
+    expected.append(ale.cloneState().serialize())
+    call["restore"](address, address_of(begun))
+    got.append(ale.cloneState().serialize())
+    expected.append(begun.serialize())
     if got != expected:
         raise unusable("a game that its functions play is not the one that ale-py plays")
     ale.restoreState(begun)

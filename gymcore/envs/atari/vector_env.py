@@ -14,7 +14,13 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.envs.atari.atari_env import load_ale, rom_path
-from gymcore.envs.atari.library import address_of, cartridge, library_functions, open_game
+from gymcore.envs.atari.library import (
+    address_of,
+    cartridge,
+    library_functions,
+    open_game,
+    state_offset,
+)
 from gymcore.envs.atari.pipelines import STAGES, pipeline_of
 from gymcore.native.env import NativeEnv
 from gymcore.native.parameters import Parameter, as_number
@@ -24,7 +30,7 @@ from gymcore.spaces import Box, Discrete
 from gymcore.utils.cpus import usable_cpus
 from gymcore_ext.atari.games import INFOS, Games
 from gymcore_ext.atari.pictures import Resizer
-from gymcore_ext.engine.batch import Batch
+from gymcore_ext.engine.batch import Batch, Threads
 from gymcore_ext.engine.lane_memory import kernel_spec
 
 
@@ -32,6 +38,7 @@ class LaneGames(Games):
     """`Games` whose lanes can be seeded and saved."""
 
     opener: Callable[[], Any]  # returns an emulator with the game
+    threads: Threads  # of the batch
     _first_state: bytes | None = None
 
     def _restart(self, lane: int) -> None:
@@ -61,19 +68,22 @@ class LaneGames(Games):
 
     def save(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[Any]) -> None:
         """Write lanes into an array of `saved_dtype`. Emulators have no random numbers to save."""
-        for row, lane in enumerate(indices.tolist()):
-            ale = self.ales[lane]
-            state = b"" if ale is None else ale.cloneState().serialize()
-            self.save_lane(lane, saved, row, state)
+        lanes, new_state = indices.tolist(), load_ale().ALEState
+        states = [None if self.ales[lane] is None else new_state() for lane in lanes]
+        self.copy_lanes(self.threads, lanes, saved, _addresses(states), False)
+        for row, state in enumerate(states):
+            self.write_state(saved, row, b"" if state is None else state.serialize())
 
     def load(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[Any]) -> None:
         """Restore saved lanes."""
-        state_class = load_ale().ALEState
-        for row, lane in enumerate(indices.tolist()):
+        lanes, new_state = indices.tolist(), load_ale().ALEState
+        states = []
+        for row, lane in enumerate(lanes):
             if self.ales[lane] is None:
                 self._restart(lane)
-            if state := self.load_lane(lane, saved, row):
-                self.ales[lane].restoreState(state_class(state))
+            state = self.read_state(saved, row)
+            states.append(new_state(state) if state else None)
+        self.copy_lanes(self.threads, lanes, saved, _addresses(states), True)
 
     def valid(self, saved: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Return which elements of an array of `saved_dtype` are as `save` has written them."""
@@ -83,6 +93,12 @@ class LaneGames(Games):
         """Let go of the emulators; the lanes cannot be stepped any more."""
         for lane in range(len(self)):
             self.set_ale(lane, None, 0)
+
+
+def _addresses(states: list[Any]) -> list[int]:
+    """Return where the C++ objects of `ALEState` objects are; 0 for None."""
+    offset = state_offset()
+    return [0 if state is None else id(state) + offset for state in states]
 
 
 class _GameSeeds(LaneSeeds):
@@ -207,7 +223,9 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
     def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
         """Return a batch of this game."""
         games = self._games(num_envs)
-        return Batch(games.kernel, num_envs, errors=error, constants=games, **options)
+        batch = Batch(games.kernel, num_envs, errors=error, constants=games, **options)
+        games.threads = batch.threads
+        return batch
 
     def _own_batch(self) -> Batch:
         _alive.add(self)

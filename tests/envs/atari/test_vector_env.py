@@ -52,14 +52,19 @@ def test_make_vec():
 
 
 def test_any_number_of_threads_gives_the_same_frames():
-    runs = []
+    runs, states = [], []
     for threads in (1, 2, 5):
         envs = AtariVectorEnv(
             5, game="breakout", num_threads=threads, repeat_action_probability=0.25
         )
         envs.reset(seed=2)
+        play(envs, 20)
+        states.append(envs.get_state())
+        play(envs, 20, 1)
+        envs.set_state(states[0][::-1])
         runs.append(play(envs, 60))
         envs.close()
+    assert states[0].tobytes() == states[1].tobytes() == states[2].tobytes()
     assert_same_steps(runs[0], runs[1])
     assert_same_steps(runs[0], runs[2])
 
