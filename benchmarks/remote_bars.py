@@ -28,7 +28,7 @@ def remote_bars(threads: int) -> list[Bar]:
             lambda number: f"{number:.0f},000 steps/s", lambda number: number >= 300),
         at_most("remote CartPole n=64, a step", 150, "us", 1e6 * LANES,
                 lambda measured: measured.step(remote)),
-        ratio("remote CartPole n=64 / its messages alone, by pyzmq", remote, [messages], 0.5),
+        ratio("remote CartPole n=64 / its messages alone, by pyzmq", remote, [messages], 0.8),
         ratio("two actors of Ray, T=128, K=1024 / two processes", ray, [processes], 0.8),
     ]  # fmt: skip
 
