@@ -7,6 +7,6 @@ the same bits on every machine. Numba compiles (`pip install "gymcore[jit]"`); w
 
 from gymcore.jit import math
 from gymcore.jit.declarations import array
-from gymcore.jit.env import Env, JitVectorEnv
+from gymcore.jit.env import Env
 
-__all__ = ["Env", "JitVectorEnv", "array", "math"]
+__all__ = ["Env", "array", "math"]

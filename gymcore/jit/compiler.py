@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import inspect
 import os
 import pickle
 import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 from types import FunctionType
@@ -41,8 +41,16 @@ from numba.np.numpy_support import as_dtype, from_dtype
 
 from gymcore import error
 from gymcore.jit import math
-from gymcore.jit.declarations import INTERPRETED_CALLS, Field, helpers_of, reachable, syntax_of
+from gymcore.jit.declarations import (
+    INTERPRETED_CALLS,
+    Field,
+    helpers_of,
+    names_of,
+    reachable,
+    syntax_of,
+)
 from gymcore.jit.loops import Program, run_text, struct_class
+from gymcore.utils.new_file import NewFile
 from gymcore_ext.engine.custom_kernel import DRAWS
 
 # Without allocation, exceptions and fused operations; functions become part of the loop.
@@ -249,33 +257,6 @@ def _choice(rng: Any, options: Any) -> Any:
 # --- mathematics ----------------------------------------------------------------------------------
 
 
-def _bitcast(source: Any, target: Any, llvm_type: Any) -> Any:
-    @intrinsic
-    def cast(typing_context: Any, value: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.bitcast(args[0], llvm_type)
-
-        return target(source), generate
-
-    return cast
-
-
-_double_bits = _bitcast(types.float64, types.int64, ir.IntType(64))
-_double_from_bits = _bitcast(types.int64, types.float64, ir.DoubleType())
-
-
-@overload(math._bits)
-@_plain
-def _bits(x: Any) -> Any:
-    return lambda x: _double_bits(x)
-
-
-@overload(math._from_bits)
-@_plain
-def _from_bits(bits: Any) -> Any:
-    return lambda bits: _double_from_bits(bits)
-
-
 for _name in math.__all__:
     if isinstance(getattr(math, _name), FunctionType):
         register_jitable(getattr(math, _name))
@@ -341,8 +322,7 @@ def _compilable(function: FunctionType, key: str, done: dict[FunctionType, Any])
     tree.name, tree.decorator_list, tree.returns = f"{function.__name__}_{key}", [], None
     for argument in tree.args.args:
         argument.annotation = None
-    namespace = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
-    namespace["_wide"] = wide
+    namespace = {**names_of(function), "_wide": wide}
     module = ast.fix_missing_locations(ast.Module([tree], []))
     exec(compile(module, function.__code__.co_filename, "exec"), namespace)
     # Helpers may be given parts of one array twice.
@@ -370,14 +350,15 @@ class CompiledLoops:
     def __init__(self, program: Program) -> None:
         """Load the code from the cache, or compile it."""
         key = _key_of(program)
-        path = cache_folder() / f"{key}.bin"
+        path = _cached_file(key)
         try:
             saved = pickle.loads(path.read_bytes())
-        except Exception:  # none, or of a version that cannot be read
-            saved = None
-        if saved is None:
+        except Exception:  # none, or one that cannot be read
             saved = _compile(program, key)
-            _write(path, pickle.dumps(saved))
+            with contextlib.suppress(OSError):  # without a folder to write to, not kept
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with NewFile(path) as new:
+                    new.part.write_bytes(pickle.dumps(saved))
         codegen = cpu_target.target_context.codegen()
         self._libraries = {
             name: (codegen.unserialize_library(library), symbol)
@@ -422,28 +403,10 @@ def _compile(program: Program, key: str) -> dict[str, Any]:
     return saved
 
 
-def cache_folder() -> Path:
-    """Return where compiled code is kept: `GYMCORE_CACHE_DIR`, or a folder of the user's cache."""
-    if folder := os.environ.get("GYMCORE_CACHE_DIR"):
-        return Path(folder)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA", Path.home() / "AppData/Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library/Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "gymcore" / "jit"
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file at once, so that nobody reads half of it; without a folder to write to, not."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(data)
-        os.replace(file.name, path)
-    except OSError:
-        return
+def _cached_file(key: str) -> Path:
+    """Where compiled code is kept: in `GYMCORE_CACHE_DIR`, or a folder of the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(os.environ.get("GYMCORE_CACHE_DIR") or cache / "gymcore" / "jit") / f"{key}.bin"
 
 
 @cache
@@ -463,19 +426,7 @@ def _key_of(program: Program) -> str:
         for one in reachable(function):
             tree = syntax_of(one)
             digest.update(f"{name} {tree and ast.dump(tree)}".encode())
-            for global_name, value in _constants(one):
-                digest.update(f"{global_name} {value}".encode())
+            for constant, value in sorted(names_of(one).items()):
+                if isinstance(value, (np.ndarray, np.generic, int, float, tuple)):
+                    digest.update(pickle.dumps((constant, value)))
     return digest.hexdigest()
-
-
-def _constants(function: FunctionType) -> list[tuple[str, str]]:
-    """Names and values of what a function uses, which become part of the code."""
-    values = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
-    found = []
-    for name in sorted({*function.__code__.co_names, *function.__code__.co_freevars}):
-        value = values.get(name)
-        if isinstance(value, np.ndarray):
-            found.append((name, f"{value.dtype} {value.shape} {value.tobytes().hex()}"))
-        elif isinstance(value, (int, float, bool, tuple, np.generic)):
-            found.append((name, repr(value)))
-    return found

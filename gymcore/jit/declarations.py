@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FunctionType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -27,31 +27,13 @@ DRAWS = ("choice", "integers", "normal", "random", "uniform")
 Functions: TypeAlias = dict[str, FunctionType]
 
 _DTYPES = tuple(map(np.dtype, ("f8", "f4", "i8", "i4", "i2", "i1", "u1", "?", "u2", "u4")))
-_REFUSED = {
-    ast.Try: "try",
-    ast.With: "with",
-    ast.Raise: "raise",
-    ast.Assert: "assert",
-    ast.Lambda: "lambda",
-    ast.Yield: "yield",
-    ast.YieldFrom: "yield",
-    ast.Await: "await",
-    ast.ClassDef: "class",
-    ast.FunctionDef: "a function in a function",
-    ast.Import: "import",
-    ast.ImportFrom: "import",
-    ast.Global: "global",
-    ast.Nonlocal: "nonlocal",
-    ast.Delete: "del",
-    ast.Dict: "a dict",
-    ast.Set: "a set",
-    ast.List: "a list",
-    ast.ListComp: "a comprehension",
-    ast.SetComp: "a comprehension",
-    ast.DictComp: "a comprehension",
-    ast.GeneratorExp: "a comprehension",
-    ast.JoinedStr: "a formatted string",
-}
+# What functions cannot do, besides calling what is not there.
+_REFUSED = (
+    *(ast.Try, ast.With, ast.Raise, ast.Assert, ast.Delete, ast.Import, ast.ImportFrom, ast.Global),
+    *(ast.Nonlocal, ast.Lambda, ast.FunctionDef, ast.ClassDef, ast.Yield, ast.YieldFrom, ast.Await),
+    *(ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+    ast.JoinedStr,
+)
 _NOT_CONSTANT = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
 # Calls that only the interpreter makes.
 INTERPRETED_CALLS = ("print", "breakpoint")
@@ -144,11 +126,16 @@ def syntax_of(function: FunctionType) -> ast.FunctionDef | None:
     return tree.body[0] if isinstance(tree.body[0], ast.FunctionDef) else None
 
 
+def names_of(function: FunctionType) -> dict[str, Any]:
+    """Return what a function uses of its module and of functions around it, by name."""
+    values = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+    used = function.__code__.co_names + function.__code__.co_freevars
+    return {name: values[name] for name in used if name in values}
+
+
 def helpers_of(function: FunctionType) -> Iterator[tuple[str, FunctionType]]:
     """Iterate over the functions that a function calls by a name of its module, with the names."""
-    values = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
-    for name in function.__code__.co_names + function.__code__.co_freevars:
-        value = values.get(name)
+    for name, value in names_of(function).items():
         if isinstance(value, FunctionType) and value.__module__ != "gymcore.jit.math":
             yield name, value
 
@@ -198,8 +185,9 @@ def _check_syntax(
         for target in getattr(node, "targets", [getattr(node, "target", None)])
     }
     for node in ast.walk(tree):
-        if node is not tree and (word := _REFUSED.get(type(node))):
-            refuse(node, f"{word} cannot be compiled; a kernel is arithmetic, if, for and while")
+        if node is not tree and isinstance(node, _REFUSED):
+            text = ast.unparse(node).partition("\n")[0]
+            refuse(node, f"`{text}` cannot be compiled; a kernel is arithmetic, if, for and while")
         is_power = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
         if is_power and any(isinstance(part, _NOT_CONSTANT) for part in ast.walk(node)):
             refuse(node, "** differs between machines; write x * x")
@@ -234,8 +222,3 @@ def indexes(function: FunctionType) -> bool:
         ):
             return True
     return False
-
-
-def names_in(function: Callable[..., Any]) -> set[str]:
-    """Return the names of globals and attributes that a function uses."""
-    return set(getattr(function, "__code__").co_names)  # noqa: B009

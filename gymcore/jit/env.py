@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import os
-import weakref
+import threading
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,22 +63,26 @@ class LaneState(LaneLoops):
         return valid
 
 
-class _OfClass:
+class _Kernel:
     """What is made once for a class, and is not part of it: pickles of the class do without."""
 
     def __init__(self, cls: type[Env]) -> None:
-        functions = {name: cls._functions[name] for name in COMPILED if name in cls._functions}
+        self._class, place = cls, f"{place_of(cls)}{cls.__name__}"
+        if not {"State", "observation_space", "action_space"} <= set(dir(cls)):
+            raise error.InvalidArgument(
+                f"{place}: expected observation_space, action_space, State, reset, step and observe"
+            )
         layout = array_layout("observation_space", cls.observation_space)
         checked = checked_action(cls.action_space)
         if checked is None:
             raise error.InvalidArgument(
-                f"{place_of(cls)}{cls.__name__}.action_space: expected Discrete, MultiDiscrete, "
+                f"{place}.action_space: expected Discrete, MultiDiscrete, "
                 f"MultiBinary, or Box of float32 or float64 with an axis, got {cls.action_space}"
             )
         action, ranges = checked
         self.program = program = Program(
             cls.__name__,
-            functions,
+            {name: cls._functions[name] for name in COMPILED if name in cls._functions},
             fields_of(cls, "State"),
             fields_of(cls, "Parameters"),
             fields_of(cls, "Infos"),
@@ -93,45 +97,49 @@ class _OfClass:
                 parts=leaves_of(layout),
                 action=action,
                 ranges=ranges,
-                parameters={n: float(v) for n, v in parameters_of(cls).items()},
+                parameters={name: float(value) for name, value in parameters_of(cls).items()},
                 infos=tuple((f.name, f.dtype, _length(f.shape)) for f in program.infos),
                 cost=_SLOW if program.leaves_lanes_out else _FAST,
             )
         except ValueError as problem:
-            raise error.InvalidArgument(f"{place_of(cls)}{problem}") from problem
-        self.capsule = self.kernel.capsule
-        self.spec = kernel_spec(self.capsule)
-        self.vector_class: type[JitVectorEnv] | None = None
-        self.compiled: Any = None
+            raise error.InvalidArgument(f"{place}: {problem}") from problem
+        self.spec = kernel_spec(self.kernel.capsule)
 
-    def loops(self, cls: type[Env]) -> Any:
+    @functools.cached_property
+    def compiled(self) -> Any:
         """The compiled loops; the class is tried by the interpreter first."""
-        if self.compiled is None:
+        with _one_thread:
             from gymcore.jit.compiler import CompiledLoops
 
-            cls.check_source()
-            self.compiled = CompiledLoops(self.program)
-        return self.compiled
+            self._class.check_source()
+            return CompiledLoops(self.program)
+
+    @functools.cached_property
+    def vector_class(self) -> type[NativeVectorEnv]:
+        """The vector environment, which pickles by its place in the class."""
+        vector_class = NativeVectorEnv.of(self._class)
+        vector_class.__qualname__ = f"{self._class.__qualname__}.vector_class"
+        return vector_class
 
 
-_of_classes: weakref.WeakKeyDictionary[type[Env], _OfClass] = weakref.WeakKeyDictionary()
+# Neither Numba nor `ast.parse` of Python 3.11 is for several threads at once.
+_one_thread = threading.RLock()
+
+
+_kernels: dict[type[Env], _Kernel] = {}
+
+
+def _kernel_of(cls: type[Env]) -> _Kernel:
+    with _one_thread:
+        if cls not in _kernels:
+            _kernels[cls] = _Kernel(cls)
+        return _kernels[cls]
 
 
 def _length(shape: tuple[int, ...]) -> int:
     if len(shape) > 1:
         raise ValueError(f"Infos: expected arrays of one axis, got {shape}")
     return shape[0] if shape else 1
-
-
-def _of(cls: type[Env]) -> _OfClass:
-    if cls not in _of_classes:
-        if not {"State", "observation_space", "action_space"} <= set(dir(cls)):
-            raise error.InvalidArgument(
-                f"{place_of(cls)}{cls.__name__}: expected observation_space, action_space, State, "
-                "reset, step and observe"
-            )
-        _of_classes[cls] = _OfClass(cls)
-    return _of_classes[cls]
 
 
 def is_compiled() -> bool:
@@ -155,11 +163,8 @@ def _has_numba() -> bool:
 class _VectorClass:
     """The vector environment of a class, derived from it."""
 
-    def __get__(self, env: Any, cls: type[Env]) -> type[JitVectorEnv]:
-        made = _of(cls)
-        if made.vector_class is None:
-            made.vector_class = JitVectorEnv.of(cls)
-        return made.vector_class
+    def __get__(self, env: Any, cls: type[Env]) -> type[NativeVectorEnv]:
+        return _kernel_of(cls).vector_class
 
 
 class Env(NativeEnv[Any]):
@@ -234,8 +239,9 @@ class Env(NativeEnv[Any]):
             cls._functions = {**cls._functions, **own}
         for field in fields_of(cls, "Parameters"):
             if field.name not in cls.parameters:
-                setattr(cls, field.name, parameter := Parameter(encode=_encoder(field)))
-                parameter.decode = functools.partial(_decode, field.python_type)
+                encode = functools.partial(_encoded, field.python_type)
+                decode = functools.partial(_decoded, field.python_type)
+                setattr(cls, field.name, parameter := Parameter(encode=encode, decode=decode))
                 parameter.__set_name__(cls, field.name)
         super().__init_subclass__(**kwargs)
         if "State" not in dir(cls):
@@ -267,12 +273,12 @@ class Env(NativeEnv[Any]):
     @classmethod
     def source(cls) -> str:
         """Return the text of the loops that are generated around the functions."""
-        return _of(cls).program.source()
+        return cls.program().source()
 
     @classmethod
     def program(cls) -> Program:
         """Return what the loops are generated from."""
-        return _of(cls).program
+        return _kernel_of(cls).program
 
     @classmethod
     def check_source(cls, steps: int = 20) -> None:
@@ -294,20 +300,20 @@ class Env(NativeEnv[Any]):
     @classmethod
     def kernel_spec(cls) -> dict[str, Any]:
         """Return sizes, names and defaults of the kernel."""
-        return _of(cls).spec
+        return _kernel_of(cls).spec
 
     def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
         """Return a batch of lanes, whose loops are compiled or interpreted."""
-        made = _of(type(self))
+        made = _kernel_of(type(self))
         interpreted = self._debug or not is_compiled()
-        loops = InterpretedLoops(made.program, num_envs) if interpreted else made.loops(type(self))
+        loops = InterpretedLoops(made.program, num_envs) if interpreted else made.compiled
         fields = [np.zeros((num_envs, *f.shape), f.dtype) for f in made.program.state]
         lanes = LaneState(made.kernel, fields, loops.addresses, loops)
         lanes.saved_dtype = made.saved_dtype
         if interpreted:
             options.update(num_threads=1, helpers=-1)
         batch = Batch(
-            made.capsule,
+            made.kernel.capsule,
             num_envs,
             errors=error,
             constants=lanes,
@@ -341,45 +347,6 @@ class Env(NativeEnv[Any]):
             self.render()
         return observation, reward, terminated, False, self._batch.infos_of(0)
 
-    @property
-    def state(self) -> Any:
-        """The state as a NumPy record with the fields of `State`, a copy; None before `reset`.
-
-        Assign a record, or values of all fields in their order, to change it.
-        """
-        if not self._batch.is_ready:
-            return None
-        record = np.zeros(1, np.dtype((np.record, _of(type(self)).saved_dtype)))
-        self._batch.constants.save(np.array([self._lane]), record)
-        return record[0]
-
-    @state.setter
-    def state(self, value: Any) -> None:
-        if value is None:
-            return
-        self._ensure_seeded()
-        record, lanes = self._as_record(value), self._batch.constants
-        if not self._batch.is_ready and self._batch.num_envs > 1:
-            raise error.ResetNeeded("state: expected reset() before")
-
-        def write() -> None:
-            lanes.load(np.array([self._lane]), record)
-            self._batch.mark_ready()
-
-        self._batch.exclusively(write)
-
-    def _as_record(self, value: Any) -> npt.NDArray[Any]:
-        """A state as an array [1] of `saved_dtype`."""
-        dtype = _of(type(self)).saved_dtype
-        try:
-            values = value.item() if isinstance(value, np.void) else tuple(value)
-            record = np.array([values], dtype)
-            if self._batch.constants.valid(record).all() and len(values) == len(dtype.names or ()):
-                return record
-        except (TypeError, ValueError, OverflowError):
-            pass
-        raise error.InvalidArgument(f"state: expected values of {dtype.names}, got {value!r}")
-
     def _render_frame(self, render_mode: str, state: Any) -> Any:
         """Return the frame [height, width, 3] uint8, or show it."""
         frame = self._functions["render"](state, self._parameters())
@@ -396,72 +363,15 @@ class Env(NativeEnv[Any]):
     def _parameters(self) -> Any:
         """The parameters of the lane, as functions get them."""
         values = {name: getattr(self, name) for name in self.parameters}
-        return _of(type(self)).program.names()["Parameters"](**values)
+        return self.program().names()["Parameters"](**values)
 
 
-def _encoder(field: Any) -> Any:
-    """Return a function that encodes a value of a parameter."""
-
-    def encode(value: Any) -> tuple[float, ...]:
-        (number,) = as_number(value)
-        if field.python_type is not float and number != int(number):
-            raise error.InvalidArgument(f"expected {field.python_type.__name__}, got {value!r}")
-        return (number,)
-
-    return encode
+def _encoded(kind: type, value: Any) -> tuple[float, ...]:
+    (number,) = as_number(value)
+    if kind is not float and number != int(number):
+        raise error.InvalidArgument(f"expected {kind.__name__}, got {value!r}")
+    return (number,)
 
 
-def _decode(kind: type, columns: Any) -> Any:
+def _decoded(kind: type, columns: Any) -> Any:
     return kind(columns[0])
-
-
-class JitVectorEnv(NativeVectorEnv):
-    """The batch of a `jit.Env`; `vector_class` of the environment is the one for it."""
-
-    env_class: ClassVar[type[Env]]
-    _model: Env
-
-    def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
-        if self._model._debug or not is_compiled():
-            return 1, -1
-        return super()._thread_count(num_threads)
-
-    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Read an attribute of every lane, or call a method of it; `state` is a record."""
-        if name == "state":
-            return tuple(env.state for env in self.lane_envs())
-        return super().call(name, *args, **kwargs)
-
-    def set_attr(self, name: str, values: Any) -> None:
-        """Set a parameter, `state` or `np_random`; see `NativeVectorEnv.set_attr`.
-
-        Raises:
-            InvalidArgument: A state that is not one; nothing has changed.
-        """
-        if name != "state":
-            super().set_attr(name, values)
-            return
-        several = isinstance(values, (list, tuple))
-        if isinstance(values, np.ndarray):
-            several = values.ndim > (values.dtype.names is None)
-        per_lane = list(values) if several else [values] * self.num_envs
-        if len(per_lane) != self.num_envs:
-            raise error.InvalidArgument(
-                f"state: expected one for each of {self.num_envs} lanes, got {len(per_lane)}"
-            )
-        records = [self._model._as_record(value) for value in per_lane]
-        self._seeds.ensure()
-
-        def write() -> None:
-            self._batch.constants.load(np.arange(self.num_envs), np.concatenate(records))
-            self._batch.mark_ready()
-
-        self._batch.exclusively(write)
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickle by the class of the environment: this one is derived from it."""
-        return _unpickled, (self.env_class,), self.__getstate__()
-
-
-def _unpickled(env_class: type[Env]) -> JitVectorEnv:
-    return object.__new__(env_class.vector_class)

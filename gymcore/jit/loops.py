@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gymcore.error import InvalidArgument
-from gymcore.jit.declarations import DRAWS, Field, Functions, indexes, names_in, place_of
+from gymcore.jit.declarations import DRAWS, Field, Functions, indexes, place_of
 from gymcore.native.array_vector_env import leaves_of
 from gymcore.vector.layouts import Layout
 from gymcore_ext.engine.custom_kernel import FIRST_ARRAYS, LOOPS
@@ -44,7 +44,7 @@ class Program(NamedTuple):
         What has ended may index outside of arrays; arithmetic alone is faster with all lanes.
         """
         step = self.functions["step"]
-        return indexes(step) or bool(names_in(step) & set(DRAWS))
+        return indexes(step) or bool(set(step.__code__.co_names) & set(DRAWS))
 
     def loops(self) -> tuple[str, ...]:
         """Names of the loops."""
@@ -255,33 +255,18 @@ def struct_class(name: str, fields: tuple[Field, ...]) -> type[Struct]:
 
 
 class LaneRandom:
-    """The random numbers of a lane: the methods of its `numpy.random.Generator` that compile."""
+    """The random numbers of a lane: methods of its `numpy.random.Generator` as Python's numbers."""
 
     def __init__(self, generator: np.random.Generator) -> None:
         """Take the generator."""
         self._generator = generator
 
-    def random(self) -> float:
-        """Draw uniformly from [0, 1)."""
-        return float(self._generator.random())
-
-    def uniform(self, low: float = 0.0, high: float = 1.0) -> float:
-        """Draw uniformly from [low, high)."""
-        return float(self._generator.uniform(low, high))
-
-    def normal(self, loc: float = 0.0, scale: float = 1.0) -> float:
-        """Draw from a normal distribution."""
-        return float(self._generator.normal(loc, scale))
-
-    def integers(self, low: int, high: int | None = None) -> int:
-        """Draw an integer of [low, high), or [0, low)."""
-        return int(self._generator.integers(low, high))
-
-    def choice(self, options: Any) -> Any:
-        """Draw an element of an array, or an integer of [0, options)."""
-        if np.ndim(options):
-            return options[int(self._generator.integers(len(options)))]
-        return int(self._generator.integers(options))
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a method that draws a number."""
+        if name not in DRAWS:
+            raise AttributeError(f"rng.{name} is not there; rng has {', '.join(DRAWS)}")
+        draw = getattr(self._generator, name)
+        return lambda *args, **kwargs: np.asarray(draw(*args, **kwargs)).item()
 
 
 _LOOP = ctypes.CFUNCTYPE(

@@ -7,8 +7,9 @@ Numba inlines them, and loops that call them become vector code.
 from __future__ import annotations
 
 import math
-import struct
 from math import sqrt
+
+import numpy as np
 
 __all__ = [
     "clip",
@@ -46,16 +47,6 @@ _C0, _C1, _C2, _C3, _C4, _C5 = map(
         *("-0x1.27e4f780ec494p-22", "0x1.1ee971b7d5564p-29", "-0x1.8f67fc082dccep-37"),
     ),
 )
-
-
-def _bits(x: float) -> int:
-    """The bits of a float64, as a signed integer. The compiler replaces it by an instruction."""
-    return int(struct.unpack("<q", struct.pack("<d", x))[0])
-
-
-def _from_bits(bits: int) -> float:
-    """The float64 with these bits."""
-    return float(struct.unpack("<d", struct.pack("<Q", bits & 0xFFFFFFFFFFFFFFFF))[0])
 
 
 def select(condition: bool, yes: float, no: float) -> float:
@@ -99,13 +90,11 @@ def sincos(x: float) -> tuple[float, float]:
     head = 1.0 - half
     cosine_y = head + (((1.0 - head) - half) + (z * c - y * tail))
 
-    quadrant = _bits(shifted)
-    sine_bits = _bits(sine_y)
-    cosine_bits = _bits(cosine_y)
-    difference = (sine_bits ^ cosine_bits) & -(quadrant & 1)
-    sine = _from_bits((sine_bits ^ difference) ^ ((quadrant & 2) << 62))
-    cosine = _from_bits((cosine_bits ^ difference) ^ (((quadrant + 1) & 2) << 62))
-    return sine, cosine
+    # The lowest bits of the sum are those of the integer n, whose conversion is no vector code.
+    quadrant = int(np.float64(shifted).view(np.int64))
+    sine = cosine_y if quadrant & 1 else sine_y
+    cosine = sine_y if quadrant & 1 else cosine_y
+    return -sine if quadrant & 2 else sine, -cosine if (quadrant + 1) & 2 else cosine
 
 
 def sin(x: float) -> float:

@@ -18,9 +18,9 @@ from gymcore import error
 from gymcore.core import ActType, Info, Options
 from gymcore.native.parameters import Derived, Parameter
 from gymcore.native.state import (
-    as_states,
     checked_lanes,
     digest,
+    read_states,
     save_lanes,
     write_lanes,
     write_states,
@@ -280,22 +280,22 @@ class NativeEnv(DrawnEnv[Any, ActType]):
     # --- state ---------------------------------------------------------------------------------
 
     @property
-    def state(self) -> npt.NDArray[np.float64] | None:
+    def state(self) -> Any:
         """The physics state, float64 [state_size], a copy; None before the first reset.
 
-        Assign a sequence to change it.
+        Of a `jit.Env` it is a record with the fields of `State`. Assign a sequence to change it.
         """
         if not self._batch.is_ready:
             return None
-        return self._batch.view_state()[:, self._lane].copy()
+        return read_states(self._batch, [self._lane])[0]
 
     @state.setter
     def state(self, value: Any) -> None:
         if value is None:
             return
         self._ensure_seeded()
-        numbers = as_states([value], self.kernel_spec())
-        write_states(self._batch, numbers, np.array([self._lane]))
+        names = self.kernel_spec()["state_names"]
+        write_states(self._batch, [value], names, np.array([self._lane]))
 
     def get_state(self) -> npt.NDArray[Any]:
         """Everything that decides what comes next, random stream included: a structured array [1].

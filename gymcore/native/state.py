@@ -58,34 +58,56 @@ def _identity(model: Any, spec: Any) -> npt.NDArray[np.uint64]:
     return np.array([name, digest(b"%d %d" % (LAYOUT, model.fixed_digest()))], np.uint64)
 
 
-def as_states(values: Sequence[Any], kernel_spec: dict[str, Any]) -> npt.NDArray[np.float64]:
-    """Physics states as float64 [len(values), state_size].
+def read_states(batch: Any, indices: Any) -> npt.NDArray[Any]:
+    """Physics states, a copy: float64 [len(indices), state_size], or records [len(indices)]."""
+    if not hasattr(batch.constants, "fields"):
+        return np.ascontiguousarray(batch.view_state()[:, indices].T)
+    records = np.zeros(len(indices), np.dtype((np.record, batch.constants.saved_dtype)))
+    batch.constants.save(indices, records)
+    return records
+
+
+def write_states(batch: Any, values: Sequence[Any], names: Sequence[str], indices: Any) -> None:
+    """Write physics states, a sequence of numbers or a record each, into lanes.
+
+    Args:
+        batch: whose lanes they are; they may be stepped then.
+        values: a state for each lane.
+        names: of the columns of the physics.
+        indices: int64, which lanes.
 
     Raises:
-        InvalidArgument: a value that is not one number for every column of the physics.
+        InvalidArgument: a value that is not a number for every column, or not a record that lanes
+            can have; nothing has changed.
     """
-    names = kernel_spec["state_names"]
-    states = np.empty((len(values), len(names)))
-    for row, value in zip(states, values, strict=True):
-        try:
-            numbers = np.asarray(value, np.float64)
-        except (TypeError, ValueError):
-            numbers = None
-        if numbers is None or numbers.shape != row.shape:
-            raise InvalidArgument(
-                f"state: expected {len(names)} numbers ({', '.join(names)}), got {value!r}"
-            )
-        row[:] = numbers
-    return states
-
-
-def write_states(batch: Any, states: npt.NDArray[np.float64], indices: Any) -> None:
-    """Write physics states [len(indices), state_size] into lanes, which may be stepped then."""
+    external = batch.constants if hasattr(batch.constants, "fields") else None
     if len(indices) < batch.num_envs and not batch.is_ready:
         raise InvalidArgument("lanes: expected all lanes, or a reset() before some are set")
+    dtype, what = np.dtype((np.float64, (len(names),))), "numbers"
+    if external is not None:
+        dtype, names, what = external.saved_dtype, external.saved_dtype.names, "fields"
+    states = np.zeros(len(values), dtype)
+    for row, value in enumerate(values):
+        try:
+            if external is None:
+                numbers = np.asarray(value, np.float64)
+                valid = numbers.shape == states[row].shape
+            else:
+                numbers = np.array([tuple(value)], dtype)
+                valid = external.valid(numbers).all()
+        except (TypeError, ValueError, OverflowError):
+            valid = False
+        if not valid:
+            raise InvalidArgument(
+                f"state: expected {len(names)} {what} ({', '.join(names)}), got {value!r}"
+            )
+        states[row : row + 1] = numbers
 
     def write() -> None:
-        batch.view_state()[:, indices] = states.T
+        if external is None:
+            batch.view_state()[:, indices] = states.T
+        else:
+            external.load(indices, states)
         batch.mark_ready()
 
     batch.exclusively(write)

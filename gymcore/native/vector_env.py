@@ -14,8 +14,8 @@ from gymcore.core import Info, Options
 from gymcore.native.parameters import write_parameter
 from gymcore.native.state import (
     LaneSeeds,
-    as_states,
     checked_lanes,
+    read_states,
     save_lanes,
     write_lanes,
     write_states,
@@ -483,7 +483,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         if name == "state":
             if not self._batch.is_ready:
                 return (None,) * self.num_envs
-            return tuple(np.ascontiguousarray(self._batch.view_state().T))
+            return tuple(read_states(self._batch, np.arange(self.num_envs)))
         attributes = [getattr(env, name) for env in self.lane_envs()]
         return tuple(value(*args, **kwargs) if callable(value) else value for value in attributes)
 
@@ -539,9 +539,9 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
                 self._batch, self._kernel_spec, parameter, per_lane, range(self.num_envs)
             )
         elif name == "state":
-            states = as_states(per_lane, self._kernel_spec)
+            names = self._kernel_spec["state_names"]
             self._seeds.ensure()  # for the episodes after this one
-            write_states(self._batch, states, np.arange(self.num_envs))
+            write_states(self._batch, per_lane, names, np.arange(self.num_envs))
         elif name == "np_random":
             self._set_streams(per_lane)
         elif name in env_class.settable:

@@ -172,7 +172,7 @@ def test_code_comes_from_the_cache(cache: Path, monkeypatch: pytest.MonkeyPatch)
 
     CartPole()
     files = {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
-    env._of(CartPole).compiled = None
+    del env._kernel_of(CartPole).compiled
     monkeypatch.setattr(compiler, "_compile", None)  # not called again
     CartPole().reset(seed=1)
     assert {path.name: path.stat().st_mtime_ns for path in cache.iterdir()} == files

@@ -134,7 +134,7 @@ def test_states_parameters_and_copies() -> None:
     assert state.count == state["count"] and state.grid.dtype == np.uint8
     envs.set_attr("state", state)
     assert {record.count for record in envs.get_attr("state")} == {int(state.count)}
-    with pytest.raises(error.InvalidArgument, match="state: expected values of"):
+    with pytest.raises(error.InvalidArgument, match="state: expected 9 fields"):
         envs.set_attr("state", np.zeros(3))
     env = pickle.loads(pickle.dumps(Arm(debug=True)))
     env.reset(seed=1)
@@ -282,7 +282,7 @@ CLASS_MISTAKES: list[tuple[dict[str, Any], str]] = [
         {"reset": undeclared},
         r"test_interpreted.py:\d+: Wrong.reset: 'y' is not a field of the state: x",
     ),
-    ({"step": division}, r"test_interpreted.py:\d+: Wrong.step: try cannot be compiled"),
+    ({"step": division}, r"test_interpreted.py:\d+: Wrong.step: `try:` cannot be compiled"),
     ({"step": power}, r"\*\* differs between machines"),
     ({"reset": other_draw}, r"rng.beta is not there; rng has choice"),
     ({"reset": too_few}, r"expected the arguments \(state, parameters, rng\), got \(state, rng\)"),
