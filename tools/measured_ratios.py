@@ -1,4 +1,4 @@
-"""Write the ratios of a benchmark run into docs/benchmarks.md, and draw the chart of the README.
+"""Write the ratios of a benchmark run into docs/benchmarks.md, and draw the charts of the docs.
 
 python benchmarks/peers.py --json peers.json
 python tools/measured_ratios.py peers.json
@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGE, CHART = DOCS / "benchmarks.md", DOCS / "images" / "ratios.png"
+PAGE, IMAGES = DOCS / "benchmarks.md", DOCS / "images"
+# Charts of the page: a file, and the end of the rows that it shows.
+CHARTS = {"envpool.png": ": EnvPool, sync", "gymnasium.png": ": Gymnasium's SyncVectorEnv"}
 BEGIN, END = "<!-- measured ratios: begin -->", "<!-- measured ratios: end -->"
 # What the measures of benchmarks/bars.py say, in words; the others are not ratios against a peer.
 WORDS = {
@@ -116,14 +118,28 @@ CHARTED = (
 )
 
 
-def draw_chart(run: dict[str, Any], path: Path) -> None:
-    """Draw how many times as fast as others a run has measured gymcore to be."""
+def bars_of_the_readme(run: dict[str, Any]) -> list[tuple[str, float]]:
+    """What the chart of the README shows: words and ratios."""
+    values = {re.sub(r", \d+ threads", "", bar["measure"]): bar["value"] for bar in run["bars"]}
+    return [(words, values[key]) for key, words in CHARTED if values.get(key)]
+
+
+def bars_against(run: dict[str, Any], peer: str) -> list[tuple[str, float]]:
+    """The rows of the table that end so, the largest ratio first."""
+    rows = [(in_words(bar["measure"]), bar["value"]) for bar in run["bars"]]
+    chosen = [(words, value) for words, value in rows if words and words.endswith(peer) and value]
+    return sorted(
+        ((words[: -len(peer)], value) for words, value in chosen), key=lambda bar: -bar[1]
+    )
+
+
+def draw_chart(shown: list[tuple[str, float]], path: Path) -> None:
+    """Draw how many times as fast as others gymcore was measured to be."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    values = {re.sub(r", \d+ threads", "", bar["measure"]): bar["value"] for bar in run["bars"]}
-    drawn = [(words, values[key]) for key, words in reversed(CHARTED) if values.get(key)]
-    figure = Figure(figsize=(7, 2.6), layout="constrained")
+    drawn = shown[::-1]
+    figure = Figure(figsize=(7, 0.7 + 0.27 * len(drawn)), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     bars = axes.barh([words for words, _ in drawn], [value for _, value in drawn], color="#2b6cb0")
@@ -152,12 +168,14 @@ def replaced(text: str, content: str) -> str:
 
 
 def main() -> None:
-    """Rewrite the page and the chart."""
+    """Rewrite the page and the charts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("json", type=Path, help="what `benchmarks/peers.py --json` wrote")
     run = json.loads(parser.parse_args().json.read_text())
     PAGE.write_text(replaced(PAGE.read_text(), table(run)))
-    draw_chart(run, CHART)
+    draw_chart(bars_of_the_readme(run), IMAGES / "ratios.png")
+    for name, peer in CHARTS.items():
+        draw_chart(bars_against(run, peer), IMAGES / name)
 
 
 if __name__ == "__main__":

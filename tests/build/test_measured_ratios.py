@@ -54,12 +54,16 @@ def test_the_page_has_the_marks(tool):
     assert tool.replaced(tool.PAGE.read_text(), "x").count("\nx\n") == 1
 
 
-def test_the_chart_is_a_picture_of_what_was_measured(tool, tmp_path):
-    tool.draw_chart(RUN, tmp_path / "images" / "chart.png")
+def test_the_charts_are_pictures_of_what_was_measured(tool, tmp_path):
+    assert tool.bars_of_the_readme(RUN) == [("CartPole, 64 lanes: EnvPool", 7.5)]
+    bars = tool.bars_against(RUN, tool.CHARTS["envpool.png"])
+    assert bars == [("CartPole-v1, 64 lanes", 7.5), ("Acrobot-v1, 1024 lanes", 3.0)]
+    tool.draw_chart(bars[:1], tmp_path / "images" / "chart.png")
     few = (tmp_path / "images" / "chart.png").stat().st_size
-    bars = [{"measure": measure, "value": 7.5} for measure, _ in tool.CHARTED]
-    tool.draw_chart({"bars": bars}, tmp_path / "images" / "chart.png")
+    tool.draw_chart(bars, tmp_path / "images" / "chart.png")
     assert 1000 < few < (tmp_path / "images" / "chart.png").stat().st_size
+    page = tool.PAGE.read_text()
+    assert all(f"(images/{name})" in page for name in tool.CHARTS)
 
 
 def test_every_worded_measure_is_one_of_the_benchmarks(tool, monkeypatch):

@@ -1,0 +1,144 @@
+"""The built site in a headless browser: pages load, pictures show, search works, a phone fits.
+
+It needs what the extra "docs" installs, Playwright and a Chromium (Playwright's own, or one on
+PATH): `pip install ".[docs]" playwright`, `playwright install --with-deps chromium`, or
+`apt install chromium`. Then `pytest -m soak tests/docs/test_site.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+PHONE = {"width": 360, "height": 740}
+
+pytestmark = pytest.mark.soak
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Iterator[str]:
+    """The address of the site, built with warnings as errors."""
+    if importlib.util.find_spec("mkdocs") is None:
+        pytest.skip("mkdocs is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        check=True,
+    )
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        own = Path(started.chromium.executable_path).exists()
+        path = None if own else shutil.which("chromium") or shutil.which("google-chrome")
+        if not own and path is None:
+            pytest.skip("there is no Chromium: playwright install --with-deps chromium")
+        launched = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+def url(page: Path) -> str:
+    name = page.relative_to(ROOT / "docs").with_suffix("").as_posix()
+    return "" if name == "index" else f"{name}/"
+
+
+def test_pages_load_and_fit_a_phone(site, browser):
+    """Every page has its title and its pictures, nothing unprocessed, and no errors of scripts."""
+    tab = browser.new_page(viewport=PHONE)
+    errors: list[str] = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.on(
+        "response",
+        lambda answer: answer.status < 400 or errors.append(f"{answer.status} {answer.url}"),
+    )
+    for page in PAGES:
+        tab.goto(site + url(page))
+        title = re.search(r"^# (.*)$", page.read_text(), flags=re.M)
+        assert title is not None, page
+        assert tab.inner_text("h1").rstrip("¶").strip() == title[1].replace("`", ""), page
+        pictures = tab.locator("article img").evaluate_all(
+            """images => images.map(image => {
+                image.loading = "eager";
+                return image.decode().then(() => image.naturalWidth, () => 0);
+            }).reduce(async (all, one) => [...await all, await one], Promise.resolve([]))"""
+        )
+        assert all(pictures), (page, pictures)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], page
+        # Text outside of code must have no directive, fence or mark that was not processed.
+        text = tab.locator("article").evaluate(
+            """article => {
+                const copy = article.cloneNode(true);
+                copy.querySelectorAll("code, pre").forEach(code => code.remove());
+                return copy.innerText;
+            }"""
+        )
+        assert not re.search(r"^:::|```|\]\(|\.\. \w+::|:(class|func|meth|attr):`", text, re.M), (
+            page
+        )
+    assert not errors
+    tab.close()
+
+
+def test_anchors_exist(site, browser):
+    """Of links within the site; `mkdocs build --strict` checks those of Markdown."""
+    tab = browser.new_page()
+    anchors: dict[str, set[str]] = {}
+    links: list[tuple[str, str, str]] = []
+    for page in PAGES:
+        here = site + url(page)
+        tab.goto(here)
+        anchors[here] = set(tab.eval_on_selector_all("[id]", "nodes => nodes.map(node => node.id)"))
+        found = tab.eval_on_selector_all("article a[href]", "nodes => nodes.map(node => node.href)")
+        links += [(here, *each.partition("#")[::2]) for each in found if each.startswith(site)]
+    assert links
+    broken = [
+        (here, target, anchor)
+        for here, target, anchor in links
+        if target in anchors and anchor and anchor not in anchors[target]
+    ]
+    assert not broken
+    tab.close()
+
+
+def test_search_finds_make_vec(site, browser):
+    tab = browser.new_page()
+    tab.goto(site)
+    tab.click("label[for=__search]")
+    tab.fill("input.md-search__input", "make_vec")
+    result = tab.locator(".md-search-result__item a").first
+    result.wait_for()
+    assert "make_vec" in tab.inner_text(".md-search-result__list")
+    result.click()
+    tab.wait_for_url("**/*make_vec*")
+    tab.close()
