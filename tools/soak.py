@@ -1,6 +1,7 @@
 """Step for a long time, and fail if the process holds more and more, or if a row is wrong.
 
 python tools/soak.py native    10^10 steps of compiled environments
+python tools/soak.py box2d     10^7 steps of those over Box2D
 python tools/soak.py async     10^6 steps of a batch in workers, one of which is killed every 1000
 
 Steps, memory, file descriptors, threads and processes over time are printed and plotted.
@@ -31,6 +32,8 @@ NATIVE_IDS = (
     "FrozenLake-v1", "CliffWalking-v1", "Taxi-v4", "Blackjack-v1",
 )  # fmt: skip
 NATIVE_LANES = 1024
+BOX2D_IDS = ("LunarLander-v3", "LunarLanderContinuous-v3", "BipedalWalker-v3")
+BOX2D_LANES = 16
 
 WORKERS, LANES_OF_A_WORKER = 3, 4
 LANES = WORKERS * LANES_OF_A_WORKER
@@ -93,19 +96,17 @@ def growth(samples: Sequence[Sample]) -> list[str]:
 # Compiled environments
 
 
-def native(steps: int) -> Iterator[int]:
-    """Step all compiled environments in turn by every entry point; yield the steps of lanes."""
-    batches = []
-    for index, env_id in enumerate(NATIVE_IDS):
+def native(steps: int, ids: Sequence[str] = NATIVE_IDS, lanes: int = 0) -> Iterator[int]:
+    """Step compiled environments in turn by every entry point; yield the steps of lanes."""
+    batches, lanes = [], lanes or NATIVE_LANES
+    for index, env_id in enumerate(ids):
         mode = ("NextStep", "SameStep")[index % 2]
-        envs: Any = gym.make_vec(
-            env_id, num_envs=NATIVE_LANES, vector_kwargs={"autoreset_mode": mode}
-        )
+        envs: Any = gym.make_vec(env_id, num_envs=lanes, vector_kwargs={"autoreset_mode": mode})
         envs.action_space.seed(1)
         envs.reset(seed=1)
         batches.append((envs, np.stack([envs.action_space.sample() for _ in range(16)])))
-    some = np.arange(NATIVE_LANES) % 7 == 0
-    calls = max(1, steps // (100 * NATIVE_LANES * len(batches)) - 16)
+    some = np.arange(lanes) % 7 == 0
+    calls = max(1, steps // (100 * lanes * len(batches)) - 16)
     done = 0
     while done < steps:
         for envs, actions in batches:
@@ -116,7 +117,7 @@ def native(steps: int) -> Iterator[int]:
             envs.rollout(actions)
             envs.set_state(envs.get_state())
             envs.reset(options={"reset_mask": some})
-            done += (calls + 16) * NATIVE_LANES
+            done += (calls + 16) * lanes
         yield done
     for envs, _ in batches:
         envs.close()
@@ -269,14 +270,20 @@ def soak(run: Iterable[int], path: Path) -> list[str]:
     return growth(samples)
 
 
-MODES = {"native": (native, 10**10), "async": (asynchronous, 10**6)}
+MODES = {
+    "native": (native, 10**10),
+    "box2d": (functools.partial(native, ids=BOX2D_IDS, lanes=BOX2D_LANES), 10**7),
+    "async": (asynchronous, 10**6),
+}
 
 
 def main(words: Sequence[str] | None = None) -> None:
     """Run what the command line asks for; the exit code is 1 after a wrong row or growth."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("mode", choices=MODES)
-    parser.add_argument("--steps", type=float, help="10^10 for native, 10^6 for async")
+    parser.add_argument(
+        "--steps", type=float, help="10^10 for native, 10^7 for box2d, 10^6 for async"
+    )
     parser.add_argument("--plot", type=Path, help="a PNG file (default: soak_MODE.png)")
     wanted = parser.parse_args(words)
     run, steps = MODES[wanted.mode]

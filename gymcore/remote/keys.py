@@ -9,10 +9,13 @@ and the public keys of its clients, `*.key` beside it; a client needs `client.ke
 from __future__ import annotations
 
 import hashlib
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from gymcore.error import DependencyNotInstalled, InvalidArgument
+from gymcore.utils.new_file import NewFile
 
 __all__ = ["client_keys", "fingerprint", "load_zmq", "make_keys", "server_keys"]
 
@@ -53,12 +56,17 @@ def make_keys(directory: str | Path) -> list[Path]:
     folder = Path(directory)
     names = ("server", "client")
     files = [folder / f"{name}.{suffix}" for name in names for suffix in ("key", "key_secret")]
-    if there := [str(path) for path in files if path.exists()]:
+    if there := [str(path) for path in files if os.path.lexists(path)]:
         raise InvalidArgument(f"directory: expected one without keys, got {', '.join(there)}")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for name in names:
-        zmq.auth.create_certificates(folder, name)
-        (folder / f"{name}.key_secret").chmod(0o600)
+    with tempfile.TemporaryDirectory(dir=folder) as new:  # which its owner alone may read
+        for name in names:
+            zmq.auth.create_certificates(new, name)
+        for path in files:
+            with NewFile(path, overwrite=False) as file:
+                if path.suffix == ".key_secret":
+                    file.part.chmod(0o600)
+                file.part.write_bytes(Path(new, path.name).read_bytes())
     return files
 
 

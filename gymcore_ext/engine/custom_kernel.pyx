@@ -64,9 +64,11 @@ cdef inline void run_loop(
     int loop, const columns_t* columns, void** arrays, void* const* parts, int count, int64_t listed, int64_t lo,
     int64_t hi
 ) noexcept nogil:
-    """Run a loop, after the first arrays were filled in."""
+    """Run a loop, after the first arrays were filled in; none after a failure."""
     cdef const loops_t* self = <const loops_t*> columns.constants
     cdef int k
+    if self.failed:
+        return
     arrays[0] = columns.rngs
     for k in range(self.fields):
         arrays[5 + k] = self.arrays[k]

@@ -49,6 +49,18 @@ def plot(path: Path) -> None:
     command("collect", "CartPole-v1", "--num-steps", 64, "--plot", path)
 
 
+def train(path: Path) -> None:
+    command("train", "CartPole-v1", "--num-steps", 1, "--out", path)
+
+
+def curve(path: Path) -> None:
+    checkpoint = path.with_name("new.npz")
+    try:
+        command("train", "CartPole-v1", "--num-steps", 1, "--out", checkpoint, "--plot", path)
+    finally:
+        checkpoint.unlink(missing_ok=True)
+
+
 def video(path: Path) -> None:
     command("video", "CartPole-v1", "--steps", 2, "--out", path)
 
@@ -95,6 +107,8 @@ def new_file(path: Path) -> None:
 WRITERS: dict[str, Callable[[Path], None]] = {
     "a.npz": collect,
     "a.png": plot,
+    "b.npz": train,
+    "b.png": curve,
     "a.mp4": video,
     "b.gif": write_video,
     "rl-video-episode-0.mp4": record_video,

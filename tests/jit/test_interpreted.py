@@ -203,6 +203,41 @@ def test_actions_are_those_that_were_checked() -> None:
     assert envs.rollout(given[0]).observations.tolist() == [[3, 3, 3], [4, 4, 4]]
 
 
+def test_an_interrupt_ends_a_rollout() -> None:
+    class Calls(list[int]):
+        def __setitem__(self, index: Any, value: Any) -> None:
+            self.append(value)
+            if len(self) == 5:
+                raise KeyboardInterrupt
+
+    calls = Calls()
+
+    class Interrupted(jit.Env):
+        observation_space = spaces.Discrete(9)
+        action_space = spaces.Discrete(3)
+
+        class State:
+            steps: int
+
+        def reset(state, parameters, rng):
+            state.steps = 0
+
+        def step(state, parameters, action, rng):
+            calls[0] = action
+            return 0.0, False
+
+        def observe(state, parameters, observation):
+            observation[0] = 0
+
+    envs = batch(Interrupted, 3)
+    envs.reset(seed=1)
+    with pytest.raises(KeyboardInterrupt):
+        envs.rollout(np.zeros((100, 3), np.int64))
+    assert len(calls) == 5
+    envs.reset(seed=1)
+    assert len(envs.rollout(np.zeros((2, 3), np.int64)).rewards) == 2
+
+
 def test_frames_are_those_of_its_function() -> None:
     env = CartPole(render_mode="rgb_array", debug=True)
     env.reset(seed=1)

@@ -171,6 +171,16 @@ def test_close_and_use_after_it():
             assert len(second.step(np.zeros(3, int))) == 5
 
 
+def test_keys_are_not_written_through_a_link(tmp_path):
+    (tmp_path / "client.key_secret").symlink_to("of_another")
+    with pytest.raises(error.InvalidArgument, match="expected one without keys"):
+        make_keys(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["client.key_secret"]
+    files = make_keys(tmp_path / "keys")
+    assert sorted((tmp_path / "keys").iterdir()) == sorted(files)
+    assert [path.stat().st_mode & 0o077 for path in files if "secret" in path.name] == [0, 0]
+
+
 def test_two_threads():
     with serving() as server, RemoteVectorEnv(None, server.address) as remote:
         remote.reset()
