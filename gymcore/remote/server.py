@@ -19,7 +19,7 @@ from gymcore.utils.arguments import count, positive
 
 __all__ = ["VERSION", "Hosted", "Server"]
 
-VERSION = 1
+VERSION = 2
 """Of the protocol: the first value of each message."""
 
 MAX_MESSAGE_BYTES = 256 << 20

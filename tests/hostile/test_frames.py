@@ -17,6 +17,7 @@ import zmq
 import gymcore as gym
 from gymcore.remote import make_keys
 from gymcore.remote.keys import client_keys
+from gymcore.remote.server import VERSION
 from gymcore.remote.wire import encode
 
 pytestmark = pytest.mark.hostile
@@ -49,7 +50,7 @@ class Attacker:
 def frames_of(generator, recorded):
     """The frames of one attack; `recorded` are requests of the client that is served."""
     number, size = int(generator.integers(3)), int(generator.choice((8, 1000)))
-    good = [bytes(frame) for frame in encode((1, "f" * 32, number, "step", [np.zeros(size)]))]
+    good = [bytes(frame) for frame in encode((VERSION, "f" * 32, number, "step", [np.zeros(size), None]))]
     kind = generator.integers(8)
     if kind == 0:
         return [generator.bytes(generator.integers(200)) for _ in range(generator.integers(1, 5))]
