@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import ctypes
 import pickle
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -234,13 +235,16 @@ def test_an_ale_that_cannot_be_used(monkeypatch):
 
 ENDS = {
     "an exception": "raise SystemExit(7)",
-    "while it steps": """
-def forever():
-    while True:
-        envs.step(np.zeros(2, np.int64))
-
-threading.Thread(target=forever, daemon=True).start()
-time.sleep(0.2)
+    "while it steps": "forever(lambda: envs.step(np.zeros(2, np.int64)))",
+    "while it saves and restores": "forever(lambda: envs.set_state(envs.get_state()))",
+    "killed, after a forked child": """
+child = os.fork()
+if child == 0:
+    envs.set_state(envs.get_state())
+    sys.exit()
+assert os.waitpid(child, 0)[1] == 0
+forever(lambda: envs.step(np.zeros(2, np.int64)))
+os.kill(os.getpid(), signal.SIGKILL)
 """,
     # Left open; closed; collected; in a cycle; never reset; one lane; and its emulators.
     "every other way": """
@@ -263,7 +267,7 @@ del ales
 @for_each("end", ENDS)
 def test_the_end_of_the_process(end):
     program = f"""
-import gc, sys, threading, time
+import gc, os, signal, sys, threading, time
 import numpy as np
 from gymcore.envs.atari import AtariVectorEnv
 
@@ -272,11 +276,19 @@ def batch(num_envs=1):
     envs.reset(seed=1)
     return envs
 
+def forever(function):
+    def loop():
+        while True:
+            function()
+    threading.Thread(target=loop, daemon=True).start()
+    time.sleep(0.2)
+
 envs = batch(2)
 {ENDS[end]}
 """
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
     )
-    assert done.returncode == (7 if end == "an exception" else 0), done.stderr
+    codes = {"an exception": 7, "killed, after a forked child": -signal.SIGKILL}
+    assert done.returncode == codes.get(end, 0), done.stderr
     assert "nanobind" not in done.stderr, done.stderr
