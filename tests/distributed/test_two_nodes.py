@@ -36,7 +36,7 @@ with Collector(cartpole, linear, 2, seed=1) as collector:
     cluster.remove_node(second, allow_graceful=False)
     fragments = collector.collect(WEIGHTS, 20)
     assert [one.actor for one in fragments] == [0, 1], fragments
-    assert collector.lost == 1 and sum(collector.restarts) == 1, (collector.lost, collector.restarts)
+    assert collector.lost == 1 and sum(collector.restarts) == 1, collector.restarts
 
 with gym.make_vec("CartPole-v1", 4, "ray", {"num_actors": 2}) as envs:
     with gym.make_vec("CartPole-v1", 4) as local:

@@ -50,7 +50,8 @@ class Attacker:
 def frames_of(generator, recorded):
     """The frames of one attack; `recorded` are requests of the client that is served."""
     number, size = int(generator.integers(3)), int(generator.choice((8, 1000)))
-    good = [bytes(frame) for frame in encode((VERSION, "f" * 32, number, "step", [np.zeros(size), None]))]
+    request = VERSION, "f" * 32, number, "step", [np.zeros(size), None]
+    good = [bytes(frame) for frame in encode(request)]
     kind = generator.integers(8)
     if kind == 0:
         return [generator.bytes(generator.integers(200)) for _ in range(generator.integers(1, 5))]
