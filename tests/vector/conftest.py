@@ -21,6 +21,7 @@ from tests.vector.contract import (
     MODES,
     PYTHON_BACKENDS,
     RAY_SECTIONS,
+    TAKING_TURNS,
     make_envs,
 )
 from tests.vector.contract_toy import NOT_FOR
@@ -34,8 +35,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
     A test of both `backend` and `env_id` runs over the environments in `IDS_OF`; the attribute
     `env_ids` of the test function leaves some of them out. If it has a `mode` as well, the engines
-    with worker processes take turns in the modes, another one beginning in every other test, and
-    "ray", which takes longest, has one of them.
+    with worker processes take turns in the modes, another one beginning in every other test, so do
+    the environments in `TAKING_TURNS`, and "ray", which takes longest, has one of them.
     """
     names = set(metafunc.fixturenames)
     for mark in metafunc.definition.iter_markers("parametrize"):
@@ -62,6 +63,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for id, backend in pairs
             if backend not in ASYNC_BACKENDS or backend == ASYNC_BACKENDS[(first + i) % 2]
             if backend != "ray" or i == first % len(MODES)
+            if backend in ASYNC_BACKENDS
+            or id not in TAKING_TURNS
+            or i == (first + TAKING_TURNS.index(id)) % len(MODES)
         ]
         metafunc.parametrize(("env_id", "backend", "mode"), triples)
         return

@@ -74,6 +74,10 @@ IDS_OF = {
     "ray": ("CartPole-v1",),
 }
 
+# With an autoreset mode, these take turns in the modes: what differs between the modes is the same
+# compiled code for all.
+TAKING_TURNS = IDS[1:]
+
 # Arguments that they are made with. The lake is so wide that an episode ends where a test says it
 # does, and has so many places to start from that lanes differ.
 ARGUMENTS: dict[str, dict[str, Any]] = {

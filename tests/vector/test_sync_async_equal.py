@@ -98,34 +98,34 @@ def compare(num_steps, num_envs, mode, variants, *args, seed=7, **kwargs):
 
 @pytest.mark.parametrize("space_seed,mode", [*zip(ARRAYS, itertools.cycle(MODES))])
 def test_spaces_of_arrays(space_seed, mode):
-    compare(120, 3, mode, [{"num_workers": 2}, {**PIPES, "num_workers": 2}], space_seed, FIXED)
+    compare(60, 3, mode, [{"num_workers": 2}, {**PIPES, "num_workers": 2}], space_seed, FIXED)
 
 
 @pytest.mark.parametrize("space_seed,mode", [*zip(OBJECTS, MODES, strict=True)])
 def test_spaces_of_objects(space_seed, mode):
-    compare(120, 3, mode, [{"num_workers": 2}, {**PIPES, "num_workers": 2}], space_seed, SHARABLE)
+    compare(60, 3, mode, [{"num_workers": 2}, {**PIPES, "num_workers": 2}], space_seed, SHARABLE)
 
 
 @pytest.mark.parametrize("space_seed,mode", [*zip(SIZES, MODES, strict=True)])
 def test_spaces_of_any_size(space_seed, mode):
-    compare(120, 2, mode, [PIPES], space_seed, ANY)
+    compare(60, 2, mode, [PIPES], space_seed, ANY)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 def test_environments_that_use_one_array_for_all_observations(mode):
     variants = [{"num_workers": 1}, {"num_workers": 5}, {**PIPES, "num_workers": 2}]
-    compare(30, 5, mode, variants, 10, ("box",), reuse=True)
+    compare(20, 5, mode, variants, 10, ("box",), reuse=True)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 def test_actions_that_are_no_arrays(mode):
-    compare(60, 3, mode, [SHM, PIPES], 4, FIXED, ("text", "one_of", "graph", "sequence"))
+    compare(40, 3, mode, [SHM, PIPES], 4, FIXED, ("text", "one_of", "graph", "sequence"))
 
 
 @pytest.mark.parametrize("num_workers,mode", [*zip((1, 3, 17), MODES, strict=True)])
 def test_without_infos_in_many_lanes(num_workers, mode):
     variants = [{"num_workers": num_workers}]
-    compare(60, 17, mode, variants, 2, ("box", "discrete"), infos=False)
+    compare(30, 17, mode, variants, 2, ("box", "discrete"), infos=False)
 
 
 @pytest.mark.parametrize("context", multiprocessing.get_all_start_methods())
