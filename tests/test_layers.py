@@ -36,6 +36,7 @@ LAYERS = (
         "gymcore.utils.env_match",
         "gymcore.utils.performance",
         "gymcore.utils.play",
+        "gymcore.utils.play_keys",
     ),
     ("gymcore.experimental",),
     ("gymcore.envs",),

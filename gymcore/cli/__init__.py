@@ -7,12 +7,13 @@ What one of them needs is imported inside `run`, so `gymcore --help` and shell c
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
 from gymcore.cli import bench, collect, info, keys, play, serve, train, video
 from gymcore.cli import list as list_command
-from gymcore.cli.common import CliError, exit_on_sigterm
+from gymcore.cli.common import CliError, exit_on_sigterm, plain_warnings
 
 __all__ = ["main"]
 
@@ -53,6 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         policy; one line on stderr says which), 1 for any other failure, 130 after Ctrl-C.
         After SIGTERM it raises `SystemExit(143)`, and leaves no temporary files.
 
+    Modules of the current directory can be imported, as with `python -m gymcore`.
+
     Example:
         >>> from gymcore.cli import main
         >>> main(["collect", "Nope-v1", "--num-steps", "64"])
@@ -68,11 +71,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         parser.print_help()
         return 2
+    folder = os.getcwd()
+    if folder not in sys.path and "" not in sys.path:
+        sys.path.insert(0, folder)
     try:
-        with exit_on_sigterm():
+        with exit_on_sigterm(), plain_warnings():
             return int(_COMMANDS[arguments.command].run(arguments))
     except KeyboardInterrupt:
-        print("gymcore: interrupted", file=sys.stderr)
+        print("gymcore: interrupted, nothing was stored", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # The reader of our output (such as `head`) has exited.

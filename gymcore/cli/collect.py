@@ -21,11 +21,14 @@ from gymcore.cli.common import (
     PolicyActions,
     RandomActions,
     actions_of,
+    add_env_arguments,
     add_policy_arguments,
     byte_count,
     count,
+    env_kwargs,
     file_errors,
     interruption,
+    progress,
     rate,
 )
 from gymcore.cli.episodes import BINS, EpisodeStatistics, RunHistory, check_plot, plot_run
@@ -41,7 +44,7 @@ _MODES = {"next-step": "NextStep", "same-step": "SameStep", "disabled": "Disable
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gymcore collect`."""
-    parser.add_argument("id", metavar="ID", help="environment id, or module:id")
+    add_env_arguments(parser)
     parser.add_argument("--num-envs", type=count, default=64, metavar="N", help="lanes [64]")
     parser.add_argument(
         "--num-steps",
@@ -130,6 +133,7 @@ def _make(arguments: argparse.Namespace) -> Any:
             vectorization_mode=None if mode == "auto" else mode,
             vector_kwargs=_vector_kwargs(arguments),
             **({} if limit is None else {"max_episode_steps": limit}),
+            **env_kwargs(arguments),
         )
     except Error as error:
         raise CliError(f"{arguments.id}: {error}") from error
@@ -164,8 +168,6 @@ def _vector_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started: float) -> int:
     """Run the loop on an open environment; save and report."""
-    from tqdm import tqdm
-
     from gymcore.error import EnvironmentFailed, Error
 
     actions = actions_of(arguments.policy, envs, first_seed)
@@ -179,14 +181,7 @@ def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started:
     history = None
     if arguments.plot is not None:
         history = RunHistory(steps * envs.num_envs)
-    bar = tqdm(
-        total=steps * envs.num_envs,
-        unit=" steps",
-        unit_scale=True,
-        desc=arguments.id,
-        disable=arguments.no_progress,
-        dynamic_ncols=True,
-    )
+    bar = progress(arguments.id, steps * envs.num_envs, "steps", silent=arguments.no_progress)
     engine = type(envs.unwrapped).__name__
     actors: Any = contextlib.nullcontext()
     if arguments.cluster is not None:
@@ -252,6 +247,7 @@ def _metadata(
         "engine": engine,
         "autoreset_mode": collector.mode.value,
         "max_episode_steps": arguments.max_episode_steps,
+        "env_args": {name: repr(value) for name, value in arguments.env_args},
         "interrupted": collector.interrupted,
         "episodes": collector.episodes.summary(),
         "versions": {

@@ -1,14 +1,18 @@
-"""What the sub-commands share: errors, argument types, number formats, Ctrl-C, and actions."""
+"""What the sub-commands share: errors, argument types, formats, progress, Ctrl-C, and actions."""
 
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import importlib
 import os
+import re
 import signal
 import sys
 import threading
+import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -62,6 +66,76 @@ def positive(text: str) -> float:
     if not 0.0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r}")
     return number
+
+
+_WORDS = {"true": True, "false": False, "none": None}
+
+
+def env_arg(text: str) -> tuple[str, Any]:
+    """Parse `NAME=VALUE` into the name and the value: a Python literal, or else a string.
+
+    Example:
+        >>> env_arg("gravity=-5"), env_arg("map_name=8x8"), env_arg("is_slippery=false")
+        (('gravity', -5), ('map_name', '8x8'), ('is_slippery', False))
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
+    try:
+        return name, ast.literal_eval(value)
+    except (SyntaxError, ValueError):
+        return name, _WORDS.get(value.lower(), value)
+
+
+def frame_size(text: str) -> tuple[int, int]:
+    """Parse the width and height of frames, `640x480`."""
+    width, _, height = text.lower().partition("x")
+    try:
+        return count(width), count(height)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(
+            f"expected WIDTHxHEIGHT, such as 640x480, got {text!r}"
+        ) from None
+
+
+def add_env_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the environment's id and its arguments."""
+    parser.add_argument("id", metavar="ID", help="environment id, or module:id")
+    add_env_arg_option(parser)
+
+
+def add_env_arg_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--env-arg`, whose values are in `arguments.env_args`, a list of (name, value)."""
+    parser.add_argument(
+        "--env-arg",
+        dest="env_args",
+        action="append",
+        default=[],
+        type=env_arg,
+        metavar="NAME=VALUE",
+        help="an argument of the environment, as map_name=8x8; can be given several times",
+    )
+
+
+def add_frame_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of what frames show."""
+    parser.add_argument("--camera", metavar="NAME", help="camera of a MuJoCo model [that tracks]")
+    parser.add_argument(
+        "--frame-size",
+        type=frame_size,
+        metavar="WIDTHxHEIGHT",
+        help="size of the frames of a MuJoCo environment [480x480]",
+    )
+
+
+def env_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the environment's arguments that the command line gives."""
+    kwargs = dict(arguments.env_args)
+    if getattr(arguments, "camera", None) is not None:
+        kwargs["camera_name"] = arguments.camera
+    if getattr(arguments, "frame_size", None) is not None:
+        kwargs["width"], kwargs["height"] = arguments.frame_size
+    return kwargs
 
 
 # --- formats --------------------------------------------------------------------------------------
@@ -166,19 +240,19 @@ def file_errors(option: str, path: Path) -> Iterator[None]:
         raise CliError(f"{option}: cannot write {path}: {error.strerror or error}") from error
 
 
-def make_rgb(env_id: str, num_envs: int | None = None) -> Any:
+def make_rgb(env_id: str, num_envs: int | None = None, **kwargs: Any) -> Any:
     """Return an environment with render mode "rgb_array"; a `CliError` if there is none.
 
-    `num_envs` makes a vector environment.
+    `num_envs` makes a vector environment; `kwargs` are arguments of the environment.
     """
     import gymcore
     from gymcore.error import Error
 
     try:
         if num_envs is None:
-            env: Any = gymcore.make(env_id, render_mode="rgb_array")
+            env: Any = gymcore.make(env_id, render_mode="rgb_array", **kwargs)
         else:
-            env = gymcore.make_vec(env_id, num_envs=num_envs, render_mode="rgb_array")
+            env = gymcore.make_vec(env_id, num_envs=num_envs, render_mode="rgb_array", **kwargs)
     except Error as error:
         raise CliError(f"{env_id}: {error}") from error
     except Exception as error:
@@ -190,6 +264,73 @@ def make_rgb(env_id: str, num_envs: int | None = None) -> Any:
             f"{env.metadata.get('render_modes') or 'none at all'}"
         )
     return env
+
+
+class _PercentLines:
+    """Reports progress as lines on stderr, each a tenth further and two seconds later."""
+
+    def __init__(self, name: str, total: int, done: int) -> None:
+        self._name, self._total, self._done = name, total, done
+        self._reported, self._time, self._note = done, time.monotonic(), ""
+
+    def __enter__(self) -> _PercentLines:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+    def update(self, steps: int = 1) -> None:
+        self._done += steps
+        further = 10 * (self._done - self._reported) >= self._total
+        if further and time.monotonic() - self._time >= 2.0:
+            percent = 100 * self._done // self._total
+            print(f"{self._name}: {percent} %{self._note}", file=sys.stderr, flush=True)
+            self._reported, self._time = self._done, time.monotonic()
+
+    def set_postfix_str(self, note: str, refresh: bool = False) -> None:
+        self._note = f", {note}"
+
+
+def progress(name: str, total: int, unit: str, *, silent: bool, done: int = 0) -> Any:
+    """Return a bar of tqdm's if stderr is a terminal, else lines by percent, both to be updated.
+
+    `silent` shows nothing; `done` is where it begins.
+    """
+    from tqdm import tqdm
+
+    if not silent and not sys.stderr.isatty():
+        return _PercentLines(name, total, done)
+    return tqdm(
+        total=total,
+        initial=done,
+        desc=name,
+        unit=f" {unit}",
+        unit_scale=True,
+        disable=silent,
+        dynamic_ncols=True,
+    )
+
+
+@contextlib.contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Print warnings on one line of stderr, without the file that warned.
+
+    Colours stay on a terminal, unless `NO_COLOR` is set.
+    """
+    coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+
+    def show(message: Warning | str, *where: Any, **more: Any) -> None:
+        text = " ".join(str(message).split())
+        if not coloured:
+            text = re.sub(r"\x1b\[[0-9;]*m", "", text)
+        print(f"gymcore: {text}", file=sys.stderr)
+
+    previous = warnings.showwarning
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = previous
 
 
 class Interruption:
@@ -338,15 +479,12 @@ class RandomActions:
 def load_policy(name: str) -> Callable[[Any], Any]:
     """Import the user's policy: `module:function`, or another callable, as `module:agent.act`.
 
-    The module may be in the current directory. The policy is called with the batch of observations
+    The policy is called with the batch of observations
     [num_envs, ...] and returns actions. A name that leads to no callable is a `CliError`.
     """
     module_name, _, path = name.partition(":")
     if not module_name or not path:
         raise CliError(f"--policy: expected 'random' or module:function, got {name!r}")
-    folder = os.getcwd()
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
     try:
         policy: Any = importlib.import_module(module_name)
     except Exception as error:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import importlib.util
 import json
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -44,25 +46,57 @@ _MOST = 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gymcore list`."""
+    parser.add_argument(
+        "pattern",
+        nargs="?",
+        metavar="PATTERN",
+        help="only ids that contain this, in any case, or match it, as 'Humanoid*-v5'",
+    )
     parser.add_argument("--family", metavar="NAME", help="only the environments of this family")
+    parser.add_argument("--native", action="store_true", help="only those with compiled batches")
+    parser.add_argument("--all", action="store_true", help="also ids that a newer version replaced")
+    parser.add_argument(
+        "--spaces", action="store_true", help="show the spaces, for which each environment is made"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the registry, grouped by family; return 0."""
-    families = by_family()
+    import gymcore
+
+    # Whoever asks for a version, or for JSON, gets what is there.
+    pattern = arguments.pattern
+    replaced = arguments.all or arguments.json or (pattern is not None and "-v" in pattern)
+    families = by_family(include_replaced=replaced)
     if arguments.family is not None:
         if arguments.family not in families:
             raise CliError(
                 f"--family: expected one of {', '.join(families)}, got {arguments.family!r}"
             )
         families = {arguments.family: families[arguments.family]}
+    for family in families.values():
+        family["environments"] = [
+            each
+            for each in family["environments"]
+            if (pattern is None or _matches(each["id"], pattern))
+            and (each["native"] or not arguments.native)
+        ]
+    chosen = arguments.family is not None or pattern is not None
+    if chosen or arguments.native:
+        families = {name: family for name, family in families.items() if family["environments"]}
+    if not families:
+        raise CliError(f"no id matches {pattern!r}; gymcore list shows all")
+    if arguments.spaces:
+        for family in families.values():
+            for each in family["environments"]:
+                each["spaces"] = _spaces(each["id"])
     if arguments.json:
         print(json.dumps(families, indent=2))
         return 0
     for name, family in families.items():
         print(f"{name}  ({_state(family)})")
-        if arguments.family is None and len(family["environments"]) > _MOST:
+        if not chosen and len(family["environments"]) > _MOST:
             print(f"  {len(family['environments'])} ids: gymcore list --family {name}\n")
             continue
         for environment in family["environments"]:
@@ -72,14 +106,21 @@ def run(arguments: argparse.Namespace) -> int:
             if environment["max_episode_steps"] is not None:
                 marks.append(f"at most {environment['max_episode_steps']} steps")
             print(f"  {environment['id']:<28}{', '.join(marks)}".rstrip())
+            for line in environment.get("spaces", ()):
+                print(f"      {line}")
         print()
     total = sum(len(family["environments"]) for family in families.values())
-    print(f"{total} ids; native = gymcore.make_vec makes a compiled vector environment")
+    hidden = len(gymcore.registry) - total
+    more = "" if chosen or arguments.native or not hidden else f" ({hidden} older: --all)"
+    print(f"{total} ids{more}; native = gymcore.make_vec makes a compiled vector environment")
     return 0
 
 
-def by_family() -> dict[str, dict[str, Any]]:
+def by_family(*, include_replaced: bool = True) -> dict[str, dict[str, Any]]:
     """Return the registry by family, JSON-ready.
+
+    Args:
+        include_replaced: Also the ids for which there is a newer version.
 
     Returns:
         Family name -> `installed` (bool), `extra` (str or None), `missing` and `missing_rendering`
@@ -95,7 +136,13 @@ def by_family() -> dict[str, dict[str, Any]]:
 
     families: dict[str, dict[str, Any]] = {}
     registry: Mapping[str, Any] = gymcore.registry
+    newest: dict[tuple[str | None, str], int] = {}
+    for spec in registry.values():
+        name_of = (spec.namespace, spec.name)
+        newest[name_of] = max(newest.get(name_of, 0), spec.version or 0)
     for spec in sorted(registry.values(), key=lambda spec: spec.id):
+        if not include_replaced and (spec.version or 0) < newest[spec.namespace, spec.name]:
+            continue
         name = family_of(spec)
         if name not in families:
             family = FAMILIES.get(name, Family(""))
@@ -130,6 +177,28 @@ def family_of(spec: Any) -> str:
     if parts[:2] == ["gymcore", "envs"] and len(parts) > 2:
         return parts[2]
     return str(spec.namespace or parts[0] or "other")
+
+
+def _matches(env_id: str, pattern: str) -> bool:
+    """Return whether an id contains the pattern, or matches it where it has wildcards."""
+    if any(sign in pattern for sign in "*?["):
+        return fnmatch.fnmatchcase(env_id.lower(), pattern.lower())
+    return pattern.lower() in env_id.lower()
+
+
+def _spaces(env_id: str) -> list[str]:
+    """Return lines with the spaces of an environment, or with why it cannot be made."""
+    import gymcore
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # old versions warn, and were asked for
+            env = gymcore.make(env_id)
+    except Exception as error:
+        return [" ".join(str(error).split())]
+    spaces = {"observations": env.observation_space, "actions": env.action_space}
+    env.close()
+    return [f"{name:<13}{' '.join(str(space).split())}" for name, space in spaces.items()]
 
 
 def _absent(modules: tuple[str, ...]) -> list[str]:

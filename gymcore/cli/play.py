@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
-from gymcore.cli.common import CliError, make_rgb, positive, seed
+from gymcore.cli.common import (
+    CliError,
+    add_env_arguments,
+    add_frame_arguments,
+    env_kwargs,
+    make_rgb,
+    positive,
+    seed,
+)
+from gymcore.cli.list import family_of
 
 HELP = "play an environment with the keyboard, in a window"
+
+# Steps a second, by environment or family, where people cannot play at the environment's own rate.
+# Four frames a step are Atari's real time at 15.
+_SPEEDS = {"CartPole": 15, "LunarLander": 30, "BipedalWalker": 15, "atari": 15}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gymcore play`."""
-    parser.add_argument("id", metavar="ID", help="environment id, or module:id")
+    add_env_arguments(parser)
     parser.add_argument(
-        "--fps", type=positive, metavar="RATE", help="steps a second [the environment's]"
+        "--fps", type=positive, metavar="RATE", help="steps a second [at which people can play]"
     )
+    add_frame_arguments(parser)
     parser.add_argument("--zoom", type=positive, metavar="FACTOR", help="size of the window [1]")
     parser.add_argument("--seed", type=seed, metavar="SEED", help="seed of the first episode")
-    parser.add_argument("--wait", action="store_true", help="do not step while no key is down")
+    parser.add_argument(
+        "--wait",
+        action="store_true",
+        help="do not step while no key is down, as toy text never does",
+    )
     parser.add_argument("--plot", action="store_true", help="plot the last 150 rewards")
 
 
@@ -26,8 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Play until the window is closed; return 0."""
     from gymcore.error import Error
     from gymcore.utils.play import PlayPlot, play
+    from gymcore.utils.play_keys import every_keys
 
-    env = make_rgb(arguments.id)
+    env = make_rgb(arguments.id, **env_kwargs(arguments))
     total = [0.0, 0]
     try:
         plot = None
@@ -43,14 +63,23 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"episode     return {total[0]:.6g}, {total[1]} steps", flush=True)
                 total[:] = [0.0, 0]
 
-        print("Escape or the window's close button ends the game.", flush=True)
+        keys = every_keys(env)
+        if keys is None:
+            raise CliError(f"{arguments.id}: its actions have no keys: {env.action_space}")
+        family = family_of(env.spec)
+        print("\n".join(keys.legend))
+        print("A key starts an episode; Escape or the window's close button ends the game.")
+        sys.stdout.flush()
         play(
             env,
-            fps=arguments.fps,
+            fps=arguments.fps or _SPEEDS.get(env.spec.name) or _SPEEDS.get(family),
+            keys_to_action={pressed: action for pressed, action in keys.actions.items() if pressed},
+            noop=keys.actions.get((), 0),
             zoom=arguments.zoom,
             seed=arguments.seed,
             callback=after_step,
-            wait_on_player=arguments.wait,
+            wait_on_player=arguments.wait or family == "toy_text",
+            wait_for_start=True,
         )
     except Error as error:
         raise CliError(f"{arguments.id}: {error}") from error

@@ -7,14 +7,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gymcore.cli.common import CliError, count
+from gymcore.cli.common import CliError, add_env_arguments, count, env_kwargs
 
 HELP = "host environments for a client on another machine, over TCP"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gymcore serve`."""
-    parser.add_argument("id", metavar="ID", help="environment id, or module:id")
+    add_env_arguments(parser)
     parser.add_argument("--num-envs", type=count, default=64, metavar="N", help="lanes [64]")
     parser.add_argument(
         "--interface",
@@ -48,11 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
     hosted: Any
     try:
         if arguments.interface == "vector":
-            env = gymcore.make_vec(arguments.id, num_envs=arguments.num_envs)
+            env = gymcore.make_vec(
+                arguments.id, num_envs=arguments.num_envs, **env_kwargs(arguments)
+            )
             hosted = HostedVectorEnv(env, arguments.id)
             what = f"{arguments.id} with {arguments.num_envs} lanes"
         else:
-            env = Environment.create(arguments.id)
+            env = Environment.create(arguments.id, **env_kwargs(arguments))
             hosted = HostedEnvironment(env)
             what = f"{arguments.id} as an Environment"
         server = Server(hosted, arguments.host, arguments.port, arguments.keys, log=_log)

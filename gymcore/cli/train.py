@@ -9,7 +9,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gymcore.cli.common import CliError, count, file_errors, interruption, rate, seed
+from gymcore.cli.common import (
+    CliError,
+    add_env_arg_option,
+    count,
+    env_kwargs,
+    file_errors,
+    interruption,
+    progress,
+    rate,
+    seed,
+)
 from gymcore.cli.episodes import check_plot
 from gymcore.utils.new_file import NewFile, check_target
 
@@ -22,6 +32,7 @@ HELP = "learn an environment (PPO in NumPy), store a checkpoint and plot the lea
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gymcore train`."""
     parser.add_argument("id", nargs="?", metavar="ID", help="environment id, or module:id")
+    add_env_arg_option(parser)
     parser.add_argument(
         "--resume", type=Path, metavar="FILE.npz", help="go on from a checkpoint, which is replaced"
     )
@@ -57,6 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise CliError("expected either an environment id or --resume FILE.npz")
     if resumed is not None and arguments.seed is not None:
         raise CliError("--seed: a checkpoint has its own random numbers")
+    if resumed is not None and arguments.env_args:
+        raise CliError("--env-arg: a checkpoint has its own environment")
     if arguments.plot is not None:
         check_plot(arguments.plot, overwrite=arguments.overwrite)
     path = arguments.out or resumed or Path(f"{arguments.id.replace('/', '-').split(':')[-1]}.npz")
@@ -87,7 +100,8 @@ def _ppo(arguments: argparse.Namespace) -> PPO:
         if arguments.resume is not None:
             return PPO.load(arguments.resume, **changes)
         first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
-        return PPO(arguments.id, seed=first_seed, **changes)
+        kwargs = env_kwargs(arguments)
+        return PPO(arguments.id, seed=first_seed, env_kwargs=kwargs, **changes)
     except Exception as error:
         name = arguments.resume or arguments.id
         raise CliError(f"{name}: {getattr(error, 'message', error)}") from error
@@ -95,8 +109,6 @@ def _ppo(arguments: argparse.Namespace) -> PPO:
 
 def _train(ppo: PPO, arguments: argparse.Namespace) -> bool:
     """Update until the target or the last step, and report; return whether Ctrl-C came before."""
-    from tqdm import tqdm
-
     total, threshold = ppo.settings.total_steps, getattr(ppo.envs.spec, "reward_threshold", None)
     target = threshold if arguments.target is None else arguments.target
     aim = float("inf") if target is None else target
@@ -106,15 +118,7 @@ def _train(ppo: PPO, arguments: argparse.Namespace) -> bool:
             f"return of {ppo.mean_return:.6g}; --num-steps and --target let it go on"
         )
     first, started = ppo.steps, time.perf_counter()
-    bar = tqdm(
-        total=total,
-        initial=first,
-        unit=" steps",
-        unit_scale=True,
-        desc=ppo.env_id,
-        disable=arguments.no_progress,
-        dynamic_ncols=True,
-    )
+    bar = progress(ppo.env_id, total, "steps", silent=arguments.no_progress, done=first)
     with bar, interruption() as interrupted:
         while ppo.steps < total and not ppo.mean_return >= aim and not interrupted.requested:
             before = ppo.steps

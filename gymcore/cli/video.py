@@ -7,17 +7,24 @@ import secrets
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from gymcore.cli.common import (
     CliError,
     RandomActions,
     actions_of,
+    add_env_arguments,
+    add_frame_arguments,
     add_policy_arguments,
     byte_count,
     count,
+    env_kwargs,
     file_errors,
     interruption,
     make_rgb,
     positive,
+    progress,
 )
 from gymcore.utils.new_file import check_target
 
@@ -25,11 +32,13 @@ HELP = "record an environment into an mp4 or GIF file"
 
 # Maximum length of a video, unless `--steps` is given.
 _STEPS = 1000
+# Largest size of the frames of several lanes side by side; the frame of a single lane is kept.
+_WIDTH, _HEIGHT = 1920, 1080
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gymcore video`."""
-    parser.add_argument("id", metavar="ID", help="environment id, or module:id")
+    add_env_arguments(parser)
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE", help="FILE.mp4 or FILE.gif"
     )
@@ -44,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fps", type=positive, metavar="RATE", help="frames a second [the environment's]"
     )
+    add_frame_arguments(parser)
     add_policy_arguments(parser)
     parser.add_argument("--no-progress", action="store_true", help="no progress bar")
 
@@ -60,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     path: Path = arguments.out
     with file_errors("--out", path):
         check_target(path, overwrite=arguments.overwrite)
-    envs = make_rgb(arguments.id, arguments.num_envs)
+    envs = make_rgb(arguments.id, arguments.num_envs, **env_kwargs(arguments))
     try:
         fps = arguments.fps or envs.metadata.get("render_fps", 30)
         video = VideoWriter(path, fps, overwrite=arguments.overwrite)
@@ -81,8 +91,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _record(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
     """Step and write frames; return whether Ctrl-C ended it."""
-    from tqdm import tqdm
-
     from gymcore.rendering.tiling import Tiling, columns_for
 
     first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
@@ -93,11 +101,15 @@ def _record(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
     observations, _ = envs.reset(seed=first_seed)
     frames = envs.render()
     height, width = frames[0].shape[:2]
-    columns = columns_for(len(frames), height, width, 16 / 9)
-    tile = Tiling(len(frames), height, width, columns)
-    video.write(tile(frames, lines=True))
+    columns = columns_for(len(frames), height, width, _WIDTH / _HEIGHT)
+    rows = -(-len(frames) // columns)
+    factor = 1
+    if len(frames) > 1:
+        factor = max(1, -(-columns * width // _WIDTH), -(-rows * height // _HEIGHT))
+    tile = Tiling(len(frames), height // factor, width // factor, columns)
+    video.write(tile([_smaller(frame, factor) for frame in frames], lines=True))
     ended = 0
-    bar = tqdm(total=steps, desc=arguments.id, unit=" frames", disable=arguments.no_progress)
+    bar = progress(arguments.id, steps, "frames", silent=arguments.no_progress)
     with bar, interruption() as interrupted:
         for _ in range(steps):
             if interrupted.requested:
@@ -107,9 +119,19 @@ def _record(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
             else:
                 actions = policy(observations)
             observations, _, terminated, truncated, _ = envs.step(actions)
-            video.write(tile(envs.render(), lines=True))
+            frames = [_smaller(frame, factor) for frame in envs.render()]
+            video.write(tile(frames, lines=True))
             bar.update()
             ended += bool(terminated[0] or truncated[0])
             if episodes is not None and ended >= episodes:
                 break
         return interrupted.requested
+
+
+def _smaller(frame: npt.NDArray[np.uint8], factor: int) -> npt.NDArray[np.uint8]:
+    """Return the means of `factor` by `factor` pixels; incomplete squares are cut off."""
+    if factor == 1:
+        return frame
+    height, width = (length // factor * factor for length in frame.shape[:2])
+    squares = frame[:height, :width].reshape(height // factor, factor, width // factor, factor, 3)
+    return squares.mean(axis=(1, 3), dtype=np.float32).astype(np.uint8)

@@ -224,6 +224,7 @@ class PPO:
 
     Attributes:
         env_id: The environment.
+        env_kwargs: Its arguments.
         settings: The hyper-parameters.
         envs: The lanes, with same-step autoreset.
         steps: Steps taken so far, of all lanes together.
@@ -240,12 +241,20 @@ class PPO:
         256
     """
 
-    def __init__(self, env_id: str, *, seed: int = 0, **settings: Any) -> None:
+    def __init__(
+        self,
+        env_id: str,
+        *,
+        seed: int = 0,
+        env_kwargs: dict[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
         """Make the lanes and draw the network.
 
         Args:
             env_id: An environment with a Discrete or Box action space.
             seed: Decides everything: lane i is reset with seed + i.
+            env_kwargs: Arguments of the environment; JSON can hold them.
             **settings: What differs from the defaults of the id; see `Settings`.
 
         Raises:
@@ -253,10 +262,13 @@ class PPO:
             InvalidArgument: A setting out of range.
         """
         self.env_id = env_id
+        self.env_kwargs = env_kwargs or {}
         self.settings = replace(Settings(**DEFAULTS.get(env_id, {})), **settings)
         options = {"autoreset_mode": "SameStep", "episode_statistics": True}
         num_envs = self.settings.num_envs
-        self.envs: Any = gymcore.make_vec(env_id, num_envs=num_envs, vector_kwargs=options)
+        self.envs: Any = gymcore.make_vec(
+            env_id, num_envs=num_envs, vector_kwargs=options, **self.env_kwargs
+        )
         self._space: Any = self.envs.single_observation_space
         actions: Any = self.envs.single_action_space
         self._discrete = isinstance(actions, Discrete)
@@ -419,6 +431,7 @@ class PPO:
         metadata = {
             "version": _VERSION,
             "id": self.env_id,
+            "env_kwargs": self.env_kwargs,
             "settings": asdict(self.settings),
             "steps": self.steps,
             "adam_steps": self._adam_steps,
@@ -464,7 +477,9 @@ class PPO:
             if metadata["version"] != _VERSION:
                 raise ValueError(f"expected version {_VERSION}, got {metadata['version']}")
             steps = int(metadata["steps"])
-            ppo = cls(metadata["id"], seed=steps, **{**metadata["settings"], **settings})
+            kwargs = metadata.get("env_kwargs")
+            settings = {**metadata["settings"], **settings}
+            ppo = cls(metadata["id"], seed=steps, env_kwargs=kwargs, **settings)
             ppo._restore(arrays, metadata)
         except (BadZipFile, EOFError, KeyError, TypeError, ValueError) as problem:
             raise InvalidArgument(f"{path}: not a checkpoint of gymcore train: {problem}") from None

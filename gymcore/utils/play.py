@@ -12,6 +12,7 @@ import numpy as np
 from gymcore import error
 from gymcore.core import Env
 from gymcore.rendering.window import load_pygame
+from gymcore.utils.play_keys import default_keys
 
 if TYPE_CHECKING:
     import pygame
@@ -21,22 +22,6 @@ __all__ = ["MissingKeysToAction", "PlayPlot", "PlayableGame", "display_arr", "pl
 
 class MissingKeysToAction(error.Error):
     """The environment names no keys, and the caller gave none."""
-
-
-# Key codes of SDL 2, which pygame calls K_LEFT and K_RIGHT.
-_LEFT, _RIGHT = 1073741904, 1073741903
-_A, _D = ord("a"), ord("d")
-
-_Keys = dict[tuple[int, ...], Any]
-
-#: By the name of the environment: what left and right do, and what happens without a key.
-_CONTROLS: dict[str, tuple[Any, Any, Any]] = {
-    "CartPole": (0, 1, None),
-    "Acrobot": (0, 2, 1),
-    "MountainCar": (0, 2, 1),
-    "MountainCarContinuous": ([-1.0], [1.0], [0.0]),
-    "Pendulum": ([2.0], [-2.0], [0.0]),
-}
 
 
 class PlayableGame:
@@ -49,6 +34,7 @@ class PlayableGame:
         video_size: Width and height of the frame in the window.
         screen: The window's surface.
         pressed_keys: Relevant keys that are down.
+        tapped_keys: Those that were pressed since they were last acted on, if only for a moment.
         running: False once the window is closed, or Escape pressed.
     """
 
@@ -63,7 +49,7 @@ class PlayableGame:
         Args:
             env: An environment that renders "rgb_array" or "rgb_array_list", and has been reset.
             keys_to_action: From combinations of keys to actions; None asks the environment's
-                `get_keys_to_action`, or takes the arrow keys for classic control.
+                `get_keys_to_action`, or takes those of `gymcore.utils.play_keys`.
             zoom: Factor on the size of the frames.
 
         Raises:
@@ -83,6 +69,7 @@ class PlayableGame:
         self.screen = pygame.display.set_mode(self.video_size, pygame.RESIZABLE)
         pygame.display.set_caption(env.spec.id if env.spec is not None else str(env))
         self.pressed_keys: set[Any] = set()
+        self.tapped_keys: set[Any] = set()
         self.running = True
 
     def _get_relevant_keys(self, keys_to_action: Any = None) -> set[Any]:
@@ -126,6 +113,7 @@ class PlayableGame:
         if event.type == pygame.KEYDOWN:
             if event.key in self.relevant_keys:
                 self.pressed_keys.add(event.key)
+                self.tapped_keys.add(event.key)
             elif event.key == pygame.K_ESCAPE:
                 self.running = False
         elif event.type == pygame.KEYUP:
@@ -168,22 +156,6 @@ def display_arr(
     screen.blit(image, (0, 0))
 
 
-def _default_keys(env: Any) -> _Keys | None:
-    """Return the keys of a classic control environment: arrows, or A and D, push left and right."""
-    name = getattr(getattr(env, "spec", None), "name", None)
-    if name not in _CONTROLS:
-        return None
-    space = env.action_space
-    left, right, nothing = (
-        np.array(action, space.dtype) if isinstance(action, list) else action
-        for action in _CONTROLS[name]
-    )
-    keys: _Keys = {(_LEFT,): left, (_A,): left, (_RIGHT,): right, (_D,): right}
-    if nothing is not None:
-        keys[()] = nothing
-    return keys if all(action in space for action in keys.values()) else None
-
-
 def _noop_action(space: Any, noop: Any) -> Any:
     """Return the action for no key: the caller's, or zeros where that is none for this space."""
     if isinstance(noop, int) and noop == 0 and space.shape:
@@ -198,7 +170,8 @@ def _environment_keys(env: Env[Any, Any]) -> dict[Any, Any] | None:
     for holder in (env, env.unwrapped):
         if hasattr(holder, "get_keys_to_action"):
             return holder.get_keys_to_action()
-    return _default_keys(env)
+    keys = default_keys(env)
+    return None if keys is None else keys.actions
 
 
 def _key_codes(keys_to_action: dict[Any, Any]) -> dict[tuple[int, ...], Any]:
@@ -234,6 +207,7 @@ def play(
     seed: int | None = None,
     noop: Any = 0,
     wait_on_player: bool = False,
+    wait_for_start: bool = False,
 ) -> None:
     """Let a person play, until the window is closed or Escape is pressed.
 
@@ -247,11 +221,12 @@ def play(
             Gymnasium gives the pair of it and its info.
         keys_to_action: From combinations of keys to actions. A combination is a string of letters,
             or a tuple of letters and of pygame's key codes. It counts while exactly these are down.
-            None asks the environment's `get_keys_to_action`, or takes the arrow keys (or A and D)
-            for classic control.
+            None asks the environment's `get_keys_to_action`, or takes those that
+            `gymcore.utils.play_keys` has for it.
         seed: Of the first reset.
         noop: The action while no combination is down. For an action space without 0, zeros.
         wait_on_player: Let the game stand still while no key is down.
+        wait_for_start: Begin each episode when a key is pressed; the window's title says so.
 
     Raises:
         InvalidArgument: if the render mode returns no images, or a combination is empty, or its
@@ -295,7 +270,8 @@ def play(
     game = PlayableGame(env, codes, zoom)
     pygame = load_pygame()
     try:
-        _loop(pygame, game, observation, codes, noop, transpose, fps, callback, wait_on_player)
+        waits = (wait_on_player, wait_for_start)
+        _loop(pygame, game, observation, codes, noop, transpose, fps, callback, *waits)
     finally:
         pygame.quit()
 
@@ -310,16 +286,27 @@ def _loop(
     fps: Any,
     callback: Callable[..., Any] | None,
     wait_on_player: bool,
+    wait_for_start: bool,
 ) -> None:
     """Step and show until the player has enough."""
     env, clock = game.env, pygame.time.Clock()
-    ended = False
+    ended, waiting, title = False, wait_for_start, pygame.display.get_caption()[0]
+    if waiting:
+        pygame.display.set_caption(f"{title}: press a key to start")
     while game.running:
         if ended:
             observation, _ = env.reset()
-            ended = False
-        if not (wait_on_player and not game.pressed_keys):
-            action = codes.get(tuple(sorted(game.pressed_keys)), noop)
+            ended, waiting = False, wait_for_start
+            game.tapped_keys.clear()
+            if waiting:
+                pygame.display.set_caption(f"{title}: press a key to start")
+        keys = game.pressed_keys | game.tapped_keys
+        if waiting and game.tapped_keys:
+            waiting = False
+            pygame.display.set_caption(title)
+        if not waiting and (keys or not wait_on_player):
+            game.tapped_keys.clear()
+            action = codes.get(tuple(sorted(keys)), noop)
             before = observation
             observation, reward, terminated, truncated, info = env.step(action)
             ended = terminated or truncated

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -203,12 +204,24 @@ def test_a_drawn_seed_is_printed_and_collects_the_same_again(run):
     assert summary_lines(run(*words, "--seed", int(seed) + 1)) != summary_lines(first)
 
 
-def test_the_progress_bar_goes_to_stderr_and_can_be_silenced(run):
+def test_progress_goes_to_stderr_and_can_be_silenced(run, monkeypatch):
     words = ["collect", "CartPole-v1", "--num-envs", 4, "--num-steps", 400, "--seed", 0]
-    loud, quiet = run(*words), run(*words, "--no-progress")
+    piped, quiet = run(*words), run(*words, "--no-progress")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    loud = run(*words)
     assert "steps/s" in loud.err and "100%" in loud.err
-    assert quiet.err == ""
-    assert summary_lines(loud) == summary_lines(quiet)
+    assert quiet.err == "" and "\r" not in piped.err
+    assert summary_lines(loud) == summary_lines(quiet) == summary_lines(piped)
+
+
+def test_arguments_of_the_environment(run):
+    words = ("collect", "FrozenLake-v1", "--num-steps", 6_400, "--seed", 1, "--no-progress")
+    ran = run(*words, "--env-arg", "map_name=8x8", "--env-arg", "is_slippery=false")
+    assert ran.code == 0 and summary_lines(ran) != summary_lines(run(*words))
+    ran = run(*words, "--env-arg", "depth=3")
+    assert ran.code == 2 and "depth" in ran.err and ran.err.count("\n") == 1
+    with pytest.raises(SystemExit):
+        run(*words, "--env-arg", "8x8")
 
 
 def test_engine_options_reach_the_engine(run):
@@ -329,7 +342,7 @@ def test_a_second_ctrl_c_leaves_at_once(run, tmp_path):
         "--policy", f"{POLICIES}:interrupt_twice", "--no-progress",
     )  # fmt: skip
     assert ran.code == 130
-    assert ran.err == "gymcore: interrupted\n"
+    assert ran.err == "gymcore: interrupted, nothing was stored\n"
     assert list(tmp_path.iterdir()) == []
 
 

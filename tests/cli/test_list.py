@@ -32,23 +32,33 @@ def test_every_registered_id_is_listed_once(run):
     families = json.loads(run("list", "--json").out)
     ids = [each["id"] for family in families.values() for each in family["environments"]]
     assert sorted(ids) == sorted(gymcore.registry)
-    text = run("list").out
+    text = run("list", "--all").out
     for name, family in families.items():
         listed = text
         if len(family["environments"]) > 100:
             assert f"  {len(family['environments'])} ids: gymcore list --family {name}\n" in text
-            listed = run("list", "--family", name).out
+            listed = run("list", "--family", name, "--all").out
         for each in family["environments"]:
             assert f"  {each['id']} " in listed or f"  {each['id']}\n" in listed
     assert f"{len(ids)} ids" in text
 
 
 def test_one_family(run):
-    text = run("list", "--family", "toy_text").out
+    text = run("list", "--family", "toy_text", "--all").out
     assert "  Taxi-v4 " in text and "CartPole" not in text and "8 ids;" in text
+    assert "Taxi-v3" in text and "Taxi-v3" not in run("list", "--family", "toy_text").out
     assert list(json.loads(run("list", "--json", "--family", "atari").out)) == ["atari"]
     ran = run("list", "--family", "atary")
     assert ran.code == 2 and "--family: expected one of atari, box2d, classic_control" in ran.err
+
+
+def test_patterns_and_spaces(run):
+    text = run("list", "pole", "--spaces").out
+    assert "CartPole-v1" in text and "CartPole-v0" not in text and "Taxi" not in text
+    assert "      actions      Discrete(2)\n" in text
+    assert "CartPole-v0" in run("list", "cartpole-v*").out
+    ran = run("list", "nope")
+    assert ran.code == 2 and "no id matches 'nope'" in ran.err
 
 
 def test_classic_control_is_native_and_installed(run):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 import pytest
 
@@ -66,3 +67,33 @@ def test_an_unforeseen_error_is_one_line_with_its_type(run, monkeypatch):
     )
     with pytest.raises(ZeroDivisionError):
         run("info", "--debug")
+
+
+def test_warnings_are_a_line_without_file_and_colour(run, monkeypatch):
+    def warn(arguments):
+        gymcore.logger.warn("the %s is low", "ceiling")
+        return 0
+
+    monkeypatch.setattr(cli.info, "run", warn)
+    warnings.simplefilter("always")  # undone by pytest
+    assert run("info").err == "gymcore: WARN: the ceiling is low\n"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert run("info").err == "gymcore: \x1b[33mWARN: the ceiling is low\x1b[0m\n"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert run("info").err == "gymcore: WARN: the ceiling is low\n"
+
+
+def test_modules_of_the_current_directory_are_found(run, monkeypatch, tmp_path):
+    (tmp_path / "registers_a_pole.py").write_text(
+        "import gymcore\n"
+        "gymcore.register('LocalPole-v0', 'gymcore.envs.classic_control:CartPoleEnv')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    try:
+        assert run("list", "Pole-v1").code == 0
+        words = ("collect", "registers_a_pole:LocalPole-v0", "--num-envs", 2, "--num-steps", 8)
+        assert run(*words, "--no-progress").code == 0
+    finally:
+        gymcore.registry.pop("LocalPole-v0", None)
+        sys.modules.pop("registers_a_pole", None)

@@ -6,6 +6,7 @@ import matplotlib
 import pytest
 
 import gymcore
+from gymcore import spaces
 from gymcore.rendering.window import load_pygame
 from tests.videos import make_film_env
 
@@ -20,8 +21,26 @@ def no_screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     pygame.quit()
 
 
+def start_with(monkeypatch, key: int) -> list[str]:
+    """Press a key whenever the window's title asks for one; return these titles."""
+    titles: list[str] = []
+    set_caption = pygame.display.set_caption
+
+    def caption(title: str) -> None:
+        if "press a key to start" in title:
+            titles.append(title)
+            for kind in (pygame.KEYDOWN, pygame.KEYUP):
+                pygame.event.post(pygame.event.Event(kind, key=key))
+        set_caption(title)
+
+    monkeypatch.setattr(pygame.display, "set_caption", caption)
+    return titles
+
+
 def test_until_the_window_is_closed(run, monkeypatch) -> None:
+    """Each episode begins with a key."""
     steps = 0
+    starts = start_with(monkeypatch, pygame.K_LEFT)
     step = gymcore.Wrapper.step
 
     def counted(self, action):
@@ -35,14 +54,18 @@ def test_until_the_window_is_closed(run, monkeypatch) -> None:
     words = ("--fps", 10000, "--zoom", 0.5, "--seed", 3, "--plot")
     ran = run("play", "CartPole-v1", *words)
     assert ran.code == 0, ran.err
-    # Nobody presses a key: the cart is pushed to the left, and the pole falls.
-    assert "episode     return" in ran.out and steps >= 60
+    # Without a key the cart is pushed to the left, and the pole falls.
+    assert "episode     return" in ran.out and steps >= 60 and len(starts) > 3
+    assert "left or a     push left" in ran.out
 
 
 def test_an_environment_without_keys(run, registries) -> None:
-    gymcore.register("Film-v0", lambda render_mode: make_film_env()(render_mode))
+    class Worded(make_film_env()):  # type: ignore[misc]
+        action_space = spaces.Text(3)
+
+    gymcore.register("Film-v0", lambda render_mode: Worded(render_mode))
     ran = run("play", "Film-v0")
-    assert ran.code == 2 and "does not have explicit key to action mapping" in ran.err
+    assert ran.code == 2 and "its actions have no keys: Text" in ran.err
 
 
 def test_wrong_words(run) -> None:
@@ -56,6 +79,8 @@ def test_an_atari_game(run, monkeypatch) -> None:
 
     actions: list[int] = []
     step = AtariEnv.step
+
+    start_with(monkeypatch, ord("e"))
 
     def pressing(self, action):
         actions.append(action)

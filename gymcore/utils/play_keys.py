@@ -1,0 +1,185 @@
+"""The keys with which people play: for each environment of this package, and for any other.
+
+A control is `(keys, action, words)`: a combination of keys, in which each may have alternatives
+(`left` is also A), what it does, and how that is called.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gymcore import spaces
+from gymcore.error import Error
+
+__all__ = ["Keys", "default_keys", "every_keys"]
+
+#: Key codes of SDL 2, which pygame calls K_LEFT and so on; letters are their ASCII codes.
+_CODES = {"right": 1073741903, "left": 1073741904, "down": 1073741905, "up": 1073741906}
+_ALTERNATIVES = {"left": "a", "right": "d", "up": "w", "down": "s"}
+
+_Control = tuple[tuple[str, ...], Any, str]
+
+
+class Keys(NamedTuple):
+    """What the keys do.
+
+    Attributes:
+        actions: From combinations of key codes to actions, as `gymcore.utils.play` takes them;
+            `()` is the action without a key, if it is not 0.
+        legend: Lines that say so to a person.
+    """
+
+    actions: dict[tuple[int, ...], Any]
+    legend: list[str]
+
+
+def _moves(left: Any, right: Any, nothing: Any) -> list[_Control]:
+    """Return the controls of what can only go to the left or to the right."""
+    controls: list[_Control] = [(("left",), left, "push left"), (("right",), right, "push right")]
+    return controls if nothing is None else [*controls, ((), nothing, "")]
+
+
+def _directions(left: int, down: int, right: int, up: int) -> list[_Control]:
+    """Return the controls of who walks on a grid."""
+    moves = {"left": left, "right": right, "up": up, "down": down}
+    return [((key,), action, key) for key, action in moves.items()]
+
+
+def _lander(left: Any, main: Any, right: Any) -> list[_Control]:
+    """Return the controls of the lander's three engines, one of which burns at a time."""
+    return [
+        (("left",), left, "push left"),
+        (("up",), main, "main engine"),
+        (("right",), right, "push right"),
+    ]
+
+
+def _car(steer: dict[str, Any], pedals: dict[str, Any]) -> list[_Control]:
+    """Return the controls of the car; with continuous actions it steers and accelerates at once."""
+    words = {"left": "steer left", "right": "steer right", "up": "gas", "down": "brake"}
+    controls: list[_Control] = [
+        ((key,), action, words[key]) for key, action in (steer | pedals).items()
+    ]
+    if isinstance(steer["left"], list):
+        for (side, a), (pedal, b) in itertools.product(steer.items(), pedals.items()):
+            controls.append(((side, pedal), (np.array(a) + np.array(b)).tolist(), ""))
+    return controls
+
+
+# By the name of the environment; where there are two, the first whose actions fit its space.
+_CONTROLS: dict[str, list[list[_Control]]] = {
+    "CartPole": [_moves(0, 1, None)],
+    "Acrobot": [_moves(0, 2, 1)],
+    "MountainCar": [_moves(0, 2, 1)],
+    "MountainCarContinuous": [_moves([-1.0], [1.0], [0.0])],
+    "Pendulum": [_moves([2.0], [-2.0], [0.0])],
+    "FrozenLake": [_directions(0, 1, 2, 3)],
+    "FrozenLake8x8": [_directions(0, 1, 2, 3)],
+    "CliffWalking": [_directions(3, 2, 1, 0)],
+    "CliffWalkingSlippery": [_directions(3, 2, 1, 0)],
+    "Taxi": [[*_directions(3, 0, 2, 1), (("p",), 4, "pick up"), (("o",), 5, "drop off")]],
+    "Blackjack": [[(("h",), 1, "hit: take a card"), (("s",), 0, "stick")]],
+    "LunarLander": [_lander(1, 2, 3), _lander([0.0, -1.0], [1.0, 0.0], [0.0, 1.0])],
+    "LunarLanderContinuous": [_lander([0.0, -1.0], [1.0, 0.0], [0.0, 1.0])],
+    "CarRacing": [
+        _car(
+            {"left": [-1.0, 0.0, 0.0], "right": [1.0, 0.0, 0.0]},
+            {"up": [0.0, 1.0, 0.0], "down": [0.0, 0.0, 0.8]},
+        ),
+        _car({"left": 2, "right": 1}, {"up": 3, "down": 4}),
+    ],
+}
+
+# Keys that raise and lower the numbers of a continuous action, one after the other.
+_UP, _DOWN = "qwertyuiop", "asdfghjkl;"
+
+
+def default_keys(env: Any) -> Keys | None:
+    """Return the keys of an environment of this package's tables; None for any other."""
+    name = getattr(getattr(env, "spec", None), "name", None)
+    for controls in _CONTROLS.get(str(name), ()):
+        if all(_typed(action, env.action_space) in env.action_space for _, action, _ in controls):
+            return _keys(controls, env.action_space)
+    return None
+
+
+def every_keys(env: Any) -> Keys | None:
+    """Return the keys of any environment with up to ten actions, or with continuous ones.
+
+    These are the environment's own, this package's, the digits, or two letters for each of the
+    first ten numbers of an action. None if the action space is of another kind.
+    """
+    for holder in (env, env.unwrapped):
+        if hasattr(holder, "get_keys_to_action"):
+            try:
+                actions = holder.get_keys_to_action()
+            except Error:  # such as continuous actions of Atari
+                break
+            names = getattr(holder, "get_action_meanings", lambda: None)()
+            return Keys(actions, _legend_of(actions, names))
+    keys, space = default_keys(env), env.action_space
+    if keys is not None:
+        return keys
+    if isinstance(space, spaces.Discrete) and space.n <= 10:
+        start = int(space.start)
+        return _keys([((str(i),), start + i, f"action {start + i}") for i in range(space.n)], space)
+    if isinstance(space, spaces.Box) and space.shape is not None and len(space.shape) == 1:
+        return _numbers(space)
+    return None
+
+
+def _numbers(space: spaces.Box) -> Keys:
+    """Return two letters for each number of an action; those of two numbers can be combined."""
+    count = min(space.shape[0], len(_UP))
+    middle = np.clip(np.zeros(space.shape), space.low, space.high)
+    single: list[_Control] = []
+    for i in range(count):
+        for letters, bound, sign in ((_UP, space.high, 1.0), (_DOWN, space.low, -1.0)):
+            action = middle.copy()
+            action[i] = bound[i] if np.isfinite(bound[i]) else sign
+            word = f"action[{i}] {'up' if sign > 0 else 'down'}"
+            single.append(((letters[i],), action.tolist(), word))
+    pairs: list[_Control] = [
+        ((*one, *other), (np.array(a) + np.array(b) - middle).tolist(), "")
+        for (one, a, _), (other, b, _) in itertools.combinations(single, 2)
+        if _UP.find(one[0]) != _DOWN.find(other[0]) and _DOWN.find(one[0]) != _UP.find(other[0])
+    ]
+    return _keys([*single, *pairs, ((), middle.tolist(), "")], space)
+
+
+def _keys(controls: Iterable[_Control], space: Any) -> Keys:
+    """Return key codes and legend of controls."""
+    actions, legend = {}, []
+    for names, action, words in controls:
+        choices = [[name, *_ALTERNATIVES.get(name, "")] for name in names]
+        taken = {name for keys, _, _ in controls for name in keys}
+        choices = [[key for key in keys if key == keys[0] or key not in taken] for keys in choices]
+        for combination in itertools.product(*choices):
+            codes = tuple(sorted(_CODES.get(key) or ord(key) for key in combination))
+            actions[codes] = _typed(action, space)
+        if words:
+            legend.append(f"{' or '.join(choices[0]):<14}{words}")
+    return Keys(actions, legend)
+
+
+def _typed(action: Any, space: Any) -> Any:
+    """Return a list as an array of the space's dtype."""
+    return np.array(action, space.dtype) if isinstance(action, list) else action
+
+
+def _legend_of(actions: dict[Any, Any], names: list[str] | None) -> list[str]:
+    """Return a line for each combination that an environment names."""
+    words = {code: name for name, code in _CODES.items()} | {ord(" "): "space"}
+    lines = []
+    for keys, action in actions.items():
+        combination = [keys] if isinstance(keys, int) else keys
+        codes = [ord(key) if isinstance(key, str) else key for key in combination]
+        if codes:
+            pressed = " + ".join(words.get(code) or chr(code) for code in codes)
+            name = names[action] if names is not None and isinstance(action, int) else action
+            lines.append(f"{pressed:<14}{name}")
+    return lines
