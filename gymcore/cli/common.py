@@ -267,11 +267,11 @@ def make_rgb(env_id: str, num_envs: int | None = None, **kwargs: Any) -> Any:
 
 
 class _PercentLines:
-    """Reports progress as lines on stderr, each a tenth further and two seconds later."""
+    """Reports progress as lines on stderr: after 2, 6, 14, ... seconds, then once a minute."""
 
     def __init__(self, name: str, total: int, done: int) -> None:
-        self._name, self._total, self._done = name, total, done
-        self._reported, self._time, self._note = done, time.monotonic(), ""
+        self._name, self._total, self._done, self._note = name, total, done, ""
+        self._wait, self._next = 2.0, time.monotonic() + 2.0
 
     def __enter__(self) -> _PercentLines:
         return self
@@ -281,11 +281,11 @@ class _PercentLines:
 
     def update(self, steps: int = 1) -> None:
         self._done += steps
-        further = 10 * (self._done - self._reported) >= self._total
-        if further and time.monotonic() - self._time >= 2.0:
+        if (now := time.monotonic()) >= self._next:
             percent = 100 * self._done // self._total
             print(f"{self._name}: {percent} %{self._note}", file=sys.stderr, flush=True)
-            self._reported, self._time = self._done, time.monotonic()
+            self._wait = min(2 * self._wait, 60.0)
+            self._next = now + self._wait
 
     def set_postfix_str(self, note: str, refresh: bool = False) -> None:
         self._note = f", {note}"

@@ -174,7 +174,7 @@ class RolloutCollector:
             if cut.any():
                 self._final_values[cut] = self._value_of(rollout.final_observations[cut])
         for part in self._parts:
-            self._values[-1, part.lanes] = self.policy(self._observations[-1, part.lanes])[2]
+            self._values[-1, part.rows] = self.policy(self._observations[-1, part.rows])[2]
         return rollout
 
     def _note(self, infos: dict[str, Any]) -> None:
@@ -225,6 +225,7 @@ class _Part:
 
     Attributes:
         lanes: Their indices.
+        rows: The same as a slice, which makes views.
         acting: For each step where the policy's outputs go, and what it acts on.
         steps: For each step a function that takes the actions stored, and writes the results.
     """
@@ -242,7 +243,7 @@ class _Part:
         bind = getattr(self._envs, "bind_step", None) if lanes is None else None
         if self._bounds is not None or mode is AutoresetMode.DISABLED:
             bind = None
-        part = slice(None) if lanes is None else slice(int(lanes[0]), None, 2)
+        part = self.rows = slice(None) if lanes is None else slice(int(lanes[0]), None, 2)
         self.acting, self.steps = [], []
         rollout = collector.rollout
         for t, after in enumerate(collector._observations[1:, part]):

@@ -334,7 +334,7 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
     def _begin(self, mask: Bools) -> None:
         try:
             observations, self._reset_infos = self.reset_lanes(mask)
-            self._put(self._first, "reset_lanes", observations, mask)
+            self._put(self._first, "reset_lanes", observations)
         except BaseException:
             self._batch.forget()
             raise
@@ -347,12 +347,10 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
         self._begin(self._begun)
         return final
 
-    def _put(
-        self, arrays: list[Any], call: str, observations: Any, mask: Bools | None = None
-    ) -> None:
-        """Keep what a method returned, or rows of it, for the engine to copy."""
+    def _put(self, arrays: list[Any], call: str, observations: Any) -> None:
+        """Keep what a method returned for the engine, which copies the rows that count."""
         for array, (name, values) in zip(arrays, _named(self._layout, observations), strict=True):
-            _copy_rows(array, f"{call}: observations{name}", values, mask)
+            _copy_rows(array, f"{call}: observations{name}", values)
 
     def _put_infos(self, infos: Info, source: Any, mask: Bools) -> None:
         if mask.any():
@@ -378,8 +376,8 @@ def _named(layout: Layout, value: Any, name: str = "") -> Iterator[tuple[str, An
         yield from _named(part, value[key], f"{name}[{key!r}]")
 
 
-def _copy_rows(array: Any, name: str, values: Any, mask: Bools | None = None) -> None:
-    """Copy values of all lanes, or the rows of a mask, into an array of the kind."""
+def _copy_rows(array: Any, name: str, values: Any) -> None:
+    """Copy values of all lanes into an array of the kind."""
     rows = np.asarray(values)
     if rows.shape != array.shape:
         if rows.ndim or array.ndim > 1:
@@ -389,11 +387,7 @@ def _copy_rows(array: Any, name: str, values: Any, mask: Bools | None = None) ->
             )
         rows = np.broadcast_to(rows, array.shape)  # a reward for all
     try:
-        if mask is None:
-            np.copyto(array, rows, casting="same_kind")
-        else:
-            lanes = np.flatnonzero(mask)
-            array[lanes] = rows[lanes].astype(array.dtype, casting="same_kind", copy=False)
+        np.copyto(array, rows, casting="same_kind")
     except TypeError as problem:
         raise error.ArgumentTypeError(
             f"{name}: expected {array.dtype}, got {rows.dtype}"

@@ -173,7 +173,9 @@ def test_every_environment_has_a_page():
     registered = {
         spec.id
         for spec in gym.registry.values()
-        if isinstance(spec.entry_point, str) and re.match(FAMILY, spec.entry_point)
+        if spec.namespace is None  # other tests may have registered theirs
+        and isinstance(spec.entry_point, str)
+        and re.match(FAMILY, spec.entry_point)
     }
     texts = "".join(page.read_text() for page in PAGES)
     assert {env_id for env_id in registered if not re.search(rf"\b{env_id}\b", texts)} == set()

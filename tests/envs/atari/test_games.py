@@ -65,7 +65,7 @@ def test_listing_imports_neither_ale_py_nor_gymnasium() -> None:
     program = """
 import sys, gymcore
 from gymcore.cli import main
-main(["list", "--family", "atari"])
+main(["list", "--family", "atari", "--all"])
 assert gymcore.spec("ALE/Pong-v5").kwargs["game"] == "pong"
 assert not {"ale_py", "gymnasium", "cv2"} & set(sys.modules), "imported"
 """
