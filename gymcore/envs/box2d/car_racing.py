@@ -418,7 +418,7 @@ class CarRacing(CompiledBox2DEnv[Any]):
         return state
 
     @property  # type: ignore[misc]
-    def state(self) -> npt.NDArray[np.uint8] | None:  # type: ignore[override]
+    def state(self) -> npt.NDArray[np.uint8] | None:
         """The last observation, drawn again; None before the first reset."""
         return self._observe_again(float(self._progress["shown_reward"])) if self._bodies else None
 
