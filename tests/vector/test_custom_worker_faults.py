@@ -149,7 +149,7 @@ def test_requests_larger_than_a_pipe(make):
 
 def test_key_press_in_a_wait(make):
     engine = misbehaving(make)
-    engine.step_async([1, "sleep 0.5"])
+    engine.step_async([1, "sleep 3"])
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
