@@ -442,15 +442,15 @@ cdef int64_t save_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     """Copy lanes but for the states of emulators, which are cloned."""
     cdef copying_t* job = <copying_t*> context
     cdef const lane_t* lane
-    cdef progress_t* progress
+    cdef progress_t progress
     cdef uint8_t* frames
     cdef int64_t k, plane = job.games.screen_bytes * job.games.stages.channels
     for k in range(lo, hi):
         lane = &job.games.lanes[job.lanes[k]]
-        progress = <progress_t*> (job.rows + k * job.stride)
-        frames = <uint8_t*> progress + sizeof(progress_t)
-        memcpy(progress, &lane.progress, sizeof(progress_t))
+        progress = lane.progress
         progress.oldest = 0
+        frames = job.rows + k * job.stride + sizeof(progress_t)
+        memcpy(frames - sizeof(progress_t), &progress, sizeof(progress_t))  # rows are not aligned
         memcpy(frames, lane.plane, plane)
         observe(job.games, lane, frames + plane)
         if job.states[k] != NULL:
