@@ -77,6 +77,7 @@ OPTIONAL_PACKAGES = {
     "lz4": "lz4",
     "matplotlib": "matplotlib",
     "zmq": "pyzmq",
+    "msgpack": "msgpack",
     "ray": "ray",
     "torch": "torch",
     "jax": "jax",

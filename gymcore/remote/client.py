@@ -75,7 +75,7 @@ class Client:
             RemoteRefused: if the server does not let this client in, serves another one, or hosts
                 something else.
             RemoteTimeout: if there is no answer in time.
-            DependencyNotInstalled: if pyzmq is missing.
+            DependencyNotInstalled: if pyzmq or msgpack is missing.
         """
         self._zmq = zmq = load_zmq()
         if not isinstance(address, str):

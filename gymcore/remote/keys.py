@@ -24,14 +24,15 @@ def load_zmq() -> Any:
     """Return the module `zmq`.
 
     Raises:
-        DependencyNotInstalled: if pyzmq is not installed, or lacks CURVE.
+        DependencyNotInstalled: if pyzmq, or msgpack, is not installed, or lacks CURVE.
     """
     try:
+        import msgpack  # noqa: F401
         import zmq
         import zmq.auth
     except ImportError as missing:
         raise DependencyNotInstalled(
-            "pyzmq is not installed, run `pip install gymcore[remote]`"
+            "pyzmq and msgpack are not installed, run `pip install gymcore[remote]`"
         ) from missing
     if not zmq.has("curve"):
         raise DependencyNotInstalled(

@@ -85,7 +85,7 @@ class Server:
 
         Raises:
             InvalidArgument: if an argument has an impossible value, or the address cannot be bound.
-            DependencyNotInstalled: if pyzmq is missing.
+            DependencyNotInstalled: if pyzmq or msgpack is missing.
         """
         self._zmq = zmq = load_zmq()
         try:

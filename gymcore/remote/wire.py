@@ -9,18 +9,50 @@ header, how many values it has and how deeply they are nested, the dtype of an a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from gymcore.error import ArgumentTypeError, InvalidArgument
-from gymcore_ext import wire
 
-__all__ = ["DTYPES", "decode", "encode", "message_hash"]
+try:
+    import msgpack
+except ImportError:  # `load_zmq` says what to install
+    msgpack = None
 
-DTYPES = frozenset(wire.DTYPES)
+__all__ = [
+    "DTYPES",
+    "MAX_DEPTH",
+    "MAX_HEADER_BYTES",
+    "MAX_VALUES",
+    "decode",
+    "encode",
+    "message_hash",
+]
+
+DTYPES = frozenset(
+    ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
+)
 """The dtypes of arrays that travel, as NumPy writes them: bools and numbers."""
 
+MAX_HEADER_BYTES = 1 << 20
+MAX_SMALL_BYTES = 4096
+MAX_SMALL_ARRAYS = 64
+MAX_VALUES = 100_000
+MAX_DEPTH = 32
+
 Frame = bytes | memoryview
+
+# Names by dtypes of this machine's byte order, dtypes by names, and what is itself in the header.
+_NAMES = {np.dtype(name).newbyteorder("="): name for name in DTYPES}
+_DTYPES = {name: np.dtype(name) for name in DTYPES}
+_PLAIN = frozenset((type(None), bool, int, float, str))
+
+# A list's first item says what it stands for.
+ARRAY, OBJECTS, SCALAR, LIST, TUPLE = range(5)
 
 
 def encode(message: Any) -> list[Frame]:
@@ -35,20 +67,75 @@ def encode(message: Any) -> list[Frame]:
 
     Raises:
         ArgumentTypeError: if there is anything else in the message.
-        InvalidArgument: if it is too large or nested too deeply.
+        InvalidArgument: if it is too large or nested too deeply, or has an integer of more than 64
+            bits or a text that is not Unicode.
 
     Example:
-        >>> import numpy as np
         >>> frames = encode({"x": np.zeros(3), "y": (1, None)})
         >>> len(frames), decode(frames)
         (1, {'x': array([0., 0., 0.]), 'y': (1, None)})
     """
+    encoder = _Encoder()
+    value = encoder.value(message, 0)
     try:
-        return wire.encode(message)
-    except TypeError as problem:
-        raise ArgumentTypeError(str(problem)) from None
-    except ValueError as problem:
-        raise InvalidArgument(str(problem)) from None
+        header = msgpack.packb(value)
+    except (OverflowError, ValueError) as problem:
+        raise InvalidArgument(
+            f"message: expected integers of 64 bits and texts in UTF-8 ({problem})"
+        ) from None
+    if len(header) > MAX_HEADER_BYTES:
+        raise InvalidArgument(
+            f"message: expected at most {MAX_HEADER_BYTES} bytes beside arrays, got {len(header)}"
+        )
+    return [header, *encoder.frames]
+
+
+class _Encoder:
+    """Collects the bytes of large arrays, and counts the small ones."""
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+        self.small = 0
+
+    def value(self, value: Any, depth: int) -> Any:
+        """Return a value as msgpack has it."""
+        if type(value) in _PLAIN:
+            return value
+        if depth > MAX_DEPTH:
+            raise InvalidArgument(f"message: expected at most {MAX_DEPTH} levels of nesting")
+        if isinstance(value, np.ndarray):
+            return self.array(value, depth)
+        if isinstance(value, (list, tuple)):
+            return [LIST if isinstance(value, list) else TUPLE, *self.values(value, depth)]
+        if isinstance(value, dict):
+            for key in value:
+                if type(key) is not str:
+                    raise ArgumentTypeError(f"message: expected strings as keys, got {key!r}")
+            return dict(zip(value, self.values(value.values(), depth), strict=True))
+        if isinstance(value, np.generic):
+            return [SCALAR, _name(value.dtype), value.item()]
+        raise ArgumentTypeError(f"message: expected numbers, strings and arrays, got {type(value)}")
+
+    def values(self, values: Iterable[Any], depth: int) -> list[Any]:
+        return [one if type(one) in _PLAIN else self.value(one, depth + 1) for one in values]
+
+    def array(self, array: npt.NDArray[Any], depth: int) -> list[Any]:
+        if array.dtype.kind in "OU":
+            return [OBJECTS, array.shape, self.values(array.ravel().tolist(), depth)]
+        name = _name(array.dtype)
+        array = np.asarray(array, name, order="C")
+        if array.nbytes <= MAX_SMALL_BYTES and self.small < MAX_SMALL_ARRAYS:
+            self.small += 1
+            return [ARRAY, name, array.shape, array.tobytes()]
+        self.frames.append(array.data.cast("B") if array.size else b"")
+        return [ARRAY, name, array.shape]
+
+
+def _name(dtype: np.dtype[Any]) -> str:
+    name = _NAMES.get(dtype) or _NAMES.get(dtype.newbyteorder("="))
+    if name is None:
+        raise ArgumentTypeError(f"message: expected numbers or bools, got {dtype}")
+    return name
 
 
 def decode(frames: Sequence[Frame]) -> Any:
@@ -58,10 +145,24 @@ def decode(frames: Sequence[Frame]) -> Any:
         InvalidArgument: if the frames are not what `encode` returns; nothing has been allocated for
             what is wrong.
     """
+    if not frames or len(frames[0]) > MAX_HEADER_BYTES:
+        raise InvalidArgument("message: expected a header of at most 1 MiB")
     try:
-        return wire.decode(list(frames))
-    except ValueError as problem:
-        raise InvalidArgument(str(problem)) from None
+        header = msgpack.unpackb(
+            frames[0],
+            strict_map_key=True,
+            max_ext_len=0,
+            max_bin_len=MAX_SMALL_BYTES,
+            max_array_len=MAX_VALUES,
+            max_map_len=MAX_VALUES,
+        )
+    except Exception as problem:
+        raise InvalidArgument(f"message: expected a header in msgpack ({problem})") from None
+    decoder = _Decoder(frames[1:])
+    message = decoder.value(header, 0)
+    if decoder.used != len(frames) - 1:
+        raise InvalidArgument(f"message: expected {decoder.used} arrays, got {len(frames) - 1}")
+    return message
 
 
 def message_hash(message: Any) -> str:
@@ -72,3 +173,100 @@ def message_hash(message: Any) -> str:
         '8018b101'
     """
     return hashlib.sha256(b"".join(encode(message))).hexdigest()
+
+
+class _Decoder:
+    """Takes the arrays of a message in their order, and counts values."""
+
+    def __init__(self, frames: Sequence[Frame]) -> None:
+        self.frames = frames
+        self.used = 0
+        self.count = 0
+
+    def value(self, value: Any, depth: int) -> Any:
+        """Return what a value of msgpack stands for."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return value
+        if kind is not list and kind is not dict:
+            raise InvalidArgument(
+                f"message: expected a number, a text, a list or a map, got {kind}"
+            )
+        self.count += len(value)
+        if depth > MAX_DEPTH or self.count > MAX_VALUES:
+            raise InvalidArgument(
+                f"message: expected at most {MAX_VALUES} values in {MAX_DEPTH} levels"
+            )
+        if kind is dict:
+            for key in value:
+                _checked(key, str, "a key")
+            return dict(zip(value, self.values(value.values(), depth), strict=True))
+        tag = value[0] if value else None
+        if type(tag) is not int:
+            raise InvalidArgument(f"message: expected a list with a tag, got {value!r:.80}")
+        if tag == ARRAY and len(value) == 4:
+            return _array(value[1], value[2], value[3])
+        if tag == TUPLE:
+            return tuple(self.values(value[1:], depth))
+        if tag == LIST:
+            return self.values(value[1:], depth)
+        if len(value) != 3:
+            raise InvalidArgument(f"message: expected a tag and two values, got {len(value)}")
+        if tag == ARRAY:
+            if self.used == len(self.frames):
+                raise InvalidArgument(f"message: expected more than {self.used} arrays")
+            self.used += 1
+            return _array(value[1], value[2], self.frames[self.used - 1])
+        if tag == OBJECTS:
+            return self.objects(value[1], value[2], depth)
+        if tag == SCALAR:
+            return _scalar(value[1], value[2])
+        raise InvalidArgument(f"message: expected a tag below 5, got {tag}")
+
+    def values(self, values: Iterable[Any], depth: int) -> list[Any]:
+        return [one if type(one) in _PLAIN else self.value(one, depth + 1) for one in values]
+
+    def objects(self, shape: Any, items: Any, depth: int) -> npt.NDArray[Any]:
+        values = self.values(_checked(items, list, "items"), depth)
+        # Memory for so many of them there is already; the shape is checked against it.
+        places = _array("|u1", shape, bytes(len(values)))
+        array = np.empty(len(values), object)
+        for k, value in enumerate(values):
+            array[k] = value
+        return array.reshape(places.shape)
+
+
+def _array(name: Any, shape: Any, data: Frame) -> npt.NDArray[Any]:
+    """Return an array of its own memory; nothing is allocated before all is checked."""
+    try:
+        dtype = _DTYPES[name]
+        array: npt.NDArray[Any] = np.ndarray(shape, dtype, data)
+    except (KeyError, TypeError, ValueError) as problem:
+        raise InvalidArgument(
+            f"message: expected an array, got {name!r:.40} {shape!r:.80} ({problem})"
+        ) from None
+    if array.nbytes != len(data) or list(array.shape) != shape:
+        raise InvalidArgument(
+            f"message: expected {array.nbytes} bytes of {name} {shape!r:.80}, got {len(data)}"
+        )
+    return array.copy() if sys.byteorder == "little" else array.astype(dtype.newbyteorder("="))
+
+
+def _checked(value: Any, kind: type, what: str) -> Any:
+    if type(value) is not kind:
+        raise InvalidArgument(f"message: expected {what}, got {type(value)}")
+    return value
+
+
+def _scalar(dtype: Any, value: Any) -> Any:
+    try:
+        with np.errstate(all="ignore"):  # a float too large is infinite
+            return np.array(_checked_number(value), _DTYPES[dtype])[()]
+    except (KeyError, TypeError, OverflowError, ValueError):
+        raise InvalidArgument(f"message: expected a number of {dtype}, got {value!r:.40}") from None
+
+
+def _checked_number(value: Any) -> Any:
+    if type(value) not in (bool, int, float):
+        raise InvalidArgument(f"message: expected a number, got {type(value)}")
+    return value
