@@ -238,7 +238,7 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
         Each row is what `Generator.random(size)` of its lane draws; scaled as `low + (high - low) *
         x` it is what `Generator.uniform` draws.
         """
-        return self._batch.random(np.flatnonzero(mask), size)
+        return self._batch.random(mask.nonzero()[0], size)
 
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
@@ -300,17 +300,15 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
             actions = checked = batch.checked_actions(actions, self.num_envs)
         else:
             checked = self._no_actions
-        self._begun = self._ended & (self.autoreset_mode is AutoresetMode.NEXT_STEP)
-        self.resetting = self._begun
+        if self.autoreset_mode is AutoresetMode.NEXT_STEP:
+            self.resetting = self._ended.copy()
+        self._begun = self.resetting
         try:
             observations, rewards, terminated, self._step_infos = self.step_lanes(actions)
-            self._put(self._last, "step_lanes", observations)
-            for array, name, values in (
-                (self._rewards, "rewards", rewards),
-                (self._terminated, "terminated", terminated),
-            ):
-                _copy_rows(array, f"step_lanes: {name}", values)
-            if self.resetting.any():
+            _copy_batch(iter(self._last), self._layout, "step_lanes: observations", observations)
+            _copy_rows(self._rewards, "step_lanes: rewards", rewards)
+            _copy_rows(self._terminated, "step_lanes: terminated", terminated)
+            if np.count_nonzero(self.resetting):  # faster than `any`
                 self._begin(self.resetting)
             results = batch.step(checked)
         except BaseException:
@@ -319,7 +317,7 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
         infos = results[4]
         if self._step_infos:
             self._put_infos(infos, self._step_infos, ~self._begun)
-        if self._begun.any():
+        if self._reset_infos:
             self._put_infos(infos, self._reset_infos, self._begun)
         return results
 
@@ -334,7 +332,7 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
     def _begin(self, mask: Bools) -> None:
         try:
             observations, self._reset_infos = self.reset_lanes(mask)
-            self._put(self._first, "reset_lanes", observations)
+            _copy_batch(iter(self._first), self._layout, "reset_lanes: observations", observations)
         except BaseException:
             self._batch.forget()
             raise
@@ -346,11 +344,6 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
         self._put_infos(final, self._step_infos, ended)
         self._begin(self._begun)
         return final
-
-    def _put(self, arrays: list[Any], call: str, observations: Any) -> None:
-        """Keep what a method returned for the engine, which copies the rows that count."""
-        for array, (name, values) in zip(arrays, _named(self._layout, observations), strict=True):
-            _copy_rows(array, f"{call}: observations{name}", values)
 
     def _put_infos(self, infos: Info, source: Any, mask: Bools) -> None:
         if mask.any():
@@ -366,26 +359,24 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
         self._batch.close()
 
 
-def _named(layout: Layout, value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Iterate over the arrays of a batch of this layout, with their places in it."""
+def _copy_batch(arrays: Iterator[Any], layout: Layout, name: str, values: Any) -> None:
+    """Copy a batch of this layout into arrays, one for each of its own."""
     if layout[0] == "array":
-        yield name, value
+        _copy_rows(next(arrays), name, values)
         return
     keys = range(len(layout[-1])) if layout[0] == "tuple" else layout[1]
     for key, part in zip(keys, layout[-1], strict=True):
-        yield from _named(part, value[key], f"{name}[{key!r}]")
+        _copy_batch(arrays, part, f"{name}[{key!r}]", values[key])
 
 
 def _copy_rows(array: Any, name: str, values: Any) -> None:
     """Copy values of all lanes into an array of the kind."""
     rows = np.asarray(values)
-    if rows.shape != array.shape:
-        if rows.ndim or array.ndim > 1:
-            raise error.InvalidArgument(
-                f"{name}: expected an array of shape {array.shape} ({array.dtype}), got shape "
-                f"{rows.shape} ({rows.dtype})"
-            )
-        rows = np.broadcast_to(rows, array.shape)  # a reward for all
+    if rows.shape != array.shape and (rows.ndim or array.ndim > 1):  # not a number for all lanes
+        raise error.InvalidArgument(
+            f"{name}: expected an array of shape {array.shape} ({array.dtype}), got shape "
+            f"{rows.shape} ({rows.dtype})"
+        )
     try:
         np.copyto(array, rows, casting="same_kind")
     except TypeError as problem:
