@@ -6,6 +6,8 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import gymcore as gym
 from gymcore import error
@@ -20,12 +22,12 @@ MODES = [mode.value for mode in AutoresetMode]
 T, N, SEED = 23, 6, 5
 
 
-def reference_steps(policy, steps, lanes, skip_resets):
+def reference_steps(policy, steps, lanes, skip_resets, seed=SEED):
     """What each lane of `Line` does alone: its rows, its episodes and its returns."""
     rows, episodes, returns = [], [], []
     for lane in range(lanes):
         env = Line()
-        observation, _ = env.reset(seed=SEED + lane)
+        observation, _ = env.reset(seed=seed + lane)
         here, episode, total, ended = [], Episode([], [], [], 0.0), 0.0, False
         for t in range(steps):
             action, _, value = (output[0] for output in policy(observation[None]))
@@ -57,29 +59,22 @@ def reference_steps(policy, steps, lanes, skip_resets):
 
 
 ENGINES = {
-    "sync": lambda mode: SyncVectorEnv([Line] * N, autoreset_mode=mode, episode_statistics=True),
-    "async": lambda mode: AsyncVectorEnv(
-        [Line] * N, autoreset_mode=mode, episode_statistics=True, num_workers=2
+    "sync": lambda mode, n: SyncVectorEnv([Line] * n, autoreset_mode=mode, episode_statistics=True),
+    "async": lambda mode, n: AsyncVectorEnv(
+        [Line] * n, autoreset_mode=mode, episode_statistics=True, num_workers=2
     ),
 }
 
 
-@pytest.mark.parametrize("halves", [False, True])
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(
-    "engine", ["sync", pytest.param("async", marks=pytest.mark.starts_processes)]
-)
-def test_rows_and_advantages_equal_a_slow_reference(engine, mode, halves):
-    envs = ENGINES[engine](mode)
-    rows, episodes, returns = reference_steps(count_policy, T, N, mode == "NextStep")
-    endings = {row[2:4] for lane in rows for row in lane}
-    assert len(endings) == 4, "an episode terminates, is truncated, and both at once"
-    with envs:
-        collector = RolloutCollector(envs, count_policy, T, double_buffered=halves, seed=SEED)
+def check_against_reference(engine, mode, halves, steps, n, seed, gamma, gae_lambda):
+    """Compare a rollout with the reference; return the (terminated, truncated) that occur."""
+    rows, episodes, returns = reference_steps(count_policy, steps, n, mode == "NextStep", seed)
+    with ENGINES[engine](mode, n) as envs:
+        collector = RolloutCollector(envs, count_policy, steps, double_buffered=halves, seed=seed)
         rollout = collector.collect()
-        advantages, targets = collector.advantages(gamma=0.9, gae_lambda=0.8)
-    for lane, steps in enumerate(rows):
-        for t, (observation, reward, terminated, truncated, final, reset) in enumerate(steps):
+        advantages, targets = collector.advantages(gamma, gae_lambda)
+    for lane, lane_rows in enumerate(rows):
+        for t, (observation, reward, terminated, truncated, final, reset) in enumerate(lane_rows):
             assert rollout.observations[t, lane].tolist() == observation.tolist()
             assert rollout.rewards[t, lane] == reward
             assert rollout.terminated[t, lane] == terminated
@@ -92,12 +87,37 @@ def test_rows_and_advantages_equal_a_slow_reference(engine, mode, halves):
         (rollout.actions, rollout.log_probs, rollout.values), acted, strict=True
     ):
         assert (array.ravel() == expected).all()
-    wanted = np.zeros((T, N))
+    wanted = np.zeros((steps, n))
     for lane, episode in episodes:
-        wanted[episode.rows, lane] = returns_by_definition(episode, 0.9, 0.8)
-    np.testing.assert_allclose(advantages, wanted, rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(targets, wanted + rollout.values, rtol=1e-5, atol=1e-5)
+        wanted[episode.rows, lane] = returns_by_definition(episode, gamma, gae_lambda)
+    np.testing.assert_allclose(advantages, wanted, rtol=1e-5, atol=2e-5)
+    np.testing.assert_allclose(targets, wanted + rollout.values, rtol=1e-5, atol=2e-5)
     assert sorted(collector.episode_returns) == pytest.approx(sorted(returns))
+    return {row[2:4] for lane in rows for row in lane}
+
+
+@pytest.mark.parametrize("halves", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "engine", ["sync", pytest.param("async", marks=pytest.mark.starts_processes)]
+)
+def test_rows_and_advantages_equal_a_slow_reference(engine, mode, halves):
+    endings = check_against_reference(engine, mode, halves, T, N, SEED, 0.9, 0.8)
+    assert len(endings) == 4, "an episode terminates, is truncated, and both at once"
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    mode=st.sampled_from(MODES),
+    halves=st.booleans(),
+    steps=st.integers(1, 20),
+    pairs=st.integers(1, 4),
+    seed=st.integers(0, 2**31),
+    gamma=st.floats(0, 1),
+    gae_lambda=st.floats(0, 1),
+)
+def test_any_rollout_equals_a_slow_reference(mode, halves, steps, pairs, seed, gamma, gae_lambda):
+    check_against_reference("sync", mode, halves, steps, 2 * pairs, seed, gamma, gae_lambda)
 
 
 @pytest.mark.parametrize("halves", [False, True])
