@@ -5,7 +5,6 @@ import numpy.typing as npt
 
 from gymcore_ext.box2d.worlds import Worlds
 
-DEFINITIONS: tuple[str, ...]
 PROGRESS: np.dtype[Any]
 kernel: object
 continuous_kernel: object

@@ -3,32 +3,18 @@
 Gymnasium's order of operations and of random draws, in its precision: Python's float64, rounded to float32 where a
 number goes to Box2D. gymcore/envs/box2d/lunar_lander_python.py is the same in Python.
 """
-cimport numpy as cnp
-from cpython.pycapsule cimport PyCapsule_New
 from libc.math cimport cos, fabs, sin, sqrt, tanh
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from gymcore_ext.box2d.worlds cimport (
-    AWAKE, Worlds, apply_force, apply_impulse, apply_torque, body_t, edge_shape_t, empty_world, fixture_def_t,
-    joint_def_t, lane_t, lanes_replaced, listen_to_feet, step_world, vec_t, world_point, world_t, worlds_t,
+    AWAKE, FLOAT32, Worlds, apply_force, apply_impulse, apply_torque, below, body_t, edge_shape_t, empty_world,
+    family_t, fixture_def_t, joint_def_t, lane_t, listen_to_feet, make_kernel, random, step_world, uniform, vec_t,
+    world_point, world_t, worlds_t,
 )
-from gymcore_ext.engine.step cimport KERNEL_ABI, KERNEL_CAPSULE, TERMINATED, columns_t, flag_t, kernel_t, rng_t
+from gymcore_ext.engine.step cimport TERMINATED, columns_t, flag_t, rng_t
 
 import numpy as np
-
-cnp.import_array()
-
-
-cdef extern from "gymcore/kernel.h":
-    int FLOAT32 "GYMCORE_FLOAT32"
-    int FLOAT64 "GYMCORE_FLOAT64"
-
-
-cdef extern from "gymcore/rng.h":
-    double random "gymcore_rng_double"(rng_t* rng) noexcept nogil
-    double uniform "gymcore_rng_uniform"(rng_t* rng, double low, double high) noexcept nogil
-    uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
 
 
 cdef enum:
@@ -44,15 +30,13 @@ cdef double HELIPAD_Y = HEIGHT / 4
 cdef double REST_Y = HELIPAD_Y + 18 / SCALE       # of a lander that stands on the pad
 cdef double PI = 3.141592653589793
 cdef double MAIN_ENGINE_POWER = 13.0, SIDE_ENGINE_POWER = 0.6
-cdef double MAIN_ENGINE_AT = 4 / SCALE, SIDE_ENGINE_AWAY = 12 / SCALE, SIDE_ENGINE_HEIGHT = 14 / SCALE
+cdef double MAIN_ENGINE_AT = 4 / SCALE, SIDE_ENGINE_AWAY = 12.0, SIDE_ENGINE_HEIGHT = 14.0  # the latter in pixels
+# Main engine and side engine by discrete action: none, left, main, right.
+cdef double[4][2] CHOICES = [[0.0, 0.0], [0.0, -1.0], [1.0, 0.0], [0.0, 1.0]]
 
-# What Python makes, in the order of `definitions`.
-DEFINITIONS = (
-    "ground", "bedrock", "edge", "edge_shape", "hull", "hull_fixture", "leg_fixture",
-    "leg1", "joint1", "leg2", "joint2",
-)
-cdef enum:
+cdef enum:  # what Python makes, in the order of `definitions`
     GROUND, BEDROCK, EDGE, EDGE_SHAPE, HULL, HULL_FIXTURE, LEG_FIXTURE, LEG1, JOINT1, LEG2, JOINT2
+    DEFINITIONS
 
 # Numbers of a lane: those that the episode began with, and those that steps change.
 PROGRESS = np.dtype([
@@ -73,6 +57,10 @@ ctypedef struct progress_t:
 
 ctypedef struct puff_t:    # where a particle began, and its velocity
     double x, y, x_speed, y_speed, is_there
+
+
+ctypedef struct smoke_t:   # what the main engine and a side engine have emitted in the last steps
+    puff_t puffs[SMOKE_STEPS][2]
 
 
 ctypedef struct engines_t:
@@ -126,14 +114,13 @@ cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
     listen_to_feet(lane, lane.moving[1], lane.moving[2], progress.touches)
     apply_force(lane.moving[0], <float> progress.push[0], <float> progress.push[1])
     progress.steps = progress.has_shaping = 0
-    memset(<puff_t*> self.extra + i * 2 * SMOKE_STEPS, 0, 2 * SMOKE_STEPS * sizeof(puff_t))
+    memset(<smoke_t*> self.extra + i, 0, sizeof(smoke_t))
 
 
-cdef void begin(const worlds_t* self, const columns_t* columns, int64_t i) noexcept nogil:
+cdef void begin(const worlds_t* self, const columns_t* columns, int64_t i, const double* options) noexcept nogil:
     cdef progress_t* progress = <progress_t*> self.progress + i
     cdef int64_t stride = i * columns.parameter_stride
     cdef rng_t* rng = &columns.rngs[i]
-    cdef engines_t nothing
     cdef double reward
     cdef int k
     for k in range(HEIGHTS):
@@ -146,21 +133,13 @@ cdef void begin(const worlds_t* self, const columns_t* columns, int64_t i) noexc
         progress.torque_idx = <int64_t> below(rng, 2 * 9999) - 9999
     empty_world(&self.calls, self.lanes[i].world, <float> progress.gravity)
     build(self, i)
-    nothing.main = nothing.side = nothing.direction = 0.0
-    step(self, columns, i, nothing, &reward)
+    step(self, columns, i, CHOICES[0], &reward)
 
 
 # --- a step -----------------------------------------------------------------------------------------------------------
 
-cdef inline engines_t discrete_engines(int64_t action) noexcept nogil:
-    cdef engines_t engines
-    engines.main = 1.0 if action == 2 else 0.0
-    engines.side = 1.0 if action == 1 or action == 3 else 0.0
-    engines.direction = action - 2
-    return engines
-
-
-cdef inline engines_t continuous_engines(const double* action) noexcept nogil:
+cdef inline engines_t engines_of(const double* action) noexcept nogil:
+    """The power of each engine, and the side that the side engine is on."""
     cdef engines_t engines
     cdef double main = action[0], side = action[1]
     engines.main = (min(main, 1.0) + 1.0) * 0.5 if main > 0.0 else 0.0
@@ -191,7 +170,7 @@ cdef void push(const worlds_t* self, int64_t i, engines_t engines, double along,
     """Run the engines, whose thrust is scattered by two random numbers, metres."""
     cdef progress_t* progress = <progress_t*> self.progress + i
     cdef body_t* hull = self.lanes[i].moving[0]
-    cdef puff_t* puffs = <puff_t*> self.extra + 2 * (SMOKE_STEPS * i + progress.steps % SMOKE_STEPS)
+    cdef puff_t* puffs = (<smoke_t*> self.extra)[i].puffs[progress.steps % SMOKE_STEPS]
     cdef double x, y, at, up_x = sin(hull.angle), up_y = cos(hull.angle)
     cdef double origin_x = hull.position.x, origin_y = hull.position.y
     if engines.main != 0.0:
@@ -208,12 +187,12 @@ cdef void push(const worlds_t* self, int64_t i, engines_t engines, double along,
             hull, <float> (-x * MAIN_ENGINE_POWER * engines.main), <float> (-y * MAIN_ENGINE_POWER * engines.main),
             <float> (origin_x + x), <float> (origin_y + y))
     if engines.side != 0.0:
-        at = 3 * across + engines.direction * 12 / SCALE
+        at = 3 * across + engines.direction * SIDE_ENGINE_AWAY / SCALE
         x = up_x * along + -up_y * at
         y = -up_y * along - up_x * at
         apply_impulse(
             hull, <float> (-x * SIDE_ENGINE_POWER * engines.side), <float> (-y * SIDE_ENGINE_POWER * engines.side),
-            <float> (origin_x + x - up_x * 17 / SCALE), <float> (origin_y + y + up_y * 14 / SCALE))
+            <float> (origin_x + x - up_x * 17 / SCALE), <float> (origin_y + y + up_y * SIDE_ENGINE_HEIGHT / SCALE))
 
 
 cdef inline void look(const worlds_t* self, int64_t i, double* seen) noexcept nogil:
@@ -230,7 +209,7 @@ cdef inline void look(const worlds_t* self, int64_t i, double* seen) noexcept no
 
 
 cdef flag_t step(
-    const worlds_t* self, const columns_t* columns, int64_t i, engines_t engines, double* reward
+    const worlds_t* self, const columns_t* columns, int64_t i, const double* action, double* reward
 ) noexcept nogil:
     cdef progress_t* progress = <progress_t*> self.progress + i
     cdef lane_t* lane = &self.lanes[i]
@@ -239,6 +218,7 @@ cdef flag_t step(
     cdef int64_t stride = i * columns.parameter_stride
     cdef double seen[OBSERVED]
     cdef double along, across, shaping, force = 0.0, torque = 0.0
+    cdef engines_t engines = engines_of(action)
     cdef bint blows = columns.parameters[1][stride] != 0.0 and not (progress.touches[1] or progress.touches[2])
     cdef flag_t flags = 0
     if blows:
@@ -251,7 +231,7 @@ cdef flag_t step(
     if blows:
         apply_force(hull, <float> force, 0.0)
         apply_torque(hull, <float> torque)
-    memset(<puff_t*> self.extra + 2 * (SMOKE_STEPS * i + progress.steps % SMOKE_STEPS), 0, 2 * sizeof(puff_t))
+    memset((<smoke_t*> self.extra)[i].puffs[progress.steps % SMOKE_STEPS], 0, 2 * sizeof(puff_t))
     if engines.main != 0.0 or engines.side != 0.0:
         push(self, i, engines, along, across)
     progress.steps += 1
@@ -273,113 +253,54 @@ cdef flag_t step(
     return flags
 
 
-# --- the kernels ------------------------------------------------------------------------------------------------------
-
-cdef inline void observe(const worlds_t* self, int64_t i, float* rows) noexcept nogil:
+cdef void observe(const worlds_t* self, int64_t i, void* observation) noexcept nogil:
     cdef double seen[OBSERVED]
     cdef int k
     look(self, i, seen)
     for k in range(OBSERVED):
-        rows[OBSERVED * i + k] = <float> seen[k]
+        (<float*> observation)[k] = <float> seen[k]
 
 
-cdef void step_lanes(
-    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
-    int64_t hi, bint continuous
-) noexcept nogil:
-    cdef const worlds_t* self = <const worlds_t*> columns.constants
-    cdef engines_t engines
-    cdef int64_t i
-    for i in range(lo, hi):
-        rewards[i] = 0.0
-        ends[i] = 0
-        if columns.resetting != NULL and columns.resetting[i]:
-            continue
-        if continuous:
-            engines = continuous_engines(<const double*> actions + 2 * i)
-        else:
-            engines = discrete_engines((<const int64_t*> actions)[i])
-        ends[i] = step(self, columns, i, engines, &rewards[i])
-        observe(self, i, <float*> parts[0])
-
-
-cdef void step_discrete(
-    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
-    int64_t hi
-) noexcept nogil:
-    step_lanes(columns, actions, parts, rewards, ends, lo, hi, False)
-
-
-cdef void step_continuous(
-    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
-    int64_t hi
-) noexcept nogil:
-    step_lanes(columns, actions, parts, rewards, ends, lo, hi, True)
-
-
-cdef void reset_lanes(
-    const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
-) noexcept nogil:
-    cdef int64_t k
-    for k in range(count):
-        begin(<const worlds_t*> columns.constants, columns, lanes[k])
-
-
-cdef void observe_lanes(
-    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
-) noexcept nogil:
-    cdef int64_t k
-    for k in range(lo, hi):
-        observe(<const worlds_t*> columns.constants, k if lanes == NULL else lanes[k], <float*> parts[0])
-
+# --- the kernels ------------------------------------------------------------------------------------------------------
 
 cdef double[4] defaults = [-10.0, 0.0, 15.0, 1.5]
-cdef kernel_t[2] kernels
+cdef family_t family
+family.begin = begin
+family.build = build
+family.step = step
+family.observe = observe
+family.choices = CHOICES[0]
+family.choice_count = 4
+family.definition_count = DEFINITIONS
+family.world_bytes = 8192
+family.progress_bytes = sizeof(progress_t)
+family.extra_bytes = sizeof(smoke_t)
+family.observation_bytes = OBSERVED * sizeof(float)
+family.kernel.name = "lander"
+family.kernel.constants_name = "gymcore_ext.box2d.lander"
+family.kernel.reset_option_names = ""
+family.kernel.parameter_names = "gravity enable_wind wind_power turbulence_power"
+family.kernel.parameter_count = 4
+family.kernel.parameter_defaults = family.kernel.reset_option_defaults = defaults
+family.kernel.observation_type = FLOAT32
+family.kernel.observation_size = OBSERVED
+family.kernel.action_size = 2
+family.kernel.cost = 30_000
 
-
-cdef object make_kernel(kernel_t* kernel, bint continuous):
-    kernel.abi = KERNEL_ABI
-    kernel.isa_count = 1
-    kernel.name = "lander"
-    kernel.state_names = kernel.reset_option_names = ""
-    kernel.parameter_names = "gravity enable_wind wind_power turbulence_power"
-    kernel.parameter_count = 4
-    kernel.parameter_defaults = kernel.reset_option_defaults = defaults
-    kernel.observation_type = FLOAT32
-    kernel.observation_size = OBSERVED
-    if continuous:
-        kernel.action_size = 2
-        kernel.action_type = FLOAT64
-    else:
-        kernel.discrete_actions = 4
-    kernel.step[0].shared = kernel.step[0].varied = step_continuous if continuous else step_discrete
-    kernel.reset = reset_lanes
-    kernel.observe = observe_lanes
-    kernel.constants_name = "gymcore_ext.box2d.lander"
-    kernel.grain = 1
-    kernel.cost = 30_000
-    kernel.faulted = lanes_replaced
-    return PyCapsule_New(kernel, KERNEL_CAPSULE, NULL)
-
-
-kernel = make_kernel(&kernels[0], False)
-continuous_kernel = make_kernel(&kernels[1], True)
+kernel = make_kernel(&family, True)
+continuous_kernel = make_kernel(&family, False)
 
 
 cdef class Landers(Worlds):
-    """Worlds of landers, for the `constants` of a batch of one of the kernels.
-
-    Attributes:
-        smoke: float64 [lanes, steps, 2, 5]: what the main engine and a side engine have emitted in the last steps.
-    """
-
-    cdef readonly object smoke
+    """Worlds of landers, for the `constants` of a batch of one of the kernels."""
 
     def __cinit__(self, **options):
-        self.set_up("gymcore_ext.box2d.lander", sizeof(progress_t), PROGRESS, 8192)
-        self.smoke = np.zeros((len(self.worlds), SMOKE_STEPS, 2, sizeof(puff_t) // sizeof(double)))
-        self.shared.extra = cnp.PyArray_DATA(<cnp.ndarray> self.smoke)
-        self.shared.build = build
+        self.set_up(&family, PROGRESS)
+
+    @property
+    def smoke(self):
+        """float64 [lanes, steps, 2, 5]: what the main engine and a side engine have emitted in the last steps."""
+        return self.extra.view(np.float64).reshape(-1, SMOKE_STEPS, 2, sizeof(puff_t) // sizeof(double))
 
     def ground(self, Py_ssize_t lane):
         """The heights of the ground's points, metres."""

@@ -7,7 +7,6 @@ from gymcore_ext.box2d.worlds import Worlds
 
 LAP_FINISHED: int
 LEFT_THE_FIELD: int
-DEFINITIONS: tuple[str, ...]
 PROGRESS: np.dtype[Any]
 kernel: object
 discrete_kernel: object

@@ -4,35 +4,21 @@ Gymnasium's order of operations and of random draws, in its precision: Python's 
 number goes to Box2D. gymcore/envs/box2d/car_racing_python.py is the same in Python.
 """
 cimport numpy as cnp
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.pycapsule cimport PyCapsule_New
 from libc.math cimport copysign, cos, fabs, fmod, hypot, rint, signbit, sin, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from gymcore_ext.box2d.track cimport CHECKPOINTS, MAX_POINTS, find_borders, lay_out, track_point_t
 from gymcore_ext.box2d.worlds cimport (
-    POLYGON, Worlds, apply_force, body_def_t, body_t, contact_t, empty_world, fixture_def_t, fixture_t, joint_angle,
-    joint_def_t, lane_t, lanes_replaced, listen, polygon_shape_t, step_world, vec_t, world_t, worlds_t,
+    BOOL, POLYGON, UINT8, Worlds, apply_force, below, body_def_t, body_t, contact_t, empty_world, family_t,
+    fixture_def_t, fixture_t, joint_angle, joint_def_t, lane_t, listen, make_kernel, polygon_shape_t, step_world,
+    uniform, vec_t, world_t, worlds_t,
 )
-from gymcore_ext.engine.step cimport (
-    KERNEL_ABI, KERNEL_CAPSULE, TERMINATED, TERMINATIONS, columns_t, flag_t, info_field_t, kernel_t, rng_t,
-)
+from gymcore_ext.engine.step cimport TERMINATED, TERMINATIONS, columns_t, flag_t, info_field_t, rng_t
 
 import numpy as np
 
 cnp.import_array()
-
-
-cdef extern from "gymcore/kernel.h":
-    int FLOAT64 "GYMCORE_FLOAT64"
-    int UINT8 "GYMCORE_UINT8"
-    int BOOL "GYMCORE_BOOL"
-
-
-cdef extern from "gymcore/rng.h":
-    double uniform "gymcore_rng_uniform"(rng_t* rng, double low, double high) noexcept nogil
-    uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
 
 
 cdef extern from "box2d/raster.h":
@@ -76,16 +62,11 @@ cdef double PUSH = 1.0 / FPS * (100000000 * SIZE * SIZE)
 cdef double FRICTION_LIMIT = 1000000 * SIZE * SIZE, GRASS_FRICTION = 0.6, TYRE = 205000 * SIZE * SIZE
 cdef double[WHEELS] WHEELS_X = [-55 * SIZE, 55 * SIZE, -55 * SIZE, 55 * SIZE]
 cdef double[WHEELS] WHEELS_Y = [80 * SIZE, 80 * SIZE, -82 * SIZE, -82 * SIZE]
-# Steering, gas and brake by discrete action.
-cdef double[5][3] PEDALS = [[-0.0, 0.0, 0.0], [0.6, 0.0, 0.0], [-0.6, 0.0, 0.0], [-0.0, 0.2, 0.0], [-0.0, 0.0, 0.8]]
+# Steering, gas and brake by discrete action: nothing, right, left, gas, brake.
+cdef double[5][3] CHOICES = [[-0.0, 0.0, 0.0], [0.6, 0.0, 0.0], [-0.6, 0.0, 0.0], [-0.0, 0.2, 0.0], [-0.0, 0.0, 0.8]]
 
-# What Python makes, in the order of `definitions`.
-DEFINITIONS = (
-    "tile", "tile_fixture", "tile_shape", "hull", "hull_fixture1", "hull_fixture2", "hull_fixture3", "hull_fixture4",
-    "wheel", "wheel_fixture", "joint1", "joint2", "joint3", "joint4",
-)
-cdef enum:
-    TILE, TILE_FIXTURE, TILE_SHAPE, HULL, HULL_FIXTURES, WHEEL = 8, WHEEL_FIXTURE, JOINTS
+cdef enum:  # what Python makes, in the order of `definitions`; the hull has four fixtures, and each wheel a joint
+    TILE, TILE_FIXTURE, TILE_SHAPE, HULL, HULL_FIXTURES, WHEEL = 8, WHEEL_FIXTURE, JOINTS, DEFINITIONS = 14
 
 # Numbers of a lane: those that the episode began with, and those that steps change.
 PROGRESS = np.dtype([
@@ -148,27 +129,26 @@ ctypedef struct quad_t:     # on the ground
     uint32_t color          # of a border
 
 
+ctypedef struct texts_t:    # scores as text: -0, and all from the lowest to the highest one
+    const uint8_t* shades   # [scores, height, width]
+    const int32_t* widths   # [scores]
+    int32_t lowest, highest, height, width
+
+
 ctypedef struct scene_t:    # what the progress implies: the world is built again from it
     progress_t* progress
     lane_t* lane
+    const texts_t* texts
     track_point_t curve[MAX_POINTS]
     body_t* tiles[MAX_TILES]
     quad_t quads[2 * MAX_TILES]
     int quad_count, tile_count
 
 
-ctypedef struct extra_t:
-    scene_t* scenes         # of the lanes
-    # Scores as text: -0, and all from the lowest to the highest one.
-    const uint8_t* shades   # [scores, height, width]
-    const int32_t* widths   # [scores]
-    int32_t lowest, highest, height, width
-
-
 # --- an episode -------------------------------------------------------------------------------------------------------
 
 cdef inline scene_t* scene_of(const worlds_t* self, int64_t i) noexcept nogil:
-    return (<extra_t*> self.extra).scenes + i
+    return <scene_t*> self.extra + i
 
 
 cdef inline void set_corner(quad_t* quad, int corner, const track_point_t* point, double aside) noexcept nogil:
@@ -314,14 +294,14 @@ cdef void draw_colors(progress_t* progress, rng_t* rng) noexcept nogil:
     progress.grass_color[below(rng, 3)] += 20
 
 
-cdef void begin(const worlds_t* self, const columns_t* columns, int64_t i, bint randomize) noexcept nogil:
+cdef void begin(const worlds_t* self, const columns_t* columns, int64_t i, const double* options) noexcept nogil:
     cdef progress_t* progress = <progress_t*> self.progress + i
     cdef scene_t* scene = scene_of(self, i)
     cdef rng_t* rng = &columns.rngs[i]
     cdef double reward
     cdef int k, first, last
     clear(self, i)
-    if progress.domain_randomize and randomize:
+    if progress.domain_randomize and options[0] != 0.0:
         draw_colors(progress, rng)
     progress.retries = -1
     while True:
@@ -333,7 +313,7 @@ cdef void begin(const worlds_t* self, const columns_t* columns, int64_t i, bint 
             break
     progress.lap_complete_percent = columns.parameters[0][i * columns.parameter_stride]
     build(self, i)
-    step(self, i, NULL, &reward)
+    step(self, columns, i, NULL, &reward)
 
 
 # --- a step -----------------------------------------------------------------------------------------------------------
@@ -433,7 +413,9 @@ cdef inline void drive_wheel(const worlds_t* self, lane_t* lane, progress_t* pro
                 <float> (force_side * side_y + force_ahead * ahead_y))
 
 
-cdef flag_t step(const worlds_t* self, int64_t i, const double* action, double* reward) noexcept nogil:
+cdef flag_t step(
+    const worlds_t* self, const columns_t* columns, int64_t i, const double* action, double* reward
+) noexcept nogil:
     """Drive for a fiftieth of a second; without an action (NULL) nothing is paid for it."""
     cdef lane_t* lane = &self.lanes[i]
     cdef progress_t* progress = <progress_t*> self.progress + i
@@ -655,7 +637,7 @@ cdef inline void draw_lying(image_t* image, int k, double value, double shown, i
 
 
 cdef void draw_instruments(
-    image_t* image, const lane_t* lane, const progress_t* progress, const extra_t* extra
+    image_t* image, const lane_t* lane, const progress_t* progress, const texts_t* texts
 ) noexcept nogil:
     """Draw speeds, steering, turning and the score into the lowest eighth of the image."""
     cdef const body_t* hull = lane.moving[0]
@@ -671,17 +653,15 @@ cdef void draw_instruments(
                      255)
     draw_lying(image, 20, angle, -10.0 * angle, 0, 255)
     draw_lying(image, 30, turning, -0.8 * turning, 255, 0)
-    if not reward >= extra.lowest:  # nor if it is not a number
-        reward = extra.lowest
+    if not reward >= texts.lowest:  # nor if it is not a number
+        reward = texts.lowest
     if reward != 0.0 or not signbit(reward):
-        score = 1 + <int> min(reward, <double> extra.highest) - extra.lowest
-    draw_gray(image, extra.shades + <int64_t> score * extra.height * extra.width, extra.height, extra.widths[score],
-              extra.width, 60 - extra.widths[score] // 2, IMAGE_HEIGHT - IMAGE_HEIGHT // 16 - extra.height // 2)
+        score = 1 + <int> min(reward, <double> texts.highest) - texts.lowest
+    draw_gray(image, texts.shades + <int64_t> score * texts.height * texts.width, texts.height, texts.widths[score],
+              texts.width, 60 - texts.widths[score] // 2, IMAGE_HEIGHT - IMAGE_HEIGHT // 16 - texts.height // 2)
 
 
-# --- the kernels ------------------------------------------------------------------------------------------------------
-
-cdef void observe(const worlds_t* self, int64_t i, uint8_t* rows) noexcept nogil:
+cdef void observe(const worlds_t* self, int64_t i, void* observation) noexcept nogil:
     cdef const progress_t* progress = <progress_t*> self.progress + i
     cdef const lane_t* lane = &self.lanes[i]
     cdef const body_t* hull = lane.moving[0]
@@ -689,60 +669,11 @@ cdef void observe(const worlds_t* self, int64_t i, uint8_t* rows) noexcept nogil
     cdef view_t view = view_behind(hull, progress.t)
     draw_scenery(image, &view, progress, scene_of(self, i), hull.position.x, hull.position.y)
     draw_car(image, &view, lane, progress)
-    draw_instruments(image, lane, progress, <const extra_t*> self.extra)
-    rescale(image, rows + 3 * STATE * STATE * i)
+    draw_instruments(image, lane, progress, scene_of(self, i).texts)
+    rescale(image, <uint8_t*> observation)
 
 
-cdef void step_lanes(
-    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
-    int64_t hi, bint continuous
-) noexcept nogil:
-    cdef const worlds_t* self = <const worlds_t*> columns.constants
-    cdef const double* action
-    cdef int64_t i
-    for i in range(lo, hi):
-        rewards[i] = 0.0
-        ends[i] = 0
-        if columns.resetting != NULL and columns.resetting[i]:
-            continue
-        if continuous:
-            action = <const double*> actions + 3 * i
-        else:
-            # In bounds even if another thread changes the array of actions after their check.
-            action = PEDALS[min(max((<const int64_t*> actions)[i], 0), 4)]
-        ends[i] = step(self, i, action, &rewards[i])
-        observe(self, i, <uint8_t*> parts[0])
-
-
-cdef void step_discrete(
-    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
-    int64_t hi
-) noexcept nogil:
-    step_lanes(columns, actions, parts, rewards, ends, lo, hi, False)
-
-
-cdef void step_continuous(
-    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
-    int64_t hi
-) noexcept nogil:
-    step_lanes(columns, actions, parts, rewards, ends, lo, hi, True)
-
-
-cdef void reset_lanes(
-    const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
-) noexcept nogil:
-    cdef int64_t k
-    for k in range(count):
-        begin(<const worlds_t*> columns.constants, columns, lanes[k], options[0] != 0.0)
-
-
-cdef void observe_lanes(
-    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
-) noexcept nogil:
-    cdef int64_t k
-    for k in range(lo, hi):
-        observe(<const worlds_t*> columns.constants, k if lanes == NULL else lanes[k], <uint8_t*> parts[0])
-
+# --- the kernels ------------------------------------------------------------------------------------------------------
 
 cdef void write_infos(
     const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
@@ -761,43 +692,37 @@ infos[0].size = 1
 infos[0].when = TERMINATIONS
 cdef double[1] defaults = [0.95]
 cdef double[1] option_defaults = [1.0]
-cdef kernel_t[2] kernels
+cdef family_t family
+family.begin = begin
+family.build = build
+family.step = step
+family.observe = observe
+family.choices = CHOICES[0]
+family.choice_count = 5
+family.definition_count = DEFINITIONS
+family.world_bytes = 65536
+family.progress_bytes = sizeof(progress_t)
+family.extra_bytes = sizeof(scene_t)
+family.observation_bytes = 3 * STATE * STATE
+family.kernel.name = "racing"
+family.kernel.constants_name = "gymcore_ext.box2d.racing"
+family.kernel.parameter_names = "lap_complete_percent"
+family.kernel.reset_option_names = "randomize"
+family.kernel.parameter_count = family.kernel.reset_option_count = 1
+family.kernel.parameter_defaults = defaults
+family.kernel.reset_option_defaults = option_defaults
+family.kernel.observation_type = UINT8
+family.kernel.observation_size = 3 * STATE * STATE
+family.kernel.observation_shape[0] = family.kernel.observation_shape[1] = STATE
+family.kernel.observation_shape[2] = 3
+family.kernel.action_size = 3
+family.kernel.info_count = 1
+family.kernel.infos = infos
+family.kernel.write_infos = write_infos
+family.kernel.cost = 1_500_000
 
-
-cdef object make_kernel(kernel_t* kernel, bint continuous):
-    kernel.abi = KERNEL_ABI
-    kernel.isa_count = 1
-    kernel.name = "racing"
-    kernel.state_names = ""
-    kernel.parameter_names = "lap_complete_percent"
-    kernel.reset_option_names = "randomize"
-    kernel.parameter_count = kernel.reset_option_count = 1
-    kernel.parameter_defaults = defaults
-    kernel.reset_option_defaults = option_defaults
-    kernel.observation_type = UINT8
-    kernel.observation_size = 3 * STATE * STATE
-    kernel.observation_shape[0] = kernel.observation_shape[1] = STATE
-    kernel.observation_shape[2] = 3
-    if continuous:
-        kernel.action_size = 3
-        kernel.action_type = FLOAT64
-    else:
-        kernel.discrete_actions = 5
-    kernel.step[0].shared = kernel.step[0].varied = step_continuous if continuous else step_discrete
-    kernel.reset = reset_lanes
-    kernel.observe = observe_lanes
-    kernel.info_count = 1
-    kernel.infos = infos
-    kernel.write_infos = write_infos
-    kernel.constants_name = "gymcore_ext.box2d.racing"
-    kernel.grain = 1
-    kernel.cost = 1_500_000
-    kernel.faulted = lanes_replaced
-    return PyCapsule_New(kernel, KERNEL_CAPSULE, NULL)
-
-
-kernel = make_kernel(&kernels[0], True)
-discrete_kernel = make_kernel(&kernels[1], False)
+kernel = make_kernel(&family, False)
+discrete_kernel = make_kernel(&family, True)
 
 
 cdef class Cars(Worlds):
@@ -809,41 +734,36 @@ cdef class Cars(Worlds):
         widths: int32 [scores], of the texts.
     """
 
-    cdef extra_t own
-    cdef object texts
+    cdef texts_t texts
+    cdef tuple arrays  # of the texts
 
     def __cinit__(self, *, int lowest, object shades, object widths, **options):
+        cdef int64_t i
         shades, widths = np.ascontiguousarray(shades, np.uint8), np.ascontiguousarray(widths, np.int32)
         if (shades.ndim != 3 or not 1 < len(shades) == len(widths) or widths.min() < 0
                 or widths.max() > shades.shape[2]):
             raise ValueError(f"shades: expected uint8 [scores, height, width], got {shades.dtype} {np.shape(shades)}")
-        self.set_up("gymcore_ext.box2d.racing", sizeof(progress_t), PROGRESS, 65536)
-        self.texts = shades, widths
-        self.own.shades = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> shades)
-        self.own.widths = <const int32_t*> cnp.PyArray_DATA(<cnp.ndarray> widths)
-        self.own.lowest, self.own.highest = lowest, lowest + len(shades) - 2
-        self.own.height, self.own.width = shades.shape[1], shades.shape[2]
-        self.own.scenes = <scene_t*> PyMem_RawCalloc(max(len(self.worlds), 1), sizeof(scene_t))
-        if self.own.scenes == NULL:
-            raise MemoryError(f"no memory for {len(self.worlds)} lanes")
-        self.shared.extra = &self.own
-        self.shared.build = build
+        self.set_up(&family, PROGRESS)
+        self.arrays = shades, widths
+        self.texts.shades = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> shades)
+        self.texts.widths = <const int32_t*> cnp.PyArray_DATA(<cnp.ndarray> widths)
+        self.texts.lowest, self.texts.highest = lowest, lowest + len(shades) - 2
+        self.texts.height, self.texts.width = shades.shape[1], shades.shape[2]
+        for i in range(self.shared.num_lanes):
+            scene_of(&self.shared, i).texts = &self.texts
 
     def track(self, Py_ssize_t lane):
         """float64 [tiles, 4]: alpha, beta, x and y of the points of the center line."""
         self._lane(lane)
         cdef const progress_t* progress = <progress_t*> self.shared.progress + lane
-        cdef const track_point_t* track = self.own.scenes[lane].curve + progress.first
+        cdef const track_point_t* track = scene_of(&self.shared, lane).curve + progress.first
         return np.array([(track[k].alpha, track[k].beta, track[k].x, track[k].y) for k in range(progress.tiles)])
 
     def quads(self, Py_ssize_t lane):
         """float64 [quads, 4, 2]: corners of the pieces of road, each followed by its border if it has one, and int
         [quads]: which piece of road, or -1 for a border."""
         self._lane(lane)
-        cdef const scene_t* scene = self.own.scenes + lane
+        cdef const scene_t* scene = scene_of(&self.shared, lane)
         cdef Py_ssize_t k, j
         corners = [[(scene.quads[k].x[j], scene.quads[k].y[j]) for j in range(4)] for k in range(scene.quad_count)]
         return np.array(corners), np.array([scene.quads[k].tile for k in range(scene.quad_count)])
-
-    def __dealloc__(self):
-        PyMem_RawFree(self.own.scenes)

@@ -4,7 +4,6 @@ import numpy as np
 
 from gymcore_ext.box2d.worlds import Worlds
 
-DEFINITIONS: tuple[str, ...]
 PROGRESS: np.dtype[Any]
 kernel: object
 

@@ -3,33 +3,18 @@
 Gymnasium's order of operations and of random draws, in its precision: Python's float64, rounded to float32 where a
 number goes to Box2D. gymcore/envs/box2d/bipedal_walker_python.py is the same in Python.
 """
-cimport numpy as cnp
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.pycapsule cimport PyCapsule_New
 from libc.math cimport cos, fabs, sin
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t
 
 from gymcore_ext.box2d.rays cimport cast_rays, fan_t, point_t, prepare_fan, prepare_scene, scene_t
 from gymcore_ext.box2d.worlds cimport (
-    Worlds, apply_force, body_t, edge_shape_t, empty_world, fixture_def_t, joint_angle, joint_def_t, joint_speed,
-    lane_t, lanes_replaced, listen_to_feet, polygon_shape_t, step_world, vec_t, world_t, worlds_t,
+    FLOAT32, Worlds, apply_force, below, body_t, edge_shape_t, empty_world, family_t, fixture_def_t, joint_angle,
+    joint_def_t, joint_speed, lane_t, listen_to_feet, make_kernel, polygon_shape_t, random, step_world, uniform, vec_t,
+    world_t, worlds_t,
 )
-from gymcore_ext.engine.step cimport KERNEL_ABI, KERNEL_CAPSULE, TERMINATED, columns_t, flag_t, kernel_t, rng_t
+from gymcore_ext.engine.step cimport TERMINATED, columns_t, flag_t, rng_t
 
 import numpy as np
-
-cnp.import_array()
-
-
-cdef extern from "gymcore/kernel.h":
-    int FLOAT32 "GYMCORE_FLOAT32"
-    int FLOAT64 "GYMCORE_FLOAT64"
-
-
-cdef extern from "gymcore/rng.h":
-    double random "gymcore_rng_double"(rng_t* rng) noexcept nogil
-    double uniform "gymcore_rng_uniform"(rng_t* rng, double low, double high) noexcept nogil
-    uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
 
 
 cdef enum:
@@ -50,14 +35,8 @@ cdef double GOAL = (POINTS - GRASS_STEPS) * STEP
 cdef double MOTORS_TORQUE = 80.0, TORQUE_COST = 0.00035 * 80
 cdef double[4] SPEEDS = [4.0, 6.0, 4.0, 6.0]
 
-# What Python makes, in the order of `definitions`.
-DEFINITIONS = (
-    "ground", "box", "box_shape", "edge", "edge_shape", "hull", "hull_fixture",
-    "leg1", "leg1_fixture", "joint1", "leg2", "leg2_fixture", "joint2",
-    "leg3", "leg3_fixture", "joint3", "leg4", "leg4_fixture", "joint4",
-)
-cdef enum:
-    GROUND, BOX, BOX_SHAPE, EDGE, EDGE_SHAPE, HULL, HULL_FIXTURE, LEGS
+cdef enum:  # what Python makes, in the order of `definitions`; from LEGS on a body, a fixture and a joint for each
+    GROUND, BOX, BOX_SHAPE, EDGE, EDGE_SHAPE, HULL, HULL_FIXTURE, LEGS, DEFINITIONS = 19
 
 # Numbers of a lane: those that the episode began with, and those that steps change.
 PROGRESS = np.dtype([
@@ -252,11 +231,11 @@ cdef void clear(const worlds_t* self, lane_t* lane, bint anew) noexcept nogil:
         self.calls.destroy_body(world, lane.moving[k])
 
 
-cdef void begin(const worlds_t* self, const columns_t* columns, int64_t i) noexcept nogil:
+cdef void begin(const worlds_t* self, const columns_t* columns, int64_t i, const double* options) noexcept nogil:
     cdef progress_t* progress = <progress_t*> self.progress + i
     cdef int64_t stride = i * columns.parameter_stride
     cdef rng_t* rng = &columns.rngs[i]
-    cdef double nothing[4]
+    cdef double[4] nothing = [0.0, 0.0, 0.0, 0.0]
     cdef double reward
     cdef int k
     draw_ground(progress, rng, columns.parameters[0][stride] != 0.0)
@@ -265,27 +244,27 @@ cdef void begin(const worlds_t* self, const columns_t* columns, int64_t i) noexc
     progress.push = uniform(rng, -5.0, 5.0)
     clear(self, &self.lanes[i], columns.parameters[1][stride] != 0.0)
     build(self, i)
-    nothing[0] = nothing[1] = nothing[2] = nothing[3] = 0.0
-    step(self, i, nothing, False, &reward)
+    step(self, columns, i, nothing, &reward)
 
 
 # --- a step -----------------------------------------------------------------------------------------------------------
 
-cdef void look(const worlds_t* self, int64_t i, double* seen) noexcept nogil:
+cdef void observe(const worlds_t* self, int64_t i, void* observation) noexcept nogil:
+    cdef float* seen = <float*> observation
     cdef const progress_t* progress = <progress_t*> self.progress + i
     cdef const lane_t* lane = &self.lanes[i]
     cdef const body_t* hull = lane.moving[0]
     cdef int leg, k
     seen[0] = hull.angle
-    seen[1] = 2.0 * hull.angular_velocity / FPS
-    seen[2] = 0.3 * hull.velocity.x * WIDTH / FPS
-    seen[3] = 0.3 * hull.velocity.y * HEIGHT / FPS
+    seen[1] = <float> (2.0 * hull.angular_velocity / FPS)
+    seen[2] = <float> (0.3 * hull.velocity.x * WIDTH / FPS)
+    seen[3] = <float> (0.3 * hull.velocity.y * HEIGHT / FPS)
     for leg in range(2):
         k = 4 + 5 * leg
         seen[k] = joint_angle(lane.joints[2 * leg])
-        seen[k + 1] = joint_speed(lane.joints[2 * leg]) / SPEEDS[0]
-        seen[k + 2] = joint_angle(lane.joints[2 * leg + 1]) + 1.0
-        seen[k + 3] = joint_speed(lane.joints[2 * leg + 1]) / SPEEDS[1]
+        seen[k + 1] = <float> (joint_speed(lane.joints[2 * leg]) / SPEEDS[0])
+        seen[k + 2] = <float> (joint_angle(lane.joints[2 * leg + 1]) + 1.0)
+        seen[k + 3] = <float> (joint_speed(lane.joints[2 * leg + 1]) / SPEEDS[1])
         seen[k + 4] = progress.touches[1 + leg]
     for k in range(RAYS):
         seen[14 + k] = progress.fractions[k]
@@ -304,7 +283,9 @@ cdef inline double reward_of(double gain, const double* action, bint float32) no
     return narrow if float32 else wide
 
 
-cdef flag_t step(const worlds_t* self, int64_t i, const double* action, bint float32, double* reward) noexcept nogil:
+cdef flag_t step(
+    const worlds_t* self, const columns_t* columns, int64_t i, const double* action, double* reward
+) noexcept nogil:
     cdef progress_t* progress = <progress_t*> self.progress + i
     cdef lane_t* lane = &self.lanes[i]
     cdef const body_t* hull = lane.moving[0]
@@ -321,7 +302,8 @@ cdef flag_t step(const worlds_t* self, int64_t i, const double* action, bint flo
     cast_rays(&(<ground_t*> self.extra)[i].scene, &fan, x, hull.position.y, progress.fractions)
     progress.scroll = x - WIDTH / 5
     shaping = 130 * x / SCALE - 5.0 * fabs(hull.angle)
-    reward[0] = reward_of(shaping - progress.prev_shaping if progress.has_shaping else 0.0, action, float32)
+    reward[0] = reward_of(
+        shaping - progress.prev_shaping if progress.has_shaping else 0.0, action, columns.float32_actions)
     progress.prev_shaping = shaping
     progress.has_shaping = 1
     if progress.touches[0] or x < 0:
@@ -333,76 +315,33 @@ cdef flag_t step(const worlds_t* self, int64_t i, const double* action, bint flo
 
 # --- the kernel -------------------------------------------------------------------------------------------------------
 
-cdef inline void observe(const worlds_t* self, int64_t i, float* rows) noexcept nogil:
-    cdef double seen[OBSERVED]
-    cdef int k
-    look(self, i, seen)
-    for k in range(OBSERVED):
-        rows[OBSERVED * i + k] = <float> seen[k]
-
-
-cdef void step_lanes(
-    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
-    int64_t hi
-) noexcept nogil:
-    cdef const worlds_t* self = <const worlds_t*> columns.constants
-    cdef int64_t i
-    for i in range(lo, hi):
-        rewards[i] = 0.0
-        ends[i] = 0
-        if columns.resetting == NULL or not columns.resetting[i]:
-            ends[i] = step(self, i, <const double*> actions + 4 * i, columns.float32_actions, &rewards[i])
-            observe(self, i, <float*> parts[0])
-
-
-cdef void reset_lanes(
-    const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
-) noexcept nogil:
-    cdef int64_t k
-    for k in range(count):
-        begin(<const worlds_t*> columns.constants, columns, lanes[k])
-
-
-cdef void observe_lanes(
-    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
-) noexcept nogil:
-    cdef int64_t k
-    for k in range(lo, hi):
-        observe(<const worlds_t*> columns.constants, k if lanes == NULL else lanes[k], <float*> parts[0])
-
-
 cdef double[2] defaults = [0.0, 0.0]
-cdef kernel_t walker_kernel
-walker_kernel.abi = KERNEL_ABI
-walker_kernel.isa_count = 1
-walker_kernel.name = "walker"
-walker_kernel.state_names = walker_kernel.reset_option_names = ""
-walker_kernel.parameter_names = "hardcore fresh_worlds"
-walker_kernel.parameter_count = 2
-walker_kernel.parameter_defaults = walker_kernel.reset_option_defaults = defaults
-walker_kernel.observation_type = FLOAT32
-walker_kernel.observation_size = OBSERVED
-walker_kernel.action_size = 4
-walker_kernel.action_type = FLOAT64
-walker_kernel.step[0].shared = walker_kernel.step[0].varied = step_lanes
-walker_kernel.reset = reset_lanes
-walker_kernel.observe = observe_lanes
-walker_kernel.constants_name = "gymcore_ext.box2d.walker"
-walker_kernel.grain = 1
-walker_kernel.cost = 90_000
-walker_kernel.faulted = lanes_replaced
-kernel = PyCapsule_New(&walker_kernel, KERNEL_CAPSULE, NULL)
+cdef family_t family
+family.begin = begin
+family.build = build
+family.step = step
+family.observe = observe
+family.definition_count = DEFINITIONS
+family.world_bytes = 65536
+family.progress_bytes = sizeof(progress_t)
+family.extra_bytes = sizeof(ground_t)
+family.observation_bytes = OBSERVED * sizeof(float)
+family.kernel.name = "walker"
+family.kernel.constants_name = "gymcore_ext.box2d.walker"
+family.kernel.reset_option_names = ""
+family.kernel.parameter_names = "hardcore fresh_worlds"
+family.kernel.parameter_count = 2
+family.kernel.parameter_defaults = family.kernel.reset_option_defaults = defaults
+family.kernel.observation_type = FLOAT32
+family.kernel.observation_size = OBSERVED
+family.kernel.action_size = 4
+family.kernel.cost = 90_000
+
+kernel = make_kernel(&family, False)
 
 
 cdef class Walkers(Worlds):
     """Worlds of walkers, for the `constants` of a batch of the kernel."""
 
     def __cinit__(self, **options):
-        self.set_up("gymcore_ext.box2d.walker", sizeof(progress_t), PROGRESS, 65536)
-        self.shared.extra = PyMem_RawCalloc(max(len(self.worlds), 1), sizeof(ground_t))
-        if self.shared.extra == NULL:
-            raise MemoryError(f"no memory for {len(self.worlds)} lanes")
-        self.shared.build = build
-
-    def __dealloc__(self):
-        PyMem_RawFree(self.shared.extra)
+        self.set_up(&family, PROGRESS)

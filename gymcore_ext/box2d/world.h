@@ -344,18 +344,20 @@ typedef struct {
     box2d_joint *joints[BOX2D_MAX_JOINTS];
     int32_t moving_count, joint_count, body_count, proxy_count;
     int64_t builds;   /* how often there were new bodies */
-    int32_t replaced; /* the world has another contact listener, so that it was not stepped */
+    int32_t changed; /* a program has changed the world so that it was not stepped */
 } box2d_lane;
 
-/* Step the world; not if its contacts would be reported to somebody else, who may be Python. */
-static inline int box2d_step(const box2d_calls *calls, box2d_lane *lane)
+/* Whether a world can be stepped: contacts are reported to us, not to somebody else, who may be Python, and nobody has
+ * destroyed what we point to. */
+static inline int box2d_is_steppable(const box2d_lane *lane)
 {
-    if (lane->world->manager.listener != &lane->listener) {
-        lane->replaced = 1;
-        return 0;
-    }
-    calls->step(lane->world, (float)(1.0 / 50), 180, 60);
-    return 1;
+    return lane->world->manager.listener == &lane->listener && lane->world->body_count >= lane->body_count &&
+           lane->world->joint_count >= lane->joint_count;
+}
+
+static inline void box2d_step(const box2d_calls *calls, box2d_lane *lane)
+{
+    calls->step(lane->world, (float)(1.0 / 50), 180, 60); /* seconds, and Gymnasium's iterations of the solver */
 }
 
 /* Begin to listen, when all bodies are there. */

@@ -2,7 +2,19 @@
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
-from gymcore_ext.engine.step cimport columns_t, flag_t, kernel_t
+from gymcore_ext.engine.step cimport columns_t, flag_t, kernel_t, rng_t
+
+
+cdef extern from "gymcore/kernel.h":
+    int FLOAT32 "GYMCORE_FLOAT32"
+    int UINT8 "GYMCORE_UINT8"
+    int BOOL "GYMCORE_BOOL"
+
+
+cdef extern from "gymcore/rng.h":
+    double random "gymcore_rng_double"(rng_t* rng) noexcept nogil
+    double uniform "gymcore_rng_uniform"(rng_t* rng, double low, double high) noexcept nogil
+    uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
 
 
 cdef extern from "box2d/world.h":
@@ -112,7 +124,7 @@ cdef extern from "box2d/world.h":
         world_t* world
         body_t** moving
         joint_t** joints
-        int32_t moving_count, joint_count, body_count, replaced
+        int32_t moving_count, joint_count, body_count, changed
         int64_t builds
 
     ctypedef struct tape_t "box2d_tape":
@@ -129,7 +141,8 @@ cdef extern from "box2d/world.h":
     vec_t world_point "box2d_world_point"(const body_t* body, float x, float y) noexcept nogil
     float joint_angle "box2d_joint_angle"(const joint_t* joint) noexcept nogil
     float joint_speed "box2d_joint_speed"(const joint_t* joint) noexcept nogil
-    int step_world "box2d_step"(const calls_t* calls, lane_t* lane) noexcept nogil
+    bint is_steppable "box2d_is_steppable"(const lane_t* lane) noexcept nogil
+    void step_world "box2d_step"(const calls_t* calls, lane_t* lane) noexcept nogil
     void listen "box2d_listen"(lane_t* lane, report_t* report, void* subject) noexcept nogil
     void listen_to_feet "box2d_listen_to_feet"(
         lane_t* lane, body_t* foot1, body_t* foot2, int32_t* touches) noexcept nogil
@@ -142,14 +155,36 @@ cdef enum:
 
 
 ctypedef struct worlds_t:
+    const family_t* family
     calls_t calls
     const void* definitions[MAX_DEFINITIONS]  # of bodies, fixtures and joints, in the order that the family says
     lane_t* lanes
     char* progress                            # numbers of the lanes, the family's struct for each
-    void* extra                               # what the family keeps besides, which is not saved
+    char* extra                               # what the family keeps besides, which is not saved, a struct for each
     int64_t num_lanes
+
+
+ctypedef struct family_t:
+    # What is the environment's own in its kernels. `action_size` is that of the numbers that `step` takes.
+    kernel_t kernel
+    kernel_t kernels[2]                       # completed by make_kernel
+    # Numbers for each discrete action; NULL if actions are numbers only.
+    const double* choices
+    int64_t choice_count
+    int64_t definition_count
+    # Bytes of a lane: of what is saved of its world, at most, of its structs, and of its observation.
+    int64_t world_bytes, progress_bytes, extra_bytes, observation_bytes
+    # Draw what is random about an episode, and begin it.
+    void (*begin)(const worlds_t* self, const columns_t* columns, int64_t i, const double* options) noexcept nogil
     # Build the bodies of an episode, which the progress describes, in an empty world.
     void (*build)(const worlds_t* self, int64_t i) noexcept nogil
+    # Step by an action, write its reward and return how the episode ended.
+    flag_t (*step)(
+        const worlds_t* self, const columns_t* columns, int64_t i, const double* action, double* reward) noexcept nogil
+    void (*observe)(const worlds_t* self, int64_t i, void* observation) noexcept nogil
+
+
+cdef object make_kernel(family_t* family, bint discrete)
 
 
 cdef class Worlds:
@@ -159,14 +194,10 @@ cdef class Worlds:
     cdef readonly object saved_dtype
     cdef list definitions
     cdef object error
-    cdef const char* capsule_name
-    cdef int64_t progress_bytes, saved_bytes  # of a lane
-    cdef int set_up(
-        self, const char* name, int64_t progress_bytes, object progress_dtype, Py_ssize_t world_bytes) except -1
+    cdef cnp.ndarray extra
+    cdef int64_t saved_bytes  # of a lane
+    cdef int set_up(self, const family_t* family, object progress_dtype) except -1
     cdef lane_t* _lane(self, Py_ssize_t lane) except NULL
     cdef char* _progress(self, Py_ssize_t lane) except NULL
     cdef char* _row(self, cnp.ndarray saved, Py_ssize_t row) except NULL
     cdef bint _exchange(self, Py_ssize_t lane, char* data, bint reading) except -1
-
-
-cdef int lanes_replaced(const void* constants) noexcept nogil

@@ -1,4 +1,4 @@
-"""Lanes that are worlds of Box2D: their memory, what is saved of them, and what Python looks at.
+"""Lanes that are worlds of Box2D: their kernels, their memory, what is saved of them, and what Python looks at.
 
 A world is made by the Python package, which may look at it between steps; kernels step it by Box2D's own functions.
 So attributes such as `env.unwrapped.world` are the package's objects over the same C++ objects.
@@ -6,10 +6,12 @@ So attributes such as `env.unwrapped.world` are the package's objects over the s
 cimport cython
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from gymcore_ext.engine.capsules cimport owned_capsule
+from gymcore_ext.engine.step cimport FLOAT64, KERNEL_ABI, KERNEL_CAPSULE
 
 import numpy as np
 
@@ -39,15 +41,96 @@ cdef int set_calls(calls_t* calls, dict functions) except -1:
     return 0
 
 
-cdef int lanes_replaced(const void* constants) noexcept nogil:
-    """Whether a lane was not stepped, because its world has another contact listener."""
+# --- kernels ----------------------------------------------------------------------------------------------------------
+
+cdef inline void step_lane(
+    const columns_t* columns, int64_t i, const double* action, void* const* parts, double* rewards, flag_t* ends
+) noexcept nogil:
+    cdef const worlds_t* self = <const worlds_t*> columns.constants
+    rewards[i] = 0.0
+    ends[i] = 0
+    if columns.resetting != NULL and columns.resetting[i]:
+        return
+    if not is_steppable(&self.lanes[i]):
+        self.lanes[i].changed = 1
+    else:
+        ends[i] = self.family.step(self, columns, i, action, &rewards[i])
+        self.family.observe(self, i, <char*> parts[0] + i * self.family.observation_bytes)
+
+
+cdef void step_by_numbers(
+    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
+    int64_t hi
+) noexcept nogil:
+    cdef const family_t* family = (<const worlds_t*> columns.constants).family
+    cdef int64_t i
+    for i in range(lo, hi):
+        step_lane(columns, i, <const double*> actions + i * family.kernel.action_size, parts, rewards, ends)
+
+
+cdef void step_by_choices(
+    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
+    int64_t hi
+) noexcept nogil:
+    cdef const family_t* family = (<const worlds_t*> columns.constants).family
+    cdef int64_t i, choice
+    for i in range(lo, hi):
+        # In bounds even if another thread changes the array of actions after their check.
+        choice = min(max((<const int64_t*> actions)[i], 0), family.choice_count - 1)
+        step_lane(columns, i, family.choices + choice * family.kernel.action_size, parts, rewards, ends)
+
+
+cdef void reset_lanes(
+    const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    cdef const worlds_t* self = <const worlds_t*> columns.constants
+    cdef int64_t k
+    for k in range(count):
+        self.family.begin(self, columns, lanes[k], options)
+
+
+cdef void observe_lanes(
+    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
+) noexcept nogil:
+    cdef const worlds_t* self = <const worlds_t*> columns.constants
+    cdef int64_t k, i
+    for k in range(lo, hi):
+        i = k if lanes == NULL else lanes[k]
+        self.family.observe(self, i, <char*> parts[0] + i * self.family.observation_bytes)
+
+
+cdef int lanes_changed(const void* constants) noexcept nogil:
+    """Whether a lane was not stepped, because a program has changed its world."""
     cdef const worlds_t* self = <const worlds_t*> constants
     cdef int64_t i
     for i in range(self.num_lanes):
-        if self.lanes[i].replaced:
+        if self.lanes[i].changed:
             return 1
     return 0
 
+
+cdef object make_kernel(family_t* family, bint discrete):
+    """Complete a family's kernel, for discrete actions or for numbers; return the capsule that a batch takes."""
+    cdef kernel_t* kernel = &family.kernels[discrete]
+    kernel[0] = family.kernel
+    kernel.abi = KERNEL_ABI
+    kernel.isa_count = 1
+    kernel.state_names = ""
+    kernel.grain = 1
+    kernel.reset = reset_lanes
+    kernel.observe = observe_lanes
+    kernel.faulted = lanes_changed
+    if discrete:
+        kernel.action_size = 0
+        kernel.discrete_actions = family.choice_count
+        kernel.step[0].shared = kernel.step[0].varied = step_by_choices
+    else:
+        kernel.action_type = FLOAT64
+        kernel.step[0].shared = kernel.step[0].varied = step_by_numbers
+    return PyCapsule_New(kernel, KERNEL_CAPSULE, NULL)
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
 
 cdef uint64_t digest(const char* data, int64_t size) noexcept nogil:
     """A quick digest of bytes (FNV-1a, eight at a time), against accidents."""
@@ -77,10 +160,6 @@ cdef class Worlds:
         cdef Py_ssize_t k
         self.worlds, self.definitions, self.error = worlds, definitions, error
         set_calls(&self.shared.calls, functions)
-        if len(definitions) > MAX_DEFINITIONS:
-            raise ValueError(f"definitions: expected at most {MAX_DEFINITIONS}, got {len(definitions)}")
-        for k, definition in enumerate(definitions):
-            self.shared.definitions[k] = <const void*> <size_t> int(definition.this)
         self.shared.lanes = <lane_t*> PyMem_RawCalloc(max(len(worlds), 1), sizeof(lane_t))
         if self.shared.lanes == NULL:
             raise MemoryError(f"no memory for {len(worlds)} lanes")
@@ -88,26 +167,31 @@ cdef class Worlds:
         for k, world in enumerate(worlds):
             self.shared.lanes[k].world = <world_t*> <size_t> int(world.this)
 
-    cdef int set_up(
-        self, const char* name, int64_t progress_bytes, object progress_dtype, Py_ssize_t world_bytes
-    ) except -1:
-        """Make what depends on the family: its numbers, its saved states, and the capsule for a batch."""
-        if progress_dtype.itemsize != progress_bytes:
-            raise ValueError(f"progress: expected {progress_bytes} bytes, got {progress_dtype}")
+    cdef int set_up(self, const family_t* family, object progress_dtype) except -1:
+        """Make what depends on the family: its definitions, its numbers and its saved states."""
+        cdef Py_ssize_t k
+        if len(self.definitions) != family.definition_count:
+            raise ValueError(f"definitions: expected {family.definition_count}, got {len(self.definitions)}")
+        if progress_dtype.itemsize != family.progress_bytes:
+            raise ValueError(f"progress: expected {family.progress_bytes} bytes, got {progress_dtype}")
+        self.shared.family = family
+        for k, definition in enumerate(self.definitions):
+            self.shared.definitions[k] = <const void*> <size_t> int(definition.this)
         self.progress = np.zeros(len(self.worlds), progress_dtype)
         self.shared.progress = <char*> cnp.PyArray_DATA(<cnp.ndarray> self.progress)
+        self.extra = np.zeros((len(self.worlds), family.extra_bytes), np.uint8)
+        self.shared.extra = <char*> cnp.PyArray_DATA(self.extra)
         self.saved_dtype = np.dtype([
-            ("digest", np.uint64), ("progress", progress_dtype), ("world", np.uint8, (world_bytes,))])
-        self.progress_bytes, self.saved_bytes = progress_bytes, self.saved_dtype.itemsize
+            ("digest", np.uint64), ("progress", progress_dtype), ("world", np.uint8, (family.world_bytes,))])
+        self.saved_bytes = self.saved_dtype.itemsize
         if self.saved_bytes % 8:
             raise ValueError(f"saved lanes: expected whole words, got {self.saved_bytes} bytes")
-        self.capsule_name = name
         return 0
 
     @property
     def capsule(self):
         """The lanes, for the `constants` of a batch of the family's kernel; it keeps them alive."""
-        return owned_capsule(&self.shared, self.capsule_name, self)
+        return owned_capsule(&self.shared, self.shared.family.kernel.constants_name, self)
 
     def __dealloc__(self):
         cdef int64_t i
@@ -131,12 +215,12 @@ cdef class Worlds:
 
     def raise_faults(self):
         """Raise for the lanes that were not stepped since the last call."""
-        lanes = [i for i in range(self.shared.num_lanes) if self.shared.lanes[i].replaced]
+        lanes = [i for i in range(self.shared.num_lanes) if self.shared.lanes[i].changed]
         for i in lanes:
-            self.shared.lanes[i].replaced = 0
+            self.shared.lanes[i].changed = 0
         if lanes:
-            raise self.error(f"step: lanes {lanes}: world.contactListener was replaced, which compiled environments "
-                             "need for themselves; reset() puts it back")
+            raise self.error(f"step: lanes {lanes}: world.contactListener was replaced, or bodies or joints were "
+                             "destroyed, which compiled environments need; reset() builds the world anew")
 
     # --- states -------------------------------------------------------------------------------------------------------
 
@@ -152,7 +236,7 @@ cdef class Worlds:
         saved[...] = np.zeros((), self.saved_dtype)
         for row, lane in enumerate(indices.tolist()):
             data = self._row(saved, row)
-            memcpy(data + 8, self._progress(lane), self.progress_bytes)
+            memcpy(data + 8, self._progress(lane), self.shared.family.progress_bytes)
             if self._lane(lane).builds and not self._exchange(lane, data, False):
                 raise self.error(
                     f"lane {lane}: the world has other bodies, joints or fixtures than it was made with, or more "
@@ -167,13 +251,13 @@ cdef class Worlds:
         cdef char* data
         for row, lane in enumerate(indices.tolist()):
             data = self._row(saved, row)
-            memcpy(self._progress(lane), data + 8, self.progress_bytes)
-            memcpy(&nodes, data + 8 + self.progress_bytes, sizeof(nodes))
+            memcpy(self._progress(lane), data + 8, self.shared.family.progress_bytes)
+            memcpy(&nodes, data + 8 + self.shared.family.progress_bytes, sizeof(nodes))
             if nodes == 0:
                 continue  # it was never reset: the tree of a world that was built has room for some
             empty_world(&self.shared.calls, self._lane(lane).world, 0.0)
-            self.shared.build(&self.shared, lane)
-            memcpy(self._progress(lane), data + 8, self.progress_bytes)  # building has begun to count
+            self.shared.family.build(&self.shared, lane)
+            memcpy(self._progress(lane), data + 8, self.shared.family.progress_bytes)  # building has begun to count
             if not self._exchange(lane, data, True):
                 raise self.error(f"state: lane {row} has a world that cannot be")
 
@@ -192,14 +276,14 @@ cdef class Worlds:
     cdef bint _exchange(self, Py_ssize_t lane, char* data, bint reading) except -1:
         """Write a world to a saved lane, or read it into a lane that was just built; false if it does not fit."""
         cdef tape_t tape
-        tape.at = data + 8 + self.progress_bytes
+        tape.at = data + 8 + self.shared.family.progress_bytes
         tape.end = data + self.saved_bytes
         tape.reading = reading
         return exchange_world(&self.shared.calls, &tape, self._lane(lane))
 
     cdef char* _progress(self, Py_ssize_t lane) except NULL:
         self._lane(lane)
-        return self.shared.progress + lane * self.progress_bytes
+        return self.shared.progress + lane * self.shared.family.progress_bytes
 
     cdef char* _row(self, cnp.ndarray saved, Py_ssize_t row) except NULL:
         if (saved.dtype != self.saved_dtype or saved.ndim != 1 or not 0 <= row < len(saved)

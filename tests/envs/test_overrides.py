@@ -103,7 +103,12 @@ def called(base: type, name: str, value: Any) -> list[str]:
 
 @pytest.mark.filterwarnings("ignore:.*out of date")
 @for_each(
-    "env_id", [*OBSERVERS, "CartPole-v1", "Taxi-v4", "Ant-v4", "Ant-v5", "Hopper-v5", "Reacher-v5"]
+    "env_id",
+    [
+        *OBSERVERS,
+        *("CartPole-v1", "Taxi-v4", "Ant-v4", "Ant-v5", "Hopper-v5", "Reacher-v5"),
+        *("LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3"),
+    ],
 )
 def test_whatever_gymnasium_calls_is_called_or_refused(env_id: str) -> None:
     bases = [type(gym.make(env_id).unwrapped) for gym in (gymcore, gymnasium)]

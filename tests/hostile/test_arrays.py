@@ -141,6 +141,7 @@ NATIVE = (
     "HalfCheetah-v5",
     "LunarLander-v3",
     "BipedalWalker-v3",
+    "CarRacing-v3",
     "Pong",
     "Everything",
     "Arm",
@@ -250,8 +251,9 @@ def test_one_environment(env_id: str, rng: np.random.Generator, rounds: Iterator
             env.step(hostile(rng, np.asarray(env.action_space.sample())))
         with contextlib.suppress(*REFUSALS):
             env.set_state(hostile(rng, env.get_state()))
-        with contextlib.suppress(*REFUSALS):
-            env.state = hostile(rng, env.state)
+        if env_id != "CarRacing-v3":  # its state is a picture, which cannot be set
+            with contextlib.suppress(*REFUSALS):
+                env.state = hostile(rng, env.state)
         if number % 50 == 0:
             env.reset(seed=number)
     env.reset(seed=1)

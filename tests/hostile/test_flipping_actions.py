@@ -34,11 +34,13 @@ KERNELS = (
     "LunarLander-v3",
     "LunarLanderContinuous-v3",
     "BipedalWalker-v3",
+    "CarRacing-v3",
     "Pong",
     "Everything",
 )
 STEPS = 6
-GRAINY = ("HalfCheetah-v5", "LunarLander-v3", "LunarLanderContinuous-v3", "BipedalWalker-v3")
+BOX2D = ("LunarLander-v3", "LunarLanderContinuous-v3", "BipedalWalker-v3", "CarRacing-v3")
+GRAINY = ("HalfCheetah-v5", *BOX2D)
 FEW_LANES = (*GRAINY, "Pong", "Everything")
 
 

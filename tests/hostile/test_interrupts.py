@@ -31,11 +31,12 @@ INTERRUPTS = 2000
 BATCHES = {
     "mujoco": "InvertedPendulum-v5",
     "box2d": "LunarLander-v3",
+    "racing": "CarRacing-v3",
     "atari": "Pong",
     "jit": "CartPole",
     "array": "ArrayCartPole",
 }
-INTERPRETED = [spec_of("CartPole").id]  # thousands of instructions a step
+SLOW = [spec_of("CartPole").id, "CarRacing-v3"]  # thousands of instructions or milliseconds a step
 SINGLE = ["single", "lander", "gymnasium"]
 
 
@@ -86,7 +87,7 @@ def calls_of(envs: Any) -> dict[str, Any]:
         "get_attr": lambda: envs.get_attr("np_random_seed"),
     }
     if hasattr(envs, "rollout"):
-        many = np.stack([action] * (2000 if envs.spec.id not in INTERPRETED else 20))
+        many = np.stack([action] * (2000 if envs.spec.id not in SLOW else 20))
         calls["rollout"] = lambda: envs.rollout(many)
     return calls
 

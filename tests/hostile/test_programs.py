@@ -52,7 +52,7 @@ def compare(
             assert first == second, f"round {number}, mode {mode}, call {place}: {calls[place]}"
 
 
-@pytest.mark.parametrize("env_id", [i for i in IDS if i != "CarRacing-v3"])
+@pytest.mark.parametrize("env_id", IDS)
 def test_native_is_single(env_id: str, rng: np.random.Generator, rounds: Iterator[int]) -> None:
     compare(env_id, ("native", "sync"), rng, rounds)
 

@@ -34,7 +34,6 @@ from gymcore.envs.box2d.car_racing_python import (
     BORDER_MIN_COUNT,
     FPS,
     MAX_SHAPE_DIM,
-    START_ALPHA,
     TRACK_DETAIL_STEP,
     TRACK_RAD,
     TRACK_TURN_RATE,
@@ -43,6 +42,7 @@ from gymcore.envs.box2d.car_racing_python import (
     VIDEO_W,
     ZOOM_FOLLOW,
     FrictionDetector,
+    RacingDeclarations,
     TrackPoint,
     as_color,
     racing_spaces,
@@ -126,23 +126,35 @@ def _number_of(name: str) -> property:
     return property(read, write)
 
 
+def _fixed(value: Any) -> property:
+    """An attribute that compiled code has its own constant for: it cannot be set."""
+    return property(lambda body: value)
+
+
+class _Hull(Box2D.b2Body):
+    """The car's hull."""
+
+    color = _fixed(HULL_COLOR)
+
+
 class _Wheel(Box2D.b2Body):
     """A wheel: its numbers are those that compiled code steps."""
 
+    color, wheel_rad = _fixed(WHEEL_COLOR), _fixed(WHEEL_R * SIZE)
     gas, brake, steer = _number_of("gas"), _number_of("brake"), _number_of("steer")
     phase, omega = _number_of("phase"), _number_of("omega")
 
     @property
     def tiles(self) -> set[Any]:
         """The pieces of road below it."""
-        touching = [edge.other for edge in self.contacts if edge.contact.touching]
+        touching = {edge.other for edge in self.contacts if edge.contact.touching}
         return {tile for tile in self._road if tile in touching}
 
 
 class _Tile(Box2D.b2Body):
     """A piece of road."""
 
-    road_friction = 1.0
+    road_friction = _fixed(1.0)
 
     @property
     def road_visited(self) -> bool:
@@ -164,10 +176,17 @@ class _Tile(Box2D.b2Body):
 class _CompiledCar(Car):
     """The package's bodies of a car that compiled code steps."""
 
+    _progress: Any
+
     def __init__(self, world: Any, hull: Any, wheels: list[Any], progress: Any) -> None:
-        self.world, self.hull, self.wheels, self._progress = world, hull, wheels, progress
-        self.drawlist = [*wheels, hull]
-        self._shape = None
+        vars(self).update(world=world, hull=hull, wheels=wheels, _progress=progress, _shape=None)
+        vars(self).update(drawlist=[*wheels, hull])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to replace the bodies and methods of the car."""
+        if hasattr(self, name) and name != "_shape":
+            raise AttributeError(f"car.{name}: compiled code steps the car, and never reads it")
+        super().__setattr__(name, value)
 
     @property
     def fuel_spent(self) -> float:  # type: ignore[override]
@@ -189,7 +208,7 @@ class _CompiledCar(Car):
         )
 
 
-class CarRacing(CompiledBox2DEnv[Any]):
+class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
     """A car with rear drive on a closed track of some 300 pieces, in a field of grass.
 
     - Observation uint8 [96, 96, 3]: the view from above, the car below its middle. The bars
@@ -229,21 +248,12 @@ class CarRacing(CompiledBox2DEnv[Any]):
         }
     )  # fmt: skip
     lanes = racing.Cars
-    metadata: dict[str, Any] = {  # noqa: RUF012
-        "render_modes": ["human", "rgb_array", "state_pixels"],
-        "render_fps": FPS,
-    }
-    picture_size: ClassVar[tuple[int, int]] = (WINDOW_W, WINDOW_H)
     arguments: ClassVar[tuple[str, ...]] = ("continuous", "domain_randomize", "verbose")
     lap_complete_percent = Parameter()
     reward, prev_reward, t = Counted(float), Counted(float), Counted(float)
     tile_visited_count, new_lap = Counted(int), Counted(bool)
 
-    # Attributes of Gymnasium's environment; these windows do not exist here.
-    invisible_state_window = None
-    invisible_video_window = None
-    contactListener_keepref = None
-    start_alpha = START_ALPHA
+    contactListener_keepref = None  # there is none in Python
     _car: _CompiledCar | None = None
 
     def __init__(
@@ -403,12 +413,11 @@ class CarRacing(CompiledBox2DEnv[Any]):
         road, hull, wheels = bodies[:-5], bodies[-5], bodies[-4:]
         for index, tile in enumerate(road):
             tile.idx, tile._progress, tile.__class__ = index, progress, _Tile
-        hull.color = HULL_COLOR
+        hull.__class__ = _Hull
         joints = self._world.joints
         for index, wheel in enumerate(wheels):
-            wheel.color, wheel.wheel_rad, wheel.joint = WHEEL_COLOR, WHEEL_R * SIZE, joints[index]
             wheel._numbers, wheel._road = progress["wheels"][index], road
-            wheel.__class__ = _Wheel
+            wheel.joint, wheel.__class__ = joints[index], _Wheel
         self._car = _CompiledCar(self._world, hull, wheels, progress)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -89,25 +89,29 @@ def print_track(first: int, last: int) -> None:
     print(f"Track generation: {first}..{last} -> {last - first}-tiles track")
 
 
-class CarRacing(Box2DEnv[Any]):
-    """A car on a closed track; see `gymcore.envs.box2d.car_racing.CarRacing`."""
+class RacingDeclarations:
+    """What this environment and the compiled one declare alike."""
 
-    metadata = {  # noqa: RUF012
+    metadata: dict[str, Any] = {  # noqa: RUF012
         "render_modes": ["human", "rgb_array", "state_pixels"],
         "render_fps": FPS,
     }
     picture_size: ClassVar[tuple[int, int]] = (WINDOW_W, WINDOW_H)
+    # Attributes of Gymnasium's environment; these windows do not exist here.
+    invisible_state_window = None
+    invisible_video_window = None
+    start_alpha = START_ALPHA
+
+
+class CarRacing(RacingDeclarations, Box2DEnv[Any]):
+    """A car on a closed track; see `gymcore.envs.box2d.car_racing.CarRacing`."""
+
     counters = ("reward", "prev_reward", "tile_visited_count", "new_lap", "t")
     settings = ("continuous", "lap_complete_percent", "domain_randomize")
     _not_pickled = (
         "world", "contactListener_keepref", "fd_tile", "car", "road", "road_poly", "track",
         "state", "_colors", "_scenery",
     )  # fmt: skip
-
-    # Attributes of Gymnasium's environment; these windows do not exist here.
-    invisible_state_window = None
-    invisible_video_window = None
-    start_alpha = START_ALPHA
 
     def __init__(
         self,
@@ -117,18 +121,7 @@ class CarRacing(Box2DEnv[Any]):
         domain_randomize: bool = False,
         continuous: bool = True,
     ) -> None:
-        """Make a car and a field; tracks come with `reset`.
-
-        Args:
-            render_mode: None, "human", "rgb_array" (600 x 400) or "state_pixels" (the
-                observation).
-            verbose: Whether to print how tracks are generated.
-            lap_complete_percent: A lap ends when every piece has been visited, or when the start
-                is visited for the first time after more than this share of them. The car begins on
-                the start, so the latter never happens unless this is near 0 (as in Gymnasium).
-            domain_randomize: Whether each reset draws new colors of road and grass, unless its
-                options are `{"randomize": False}`.
-            continuous: Whether actions are three numbers instead of one of five.
+        """Make a car and a field; see the compiled environment for the arguments.
 
         Raises:
             ArgumentTypeError: `lap_complete_percent` is not a number.

@@ -63,6 +63,7 @@ def fly_side_by_side(
     steps: int = 2000,
     beyond: int = 5,
     look: Look | None = None,
+    spare: Any = None,
 ) -> None:
     """Step both through episodes and assert that everything they return is equal to the bit.
 
@@ -76,6 +77,7 @@ def fly_side_by_side(
         beyond: Steps after the end, which must agree too.
         look: Is called with both and a number before each reset (0) and step (1, 2, ...); returns
             whether to compare the observation that comes next.
+        spare: Another one of ours: the two take turns, every 50 steps, by state.
     """
     random = np.random.default_rng(seed)
     for episode in range(episodes):
@@ -89,6 +91,9 @@ def fly_side_by_side(
         for step in range(steps):
             compared = look is None or look(ours, theirs, step + 1)
             action = policy(theirs, expected, random)
+            if spare is not None and step % 50 == 25:
+                spare.set_state(ours.get_state())
+                ours, spare = spare, ours
             seen, reward, *flags = ours.step(action)
             expected, their_reward, *their_flags = theirs.step(action)
             where = f"seed {given}, step {step}"

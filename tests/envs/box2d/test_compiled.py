@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import subprocess
 import sys
@@ -21,7 +22,6 @@ from gymcore.envs.box2d import (  # isort: skip
     library,
     lunar_lander_python,
 )
-from gymcore_ext.box2d import lander, walker  # isort: skip
 
 IDS = (
     "LunarLander-v3",
@@ -48,12 +48,14 @@ def bytes_of(results: Any) -> list[bytes]:
     return [np.asarray(result).tobytes() for result in results[:4]]
 
 
-def test_definitions_have_names():
+@pytest.mark.parametrize("env_id", ["LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3"])
+def test_definitions_are_counted(env_id, monkeypatch):
     """Compiled code counts on the order in which Python lists them."""
-    env = gymcore.make("LunarLander-v3").unwrapped
-    assert len(env._definitions()) == len(lander.DEFINITIONS)
-    env = gymcore.make("BipedalWalker-v3").unwrapped
-    assert len(env._definitions()) == len(walker.DEFINITIONS)
+    cls = type(gymcore.make(env_id).unwrapped)
+    complete = cls._definitions
+    monkeypatch.setattr(cls, "_definitions", lambda self: complete(self)[1:])
+    with pytest.raises(ValueError, match="definitions: expected"):
+        gymcore.make(env_id)
 
 
 @pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
@@ -185,6 +187,21 @@ def test_worlds_that_programs_change():
     env.get_state()
 
 
+@pytest.mark.parametrize("part", ["legs", "joint", "hull"])
+def test_destroyed_bodies(part):
+    env = gymcore.make("BipedalWalker-v3").unwrapped
+    env.reset(seed=1)
+    if part == "joint":
+        env.world.DestroyJoint(env.joints[0])
+    else:
+        env.world.DestroyBody(env.hull if part == "hull" else env.legs[2])
+    with pytest.raises(error.Error, match="bodies or joints were destroyed"):
+        env.step(np.zeros(4))
+    observation, _ = env.reset(seed=1)
+    env.fresh_worlds = True
+    assert env.reset(seed=1)[0].tobytes() == observation.tobytes()
+
+
 def test_subclasses():
     class Doubled(BipedalWalker):
         def step(self, action):
@@ -201,16 +218,20 @@ def test_subclasses():
         type("Hilly", (BipedalWalker,), {"_generate_terrain": lambda self, hardcore: None})
 
 
-def test_worlds_outlive_environments():
-    env = gymcore.make("BipedalWalker-v3").unwrapped
-    env.reset(seed=1)
-    world, hull = env.world, env.hull
-    del env
-    gc.collect()
-    height = hull.position.y
-    for _ in range(100):
-        world.Step(0.02, 10, 10)
-    assert hull.position.y < height
+@pytest.mark.parametrize("env_id", ["LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3"])
+def test_worlds_are_freed_in_any_order(env_id):
+    for order in itertools.permutations(range(4)):
+        env = gymcore.make(env_id).unwrapped
+        env.reset(seed=1)
+        parts: list[Any] = [env, env.world, env.world.bodies[-1], env._batch]
+        del env
+        for number in order:
+            parts[number] = None
+            gc.collect()
+            if parts[1] is not None:
+                parts[1].Step(0.02, 10, 10)
+            elif parts[2] is not None and (parts[0] or parts[3]) is not None:
+                assert np.isfinite(parts[2].position.y)
 
 
 def run(program: str) -> Any:
