@@ -22,7 +22,7 @@ from gymcore.utils.lazy_namespace import lazy_namespace
 if TYPE_CHECKING:
     from gymcore import compat, environment, experimental, jit, learn, vector
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ActionWrapper",

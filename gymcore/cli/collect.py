@@ -31,8 +31,9 @@ from gymcore.cli.common import (
     progress,
     rate,
 )
-from gymcore.cli.episodes import BINS, EpisodeStatistics, RunHistory, check_plot, plot_run
+from gymcore.cli.episodes import EpisodeStatistics
 from gymcore.cli.list import is_native
+from gymcore.cli.plots import PARTS, RunHistory, check_plot, plot_run
 from gymcore.cli.recording import Recording, check_disk, save
 from gymcore.utils.nested import named_leaves, rows_at
 from gymcore.utils.new_file import check_target
@@ -356,7 +357,7 @@ class Collector:
         self.interrupted = False
         self._rows = max(1, min(steps, _BLOCK // self.num_envs))
         if history is not None:
-            self._rows = max(1, min(self._rows, steps // BINS))
+            self._rows = max(1, min(self._rows, steps // PARTS))
 
     @property
     def lost(self) -> int:
@@ -553,7 +554,8 @@ class Collector:
         self.episodes.add(rewards, terminated, truncated)
         self.steps_done += len(rewards)
         if self._history is not None:
-            self._history.add(rewards.size, self.episodes.last_returns)
+            shares = self.episodes.last_ends / max(1, len(rewards))
+            self._history.add(rewards.size, self.episodes.last_returns, shares)
         if self._recording is not None:
             self._recording.rows = self.steps_done
 

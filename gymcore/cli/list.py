@@ -174,8 +174,8 @@ def family_of(spec: Any) -> str:
     entry_point = spec.entry_point or spec.vector_entry_point
     module = entry_point if isinstance(entry_point, str) else getattr(entry_point, "__module__", "")
     parts = module.split(":")[0].split(".")
-    if parts[:2] == ["gymcore", "envs"] and len(parts) > 2:
-        return parts[2]
+    if parts[0] == "gymcore" and len(parts) > 2:
+        return parts[2] if parts[1] == "envs" else parts[1]
     return str(spec.namespace or parts[0] or "other")
 
 

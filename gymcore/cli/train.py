@@ -20,8 +20,8 @@ from gymcore.cli.common import (
     rate,
     seed,
 )
-from gymcore.cli.episodes import check_plot
-from gymcore.utils.new_file import NewFile, check_target
+from gymcore.cli.plots import check_plot, plot_curve
+from gymcore.utils.new_file import check_target
 
 if TYPE_CHECKING:
     from gymcore.learn import PPO
@@ -74,17 +74,21 @@ def run(arguments: argparse.Namespace) -> int:
         check_plot(arguments.plot, overwrite=arguments.overwrite)
     path = arguments.out or resumed or Path(f"{arguments.id.replace('/', '-').split(':')[-1]}.npz")
     with file_errors("--out", path):
-        check_target(path, overwrite=arguments.overwrite or path == resumed)
+        overwrite = arguments.overwrite or path == resumed
+        check_target(path, overwrite=overwrite)
     ppo = _ppo(arguments)
     try:
         interrupted = _train(ppo, arguments)
+        if path.exists() and not overwrite:  # since the training began
+            path = path.with_stem(f"{path.stem}-{secrets.token_hex(3)}")
         with file_errors("--out", path):
-            ppo.save(path)
+            ppo.save(path, overwrite=overwrite)
     finally:
         ppo.close()
     print(f"stored      {path}")
     if arguments.plot is not None:
-        plot_curve(ppo, arguments.plot, overwrite=arguments.overwrite)
+        target = _target(ppo, arguments)
+        plot_curve(ppo, arguments.plot, target=target, overwrite=arguments.overwrite)
         print(f"plotted     {arguments.plot}")
     if interrupted:
         print(f"interrupted: gymcore train --resume {path} goes on", file=sys.stderr)
@@ -107,10 +111,17 @@ def _ppo(arguments: argparse.Namespace) -> PPO:
         raise CliError(f"{name}: {getattr(error, 'message', error)}") from error
 
 
+def _target(ppo: PPO, arguments: argparse.Namespace) -> float | None:
+    """Return the mean return at which training ends; None if there is none."""
+    if arguments.target is not None:
+        return float(arguments.target)
+    threshold: float | None = getattr(ppo.envs.spec, "reward_threshold", None)
+    return threshold
+
+
 def _train(ppo: PPO, arguments: argparse.Namespace) -> bool:
     """Update until the target or the last step, and report; return whether Ctrl-C came before."""
-    total, threshold = ppo.settings.total_steps, getattr(ppo.envs.spec, "reward_threshold", None)
-    target = threshold if arguments.target is None else arguments.target
+    total, target = ppo.settings.total_steps, _target(ppo, arguments)
     aim = float("inf") if target is None else target
     if ppo.steps >= total or ppo.mean_return >= aim:
         raise CliError(
@@ -137,21 +148,3 @@ def _train(ppo: PPO, arguments: argparse.Namespace) -> bool:
         + ("" if target is None else f", target {target:g}{solved}")
     )
     return interrupted.requested and ppo.steps < total and not ppo.mean_return >= aim
-
-
-def plot_curve(ppo: PPO, path: Path, *, overwrite: bool) -> None:
-    """Plot the mean returns of all updates into a file; a `CliError` as for `check_plot`."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import EngFormatter
-
-    figure = Figure(figsize=(7, 4), dpi=110, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
-    axes.plot([at for at, _, _ in ppo.curve], [mean for _, _, mean in ppo.curve])
-    axes.set(title=ppo.env_id, xlabel="environment steps", ylabel="mean episode return")
-    axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-    with file_errors("--plot", path), NewFile(path, overwrite=overwrite) as new:
-        figure.savefig(new.part, format=path.suffix[1:].lower())

@@ -7,9 +7,6 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from gymcore.cli.common import (
     CliError,
     RandomActions,
@@ -92,6 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _record(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
     """Step and write frames; return whether Ctrl-C ended it."""
     from gymcore.rendering.tiling import Tiling, columns_for
+    from gymcore.wrappers.transform_observation import load_cv2, resize
 
     first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
     policy = actions_of(arguments.policy, envs, first_seed)
@@ -103,11 +101,19 @@ def _record(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
     height, width = frames[0].shape[:2]
     columns = columns_for(len(frames), height, width, _WIDTH / _HEIGHT)
     rows = -(-len(frames) // columns)
-    factor = 1
+    scale = 1.0
     if len(frames) > 1:
-        factor = max(1, -(-columns * width // _WIDTH), -(-rows * height // _HEIGHT))
-    tile = Tiling(len(frames), height // factor, width // factor, columns)
-    video.write(tile([_smaller(frame, factor) for frame in frames], lines=True))
+        scale = min(1.0, _WIDTH / (columns * width), _HEIGHT / (rows * height))
+    if scale < 1.0:
+        load_cv2("a video of so many lanes")
+    shape = (int(height * scale), int(width * scale), 3)
+    tile = Tiling(len(frames), *shape[:2], columns)
+
+    def write(frames: Any) -> None:
+        scaled = frames if scale == 1.0 else [resize(shape, frame) for frame in frames]
+        video.write(tile(scaled, lines=True))
+
+    write(frames)
     ended = 0
     bar = progress(arguments.id, steps, "frames", silent=arguments.no_progress)
     with bar, interruption() as interrupted:
@@ -119,19 +125,9 @@ def _record(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
             else:
                 actions = policy(observations)
             observations, _, terminated, truncated, _ = envs.step(actions)
-            frames = [_smaller(frame, factor) for frame in envs.render()]
-            video.write(tile(frames, lines=True))
+            write(envs.render())
             bar.update()
             ended += bool(terminated[0] or truncated[0])
             if episodes is not None and ended >= episodes:
                 break
         return interrupted.requested
-
-
-def _smaller(frame: npt.NDArray[np.uint8], factor: int) -> npt.NDArray[np.uint8]:
-    """Return the means of `factor` by `factor` pixels; incomplete squares are cut off."""
-    if factor == 1:
-        return frame
-    height, width = (length // factor * factor for length in frame.shape[:2])
-    squares = frame[:height, :width].reshape(height // factor, factor, width // factor, factor, 3)
-    return squares.mean(axis=(1, 3), dtype=np.float32).astype(np.uint8)

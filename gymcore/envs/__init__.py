@@ -13,7 +13,6 @@ from gymcore.envs.registration import (
     register_alias,
     register_envs,
     registry,
-    retired_mujoco,
     spec,
 )
 
@@ -114,7 +113,11 @@ _MUJOCO_IDS: tuple[tuple[str, str, int, float | None, tuple[int, ...]], ...] = (
 
 for _name, _module, _steps, _best, _gone in _MUJOCO_IDS:
     for _version in _gone:
-        register(id=f"{_name}-v{_version}", entry_point=retired_mujoco(f"{_name}-v5"))
+        register(
+            id=f"{_name}-v{_version}",
+            entry_point="gymcore.envs.mujoco.retired:refuse",
+            kwargs={"successor": f"{_name}-v5"},
+        )
     for _version in (4, 5):
         register(
             id=f"{_name}-v{_version}",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
 from gymcore import error, logger
 from gymcore.envs.making import make, make_vec
@@ -212,26 +212,6 @@ def register_envs(env_module: ModuleType) -> None:
         >>> import gymcore
         >>> register_envs(gymcore.envs)
     """
-
-
-class RetiredEnv(error.DeprecatedEnv, ImportError):
-    """The environment needed a library that is gone; the message names its successor."""
-
-
-def retired_mujoco(successor: str) -> Callable[..., NoReturn]:
-    """Return an entry point that refuses versions 2 and 3 of a MuJoCo environment.
-
-    Example:
-        >>> retired_mujoco("Ant-v5")()
-        Traceback (most recent call last):
-        ...
-        gymcore.envs.registration.RetiredEnv: it needed mujoco-py, which is gone: use Ant-v5
-    """
-
-    def refuse(**kwargs: Any) -> NoReturn:
-        raise RetiredEnv(f"it needed mujoco-py, which is gone: use {successor}")
-
-    return refuse
 
 
 def _family(env_spec: EnvSpec) -> str | None:

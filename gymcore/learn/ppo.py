@@ -423,10 +423,11 @@ class PPO:
 
     # --- checkpoints -----------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
         """Write a checkpoint, which `load` continues from: an .npz file without pickles.
 
-        The lanes are saved where the engine is native; those of others begin new episodes.
+        The lanes are saved where the engine is native; those of others begin new episodes. Without
+        `overwrite`, a file that is there is a `FileExistsError`.
         """
         metadata = {
             "version": _VERSION,
@@ -446,7 +447,7 @@ class PPO:
         if isinstance(self.envs.unwrapped, NativeVectorEnv):
             arrays |= {"lanes": self.envs.unwrapped.get_state(), "gain": self._gain}
             arrays["observations"] = self._collector.next_observations
-        with NewFile(path) as new, new.part.open("wb") as file:
+        with NewFile(path, overwrite=overwrite) as new, new.part.open("wb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
 
     def _arrays(self) -> dict[str, Array]:

@@ -1,17 +1,12 @@
 from __future__ import annotations
 
-import sys
-import tracemalloc
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gymcore.cli import episodes
-from gymcore.cli.common import CliError
-from gymcore.cli.episodes import BINS, EpisodeStatistics, RunHistory, plot_run
+from gymcore.cli.episodes import EpisodeStatistics
 
 
 def walk_lane_by_lane(rewards, terminated, truncated, next_step):
@@ -88,6 +83,8 @@ def test_a_hand_made_run_in_same_step_mode():
         np.array([[False, True], [False, False], [True, False]]),
         np.array([[False, False], [False, True], [False, False]]),
     )
+    assert counted.last_returns.tolist() == [7.0, 10.0, 20.0]
+    assert counted.last_ends.tolist() == [3, 1, 2]
     # Lane 0: 1 + 2 + 4 over 3 steps. Lane 1: 10 over 1 step, 20 over 1 step, 40 still going.
     assert counted.summary() == {
         "episodes": 3,
@@ -147,95 +144,3 @@ def test_the_block_is_read_only_to_the_counter():
     EpisodeStatistics(3, resets_take_a_step=False).add(rewards, terminated, truncated)
     for array, copy in zip((rewards, terminated, truncated), copies, strict=True):
         np.testing.assert_array_equal(array, copy)
-
-
-# --- the plot
-
-
-@pytest.mark.parametrize(
-    ("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")]
-)
-def test_a_picture(run, tmp_path: Path, name: str, start: bytes) -> None:
-    words = ("collect", "CartPole-v1", "--num-envs", 8, "--num-steps", 4000, "--no-progress")
-    (tmp_path / name).write_bytes(b"old")
-    again = run(*words, "--plot", tmp_path / name)
-    assert again.code == 2 and "exists already; --overwrite replaces it" in again.err
-    assert (tmp_path / name).read_bytes() == b"old"
-    ran = run(*words, "--plot", tmp_path / name, "--seed", 1, "--overwrite")
-    assert ran.code == 0 and f"plotted     {tmp_path / name}" in ran.out
-    assert (tmp_path / name).read_bytes().startswith(start)
-
-
-def test_the_run_is_the_same_with_a_picture(run, tmp_path: Path) -> None:
-    words = ("collect", "CartPole-v1", "--num-envs", 8, "--num-steps", 4000, "--no-progress")
-    lines = [
-        [line for line in run(*words, "--seed", 1, *more).out.splitlines() if "mean" in line]
-        for more in ((), ("--plot", tmp_path / "a.png"))
-    ]
-    assert lines[0] == lines[1] and len(lines[0]) == 2
-
-
-def test_friendly_errors(run, tmp_path: Path, monkeypatch) -> None:
-    for plot, message in (
-        ("a.txt", "ends in one of .png"),
-        (str(tmp_path / "no" / "a.png"), "does not exist"),
-    ):
-        ran = run("collect", "CartPole-v1", "--plot", plot)
-        assert ran.code == 2 and message in ran.err
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    ran = run("collect", "CartPole-v1", "--plot", tmp_path / "a.png")
-    assert ran.code == 2 and 'pip install "gymcore[other]"' in ran.err
-
-
-def test_numbers_of_a_run() -> None:
-    history = RunHistory(BINS * 10)
-    returns = np.random.default_rng(0).normal(size=(BINS, 50)) + np.arange(BINS)[:, None]
-    for row in returns:
-        history.add(10, row)
-    assert history.steps.tolist() == [10] * BINS and history.episodes == returns.size
-    np.testing.assert_allclose(history.mean, returns.mean(axis=1))
-    np.testing.assert_allclose(history.quantiles(0.9), np.quantile(returns, 0.9, axis=1))
-
-
-def test_samples_are_fair() -> None:
-    """Each quarter of a long run has a quarter of the points, and quantiles stay near."""
-    history = RunHistory(400_000)
-    for block in range(400):
-        history.add(1000, np.full(250, float(block)))
-    counts = np.histogram(history.points[1], bins=4, range=(0, 400))[0]
-    assert counts.sum() == 4000 and abs(counts - 1000).max() < 150
-    single = RunHistory(100)
-    single.add(100, np.linspace(0, 1, 100_000))
-    assert abs(single.quantiles(0.5)[-1] - 0.5) < 0.15
-
-
-def test_memory_does_not_grow() -> None:
-    history = RunHistory(10**9)
-    returns = np.zeros(1000)
-    history.add(10**5, returns)
-    tracemalloc.start()
-    for _ in range(200):  # a megabyte and a half
-        history.add(10**5, returns)
-    kept = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
-    assert kept < 100_000
-
-
-def test_a_run_without_episodes(tmp_path: Path) -> None:
-    history = RunHistory(100)
-    plot_run(history, tmp_path / "a.png", "nothing", overwrite=False)
-    assert np.isnan(history.mean).all() and (tmp_path / "a.png").exists()
-
-
-def test_a_failed_plot_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from matplotlib.figure import Figure  # takes half a second, in every process of pytest
-
-    def full(self: Figure, file: Path, **kwargs: object) -> None:
-        file.write_bytes(b"half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Figure, "savefig", full)
-    (tmp_path / "a.png").write_text("old")
-    with pytest.raises(CliError, match=r"--plot: cannot write .*a\.png: No space left on device"):
-        plot_run(RunHistory(100), tmp_path / "a.png", "nothing", overwrite=True)
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.png", "old")]

@@ -52,6 +52,16 @@ def test_one_family(run):
     assert ran.code == 2 and "--family: expected one of atari, box2d, classic_control" in ran.err
 
 
+def test_retired_ids_are_of_the_family_of_their_successors(run):
+    assert "  Ant-v2\n" in run("list", "--family", "mujoco", "--all").out
+    assert set(json.loads(run("list", "--json").out)) <= list_command.FAMILIES.keys() | {"compat"}
+    with (
+        pytest.warns(DeprecationWarning, match="Ant-v2 is out of date"),
+        pytest.raises(gymcore.error.DeprecatedEnv, match="mujoco-py, which is gone: use Ant-v5"),
+    ):
+        gymcore.make("Ant-v2")
+
+
 def test_patterns_and_spaces(run):
     text = run("list", "pole", "--spaces").out
     assert "CartPole-v1" in text and "CartPole-v0" not in text and "Taxi" not in text

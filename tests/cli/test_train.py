@@ -60,6 +60,18 @@ def test_ctrl_c_stores_a_checkpoint(run, tmp_path: Path, monkeypatch) -> None:
     assert run("train", "--resume", path, "--num-steps", 3_000, "--no-progress").code == 0
 
 
+def test_a_file_that_appears_during_the_training_stays(run, tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "a.npz"
+    update = PPO.update
+    monkeypatch.setattr(PPO, "update", lambda ppo: (update(ppo), path.write_text("mine")))
+    ran = run(*TRAIN, "--num-steps", 100, "--out", path)
+    assert ran.code == 0, ran.err
+    (stored,) = re.findall("^stored      (.*)$", ran.out, re.M)
+    assert path.read_text() == "mine" and re.search(r"a-\w{6}\.npz$", stored)
+    assert PPO.load(stored).steps > 0
+    assert run(*TRAIN, "--num-steps", 100, "--out", path, "--overwrite").code == 0
+
+
 def test_the_policy_of_a_checkpoint(run, tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     PPO("CartPole-v1", seed=1, num_envs=2, num_steps=4).save(path)

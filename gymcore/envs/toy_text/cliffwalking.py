@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gymcore.envs.toy_text.figures import Pen, draw_flag, draw_walker, look
+from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_walker, look
 from gymcore.envs.toy_text.tabular import GridEnv, Transitions, moved
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.native.vector_env import NativeVectorEnv
@@ -156,8 +156,12 @@ def _draw_tile(pen: Pen, state: int) -> None:
         y = 0.34 + 0.13 * (state * 5 % 4)
         for lean in (-0.05, 0.0, 0.05):
             pen.line(BLADE, (x + lean / 2, y), (x + lean, y - 0.10), 0.022)
+    if on_path:
+        pen.letter(DARK, "G" if state == GOAL else "S", (0.06, 0.07), 0.24)
     if state == GOAL:
         draw_flag(pen)
+    elif state == START:
+        pen.box(SAND_LINE, (0.20, 0.42), (0.80, 0.84), 0.06)
     line = SAND_LINE if on_path else GRASS_LINE
     for start, end in (((0.0, 0.0), (1.0, 0.0)), ((0.0, 0.0), (0.0, 1.0))):
         pen.line(line, start, end, 0.02)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,29 @@ DARK: Color = (48, 54, 66)
 SHADOW: Color = (150, 168, 178)
 POLE: Color = (112, 92, 76)
 FLAG: Color = (72, 150, 106)
+
+
+# Letters as one stroke each, through points (x to the right, y down) of a field of 4 x 6.
+STROKES: dict[str, tuple[Point, ...]] = {
+    "B": ((0, 3), (3, 3), (4, 4), (4, 5), (3, 6), (0, 6), (0, 0), (3, 0), (4, 1), (4, 2), (3, 3)),
+    "G": ((4, 1), (3, 0), (1, 0), (0, 1), (0, 5), (1, 6), (3, 6), (4, 5), (4, 3), (2.4, 3)),
+    "R": ((0, 6), (0, 0), (3, 0), (4, 1), (4, 2), (3, 3), (0, 3), (1.4, 3), (4, 6)),
+    "S": (
+        (4, 1),
+        (3, 0),
+        (1, 0),
+        (0, 1),
+        (0, 2),
+        (1, 3),
+        (3, 3),
+        (4, 4),
+        (4, 5),
+        (3, 6),
+        (1, 6),
+        (0, 5),
+    ),
+    "Y": ((0, 0), (2, 2.8), (4, 0), (2, 2.8), (2, 6)),
+}
 
 
 class Pen:
@@ -65,6 +89,13 @@ class Pen:
         """A disc."""
         disc(self.surface, color, self.at(center), radius * self.tile)
 
+    def letter(self, color: Color, letter: str, corner: Point, height: float) -> None:
+        """One of the letters that mark places, as strokes; `corner` is its upper left one."""
+        scale = height / 6
+        points = [(corner[0] + scale * x, corner[1] + scale * y) for x, y in STROKES[letter]]
+        for start, end in itertools.pairwise(points):
+            self.line(color, start, end, 1.2 * scale)
+
     def shape(self, color: Color, *points: Point) -> None:
         """A convex polygon."""
         convex_polygon(self.surface, color, [self.at(point) for point in points])
@@ -107,9 +138,14 @@ def draw_head(pen: Pen, center: Point, look: Point, scale: float = 1.0) -> None:
 
 def draw_walker(pen: Pen, look: Point = (0.0, 1.0), coat: Color = COAT) -> None:
     """A person in a coat and a cap, who looks right, left, at the viewer, or away."""
-    pen.box(SHADOW, (0.30, 0.84), (0.70, 0.92), 0.04)
-    for side in (0.43, 0.57):
-        pen.line(HAT, (side, 0.74), (side, 0.86), 0.09)
-    pen.box(coat, (0.33, 0.42), (0.67, 0.78), 0.12)
-    pen.line(DARK, (0.5, 0.56), (0.5, 0.76), 0.015)
-    draw_head(pen, (0.5, 0.33), look)
+    pen.box(SHADOW, (0.28, 0.86), (0.72, 0.94), 0.04)
+    for side in (0.42, 0.58):
+        pen.line(HAT, (side, 0.64), (side, 0.84), 0.10)
+        pen.line(DARK, (side, 0.89), (side + 0.05 * look[0], 0.89), 0.11)
+    for side in (-1, 1):
+        pen.line(coat, (0.5 + 0.13 * side, 0.47), (0.5 + 0.21 * side, 0.62), 0.09)
+        pen.dot(SKIN, (0.5 + 0.22 * side, 0.66), 0.045)
+    pen.box(coat, (0.34, 0.40), (0.66, 0.70), 0.10)
+    if look[1] >= 0:
+        pen.line(DARK, (0.5, 0.50), (0.5, 0.67), 0.015)
+    draw_head(pen, (0.5, 0.29), look)

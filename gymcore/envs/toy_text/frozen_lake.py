@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.envs.toy_text.figures import Pen, draw_flag, draw_head, draw_walker, look
+from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_head, draw_walker, look
 from gymcore.envs.toy_text.tabular import GridEnv, Transitions, moved, probability
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.error import ArgumentTypeError, InvalidArgument
@@ -287,6 +287,7 @@ FrozenLakeVectorEnv = NativeVectorEnv.of(FrozenLakeEnv)
 
 ICE: Color = (223, 238, 246)
 ICE_LINE: Color = (198, 221, 234)
+GOAL: Color = (190, 226, 196)
 GLINT: Color = (241, 248, 252)
 RIM: Color = (178, 208, 225)
 WATER: Color = (74, 124, 160)
@@ -296,7 +297,7 @@ PLANK: Color = (166, 134, 101)
 
 
 def _draw_tile(pen: Pen, letter: str, odd: bool) -> None:
-    pen.fill(ICE)
+    pen.fill(GOAL if letter == "G" else ICE)
     pen.line(GLINT, (0.18, 0.34), (0.34, 0.18), 0.035)
     if odd:
         pen.line(GLINT, (0.66, 0.84), (0.84, 0.66), 0.03)
@@ -310,8 +311,10 @@ def _draw_tile(pen: Pen, letter: str, odd: bool) -> None:
         for row in range(3):
             top = 0.26 + 0.17 * row
             pen.box(PLANK if row % 2 else WOOD, (0.16, top), (0.84, top + 0.15), 0.03)
+        pen.letter(DARK, "S", (0.06, 0.07), 0.24)
     elif letter == "G":
         draw_flag(pen)
+        pen.letter(DARK, "G", (0.06, 0.07), 0.24)
     for start, end in (((0.0, 0.0), (1.0, 0.0)), ((0.0, 0.0), (0.0, 1.0))):
         pen.line(ICE_LINE, start, end, 0.024)
 

