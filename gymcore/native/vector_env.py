@@ -147,8 +147,10 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         self.max_episode_steps = None if limit is None else positive("max_episode_steps", limit)
         known = {*self.env_class.parameters, *self.env_class.arguments}
         if unknown := sorted(parameters.keys() - known):
-            text = f"got unexpected arguments {unknown}; its parameters are {sorted(known)}"
-            raise error.ArgumentTypeError(f"{type(self).__name__}: {text}")
+            raise error.ArgumentTypeError(
+                f"{type(self).__name__}: got unexpected arguments {unknown}; its parameters are "
+                f"{sorted(known)}, and vectorization_mode='sync' or 'async' takes those of make()"
+            )
         if render_mode is not None and render_mode not in self.env_class.metadata["render_modes"]:
             raise error.UnsupportedMode(
                 f"render_mode: expected None or one of {self.env_class.metadata['render_modes']}, "

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+import os
+import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, ClassVar
 
@@ -32,6 +35,57 @@ from gymcore_ext.atari.games import INFOS, Games
 from gymcore_ext.atari.pictures import Resizer
 from gymcore_ext.engine.batch import Batch, Threads
 from gymcore_ext.engine.lane_memory import kernel_spec
+
+# Emulators that live when Python ends are reported as leaks by nanobind.
+_alive: weakref.WeakSet[PreprocessedAtariEnv | AtariVectorEnv] = weakref.WeakSet()
+_loading = threading.Lock()
+_python_ends = False
+
+
+def _forget_in_child() -> None:
+    """Replace a lock that another thread had when the process was forked."""
+    global _loading
+    _loading = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_in_child)
+
+
+@contextlib.contextmanager
+def _loads_games() -> Iterator[None]:
+    """Keep Python from ending in the block, which has emulators that `_alive` does not know.
+
+    Raises:
+        SystemExit: Python has begun to end.
+    """
+    with _loading:
+        if _python_ends:
+            raise SystemExit
+        yield
+
+
+@atexit.register
+def _release_emulators() -> None:
+    global _python_ends
+    with _loading:
+        _python_ends = True
+    for env in list(_alive):
+        # A daemon thread that is stepping it must not begin another step.
+        vars(env)["step"] = _never_return
+        batch = env._batch
+        for _ in range(1000):
+            try:
+                batch.close()
+                batch.exclusively(batch.constants.release)
+                break
+            except error.ConcurrentUseError:
+                time.sleep(0.001)
+
+
+def _never_return(*args: Any, **kwargs: Any) -> Any:
+    while True:
+        time.sleep(1.0)
 
 
 class LaneGames(Games):
@@ -63,7 +117,8 @@ class LaneGames(Games):
             if gymnasium:
                 drawn, sticks = np.random.SeedSequence(seed).generate_state(2).tolist()
                 batch.seed(drawn, lane, lane + 1)
-            self._restart(lane)
+            with _loads_games():
+                self._restart(lane)
             self.seed_draws(lane, noops, sticks)
 
     def save(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[Any]) -> None:
@@ -80,7 +135,8 @@ class LaneGames(Games):
         states = []
         for row, lane in enumerate(lanes):
             if self.ales[lane] is None:
-                self._restart(lane)
+                with _loads_games():
+                    self._restart(lane)
             state = self.read_state(saved, row)
             states.append(new_state(state) if state else None)
         self.copy_lanes(self.threads, lanes, saved, _addresses(states), True)
@@ -201,7 +257,8 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         self._mode, self._difficulty = mode, difficulty
         self._threshold = continuous_action_threshold
         self.continuous = continuous
-        self._cartridge = known = cartridge(self._path, game, mode, difficulty)
+        with _loads_games():
+            self._cartridge = known = cartridge(self._path, game, mode, difficulty)
         for name, size in zip(("img_height", "img_width"), known.screen, strict=True):
             if getattr(pipeline, name) > size:
                 raise error.InvalidArgument(
@@ -357,30 +414,6 @@ def _joystick_actions() -> list[int]:
             for fire in ("", "FIRE"):
                 names.append((vertical + horizontal + fire) or "NOOP")
     return [int(getattr(action, name).value) for name in names]
-
-
-# Emulators that live when Python ends are reported as leaks by nanobind.
-_alive: weakref.WeakSet[PreprocessedAtariEnv | AtariVectorEnv] = weakref.WeakSet()
-
-
-@atexit.register
-def _release_emulators() -> None:
-    for env in list(_alive):
-        # A daemon thread that is stepping it must not begin another step.
-        vars(env)["step"] = _never_return
-        batch = env._batch
-        for _ in range(1000):
-            try:
-                batch.close()
-                batch.exclusively(batch.constants.release)
-                break
-            except error.ConcurrentUseError:
-                time.sleep(0.001)
-
-
-def _never_return(*args: Any, **kwargs: Any) -> Any:
-    while True:
-        time.sleep(1.0)
 
 
 class AtariVectorEnv(NativeVectorEnv):

@@ -147,6 +147,11 @@ def test_envpool(case):
     envs.close()
 
 
+def test_what_is_recorded_of_envpool_is_what_it_does():
+    pytest.importorskip("envpool")
+    assert {case: envpool_games.record(case) for case in envpool_games.CASES} == GOLDEN
+
+
 def test_stages_that_are_no_stages():
     for name in STAGES:
         with pytest.raises((error.InvalidArgument, error.ArgumentTypeError), match=name):

@@ -236,6 +236,7 @@ def test_an_ale_that_cannot_be_used(monkeypatch):
 ENDS = {
     "an exception": "raise SystemExit(7)",
     "while it steps": "forever(lambda: envs.step(np.zeros(2, np.int64)))",
+    "while it loads games": "forever(batch)",
     "while it saves and restores": "forever(lambda: envs.set_state(envs.get_state()))",
     "killed, after a forked child": """
 child = os.fork()
