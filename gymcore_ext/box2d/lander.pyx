@@ -111,7 +111,7 @@ cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
         lane.moving[1 + k] = body
     lane.moving_count = 3
     lane.joint_count = 2
-    listen_to_feet(lane, lane.moving[1], lane.moving[2], progress.touches)
+    listen_to_feet(&self.calls, lane, lane.moving[1], lane.moving[2], progress.touches)
     apply_force(lane.moving[0], <float> progress.push[0], <float> progress.push[1])
     progress.steps = progress.has_shaping = 0
     memset(<smoke_t*> self.extra + i, 0, sizeof(smoke_t))

@@ -258,7 +258,7 @@ cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
     lane.joint_count = WHEELS
     scene.progress = progress
     scene.lane = lane
-    listen(lane, note_contact, scene)
+    listen(&self.calls, lane, note_contact, scene)
     progress.reward = progress.prev_reward = progress.t = progress.shown_reward = progress.fuel_spent = 0.0
     progress.tile_visited_count = progress.new_lap = progress.lap = 0
     progress.marks_made = 0

@@ -206,7 +206,7 @@ cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
         lane.moving[1 + k] = body
     lane.moving_count = 5
     lane.joint_count = 4
-    listen_to_feet(lane, lane.moving[2], lane.moving[4], progress.touches)
+    listen_to_feet(&self.calls, lane, lane.moving[2], lane.moving[4], progress.touches)
     prepare_rays(self, i)
     progress.steps = progress.has_shaping = 0
     progress.scroll = 0.0

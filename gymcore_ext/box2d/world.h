@@ -226,6 +226,7 @@ typedef struct { /* in the order of FUNCTIONS in worlds.pyx */
     void (*set_polygon)(box2d_polygon_shape *shape, const box2d_vec *corners, int32_t count);
     void (*add_pair)(box2d_contact_manager *manager, box2d_proxy *a, box2d_proxy *b);
     int32_t (*allocate_node)(box2d_tree *tree);
+    void *listener_type; /* C++'s description of b2ContactListener */
 } box2d_calls;
 
 /* --- contacts ----------------------------------------------------------------------------------------------------- */
@@ -235,9 +236,12 @@ typedef struct { /* in the order of FUNCTIONS in worlds.pyx */
 /* What a contact that begins (touches is 1) or ends (0) is reported to. */
 typedef void box2d_report(void *subject, const box2d_contact *contact, int32_t touches);
 
+enum { BOX2D_LISTENER_TABLE = 8 };
+
 /* A b2ContactListener. */
 typedef struct {
-    void *const *vtable;
+    void *const *vtable; /* the table below, from its first function on */
+    void *table[BOX2D_LISTENER_TABLE];
     box2d_report *report;
     void *subject;
     /* For box2d_report_feet. */
@@ -278,11 +282,17 @@ static void box2d_keep(box2d_listener *self)
     (void)self; /* its memory is a part of the lane's */
 }
 
-/* The table of virtual functions. Before the first one are the offset of the object and its type: nobody asks for them. */
-static void *const box2d_listener_table[] = {
-    NULL, NULL, (void *)box2d_keep, (void *)box2d_keep, (void *)box2d_begin_contact, (void *)box2d_end_contact,
-    (void *)box2d_ignore, (void *)box2d_ignore,
-};
+/* The table of virtual functions. Before the first one are the offset of the object and its type, which the Python package
+ * asks for when a program looks at `world.contactManager`. */
+static inline void box2d_set_listener_table(box2d_listener *self, void *type)
+{
+    void *const table[BOX2D_LISTENER_TABLE] = {
+        NULL, type, (void *)box2d_keep, (void *)box2d_keep, (void *)box2d_begin_contact, (void *)box2d_end_contact,
+        (void *)box2d_ignore, (void *)box2d_ignore,
+    };
+    memcpy(self->table, table, sizeof(table));
+    self->vtable = self->table + 2;
+}
 
 /* --- bodies: what Box2D's headers have inline --------------------------------------------------------------------- */
 
@@ -361,9 +371,9 @@ static inline void box2d_step(const box2d_calls *calls, box2d_lane *lane)
 }
 
 /* Begin to listen, when all bodies are there. */
-static inline void box2d_listen(box2d_lane *lane, box2d_report *report, void *subject)
+static inline void box2d_listen(const box2d_calls *calls, box2d_lane *lane, box2d_report *report, void *subject)
 {
-    lane->listener.vtable = box2d_listener_table + 2;
+    box2d_set_listener_table(&lane->listener, calls->listener_type);
     lane->listener.report = report;
     lane->listener.subject = subject;
     lane->world->manager.listener = &lane->listener;
@@ -372,14 +382,15 @@ static inline void box2d_listen(box2d_lane *lane, box2d_report *report, void *su
     lane->builds++;
 }
 
-static inline void box2d_listen_to_feet(box2d_lane *lane, box2d_body *foot1, box2d_body *foot2, int32_t *touches)
+static inline void box2d_listen_to_feet(
+    const box2d_calls *calls, box2d_lane *lane, box2d_body *foot1, box2d_body *foot2, int32_t *touches)
 {
     lane->listener.hull = lane->moving[0];
     lane->listener.feet[0] = foot1;
     lane->listener.feet[1] = foot2;
     lane->listener.touches = touches;
     memset(touches, 0, sizeof(int32_t) * (1 + BOX2D_MAX_FEET));
-    box2d_listen(lane, box2d_report_feet, &lane->listener);
+    box2d_listen(calls, lane, box2d_report_feet, &lane->listener);
 }
 
 static inline void box2d_empty(const box2d_calls *calls, box2d_world *world, float gravity)

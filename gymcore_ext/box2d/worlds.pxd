@@ -143,9 +143,9 @@ cdef extern from "box2d/world.h":
     float joint_speed "box2d_joint_speed"(const joint_t* joint) noexcept nogil
     bint is_steppable "box2d_is_steppable"(const lane_t* lane) noexcept nogil
     void step_world "box2d_step"(const calls_t* calls, lane_t* lane) noexcept nogil
-    void listen "box2d_listen"(lane_t* lane, report_t* report, void* subject) noexcept nogil
+    void listen "box2d_listen"(const calls_t* calls, lane_t* lane, report_t* report, void* subject) noexcept nogil
     void listen_to_feet "box2d_listen_to_feet"(
-        lane_t* lane, body_t* foot1, body_t* foot2, int32_t* touches) noexcept nogil
+        const calls_t* calls, lane_t* lane, body_t* foot1, body_t* foot2, int32_t* touches) noexcept nogil
     void empty_world "box2d_empty"(const calls_t* calls, world_t* world, float gravity) noexcept nogil
     int exchange_world "box2d_exchange_world"(const calls_t* calls, tape_t* tape, lane_t* lane) noexcept nogil
 

@@ -17,7 +17,7 @@ import numpy as np
 
 cnp.import_array()
 
-# The functions of Box2D that are called, by the names of `box2d_calls`, with their C++ symbols.
+# What of Box2D is called or pointed to, in the order of `box2d_calls`, with its C++ symbols.
 FUNCTIONS = {
     "construct": "_ZN7b2WorldC1ERK6b2Vec2",
     "destruct": "_ZN7b2WorldD1Ev",
@@ -31,6 +31,7 @@ FUNCTIONS = {
     "set_polygon": "_ZN14b2PolygonShape3SetEPK6b2Vec2i",
     "add_pair": "_ZN16b2ContactManager7AddPairEPvS0_",
     "allocate_node": "_ZN13b2DynamicTree12AllocateNodeEv",
+    "listener_type": "_ZTI17b2ContactListener",
 }
 
 
@@ -404,7 +405,7 @@ def rehearse(dict functions, size_t first, size_t second, int steps):
             lanes[k].joints[0] = joint
             lanes[k].joint_count += 1
             joint = joint.next
-        listen_to_feet(&lanes[k], lanes[k].moving[0], NULL, touches)
+        listen_to_feet(&calls, &lanes[k], lanes[k].moving[0], NULL, touches)
         if k:
             tape.at, tape.end, tape.reading = <char*> room, <char*> room + len(room), True
             exchange_world(&calls, &tape, &lanes[1])

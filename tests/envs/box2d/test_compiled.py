@@ -171,6 +171,16 @@ def test_the_packages_objects():
     assert not env.legs[0].ground_contact
 
 
+@pytest.mark.parametrize("env_id", ["LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3"])
+def test_everything_of_a_world_can_be_looked_at(env_id):
+    """The package asks for the C++ type of what listens to contacts."""
+    env = gymcore.make(env_id).unwrapped
+    env.reset(seed=1)
+    assert env.world.contactManager.contactListener is not None
+    assert "contactManager=b2ContactManager(" in repr(env.world)
+    env.step(env.action_space.sample())
+
+
 def test_worlds_that_programs_change():
     env = gymcore.make("LunarLander-v3").unwrapped
     env.reset(seed=1)
