@@ -14,7 +14,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 from gymcore.error import ArgumentTypeError, bridge_hint
-from gymcore.specs import EnvSpec, WrapperSpec
+from gymcore.specs import EnvSpec, WrapperSpec, place_of
 from gymcore.utils import RecordConstructorArgs, seeding
 
 if TYPE_CHECKING:
@@ -352,7 +352,7 @@ class Wrapper(
                 kwargs = dict(self._saved_kwargs)
                 kwargs.pop("env", None)
             cls = type(self)
-            record = WrapperSpec(cls.class_name(), f"{cls.__module__}:{cls.__name__}", kwargs)
+            record = WrapperSpec(cls.class_name(), place_of(cls), kwargs)
             inner = self.env.spec
             self._cached_spec = inner.copy(additional_wrappers=(*inner.additional_wrappers, record))
         return self._cached_spec
@@ -365,7 +365,7 @@ class Wrapper(
     @classmethod
     def wrapper_spec(cls, **kwargs: Any) -> WrapperSpec:
         """Return the description of this wrapper with the arguments `kwargs`."""
-        return WrapperSpec(cls.class_name(), f"{cls.__module__}:{cls.__name__}", kwargs)
+        return WrapperSpec(cls.class_name(), place_of(cls), kwargs)
 
     @property
     def _np_random(self) -> np.random.Generator | None:  # type: ignore[override]

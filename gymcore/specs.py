@@ -112,6 +112,18 @@ class VectorizeMode(Enum):
     RAY = "ray"
 
 
+program_package = "gymcore"
+"""The package that the program imports; `gymcore.alias` changes it."""
+
+
+def place_of(cls: type) -> str:
+    """Return where a class is, "module:name", for programs that import `program_package`."""
+    module = cls.__module__
+    if module.startswith("gymcore."):
+        module = module.replace("gymcore", program_package, 1)
+    return f"{module}:{cls.__name__}"
+
+
 @dataclass
 class WrapperSpec:
     """A wrapper that `make` puts around an environment.
@@ -401,7 +413,7 @@ def load_creator(entry_point: Any, base: type) -> Callable[..., Any]:
     ):
         return load_env_creator(entry_point)
     module = entry_point.partition(":")[0]
-    if module.startswith("gymcore.") or module in sys.modules:
+    if module.startswith(("gymcore.", f"{program_package}.")) or module in sys.modules:
         creator = load_env_creator(entry_point)
         if isinstance(creator, type) and issubclass(creator, base):
             return creator

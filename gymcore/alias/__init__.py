@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from gymcore import error, spaces
+from gymcore import error, spaces, specs
 from gymcore.spaces.box import _BOUNDS
 
 __all__ = ["ERAS", "install", "stand_for"]
@@ -158,6 +158,13 @@ def stand_for(package: str, namespace: str, version: str) -> None:
             cls.__module__ = cls.__module__.replace("gymcore", package, 1)
             importlib.import_module(cls.__module__)
         spaces.Box.__getstate__ = _state_of_box  # type: ignore[assignment, method-assign]
+        if namespace == "gymcore":
+            specs.program_package = package
+            for spec in specs.registry.values():
+                for name in ("entry_point", "vector_entry_point"):
+                    place = getattr(spec, name)
+                    if isinstance(place, str) and place.startswith("gymcore."):
+                        setattr(spec, name, place.replace("gymcore", package, 1))
     if namespace != "gymcore":
         from gymcore.compat.gym26.envs.registration import load_env_plugins
 

@@ -28,10 +28,16 @@ _IMMUTABLE = frozenset({type(None), bool, int, float, complex, str, bytes})
 
 
 def own_kwargs(spec: EnvSpec) -> dict[str, Any]:
-    """Return a deep copy of the registered arguments, so that no two environments share them."""
+    """Return a deep copy of the registered arguments, so that no two environments share them.
+
+    Arguments of which one cannot be copied are shared, all but their containers.
+    """
     if all(type(value) in _IMMUTABLE for value in spec.kwargs.values()):
         return dict(spec.kwargs)
-    return copy.deepcopy(spec.kwargs)
+    try:
+        return copy.deepcopy(spec.kwargs)
+    except Exception:
+        return {name: snapshot(value) for name, value in spec.kwargs.items()}
 
 
 def _check_metadata(testing_metadata: dict[str, Any]) -> None:

@@ -167,6 +167,8 @@ def register(
     )
     _check_spec_register(new_spec)
     if full_id in registry:
+        if str(entry_point).startswith("ale_py."):
+            return  # ale-py registers its games when it is imported; here they are compiled
         logger.warn(f"Overriding environment {full_id} already in registry.")
     registry[full_id] = new_spec
 

@@ -48,6 +48,7 @@ from gymcore.vector.utils.space_utils import iterate
 from gymcore.vector.vector_env import AutoresetMode, EnvIds, Seeds, VectorEnv
 from gymcore.vector.workers import worker as worker_process
 from gymcore.vector.workers.custom import CustomWorkers
+from gymcore.vector.workers.default_loop import _async_worker as _async_worker
 from gymcore.vector.workers.failures import failures_raised, worker_timeout
 from gymcore.vector.workers.messages import SLICE_SECONDS
 from gymcore.vector.workers.pool import Replies, WorkerPool, overflow_of

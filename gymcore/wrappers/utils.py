@@ -31,7 +31,7 @@ from gymcore.spaces import (
     Tuple,
 )
 from gymcore.spaces.batching import unsupported_space
-from gymcore.vector.utils.space_utils import concatenate, create_empty_array
+from gymcore.vector.utils.space_utils import batch_space, concatenate, create_empty_array
 
 __all__ = [
     "RunningMeanStd",
@@ -374,10 +374,10 @@ def _zero_sequence(space: Sequence) -> Any:
 
 @create_zero_array.register(Graph)
 def _zero_graph(space: Graph) -> GraphInstance:
-    nodes = np.expand_dims(create_zero_array(space.node_space), 0)
+    nodes = create_zero_array(batch_space(space.node_space, 1))
     if space.edge_space is None:
         return GraphInstance(nodes=nodes, edges=None, edge_links=None)
-    edges = np.expand_dims(create_zero_array(space.edge_space), 0)
+    edges = create_zero_array(batch_space(space.edge_space, 1))
     return GraphInstance(nodes=nodes, edges=edges, edge_links=np.zeros((1, 2), np.int64))
 
 

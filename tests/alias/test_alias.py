@@ -164,6 +164,47 @@ def test_spaces_are_pickled_under_the_names_of_gymnasium(tmp_path: Path) -> None
     assert gymcore.spaces.Box.__module__ == "gymcore.spaces.box"
 
 
+PLACES = """
+import gymnasium as gym
+from gymnasium.envs.registration import EnvSpec
+
+assert not [s.id for s in gym.registry.values() if str(s.entry_point).startswith("gymcore")]
+env = gym.wrappers.TimeAwareObservation(gym.make("CartPole-v1"))
+text = env.spec.to_json()
+again = gym.make(EnvSpec.from_json(text))
+assert "gymcore" not in text and again.spec == env.spec and str(again) == str(env)
+print(env.spec.pprint(disable_print=True, include_entry_points=True))
+print(gym.pprint_registry({"CartPole-v1": gym.spec("CartPole-v1")}, disable_print=True))
+"""
+
+
+def test_specs_name_places_in_gymnasium(tmp_path: Path) -> None:
+    spec = gymnasium.wrappers.TimeAwareObservation(gymnasium.make("CartPole-v1")).spec
+    assert spec is not None
+    printed = spec.pprint(disable_print=True, include_entry_points=True)
+    assert lines(tmp_path, PLACES) == [
+        *printed.splitlines(),
+        "===== classic_control =====",
+        "CartPole-v1",
+    ]
+
+
+GAMES = """
+import warnings
+with warnings.catch_warnings(record=True) as caught:
+    import gymnasium
+    import ale_py
+    gymnasium.register_envs(ale_py)
+assert not caught, caught[0]
+print(*{gymnasium.spec(name).entry_point for name in ("ALE/Pong-v5", "Pong-v4")})
+"""
+
+
+def test_games_stay_compiled_when_ale_py_registers_them(tmp_path: Path) -> None:
+    pytest.importorskip("ale_py")
+    assert lines(tmp_path, GAMES) == ["gymnasium.envs.atari.atari_env:AtariEnv"]
+
+
 GYMNASIUM_029 = """
 import gymnasium as gym
 import gymnasium.experimental

@@ -114,6 +114,7 @@ def test_arguments_that_cannot_be_copied() -> None:
     assert env.unwrapped.size is model
     assert env.spec is not None
     assert env.spec.kwargs == {"size": model}
+    assert gymcore.make(env.spec).unwrapped.size is model
     assert gymcore.make(env.spec.copy(kwargs={})).spec is not None
 
 

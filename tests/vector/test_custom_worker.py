@@ -13,6 +13,7 @@ import gymcore
 from gymcore import spaces
 from gymcore.error import EnvironmentFailed, SpaceMismatch, WorkerDied
 from gymcore.vector import AutoresetMode
+from gymcore.vector.async_vector_env import _async_worker
 from gymcore.vector.utils import iterate
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.workers.custom import CustomWorkers
@@ -20,7 +21,7 @@ from tests.pairwise import pairwise
 from tests.testing_env import assert_same, make_counting_env
 from tests.vector.async_envs import SHARABLE, RandomSpacesEnv
 from tests.vector.custom_engines import custom_engines, misbehaving
-from tests.vector.custom_loops import PlainEnv, misbehaving_loop
+from tests.vector.custom_loops import PlainEnv, misbehaving_loop, simple_loop
 
 CountingEnv = make_counting_env(gymcore)
 MODES = list(AutoresetMode)
@@ -42,10 +43,15 @@ def merged(engine, infos):
     return batch
 
 
-@pytest.mark.parametrize("mode,shared_memory,seed", pairwise(MODES, [True, False], range(3)))
-def test_equals_sync(make, mode, shared_memory, seed):
+LOOPS = [simple_loop, _async_worker]
+
+
+@pytest.mark.parametrize(
+    "mode,shared_memory,loop,seed", pairwise(MODES, [True, False], LOOPS, range(3))
+)
+def test_equals_sync(make, mode, shared_memory, loop, seed):
     env_fns = [functools.partial(RandomSpacesEnv, seed, SHARABLE)] * 3
-    engine = make(env_fns, autoreset_mode=mode, shared_memory=shared_memory)
+    engine = make(env_fns, autoreset_mode=mode, shared_memory=shared_memory, worker=loop)
     envs = gymcore.vector.SyncVectorEnv(env_fns, autoreset_mode=mode)
     observations, infos = engine.reset([5, 6, 7], {"a": 1})
     assert_same((observations, merged(engine, infos)), envs.reset(seed=5, options={"a": 1}))

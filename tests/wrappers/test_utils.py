@@ -189,6 +189,7 @@ def spaces_of(package: Any) -> list[Any]:
         s.Sequence(s.Tuple((s.Discrete(2), s.Box(0, 1))), stack=True),
         s.Graph(s.Discrete(4, start=2), None),
         s.Graph(s.Box(3, 4, (2,)), s.Box(-4, -2, (2,))),
+        s.Graph(s.Tuple((s.Box(-1, 1, (2,)), s.Discrete(3))), s.Dict(a=s.Discrete(4))),
         *(make_space(package, kind) for kind in OBSERVATION_KINDS),
     ]
 

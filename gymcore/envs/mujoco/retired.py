@@ -15,9 +15,13 @@ def refuse(successor: str, **kwargs: Any) -> NoReturn:
     """Refuse to make an environment, as its entry point.
 
     Example:
-        >>> refuse("Ant-v5")
+        >>> refuse("Ant-v5")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ...
-        gymcore.envs.mujoco.retired.RetiredEnv: it needed mujoco-py, which is gone: use Ant-v5
+        gymcore.envs.mujoco.retired.RetiredEnv: The mujoco v2 and v3 based ... use Ant-v5
     """
-    raise RetiredEnv(f"it needed mujoco-py, which is gone: use {successor}")
+    raise RetiredEnv(
+        "The mujoco v2 and v3 based environments have been moved to the gymnasium-robotics project "
+        "(https://github.com/Farama-Foundation/gymnasium-robotics). They need mujoco-py, which is "
+        f"gone: use {successor}"
+    )

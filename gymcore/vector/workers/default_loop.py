@@ -1,0 +1,98 @@
+"""The loop that `AsyncVectorEnv(worker=...)` describes, for workers that wrap it."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from gymcore.spaces.utils import is_space_dtype_shape_equiv
+from gymcore.vector.utils.shared_memory import write_to_shared_memory
+from gymcore.vector.vector_env import AutoresetMode
+
+
+def _async_worker(
+    index: int,
+    env_fn: Callable[[], Any],
+    pipe: Any,
+    parent_pipe: Any,
+    shared_memory: Any,
+    error_queue: Any,
+    autoreset_mode: AutoresetMode,
+    semaphore: Any = None,
+) -> None:
+    """Answer the requests of `gymcore.vector.workers.custom` for one environment.
+
+    A worker of your own can do something before and after it. `AsyncVectorEnv` itself does not use
+    it: without `worker`, a process has several environments, and nothing is pickled in a step.
+    """
+    parent_pipe.close()
+    env = None
+    try:
+        env = env_fn()
+        lane = _Lane(env, autoreset_mode)
+        while True:
+            command, data = pipe.recv()
+            if command == "close":
+                pipe.send((None, True))
+                return
+            with semaphore or contextlib.nullcontext():
+                result = getattr(lane, command.replace("-", "_").lstrip("_"))(data)
+            if shared_memory is not None and command in ("reset", "reset-noop", "step"):
+                write_to_shared_memory(env.observation_space, index, result[0], shared_memory)
+                result = (None, *result[1:])
+            pipe.send((result, True))
+    except (Exception, KeyboardInterrupt):
+        error_queue.put((index, *sys.exc_info()[:2], traceback.format_exc()))
+        pipe.send((None, False))
+    finally:
+        if env is not None:
+            env.close()
+
+
+class _Lane:
+    """One environment; the methods are the commands."""
+
+    def __init__(self, env: Any, autoreset_mode: AutoresetMode) -> None:
+        self.env = env
+        self.mode = autoreset_mode
+        self.observation: Any = None
+        self.ended = False
+
+    def check_spaces(self, data: Any) -> tuple[bool, bool]:
+        mode, observation_space, action_space = data
+        mine = self.env.observation_space
+        if mode == "same":
+            fits = mine == observation_space
+        else:
+            fits = is_space_dtype_shape_equiv(mine, observation_space)
+        return fits, self.env.action_space == action_space
+
+    def reset(self, data: Any) -> tuple[Any, Any]:
+        self.ended = False
+        self.observation, info = self.env.reset(**data)
+        return self.observation, info
+
+    def reset_noop(self, data: Any) -> tuple[Any, Any]:
+        return self.observation, {}
+
+    def step(self, action: Any) -> tuple[Any, ...]:
+        if self.ended and self.mode is AutoresetMode.NEXT_STEP:
+            observation, info = self.reset({})
+            return observation, 0, False, False, info
+        self.observation, reward, terminated, truncated, info = self.env.step(action)
+        self.ended = terminated or truncated
+        if self.ended and self.mode is AutoresetMode.SAME_STEP:
+            final = {"final_info": info, "final_obs": self.observation}
+            info = {**final, **self.reset({})[1]}
+        return self.observation, reward, terminated, truncated, info
+
+    def call(self, data: Any) -> Any:
+        name, args, kwargs = data
+        value = self.env.get_wrapper_attr(name)
+        return value(*args, **kwargs) if callable(value) else value
+
+    def setattr(self, data: Any) -> None:
+        self.env.set_wrapper_attr(*data)
