@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import math
 import os
 import sys
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, SupportsFloat, TypeAlias
 
 import numpy as np
@@ -27,6 +29,7 @@ ActType = TypeVar("ActType", default=Any)
 RenderFrame = TypeVar("RenderFrame", default=Any)
 WrapperObsType = TypeVar("WrapperObsType", default=Any)
 WrapperActType = TypeVar("WrapperActType", default=Any)
+_Render = TypeVar("_Render", bound=Callable[[Any], Any])
 Info: TypeAlias = dict[str, Any]
 Options: TypeAlias = dict[str, Any] | None
 
@@ -63,6 +66,21 @@ def missing_attribute(owner: object, name: str, hint: str = "") -> AttributeErro
         hint = hint or ": environments are seeded by `reset(seed=...)` since Gym 0.26"
     message = f"{type(owner).__name__!r} object has no attribute {name!r}{hint}"
     return AttributeError(message, name=name, obj=owner)
+
+
+def without_mode(render: _Render) -> _Render:
+    """Let a call of `render` with a mode, as before Gym 0.26, say where the mode belongs."""
+
+    @functools.wraps(render)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args or kwargs:
+            raise ArgumentTypeError(
+                f"{type(self).__name__}.render() takes no arguments, got {[*args, *kwargs]}: since "
+                'Gym 0.26 the mode is given to make, as make(id, render_mode="rgb_array")'
+            )
+        return render(self)
+
+    return checked  # type: ignore[return-value]
 
 
 class Env(Generic[ObsType, ActType]):
@@ -318,6 +336,7 @@ class Wrapper(
         """Reset the wrapped environment; see `Env.reset`."""
         return self.env.reset(seed=seed, options=options)  # type: ignore[return-value]
 
+    @without_mode
     def render(self) -> Any:
         """Render the wrapped environment; see `Env.render`."""
         return self.env.render()

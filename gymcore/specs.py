@@ -477,12 +477,11 @@ def check_name_exists(ns: str | None, name: str) -> None:
         return
     suggestion = _closest(name, names)
     place = f" in namespace {ns}" if ns else ""
-    hint = (
-        f"Did you mean: `{suggestion}`?"
-        if suggestion
-        else "`gymcore list` prints all ids; importing another package registers its own."
+    hint = f"Did you mean: `{suggestion}`? " if suggestion else ""
+    raise error.NameNotFound(
+        f"Environment `{name}` doesn't exist{place}. {hint}"
+        "`gymcore list` prints all ids; importing another package registers its own."
     )
-    raise error.NameNotFound(f"Environment `{name}` doesn't exist{place}. {hint}")
 
 
 def check_version_exists(ns: str | None, name: str, version: int | None) -> None:

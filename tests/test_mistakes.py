@@ -72,12 +72,24 @@ def sync(env_fn: Any) -> SyncVectorEnv:
 
 
 SEED = r"has no attribute 'seed': environments are seeded by `reset\(seed=\.\.\.\)`"
+MODE = r"render\(\) takes no arguments, got \['\w+'\]: .* make\(id, render_mode=\"rgb_array\"\)"
 NUMBER = r"expected int64 array of shape \(3,\), got"
 # Mistake -> what is done, the exception, and what its message holds.
 MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
     "env.seed": (lambda: one().seed(1), AttributeError, SEED),
     "envs.seed": (lambda: three().seed(1), AttributeError, SEED),
-    "render(mode=...)": (lambda: one().render(mode="human"), TypeError, "keyword argument 'mode'"),
+    "render(mode=...)": (lambda: one().render(mode="human"), TypeError, MODE),
+    "render(...) of a batch": (lambda: three().render("human"), TypeError, MODE),
+    "render(mode=...) of Python environments": (
+        lambda: sync(Plain).render(mode="human"),
+        TypeError,
+        MODE,
+    ),
+    "render(mode=...) of a wrapped batch": (
+        lambda: gym.wrappers.vector.RecordEpisodeStatistics(three()).render(mode="human"),
+        TypeError,
+        MODE,
+    ),
     "four results of step": (
         lambda: sync(FourResults).step([0, 0]),
         ValueError,
@@ -93,6 +105,16 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
         lambda: sync(lambda: None),
         AttributeError,
         "environment 0 .* the function returned None, expected an environment",
+    ),
+    "an entry point without return": (
+        lambda: gym.make(gym.envs.registration.EnvSpec("Nothing-v0", lambda: None)),
+        TypeError,
+        "class: <class 'NoneType'>. Does the entry point of Nothing-v0 end with `return env`",
+    ),
+    "an entry point without return, of a batch": (
+        lambda: gym.make_vec(gym.envs.registration.EnvSpec("Nothing-v0", lambda: None), 2),
+        TypeError,
+        "environment 0 .* Does the entry point of Nothing-v0 end with `return env`",
     ),
     "not an environment": (
         lambda: sync(lambda: 3),
@@ -128,7 +150,7 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
     "a typing error": (
         lambda: gym.make_vec("CartPol-v1", num_envs=2),
         gym.error.NameNotFound,
-        "Did you mean: `CartPole`",
+        "Did you mean: `CartPole`. `gymcore list`",
     ),
     "a version that is not there": (
         lambda: gym.make("CartPole-v9"),

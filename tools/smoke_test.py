@@ -19,8 +19,10 @@ import gymcore_ext
 
 
 def command(*words: str) -> None:
-    """Run `gymcore`."""
-    subprocess.run([sys.executable, "-m", "gymcore", *words], check=True, timeout=300)
+    """Run `gymcore`, without threads of NumPy's, which wait for each other on a busy machine."""
+    words = (sys.executable, "-m", "gymcore", *words)
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    subprocess.run(words, check=True, timeout=300, env=environment)
 
 
 def step_everything() -> int:

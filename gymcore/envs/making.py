@@ -124,6 +124,7 @@ def _create(
         raise error.ArgumentTypeError(
             f"{incompatible}The environment must inherit from the gymcore.Env class, "
             f"actual class: {type(env)}."
+            + (f" Does the entry point of {spec.id} end with `return env`?" if env is None else "")
         )
     return env
 

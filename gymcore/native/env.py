@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.core import ActType, Info, Options
+from gymcore.core import ActType, Info, Options, without_mode
 from gymcore.native.parameters import Derived, Parameter
 from gymcore.native.state import (
     checked_lanes,
@@ -360,6 +360,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         """The state as text, of an environment with that render mode."""
         raise NotImplementedError
 
+    @without_mode
     def render(self) -> Any:
         """The frame [height, width, 3] uint8 for "rgb_array"; a str for "ansi"; else None."""
         if not self._has_render_mode():

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
-from gymcore.core import Info, Options
+from gymcore.core import Info, Options, without_mode
 from gymcore.native.parameters import write_parameter
 from gymcore.native.state import (
     LaneSeeds,
@@ -664,6 +664,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         }
         return frame_columns(frames, len(ended))
 
+    @without_mode
     def render(self) -> tuple[Any, ...] | None:
         """A frame [height, width, 3] uint8 of every lane, or a str, or the window for "human"."""
         if self.render_mode is None:

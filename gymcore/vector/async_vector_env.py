@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
-from gymcore.core import ActType, Env, Info, ObsType, Options, RenderFrame
+from gymcore.core import ActType, Env, Info, ObsType, Options, RenderFrame, without_mode
 from gymcore.error import (
     AlreadyPendingCallError,
     ArgumentTypeError,
@@ -980,6 +980,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self._post_calls("keep_final_frames", dict.fromkeys(self._all, (bool(keep),)))
         self._call_results(None)
 
+    @without_mode
     def render(self) -> tuple[RenderFrame, ...] | None:
         """Return the frame of each environment."""
         return self.call("render")

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.core import ActType, Env, Info, ObsType, Options, RenderFrame
+from gymcore.core import ActType, Env, Info, ObsType, Options, RenderFrame, without_mode
 from gymcore.error import (
     ClosedEnvironmentError,
     InvalidAction,
@@ -315,6 +315,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
     def envs(self, envs: Iterable[Env[Any, Any]]) -> None:
         self._envs[:] = map(adopt, envs)
 
+    @without_mode
     def render(self) -> tuple[RenderFrame, ...] | None:
         """Return the frame of each environment."""
         frames = []

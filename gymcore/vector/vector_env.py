@@ -25,6 +25,7 @@ from gymcore.core import (
     WrapperActType,
     WrapperObsType,
     missing_attribute,
+    without_mode,
 )
 from gymcore.error import ArgumentTypeError, UnsupportedMode, bridge_hint
 from gymcore.utils import seeding
@@ -361,6 +362,7 @@ class VectorWrapper(
         """Let the wrapped environment do so; see `VectorEnv.keep_final_frames`."""
         self.env.keep_final_frames(keep)
 
+    @without_mode
     def render(self) -> tuple[RenderFrame, ...] | None:
         """Render the wrapped environment; see `VectorEnv.render`."""
         return self.env.render()

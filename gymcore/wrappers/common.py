@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from gymcore import error, logger
-from gymcore.core import ActType, Env, Info, ObsType, Options, Wrapper
+from gymcore.core import ActType, Env, Info, ObsType, Options, Wrapper, without_mode
 from gymcore.utils import RecordConstructorArgs
 
 if TYPE_CHECKING:
@@ -271,6 +271,7 @@ class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
         self._step_target = _next_working(self.env)
         return result
 
+    @without_mode
     def render(self) -> Any:
         """Render the environment.
 
