@@ -500,6 +500,7 @@ play.play(Pixels(render_mode="rgb_array"), keys_to_action=3)
 play.play(Pixels(render_mode="rgb_array"), keys_to_action={1.5: 0})
 play.play(Pixels(render_mode="rgb_array"), keys_to_action={(1.5,): 0})
 play.PlayableGame(Pixels(render_mode="rgb_array"), {(97,): 0}, zoom=-1)
+play.PlayableGame(Pixels(render_mode="rgb_array"), [(97,)])
 play.PlayableGame(Pixels(render_mode=None), {(97,): 0})
 """
 

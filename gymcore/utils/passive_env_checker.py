@@ -6,7 +6,7 @@ What would break a program raises; what is only likely to be a mistake warns.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -388,13 +388,14 @@ def _check_render_metadata(env: Env[Any, Any]) -> None:
             "or not defined), you may have trouble when calling `.render()`."
         )
         return
-    if not isinstance(render_modes, Sequence):
+    if not isinstance(render_modes, (list, tuple)):
         logger.warn(
             "Expects the render_modes to be a sequence (i.e. list, tuple), "
             f"actual type: {type(render_modes)}"
         )
-        return
-    if not all(isinstance(mode, str) for mode in render_modes):
+        if not isinstance(render_modes, Collection):
+            return
+    elif not all(isinstance(mode, str) for mode in render_modes):
         logger.warn(
             "Expects all render modes to be strings, "
             f"actual types: {[type(mode) for mode in render_modes]}"

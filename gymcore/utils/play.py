@@ -30,7 +30,7 @@ class PlayableGame:
     Attributes:
         env: The environment.
         relevant_keys: Keys that are part of a combination.
-        original_video_size: Width and height of the frames.
+        original_video_size: Width and height of the frame, zoomed.
         video_size: Width and height of the frame in the window.
         screen: The window's surface.
         pressed_keys: Relevant keys that are down.
@@ -54,6 +54,7 @@ class PlayableGame:
 
         Raises:
             InvalidArgument: if the render mode is another one.
+            ArgumentTypeError: if `keys_to_action` is not a dict.
             MissingKeysToAction: if there are no keys.
         """
         if env.render_mode not in {"rgb_array", "rgb_array_list"}:
@@ -63,7 +64,7 @@ class PlayableGame:
             )
         self.env = env
         self.relevant_keys = self._get_relevant_keys(keys_to_action)
-        self.video_size = self._get_video_size(zoom)
+        self.video_size = self.original_video_size = self._get_video_size(zoom)
         pygame = load_pygame()
         pygame.display.init()
         self.screen = pygame.display.set_mode(self.video_size, pygame.RESIZABLE)
@@ -86,6 +87,10 @@ class PlayableGame:
                     f"{self.env.spec.id} does not have explicit key to action mapping, please "
                     "specify one manually, `play(env, keys_to_action=...)`"
                 )
+        if not isinstance(keys_to_action, dict):
+            raise error.ArgumentTypeError(
+                f"keys_to_action must be a dictionary, got {type(keys_to_action)}"
+            )
         return {key for combination in keys_to_action for key in combination}
 
     def _get_video_size(self, zoom: float | None = None) -> tuple[int, int]:
@@ -96,7 +101,6 @@ class PlayableGame:
                 raise error.ResetNeeded("the environment must be reset before it is played")
             frame = frame[-1]
         height, width = frame.shape[:2]
-        self.original_video_size = (width, height)
         if zoom is None:
             return (width, height)
         if not zoom > 0:

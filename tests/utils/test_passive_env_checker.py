@@ -353,6 +353,8 @@ def test_frames_like_gymnasium(mode: str | None, frame: Any) -> None:
         {"render_modes": MODES, "render_fps": -1},
         {"render_modes": ("rgb_array",), "render_fps": 3},
         {"render_modes": [1], "render_fps": 3},
+        {"render_modes": "rgb_array", "render_fps": 3},
+        {"render_modes": {"rgb_array"}},
         {"render_modes": []},
         {"render_modes": None},
         {"render_fps": 3},

@@ -136,6 +136,7 @@ def test_wrong_keys() -> None:
 def test_events() -> None:
     game = PlayableGame(FilmEnv(), {(A,): 1, (B, C): 2}, zoom=2)
     assert (game.video_size, game.relevant_keys) == ((96, 64), {A, B, C})
+    assert game.original_video_size == game.video_size
     for event, pressed in (
         (down(A), {A}),
         (down(120), {A}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
 from collections.abc import Callable
@@ -478,11 +479,12 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     def _refused(self, action: Any, problem: error.InvalidAction) -> error.InvalidAction:
         """Return the error for an action, with Gymnasium's message where it has one."""
-        shape = (self._program.action_size,)
-        if isinstance(action, np.ndarray) and action.shape != shape:
-            return error.InvalidAction(
-                f"Action dimension mismatch. Expected {shape}, found {action.shape}"
-            )
+        expected = (self._program.action_size,)
+        with contextlib.suppress(ValueError):  # lists of different lengths have no shape
+            if (shape := np.shape(action)) != expected:
+                return error.InvalidAction(
+                    f"Action dimension mismatch. Expected {expected}, found {shape}"
+                )
         return error.InvalidAction(str(problem).replace("actions", "action", 1))
 
     def value_of(

@@ -377,3 +377,16 @@ def test_utilities_save_and_check_states():
 
     with pytest.raises(AssertionError, match="reset is not deterministic"):
         utils.check_mujoco_reset_state(Drifting())
+
+
+@pytest.mark.parametrize(
+    "action", [0.1, [0.1], np.zeros(()), np.zeros(2), np.zeros((1, 3)), np.zeros((3, 1))], ids=repr
+)
+def test_actions_of_another_shape(action):
+    messages = []
+    for env in pair("Hopper-v5"):
+        env.reset()
+        with pytest.raises(ValueError, match="Action dimension mismatch") as caught:
+            env.step(action)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
