@@ -1,12 +1,13 @@
-"""Measure the PPO of `gymcore train`: seconds to solve CartPole, steps a second, and against SB3.
+"""Measure the PPO of `gymcore train`: what it solves, its rate, and both against SB3.
 
     python benchmarks/learning.py
-    python benchmarks/learning.py --python /path/to/venv/bin/python    # one with stable-baselines3
+    python benchmarks/learning.py sb3 --python VENV/bin/python --plot docs/learning_cartpole.png
 
-Every training is a process of its own, one after another; all but `gymcore train` itself have one
-thread for matrix products. With Stable-Baselines3's hyper-parameters (its defaults: 2,048 steps of
-one lane, minibatches of 64, 10 epochs) both libraries learn CartPole for 50,000 steps from five
-seeds; the mean returns of the last 20 episodes are compared at every tenth of the way.
+Every training is a process of its own, one after another, with one thread for matrix products.
+All times but those of `seconds` are processor time, meaningful on a busy machine.
+With Stable-Baselines3's hyper-parameters (its defaults: 2,048 steps of one lane, minibatches of 64,
+10 epochs) both libraries learn CartPole for 50,000 steps from each seed; the mean returns of the
+last 20 episodes are compared at every tenth of the way. VENV has stable-baselines3 installed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -22,19 +24,31 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from gymcore.cli.common import table  # noqa: E402
 
-SEEDS = range(1, 6)
-STEPS = 50_000
+STEPS, POINTS = 50_000, 50  # of the comparison, and points of a curve
+PARTS = ("seconds", "rate", "ids", "sb3")
 SB3 = {
     "num_steps": 2048, "minibatch": 64, "epochs": 10, "learning_rate": 3e-4, "gamma": 0.99,
     "gae_lambda": 0.95, "clip": 0.2, "entropy": 0.0, "normalize": False,
 }  # fmt: skip
 
-# Prints the seconds of training, and steps and return at the end of every episode.
+# Mean returns of 100 episodes that count as solved: the registry's thresholds, or what a good
+# policy gets where there are none or, in Taxi, where the best policy (7.9) is below it.
+GOALS = {
+    "CartPole-v1": 475, "MountainCar-v0": -110, "MountainCarContinuous-v0": 90, "Acrobot-v1": -100,
+    "Pendulum-v1": -200, "LunarLander-v3": 200, "FrozenLake-v1": 0.7, "CliffWalking-v1": -20,
+    "Taxi-v4": 7, "Blackjack-v1": -0.1,
+}  # fmt: skip
+THREADS = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+ENVIRON = {**os.environ, **THREADS, "PYTHONPATH": str(ROOT)}
+
+# Prints the processor time of training, the steps, and steps and return of every episode.
 OURS = """
 import json, sys, time
 from gymcore.learn import PPO
@@ -42,12 +56,12 @@ given = json.loads(sys.argv[1])
 steps, seed = given.pop("steps"), given.pop("seed")
 ppo = PPO("CartPole-v1", seed=seed, **given)
 episodes = []
-start = time.perf_counter()
+start = time.process_time()
 while ppo.steps < steps:
     before = ppo.steps
     ppo.update()
     episodes += [(before, each) for each in ppo._collector.episode_returns]
-print(json.dumps([time.perf_counter() - start, ppo.steps, episodes]))
+print(json.dumps([time.process_time() - start, ppo.steps, episodes]))
 """
 THEIRS = """
 import json, sys, time
@@ -67,95 +81,135 @@ class Note(BaseCallback):
 from stable_baselines3.common.env_util import make_vec_env
 envs = make_vec_env("CartPole-v1", n_envs=given["num_envs"])
 ppo = PPO("MlpPolicy", envs, seed=given["seed"], device="cpu")
-start = time.perf_counter()
+start = time.process_time()
 ppo.learn(given["steps"], callback=Note())
-print(json.dumps([time.perf_counter() - start, ppo.num_timesteps, episodes]))
+print(json.dumps([time.process_time() - start, ppo.num_timesteps, episodes]))
 """
 
 
 def run(python: str, program: str, given: dict[str, Any]) -> Any:
-    """Return what a program prints, run with one thread."""
-    threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    """Return what a program prints."""
     done = subprocess.run(
         [python, "-W", "ignore", "-c", program, json.dumps(given)],
-        check=True, stdout=subprocess.PIPE, text=True,
-        env={**os.environ, **threads, "PYTHONPATH": str(ROOT)},
+        check=True, stdout=subprocess.PIPE, text=True, env=ENVIRON,
     )  # fmt: skip
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def seconds_to_solve(seed: int) -> float:
-    """Return the wall time of `gymcore train CartPole-v1`, start and checkpoint included."""
+def train(env_id: str, seed: int) -> tuple[bool, float, float, int]:
+    """Run `gymcore train`: whether it reached the goal, the mean return, seconds and steps.
+
+    The seconds are those of the processor, start and checkpoint included.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        words = ["train", "CartPole-v1", "--seed", str(seed), "--out", f"{folder}/a.npz"]
-        start = time.perf_counter()
+        options = [f"--seed={seed}", f"--target={GOALS[env_id]}", f"--out={folder}/a.npz"]
+        before = os.times()
         done = subprocess.run(
-            [sys.executable, "-m", "gymcore", *words, "--no-progress"],
-            check=True, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            [sys.executable, "-m", "gymcore", "train", env_id, *options, "--no-progress"],
+            check=True, stdout=subprocess.PIPE, text=True, env=ENVIRON,
         )  # fmt: skip
-        seconds = time.perf_counter() - start
-    if "target 475 (reached)" not in done.stdout:
-        raise RuntimeError(f"seed {seed}: {done.stdout}")
-    return seconds
+        after = os.times()
+    seconds = sum(after[2:4]) - sum(before[2:4])
+    found = re.search(r"([\d,]+) steps,(?s:.*) mean (\S+) of", done.stdout)
+    assert found is not None, done.stdout
+    steps, mean = found.groups()
+    return "(reached)" in done.stdout, float(mean), seconds, int(steps.replace(",", ""))
 
 
 def curve(episodes: list[tuple[int, float]]) -> list[float]:
-    """Return the mean return of the last 20 episodes at every tenth of the way."""
+    """Return the mean return of the last 20 episodes at every fiftieth of the way."""
     points = []
-    for tenth in range(1, 11):
-        returns = [each for at, each in episodes if at <= tenth * STEPS / 10]
+    for at in STEPS / POINTS * np.arange(1, POINTS + 1):
+        returns = [each for step, each in episodes if step <= at]
         points.append(statistics.mean(returns[-20:]) if returns else 0.0)
     return points
 
 
-def against_sb3(python: str, num_envs: int) -> tuple[float, list[list[float]], list[list[float]]]:
-    """Return how many times our rate is theirs, seed by seed, and the curves of both."""
+def against_sb3(
+    python: str, num_envs: int, seeds: range
+) -> tuple[float, list[list[float]], list[list[float]]]:
+    """Return how many times our rate is theirs (median), and the curves of both."""
     ratios, ours, theirs = [], [], []
-    for seed in SEEDS:
+    for seed in seeds:
         given = {"seed": seed, "num_envs": num_envs, "steps": STEPS}
         seconds, steps, episodes = run(sys.executable, OURS, {**given, **SB3})
         their_seconds, their_steps, their_episodes = run(python, THEIRS, given)
-        ratios.append(steps / seconds / (their_steps / their_seconds))
-        print(
-            f"seed {seed}: {steps / seconds:.0f} against {their_steps / their_seconds:.0f} steps/s"
-        )
+        rate, their_rate = steps / seconds, their_steps / their_seconds
+        ratios.append(rate / their_rate)
+        print(f"seed {seed}: {rate:.0f} against {their_rate:.0f} steps/s", flush=True)
         ours.append(curve(episodes))
         theirs.append(curve(their_episodes))
     return statistics.median(ratios), ours, theirs
 
 
+def draw(path: Path, ours: list[list[float]], theirs: list[list[float]]) -> None:
+    """Draw the learning curves of both libraries into a file."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 3), dpi=80, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    steps = STEPS / POINTS * np.arange(1, POINTS + 1) / 1000
+    for label, curves, style in (("gymcore", ours, "C0-"), ("Stable-Baselines3", theirs, "C1--")):
+        lines = axes.plot(steps, np.transpose(curves), style, lw=1)
+        lines[0].set_label(f"{label}, {len(curves)} seeds")
+    axes.set(xlabel="thousand steps", ylabel="mean return of 20 episodes", ylim=(0, 520))
+    axes.legend(loc="upper left", frameon=False)
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, pil_kwargs={"optimize": True})
+
+
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description="Measure learning.")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"what to measure: {', '.join(PARTS)} [all]"
+    )
+    parser.add_argument("--seeds", type=int, default=5, help="trainings of each kind [5]")
     parser.add_argument("--python", metavar="PATH", help="interpreter with stable-baselines3")
     parser.add_argument("--num-envs", type=int, default=1, help="lanes of the comparison [1]")
+    parser.add_argument("--plot", type=Path, metavar="PNG", help="draw the curves of `sb3`")
     arguments = parser.parse_args()
-    rows = []
-    solved = [seconds_to_solve(seed) for seed in SEEDS]
-    shown = ", ".join(f"{each:.2f}" for each in solved)
-    rows.append(["gymcore train CartPole-v1, five seeds", "each < 10 s", shown])
-    settings = {"num_envs": 64, "num_steps": 128, "epochs": 4, "minibatch": 2048}
-    given = {"seed": 1, "steps": 400_000, **settings}
-    rates = [
-        steps / seconds
-        for seconds, steps, _ in (run(sys.executable, OURS, given) for _ in range(3))
-    ]
-    shown = f"{statistics.median(rates):.0f} steps/s"
-    rows.append(["T=128, N=64, 4 x 4 updates, one thread", ">= 40,000 steps/s", shown])
-    if arguments.python is not None:
-        ratio, ours, theirs = against_sb3(arguments.python, arguments.num_envs)
+    parts = arguments.parts or PARTS
+    if not set(parts) <= set(PARTS):
+        parser.error(f"PART: expected one of {', '.join(PARTS)}, got {' '.join(parts)}")
+    rows, seeds = [], range(1, arguments.seeds + 1)
+    if "seconds" in parts:
+        solved = []
+        for seed in seeds:
+            start = time.perf_counter()
+            reached, *_ = train("CartPole-v1", seed)
+            solved.append(f"{time.perf_counter() - start:.2f}" if reached else "not reached")
+        rows.append(["gymcore train CartPole-v1", "each < 10 s", ", ".join(solved)])
+    if "rate" in parts:
+        settings = {"num_envs": 64, "num_steps": 128, "epochs": 4, "minibatch": 2048}
+        given = {"seed": 1, "steps": 200_000, **settings}
+        results = [run(sys.executable, OURS, given) for _ in range(3)]
+        shown = f"{max(steps / seconds for seconds, steps, _ in results):,.0f} steps/s"
+        rows.append(["T=128, N=64, 4 x 4 updates, one thread, best of 3", ">= 40,000", shown])
+    if "ids" in parts:
+        for env_id, goal in GOALS.items():
+            results = [train(env_id, seed) for seed in seeds]
+            reached = sum(each[0] for each in results)
+            _, means, seconds, steps = zip(*results, strict=True)
+            shown = f"mean {min(means):.4g} to {max(means):.4g}, {min(seconds):.0f} to "
+            shown += f"{max(seconds):.0f} s, {min(steps):,} to {max(steps):,} steps"
+            rows.append(
+                [f"gymcore train {env_id}, to {goal}", "all", f"{reached} of {len(seeds)}: {shown}"]
+            )
+            print(*rows[-1], flush=True)
+    if "sb3" in parts and arguments.python is not None:
+        ratio, ours, theirs = against_sb3(arguments.python, arguments.num_envs, seeds)
         rows.append(["SB3's hyper-parameters / SB3", ">= 3x", f"{ratio:.2f}x"])
-        overlaps = [
-            max(min(a), min(b)) <= min(max(a), max(b))
-            for a, b in zip(zip(*ours, strict=True), zip(*theirs, strict=True), strict=True)
-        ]
-        rows.append(
-            ["learning curves of five seeds overlap", "all of the way", f"{sum(overlaps)}/10"]
-        )
-        for title, curves in (("gymcore", ours), ("SB3", theirs)):
-            for points in curves:
-                print(f"{title:<8}", " ".join(f"{point:6.1f}" for point in points))
+        tenths = np.array([ours, theirs])[:, :, POINTS // 10 - 1 :: POINTS // 10]
+        overlap = (tenths.min(axis=1).max(axis=0) <= tenths.max(axis=1).min(axis=0)).sum()
+        rows.append(["curves overlap, at every tenth", "10 of 10", f"{overlap}"])
+        if arguments.plot is not None:
+            draw(arguments.plot, ours, theirs)
     print(table(rows, ["learning", "bar", "measured"]))
     return 0
 

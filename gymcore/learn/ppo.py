@@ -95,6 +95,9 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     # One state of many is rewarded, or few: explore, and leave one-hot observations as they are.
     "FrozenLake-v1": {"entropy": 0.01, "normalize": False},
     "Blackjack-v1": {"normalize": False},
+    # Few deliveries at first, and fines for trying: large batches, small steps, and exploration.
+    "Taxi-v4": {"num_envs": 64, "num_steps": 128, "epochs": 4, "minibatch": 1024,
+                "learning_rate": 7e-4, "gae_lambda": 0.9, "entropy": 0.03},
 }  # fmt: skip
 """What differs from `Settings` for an id, and why."""
 

@@ -62,6 +62,8 @@ class NativeEnv(DrawnEnv[Any, ActType]):
     arguments: ClassVar[tuple[str, ...]] = ()
     # Whether rewards and infos are NumPy's scalars, as Gymnasium's are where it computes with them.
     numpy_scalars: ClassVar[bool] = False
+    # Names of infos, or "reward", that are float32 after a float32 action.
+    float32_numbers: ClassVar[tuple[str, ...]] = ()
     # Attributes of a lane that may be set, besides parameters.
     settable: ClassVar[tuple[str, ...]] = ()
     derived: ClassVar[frozenset[str]] = frozenset()
@@ -139,7 +141,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
     def _own_batch(self) -> Batch:
         """The batch of one of a single environment."""
         batch = self.make_batch(1, mode=SINGLE, **self.batch_options())
-        batch.numpy_scalars = self.numpy_scalars
+        batch.numpy_scalars, batch.float32_numbers = self.numpy_scalars, self.float32_numbers
         return batch
 
     @classmethod

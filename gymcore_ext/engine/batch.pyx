@@ -33,6 +33,7 @@ cdef extern from "numpy/arrayobject.h":
     object PyArray_Scalar(void* data, cnp.dtype dtype, object base)
 
 cdef cnp.dtype DOUBLE = np.dtype(np.float64)
+cdef cnp.dtype FLOAT = np.dtype(np.float32)
 
 # --- threads ---------------------------------------------------------------------------------------------------------
 
@@ -537,6 +538,11 @@ cdef object info_value(const info_field_t* field, char* data, bint numpy_scalars
     return array.item() if size == 1 else array
 
 
+cdef object float32_scalar(double number):
+    cdef float rounded = <float> number
+    return PyArray_Scalar(&rounded, FLOAT, None)
+
+
 cdef dict infos_of_lane(const lanes_t* lanes, tuple names, int64_t lane, bint beginning, bint numpy_scalars):
     """All entries of a lane but those of a termination; those that it has if it has only begun an episode."""
     cdef void* parts[MAX_INFOS]
@@ -611,6 +617,9 @@ cdef class Batch(LaneMemory):
     cdef dict spec, subsets       # subsets: arrays for steps of fewer lanes, by their number
     cdef object before_reset
     cdef int64_t part, reset_part  # steps and resets of lanes between two looks at signals
+    # Of a batch of one: names of infos, or "reward", that are float32 after a float32 action. Compiled, because what
+    # NumPy takes for it after MuJoCo's physics is 5 % of a step.
+    cdef public tuple float32_numbers
     cdef public bint numpy_scalars  # whether a batch of one returns its reward and infos as NumPy's scalars
     cdef readonly bint truncated   # whether the last step of a batch of one truncated its episode
 
@@ -638,6 +647,7 @@ cdef class Batch(LaneMemory):
         if self.action_typenum == cnp.NPY_FLOAT64 or (copies_actions and self.action_typenum == cnp.NPY_INT64):
             self.scratch = np.empty(
                 self.action_shape[1:] if mode == SINGLE else self.action_shape, self.spec["action_dtype"])
+        self.float32_numbers = ()
         self.lanes.episodes.limit = <int32_t> min(limit, 0x7FFFFFFF) if limit else 0x7FFFFFFF
         self.lanes.episodes.mode = mode
         if mode == NEXT_STEP:
@@ -1026,6 +1036,8 @@ cdef class Batch(LaneMemory):
             self.busy = 0
         self.truncated = truncated
         number = PyArray_Scalar(&reward, DOUBLE, None) if self.numpy_scalars else reward
+        if self.lanes.columns.float32_actions and "reward" in self.float32_numbers:
+            number = float32_scalar(reward)
         return self._row(observation, numbers), number, terminated != 0
 
     cdef object _take_row(self, outputs_t* out, int64_t* numbers):
@@ -1132,7 +1144,12 @@ cdef class Batch(LaneMemory):
         """Infos of one lane as a dict; of a lane that has only begun an episode, those that it has."""
         if not 0 <= lane < self.num_envs:
             raise IndexError(f"lane {lane} is not in [0, {self.num_envs})")
-        return infos_of_lane(&self.lanes, self.info_names, lane, beginning, self.numpy_scalars)
+        infos = infos_of_lane(&self.lanes, self.info_names, lane, beginning, self.numpy_scalars)
+        if self.lanes.columns.float32_actions and not beginning:
+            for name in self.float32_numbers:
+                if name in infos:
+                    infos[name] = float32_scalar(infos[name])
+        return infos
 
     def run_physics(self, actions, observations, rewards):
         """Physics and observations of actions [T, num_envs, ...] alone, into arrays [num_envs, ...].

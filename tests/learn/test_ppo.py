@@ -213,7 +213,8 @@ def test_it_learns():
 GOALS = {
     "CartPole-v1": 475, "Acrobot-v1": -100, "MountainCar-v0": -110,
     "MountainCarContinuous-v0": 90, "Pendulum-v1": -250, "LunarLander-v3": 200,
-    "FrozenLake-v1": 0.7, "CliffWalking-v1": -20, "Blackjack-v1": -0.15,
+    "FrozenLake-v1": 0.7, "CliffWalking-v1": -20, "Taxi-v4": 7,
+    "Blackjack-v1": -0.15,
 }  # fmt: skip
 
 

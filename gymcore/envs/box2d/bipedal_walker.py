@@ -102,7 +102,7 @@ class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32]]):
 
     kernel_module = "gymcore_ext.box2d.walker"
     lanes = walker.Walkers
-    numpy_scalars = True
+    numpy_scalars, float32_numbers = True, ("reward",)
     compiled_methods = frozenset({"_destroy", "_generate_clouds", "_generate_terrain"})
     hardcore, fresh_worlds = flag(), flag()
     game_over, scroll = Counted(bool), Counted(float)
@@ -155,8 +155,6 @@ class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32]]):
             self._observe_step()  # refuses
         if terminated and reward == -100.0:
             reward = -100  # an int, as in Gymnasium
-        elif getattr(action, "dtype", None) == np.float32:
-            reward = np.float32(reward)
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, False, {}

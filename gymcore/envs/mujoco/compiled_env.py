@@ -63,9 +63,6 @@ _REWARD_ARGUMENTS: dict[str, Callable[[Any, Any, bool, Info], Any]] = {
 }
 
 
-_FLOAT32 = np.dtype(np.float32)
-
-
 class LaneSimulations(Simulations):
     """`Simulations` whose lanes can be saved.
 
@@ -434,7 +431,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         for name, number_type in self._program.number_types.items():
             if name == "reward":
                 reward = number_type(reward)
-            elif number_type is not np.float32 or getattr(action, "dtype", None) == _FLOAT32:
+            else:
                 infos[name] = number_type(infos[name])
         if not self._rewards_compiled and self.reward_arguments is not None:
             reward, infos = self._ask_for_reward(action, reward, terminated, infos)
@@ -579,7 +576,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     def _own_batch(self) -> Batch:
         """Return the batch of one over this environment's own model and data."""
         batch = self._batch_over([self.data], mode=SINGLE)
-        batch.numpy_scalars = True
+        batch.numpy_scalars, batch.float32_numbers = True, self._program.float32_infos
         self._simulations = batch.constants
         return batch
 

@@ -93,13 +93,14 @@ class Program:
                 f"got {sorted(unknown)}"
             )
         entries = {name: q.as_quantity(value) for name, value in description.infos.items()}
-        # Types of a single environment's numbers; those in the precision of the action are float32
-        # after a float32 action.
-        self.number_types = {
-            name: np.float32
+        # Of a single environment: infos that are float32 after a float32 action, and what are
+        # numbers of Python.
+        self.float32_infos = tuple(
+            name
             for name, entry in entries.items()
             if entry.precision is Precision.ACTION and entry.size == 1
-        } | dict(description.number_types)
+        )
+        self.number_types = description.number_types
         if unknown := description.number_types.keys() - {"reward", *entries}:
             raise InvalidArgument(
                 f"number_types: expected names of infos ({sorted(entries)}) or 'reward', "
