@@ -18,8 +18,9 @@ import gymcore.envs.registration
 from gymcore.utils.cpus import usable_cpus
 from tests.vector import template
 
-# On a busy machine an example takes longer than Hypothesis allows by default.
-hypothesis.settings.register_profile("gymcore", deadline=None)
+# On a busy machine an example takes longer than Hypothesis allows by default. Every run draws new
+# examples, so that fewer of them in each serve.
+hypothesis.settings.register_profile("gymcore", deadline=None, max_examples=50)
 hypothesis.settings.load_profile("gymcore")
 
 

@@ -19,7 +19,7 @@ QUICK = ("--repeats", "1", "--seconds", "0.002")
 def peers(tmp_path_factory):
     """One short run over some of the groups."""
     folder = tmp_path_factory.mktemp("peers")
-    groups = ("cartpole-64", "Pendulum-v1", "make")
+    groups = ("cartpole-64", "make")
     engines = ("engine-overhead", "engine-cartpole", "engine-batch-space")
     ran = script(
         ROOT / "benchmarks" / "peers.py", *QUICK, "--groups", *groups, *engines,

@@ -211,7 +211,7 @@ def check_comes_through(*record: Any) -> None:
     assert_came_through([*ours][: len(record)], expected)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(info=info_values.INFOS)
 @example(info={"x": 1.5, "y": 2.5, "TimeLimit.truncated": False})
 @example(info={text: text for text in info_values.TEXTS})
@@ -231,7 +231,7 @@ def test_final_info_and_extra_come_through(info: Any, final_info: Any, extra: An
     check_comes_through(info, final_info, extra)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(array=info_values.number_arrays() | info_values.NUMBER_SCALARS)
 def test_numbers_and_arrays_come_through(array: Any) -> None:
     check_comes_through({"k": array})

@@ -73,7 +73,7 @@ def check(*lanes: tuple[int, dict[Any, Any]]) -> None:
         assert_same(split_info(infos, env_num), oracle.split_info(expected, env_num))
 
 
-@pytest.mark.parametrize("first", VALUES, ids=repr)
+@for_each("first", VALUES)
 def test_every_pair_of_values(first: Any) -> None:
     check((1, {"k": first}))
     for second in VALUES:
@@ -97,7 +97,7 @@ INFOS = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(lanes=st.lists(st.tuples(st.integers(0, NUM_ENVS - 1), INFOS), max_size=5))
 def test_any_infos(lanes: list[tuple[int, dict[Any, Any]]]) -> None:
     check(*lanes)

@@ -34,15 +34,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     `mode` is each autoreset mode.
 
     A test of both `backend` and `env_id` runs over the environments in `IDS_OF`; the attribute
-    `env_ids` of the test function leaves some of them out. If it has a `mode` as well, the engines
-    with worker processes take turns in the modes, another one beginning in every other test, so do
-    the environments in `TAKING_TURNS`, and "ray", which takes longest, has one of them.
+    `env_ids` of the test function leaves some of them out. If it has a `mode` as well, what is in
+    `TAKING_TURNS` has one mode of each test, another one in every other test. A test of
+    `async_backend` and `mode` has the engines by turns.
     """
     names = set(metafunc.fixturenames)
     for mark in metafunc.definition.iter_markers("parametrize"):
         given = mark.args[0] if mark.args else mark.kwargs["argnames"]
         names -= {one.strip() for one in given.split(",")} if isinstance(given, str) else {*given}
     ids = getattr(metafunc.function, "env_ids", None)
+    first = zlib.crc32(metafunc.function.__name__.encode())
     if {"backend", "env_id"} <= names:
         section = re.match(r"test_(\d+)_\d+_", metafunc.function.__name__)
         on_ray = section is not None and int(section[1]) in RAY_SECTIONS
@@ -56,18 +57,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if "mode" not in names:
             metafunc.parametrize(("env_id", "backend"), pairs)
             return
-        first = zlib.crc32(metafunc.function.__name__.encode())
-        triples = [
-            pytest.param(id, backend, mode, id=f"{mode.value}-{id}-{backend}")
-            for i, mode in enumerate(MODES)
-            for id, backend in pairs
-            if backend not in ASYNC_BACKENDS or backend == ASYNC_BACKENDS[(first + i) % 2]
-            if backend != "ray" or i == first % len(MODES)
-            if backend in ASYNC_BACKENDS
-            or id not in TAKING_TURNS
-            or i == (first + TAKING_TURNS.index(id)) % len(MODES)
-        ]
+        triples = []
+        for i, mode in enumerate(MODES):
+            for id, backend in pairs:
+                turn = next((one for one in (backend, id) if one in TAKING_TURNS), None)
+                if turn is None or i == (first + TAKING_TURNS.index(turn)) % len(MODES):
+                    triples.append(
+                        pytest.param(id, backend, mode, id=f"{mode.value}-{id}-{backend}")
+                    )
         metafunc.parametrize(("env_id", "backend", "mode"), triples)
+        return
+    if {"async_backend", "mode"} <= names:
+        turns = [(ASYNC_BACKENDS[(first + i) % 2], mode) for i, mode in enumerate(MODES)]
+        metafunc.parametrize(
+            ("async_backend", "mode"), turns, ids=[f"{mode.value}-{one}" for one, mode in turns]
+        )
         return
     if "mode" in names:
         metafunc.parametrize("mode", MODES, ids=lambda mode: mode.value)

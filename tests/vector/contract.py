@@ -74,9 +74,9 @@ IDS_OF = {
     "ray": ("CartPole-v1",),
 }
 
-# With an autoreset mode, these take turns in the modes: what differs between the modes is the same
-# compiled code for all.
-TAKING_TURNS = IDS[1:]
+# With an autoreset mode, engines with worker processes and these environments take turns in the
+# modes: what differs between the modes is the same compiled code for all.
+TAKING_TURNS = ("async", "pipes", "ray", *IDS[1:], *TOY_IDS, ATARI_ID, JIT_ID)
 
 # Arguments that they are made with. The lake is so wide that an episode ends where a test says it
 # does, and has so many places to start from that lanes differ.

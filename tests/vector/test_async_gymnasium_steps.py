@@ -28,6 +28,10 @@ from tests.vector.async_pairs import (
 from tests.vector.custom_loops import simple_loop
 
 MEMORY = [True, False]
+# Every mode, with observations in shared memory or in the pipes by turns.
+MODES_AND_MEMORY = pytest.mark.parametrize(
+    "mode,shared_memory", list(zip(MODES, itertools.cycle(MEMORY), strict=False))
+)
 
 # Python 3.12 warns of Gymnasium's forks.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
@@ -147,8 +151,7 @@ def test_refused_masks(pair):
         assert ours._state.value == theirs._state.value == "default"
 
 
-@pytest.mark.parametrize("shared_memory", MEMORY)
-@pytest.mark.parametrize("mode", MODES)
+@MODES_AND_MEMORY
 def test_masked_resets(pair, mode, shared_memory):
     ours, theirs = pair(RANDOM, 4, shared_memory=shared_memory, autoreset_mode=mode)
     for seed in (None, 3, [1, 2, 3, 4], [7, None, 7, None]):
@@ -167,8 +170,7 @@ def test_masked_resets(pair, mode, shared_memory):
 # Steps
 
 
-@pytest.mark.parametrize("shared_memory", MEMORY)
-@pytest.mark.parametrize("mode", MODES)
+@MODES_AND_MEMORY
 def test_random_steps_with_infos(pair, mode, shared_memory):
     ours, theirs = pair(RANDOM, 4, autoreset_mode=mode, shared_memory=shared_memory)
     assert_same(ours.reset(seed=42), theirs.reset(seed=42), "reset")
@@ -198,11 +200,14 @@ def test_every_observation_space(pair, kind, shared_memory, mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("ending", ["terminated", "truncated", "both"])
-def test_every_ending(ending, mode):
+def test_every_ending(mode):
+    endings = ["terminated", "truncated", "both"]
     ours, theirs = (
         package.vector.AsyncVectorEnv(
-            [functools.partial(COUNTING[package], length, ending) for length in (1, 2, 3)],
+            [
+                functools.partial(COUNTING[package], length, ending)
+                for length, ending in enumerate(endings, 1)
+            ],
             autoreset_mode=mode,
         )
         for package in PACKAGES
@@ -407,8 +412,7 @@ def test_environments_whose_close_raises_are_closed():
 # A loop of the user's own
 
 
-@pytest.mark.parametrize("shared_memory", MEMORY)
-@pytest.mark.parametrize("mode", MODES)
+@MODES_AND_MEMORY
 def test_worker(pair, mode, shared_memory):
     ours, theirs = pair(
         RANDOM,

@@ -31,7 +31,7 @@ PENDING = {
 }
 
 
-@engines(more=["shm-spawn", "shm-forkserver"])
+@engines(more=["shm-spawn"])
 @isolated()
 def test_twice(engine):
     before = descendants()
@@ -163,7 +163,7 @@ def test_while_another_thread_steps(engine):
 # Without close
 
 
-@engines_and("pending", [True, False], more=["shm-spawn"])
+@engines_and("pending", [True, False])
 @isolated()
 def test_collected_without_close(engine, pending):
     before = descendants()
@@ -241,7 +241,7 @@ PROGRAM = """
 @engines_and(
     "how",
     ["stuck", "end", "pending", "raise", "sys.exit", "os._exit", "no daemons", "thread"],
-    more=["shm-spawn", "shm-forkserver"],
+    more=["shm-forkserver"],
 )
 @isolated()
 def test_interpreter_ends_without_close(engine, how):

@@ -119,7 +119,7 @@ def test_in_del(engine):
     assert envs.closed
 
 
-@engines_and("call", range(10), more=["shm-forkserver"])
+@engines_and("call", range(10))
 @isolated()
 def test_between_calls(engine, call):
     with engine_of(engine) as envs:

@@ -122,7 +122,7 @@ def test_elsewhere(engine, name, place):
     "name",
     ["value_error", "two_arguments", "holds_a_lock", "will_not_load"],
     sync=True,
-    more=["shm-spawn", "shm-forkserver"],
+    more=["shm-forkserver"],
 )
 @isolated()
 def test_in_a_constructor(engine, name, tmp_path):
@@ -290,7 +290,7 @@ def test_arguments_that_cannot_be_pickled(engine):
 # Errors of the last moments
 
 
-@engines(more=["shm-spawn"])
+@engines()
 @isolated()
 def test_in_del(engine):
     before = descendants()
@@ -301,7 +301,7 @@ def test_in_del(engine):
     assert descendants() == before
 
 
-@engines(more=["shm-forkserver"])
+@engines()
 @isolated()
 def test_in_close(engine, tmp_path):
     closed = tmp_path / "closed"

@@ -10,7 +10,7 @@ import pytest
 
 from gymcore import error
 from tests.vector import faults
-from tests.vector.fault_engines import ASYNC, engines, engines_and
+from tests.vector.fault_engines import ASYNC, engines_and
 from tests.vector.faulty_envs import (
     NUM_ENVS,
     NUM_WORKERS,
@@ -86,7 +86,7 @@ def test_parent_dies_in_other_ways(engine, number):
     kill_parent(engine, "step", "loop_holding_the_gil", number)
 
 
-@engines(sync=False, more=["shm-forkserver"])
+@ASYNC
 @isolated()
 def test_parent_is_killed_while_environments_are_made(engine):
     kill_parent(engine, "init", "loop_holding_the_gil")
@@ -138,7 +138,7 @@ def refused(envs):
             call()
 
 
-@engines(sync=False, more=["shm-spawn"])
+@ASYNC
 @isolated()
 def test_child_cannot_use_the_engine(engine):
     with engine_of(engine) as envs:

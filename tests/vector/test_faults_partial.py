@@ -56,7 +56,7 @@ def test_exception(engine):
         assert sorted(seen) == [0, 1, 2, 3]
 
 
-@engines_and("name", ["sigkill", "bad_pointer", "exit"], more=["shm-spawn"])
+@engines_and("name", ["sigkill", "bad_pointer", "exit"])
 @isolated()
 def test_death(engine, name):
     fault, exit_code = faults.DEATHS[name]

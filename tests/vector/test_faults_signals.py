@@ -37,7 +37,7 @@ def check_works(envs):
         assert observations[:, 2].tolist() == [k] * NUM_ENVS
 
 
-@engines(more=["shm-forkserver"])
+@engines()
 @isolated()
 def test_in_step(engine):
     with engine_of(engine, make_fns("step", interrupting(faults.pause(0.2)))) as envs:
@@ -236,7 +236,7 @@ PROGRAM = """
 @engines_and(
     "how,fault",
     [("idle", "sleep"), ("busy", "loop_holding_the_gil"), ("uncaught", "sleep")],
-    more=["shm-spawn", "shm-forkserver"],
+    more=["shm-spawn"],
 )
 @isolated()
 def test_key_press_in_a_terminal(engine, how, fault):

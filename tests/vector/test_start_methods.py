@@ -99,7 +99,7 @@ HEALTHY = """
 def main():
     for env_fn in KINDS.values():
         env = env_fn()  # one here too, as programs have it
-        envs = gym.vector.AsyncVectorEnv([env_fn] * 3, context=sys.argv[1], num_workers=2)
+        envs = gym.vector.AsyncVectorEnv([env_fn] * 3, context=sys.argv[1], num_workers=1)
         envs.reset(seed=1)
         print(envs.step([0, 1, 1])[0][:, 0].tolist(), flush=True)
         envs.close()

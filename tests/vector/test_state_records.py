@@ -112,11 +112,14 @@ VALUES = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", VALUES)
-def test_impossible_values(name: str, kind: str) -> None:
-    env_id, field, change = VALUES[name]
+@pytest.mark.parametrize("env_id", dict.fromkeys(env_id for env_id, _, _ in VALUES.values()))
+def test_impossible_values(env_id: str, kind: str) -> None:
     env = make(kind, env_id)
-    refused(env, changed(env.get_state(), field, change))
+    start = env.get_state()
+    for other, field, change in VALUES.values():
+        if other == env_id:
+            refused(env, changed(env.get_state(), field, change))
+            env.set_state(start)
     env.close()
 
 

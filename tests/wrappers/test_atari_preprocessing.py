@@ -247,7 +247,6 @@ GAME_OPTIONS: list[dict[str, Any]] = [
     {"noop_max": 0, "frame_skip": 1, "terminal_on_life_loss": True, "screen_size": (160, 210)},
     {"frame_skip": 2, "screen_size": (40, 105), "noop_max": 5, "grayscale_newaxis": True},
     {"frame_skip": 3, "screen_size": (200, 300), "scale_obs": True},
-    {"grayscale_obs": False},
     {"grayscale_obs": False, "scale_obs": True, "screen_size": (64, 250)},
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -20,13 +21,23 @@ def open_recycled(*args: Any) -> Any:
 
     A function of the module: copies of an environment share it.
     """
+    ale = _unused(args)
+    if ale is None and _kept[args]:
+        gc.collect()  # batches that are closed, but part of a cycle
+        ale = _unused(args)
+    if ale is None:
+        ale = library.open_game(*args)
+        _kept[args].append((ale, ale.cloneState()))
+    return ale
+
+
+def _unused(args: tuple[Any, ...]) -> Any:
+    """Return a game that nothing else refers to, in its first state; None if there is none."""
     for ale, first_state in _kept[args]:
         if sys.getrefcount(ale) == _references():
             ale.restoreState(first_state)
             return ale
-    ale = library.open_game(*args)
-    _kept[args].append((ale, ale.cloneState()))
-    return ale
+    return None
 
 
 def _references() -> int:

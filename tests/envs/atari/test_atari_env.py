@@ -42,10 +42,11 @@ TEN = (
 
 # Loading a game is most of the time, so a case has several arguments.
 ARGUMENTS: list[dict[str, Any]] = [
-    {"obs_type": "ram", "sound_obs": True, "frameskip": (2, 5)},
-    {"obs_type": "grayscale", "full_action_space": True, "mode": 4, "difficulty": 1},
-    {"sound_obs": True, "render_mode": "rgb_array", "repeat_action_probability": 0},
-    {"continuous": True, "max_num_frames_per_episode": 90},
+    {"sound_obs": True, "frameskip": (2, 5), "continuous": True, "max_num_frames_per_episode": 90},
+    {
+        **{"obs_type": "grayscale", "full_action_space": True, "mode": 4, "difficulty": 1},
+        **{"sound_obs": True, "render_mode": "rgb_array", "repeat_action_probability": 0},
+    },
     {"continuous": True, "continuous_action_threshold": 0.2, "obs_type": "ram"},
 ]
 
@@ -53,7 +54,7 @@ ARGUMENTS: list[dict[str, Any]] = [
 # --- equal to ale-py's own ------------------------------------------------------------------------
 
 
-@for_each("game", TEN[::3])
+@for_each("game", TEN[::5])
 def test_frames_are_those_of_ale_py(game: str) -> None:
     walk_both(*make_both(f"ALE/{game}-v5"), steps=40, seed=7)
 
@@ -78,7 +79,7 @@ def test_arguments_do_what_they_do_in_ale_py(arguments: dict[str, Any]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*out of date")
-@for_each("id", ["SpaceInvaders-v0", "SpaceInvaders-v4", "SpaceInvadersNoFrameskip-v4"])
+@for_each("id", ["SpaceInvaders-v0", "SpaceInvadersNoFrameskip-v4"])
 def test_earlier_versions_are_those_of_ale_py(id: str) -> None:
     walk_both(*make_both(id), steps=40, seed=5)
 
@@ -137,7 +138,7 @@ def _start(game: str) -> None:
 
 
 def test_games_start_and_have_keys_and_a_frame() -> None:
-    for game in GAMES[::20]:
+    for game in GAMES[::30]:
         _start(game)
 
 
@@ -266,8 +267,7 @@ def _walk(env: Any, steps: int, seed: int = 0) -> list[Any]:
     "arguments",
     [
         {"frameskip": (2, 5), "repeat_action_probability": 0.0},
-        {"frameskip": 1, "repeat_action_probability": 0.9, "mode": 4, "difficulty": 1},
-        {"repeat_action_probability": 1.0},
+        {"repeat_action_probability": 0.9, "mode": 4, "difficulty": 1},
     ],
 )
 def test_a_restored_state_continues_as_it_did(arguments: dict[str, Any]) -> None:
@@ -276,7 +276,9 @@ def test_a_restored_state_continues_as_it_did(arguments: dict[str, Any]) -> None
     for again in range(6):
         _walk(env, 7, again)
         state = pickle.loads(pickle.dumps(env.get_state()))
-        copies = [pickle.loads(pickle.dumps(env)), copy.deepcopy(env)] if again == 2 else []
+        copies = []
+        if again == 2 and "frameskip" in arguments:
+            copies = [pickle.loads(pickle.dumps(env)), copy.deepcopy(env)]
         expected = _walk(env, 20, again)
         env.set_state(state)
         _walk(other, again)

@@ -25,7 +25,8 @@ def same(one: Any, other: Any, where: Any) -> None:
     assert np.array_equal(one, other), where
 
 
-# Game, steps, autoreset mode, and arguments, which both libraries take.
+# Game, steps, autoreset mode, and arguments, which both libraries take. Loading a game is most of
+# the time: two lanes of one, and one of the others.
 ALE_CASES: tuple[tuple[str, int, str, dict[str, Any]], ...] = (
     ("pong", 40, "NextStep", {}),
     ("breakout", 150, "NextStep", {"repeat_action_probability": 0.25, "life_loss_info": True}),
@@ -51,8 +52,9 @@ ALE_CASES: tuple[tuple[str, int, str, dict[str, Any]], ...] = (
 
 def test_ale_vector():
     for game, steps, mode, arguments in ALE_CASES:
-        theirs = ale_py.AtariVectorEnv(game, 2, autoreset_mode=mode, **arguments)
-        ours = AtariVectorEnv(2, game=game, autoreset_mode=mode, **arguments)
+        lanes = 2 if game == "breakout" else 1
+        theirs = ale_py.AtariVectorEnv(game, lanes, autoreset_mode=mode, **arguments)
+        ours = AtariVectorEnv(lanes, game=game, autoreset_mode=mode, **arguments)
         space = theirs.single_observation_space
         assert ours.single_observation_space.shape == space.shape
         assert ours.single_observation_space.dtype == space.dtype
@@ -60,7 +62,7 @@ def test_ale_vector():
         seen, expected = ours.reset(seed=5), theirs.reset(seed=5)
         same(seen[0], expected[0], (game, "reset"))
         for t in range(steps):
-            actions = np.stack([theirs.single_action_space.sample() for _ in range(2)])
+            actions = np.stack([theirs.single_action_space.sample() for _ in range(lanes)])
             expected, seen = theirs.step(actions), ours.step(actions)
             for k in range(4):
                 same(seen[k], expected[k], (game, mode, t, k))
@@ -83,7 +85,7 @@ GYMNASIUM_CASES = (
         {"terminal_on_life_loss": True},
         {"episodic_life": True},
     ),
-    ("seaquest", "Seaquest", 2, 60, {"max_num_frames_per_episode": 90}, {}, {}),
+    ("seaquest", "Seaquest", 1, 60, {"max_num_frames_per_episode": 90}, {}, {}),
     (
         *("montezuma_revenge", "MontezumaRevenge", 1, 30, {"mode": 0, "difficulty": 0}),
         {"grayscale_obs": False, "screen_size": (80, 100)},

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gymcore.vector.utils
+from tests.for_each import for_each
 from tests.spaces.parity import OURS, assert_same_outcome
 
 SPACES = {
@@ -49,7 +50,7 @@ f4 = np.float32
 ONES = np.ones(2, f4)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "items",
     [
         [np.ones(2), np.zeros(2)],
@@ -78,9 +79,8 @@ ONES = np.ones(2, f4)
         [],
         None,
     ],
-    ids=repr,
 )
-@pytest.mark.parametrize("kind", ["box", "bytes", "discrete", "discrete8"])
+@for_each("kind", ["box", "bytes", "discrete", "discrete8"])
 def test_concatenate(kind, items):
     def function(s, utils):
         space = SPACES[kind](s)
@@ -89,7 +89,7 @@ def test_concatenate(kind, items):
     same(function)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "make_out",
     [
         lambda: None,
@@ -110,7 +110,7 @@ def test_concatenate_into(make_out):
     same(function)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "item"),
     [
         ("tuple", (1, ONES)),
@@ -137,14 +137,14 @@ def test_concatenate_nested(kind, item):
     same(function)
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, -1, 2.0, np.int64(2), True])
-@pytest.mark.parametrize("kind", SPACES)
+@for_each("n", [0, 1, 2, -1, 2.0, np.int64(2), True])
+@for_each("kind", SPACES)
 def test_create_empty_array(kind, n):
     same(lambda s, utils: utils.create_empty_array(SPACES[kind](s), n))
     same(lambda s, utils: utils.create_empty_array(SPACES[kind](s), n=n, fn=np.ones))
 
 
-@pytest.mark.parametrize("kind", ["box", "tuple", "dict", "graph", "multi_binary"])
+@for_each("kind", ["box", "tuple", "dict", "graph", "multi_binary"])
 def test_the_calls_of_the_array_maker(kind):
     def maker(*args, **kwargs):
         return args, sorted(kwargs.items())
@@ -152,7 +152,7 @@ def test_the_calls_of_the_array_maker(kind):
     same(lambda s, utils: utils.create_empty_array(SPACES[kind](s), 2, maker))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "items"),
     [
         ("box", ONES),
@@ -188,7 +188,7 @@ def test_iterate(kind, items):
     same(lambda s, utils: list(utils.iterate(SPACES[kind](s), items)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "value"),
     [
         ("box", np.ones(2)),
@@ -223,9 +223,8 @@ def test_iterate(kind, items):
         ("graph", 1),
         ("no space", 1),
     ],
-    ids=repr,
 )
-@pytest.mark.parametrize("index", [0, 1])
+@for_each("index", [0, 1])
 def test_shared_memory(kind, value, index):
     def function(s, utils):
         space = SPACES[kind](s)

@@ -190,7 +190,7 @@ def same_value(ours, original):
     return bool(ours == original)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(lanes=st.lists(INFOS, min_size=1, max_size=NUM_ENVS))
 def test_splitting_a_merged_dict_gives_the_values_back(lanes):
     infos = merge(*enumerate(lanes))
