@@ -421,6 +421,7 @@ def _machine() -> bytes:
 def _key_of(program: Program) -> str:
     """The name under which code is kept: a digest of the class, what it uses, and the machine."""
     digest = hashlib.sha256(_machine())
+    digest.update(str(numba.config.BOUNDSCHECK).encode())  # whether code checks indices
     digest.update(program.source().encode())
     for name, function in program.functions.items():
         for one in reachable(function):

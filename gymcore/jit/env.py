@@ -23,8 +23,8 @@ from gymcore.jit.declarations import (
     place_of,
 )
 from gymcore.jit.loops import InterpretedLoops, Program
-from gymcore.native.array_vector_env import array_layout, checked_action, leaves_of
 from gymcore.native.env import NativeEnv
+from gymcore.native.kernel_spaces import array_layout, checked_action, leaves_of
 from gymcore.native.parameters import Parameter, as_number
 from gymcore.native.state import digest
 from gymcore.native.vector_env import NativeVectorEnv

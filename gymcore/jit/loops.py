@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import ctypes
+import itertools
 import keyword
 import linecache
 import math
@@ -19,7 +20,7 @@ import numpy as np
 
 from gymcore.error import InvalidArgument
 from gymcore.jit.declarations import DRAWS, Field, Functions, indexes, place_of
-from gymcore.native.array_vector_env import leaves_of
+from gymcore.native.kernel_spaces import leaves_of
 from gymcore.vector.layouts import Layout
 from gymcore_ext.engine.custom_kernel import FIRST_ARRAYS, LOOPS
 
@@ -171,7 +172,7 @@ class Program(NamedTuple):
         return f"Parameters({', '.join(values)})" if values else "None"
 
     def _observation(self) -> str:
-        leaves, dicts = iter(self._parts()), iter(range(len(self._parts())))
+        leaves, dicts = iter(self._parts()), itertools.count()
 
         def expression(layout: Layout) -> str:
             if layout[0] == "array":

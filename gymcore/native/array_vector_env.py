@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -12,70 +11,20 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.core import Info, Options
+from gymcore.native.kernel_spaces import Action, array_layout, checked_action, leaves_of
 from gymcore.native.state import LaneSeeds
-from gymcore.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space
+from gymcore.spaces import Space
 from gymcore.spaces.batching import batch_space
 from gymcore.utils import seeding
 from gymcore.utils.arguments import count, seeds_per_env, split_reset_mask
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
-from gymcore.vector.layouts import Layout, has_objects, layout_of
+from gymcore.vector.layouts import Layout
 from gymcore.vector.vector_env import Seeds, VectorEnv
 from gymcore_ext.arrays import Turn, one_at_a_time
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.custom_kernel import CustomKernel, LaneResults
 
 Bools = npt.NDArray[np.bool_]
-
-
-def array_layout(name: str, space: Space[Any]) -> Layout:
-    """Return the layout of a space of arrays; others are an `InvalidArgument`."""
-    layout = layout_of(space)
-    if has_objects(layout):
-        raise error.InvalidArgument(
-            f"{name}: expected Box, Discrete, MultiDiscrete, MultiBinary, or Dict and Tuple of "
-            f"these, got {space}"
-        )
-    return layout
-
-
-def leaves_of(layout: Layout) -> tuple[tuple[np.dtype[Any], tuple[int, ...]], ...]:
-    """Return dtype and shape of every array of a layout.
-
-    Example:
-        >>> from gymcore.spaces import Dict, Discrete, MultiBinary
-        >>> leaves_of(layout_of(Dict(goal=Discrete(4), doors=MultiBinary(2))))
-        ((dtype('int64'), ()), (dtype('int8'), (2,)))
-    """
-    if layout[0] == "array":
-        return ((layout[1], layout[2]),)
-    return tuple(leaf for part in layout[-1] for leaf in leaves_of(part))
-
-
-Action = tuple[tuple[Any, tuple[int, ...]], tuple[tuple[int, int], ...]]
-
-
-def checked_action(space: Any) -> Action | None:
-    """Return what a kernel must know of its actions to check them, or None for other spaces.
-
-    These are dtype and shape, and the lowest value and the number of values of each integer.
-
-    Example:
-        >>> checked_action(MultiDiscrete([2, 3], start=[0, 1]))
-        ((<class 'numpy.int64'>, (2,)), ((0, 2), (1, 3)))
-    """
-    ranges: tuple[tuple[int, int], ...]
-    if isinstance(space, Discrete):
-        ranges = ((int(space.start), int(space.n)),)
-    elif isinstance(space, MultiDiscrete):
-        pairs = zip(space.start.ravel().tolist(), space.nvec.ravel().tolist(), strict=True)
-        ranges = tuple(pairs)
-    elif isinstance(space, MultiBinary):
-        ranges = ((0, 2),) * math.prod(space.shape)
-    elif isinstance(space, Box) and space.shape and space.dtype in (np.float32, np.float64):
-        return (space.dtype.type, space.shape), ()
-    else:
-        return None
-    return (np.int64, space.shape), ranges
 
 
 # Of actions that Python takes as they are.

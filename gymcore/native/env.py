@@ -6,7 +6,7 @@ import contextlib
 import math
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.core import ActType, Info, Options, without_mode
+from gymcore.native.kernel_spaces import check_spaces
 from gymcore.native.parameters import Derived, Parameter
 from gymcore.native.state import (
     checked_lanes,
@@ -92,6 +93,14 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         }
         if not _is_built_in(cls):
             cls._find_overrides()
+            cls.__init__ = _with_check(cls.__init__, cls)  # type: ignore[method-assign]
+
+    def check_kernel(self) -> None:
+        """Raise `InvalidArgument` if a parameter or a space is not the kernel's."""
+        for parameter in self.parameters.values():
+            parameter.rows(self._batch.spec)
+        if _is_built_in(type(self).step) and self._observe is None:
+            check_spaces(self)
 
     @classmethod
     def _find_overrides(cls) -> None:
@@ -378,6 +387,18 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         self, render_mode: str, state: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.uint8] | None:
         return self._drawn(type(self).draw, render_mode, state, **self.scene())
+
+
+def _with_check(init: Callable[..., None], cls: type[NativeEnv[Any]]) -> Callable[..., None]:
+    """A constructor of a class that checks what it has made."""
+
+    @wraps(init)
+    def checked(self: NativeEnv[Any], *args: Any, **kwargs: Any) -> None:
+        init(self, *args, **kwargs)
+        if type(self) is cls:  # not within that of a subclass, which may set other spaces
+            self.check_kernel()
+
+    return checked
 
 
 def _is_built_in(made: Any) -> bool:

@@ -85,8 +85,13 @@ class Parameter:
         self.columns = self.columns or (name,)
 
     def rows(self, kernel_spec: dict[str, Any]) -> list[int]:
-        """Indices of the columns in the kernel's parameters."""
+        """Indices of the columns in the kernel's parameters; an error if it lacks one."""
         names = list(kernel_spec["parameters"])
+        if missing := [column for column in self.columns if column not in names]:
+            raise InvalidArgument(
+                f"{self.name}: expected parameters of kernel {kernel_spec['name']!r}, which has "
+                f"{names}, got {missing}"
+            )
         return [names.index(column) for column in self.columns]
 
     def encoded(self, value: Any) -> tuple[float, ...]:

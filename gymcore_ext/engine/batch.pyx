@@ -614,7 +614,8 @@ cdef class Batch(LaneMemory):
     cdef tuple action_shape, info_names
     cdef cnp.ndarray scratch       # float64 actions that came as float32, or integers that are copied; or None
     cdef StepArrays arrays
-    cdef dict spec, subsets       # subsets: arrays for steps of fewer lanes, by their number
+    cdef readonly dict spec        # kernel_spec, and the layout of observations
+    cdef dict subsets              # arrays for steps of fewer lanes, by their number
     cdef object before_reset
     cdef int64_t part, reset_part  # steps and resets of lanes between two looks at signals
     # Of a batch of one: names of infos, or "reward", that are float32 after a float32 action. Compiled, because what

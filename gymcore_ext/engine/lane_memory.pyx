@@ -72,6 +72,16 @@ cdef tuple parts_of(const kernel_t* kernel):
     return ((TYPES[kernel.observation_type], axes(kernel.observation_shape) or tuple([kernel.observation_size])),)
 
 
+cdef object ranges_of(const kernel_t* kernel):
+    """(lowest value, number of values) of each integer of an action; None if the constants decide."""
+    if kernel.action_ranges != NULL:
+        return tuple([(kernel.action_ranges[2 * k], kernel.action_ranges[2 * k + 1])
+                      for k in range(max(kernel.action_size, 1))])
+    if kernel.discrete_actions < 0:
+        return None
+    return ((0, kernel.discrete_actions),) if kernel.discrete_actions else ()
+
+
 def kernel_spec(object capsule):
     """Sizes, names and defaults of a kernel capsule, as a dict."""
     cdef const kernel_t* kernel = _kernel(capsule)
@@ -94,6 +104,7 @@ def kernel_spec(object capsule):
         "action_size": kernel.action_size,
         "action_shape": axes(kernel.action_shape) or (tuple([kernel.action_size]) if kernel.action_size else ()),
         "action_dtype": TYPES[kernel.action_type] if kernel.action_size else np.int64,
+        "action_ranges": ranges_of(kernel),
         "infos": tuple((kernel.infos[k].name.decode(), TYPES[kernel.infos[k].type], kernel.infos[k].size)
                        for k in range(kernel.info_count)),
         "cost": kernel.cost,

@@ -239,5 +239,41 @@ def test_threads_may_make_environments_at_once() -> None:
     assert len(set(results)) == 1 and len(results) == 4 and math.isfinite(results[0])
 
 
+class Leaves(jit.Env):
+    """Writes behind an array from the 30th step on."""
+
+    observation_space = Arm.observation_space
+    action_space = CartPole.action_space
+
+    class State:
+        steps: int
+        seen: jit.array(bool, 30)
+
+    def reset(state, parameters, rng):
+        state.steps = 0
+
+    def step(state, parameters, action, rng):
+        state.seen[state.steps] = True
+        state.steps += 1
+        return 0.0, False
+
+    def observe(state, parameters, observation):
+        observation[0][:] = 0.0
+        observation[1][0] = 0
+
+
+def test_code_checks_indices_if_numba_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1)  # NUMBA_BOUNDSCHECK=1
+    problems: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: problems.append(unraisable))
+    envs = Leaves.vector_class(2)
+    envs.reset(seed=1)
+    for step in range(31):
+        assert bool(problems) is (step > 30)
+        envs.step([0, 1])
+    assert [repr(each.exc_value) for each in problems] == ["IndexError('index is out of bounds')"]
+    assert envs.get_attr("state")[1].steps == 30
+
+
 def test_all_modes_are_there() -> None:
     assert {mode.value for mode in AutoresetMode} == {"NextStep", "SameStep", "Disabled"}

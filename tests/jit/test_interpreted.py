@@ -289,6 +289,18 @@ class Numbers:
     x: float
 
 
+class Empty:
+    x: jit.array(float, 0)
+
+
+class Whole:
+    x: int
+
+
+class Grid:
+    x: jit.array(float, 3)
+
+
 def undeclared(state, parameters, rng):
     state.y = 1.0
 
@@ -312,16 +324,39 @@ def too_few(state, rng):
     state.x = 1.0
 
 
+def makes_a_list(state, parameters, rng):
+    state.x = len([1.0])
+
+
+def changes_a_parameter(state, parameters, action, rng):
+    parameters.x = 2.0
+    return 1.0, False
+
+
 CLASS_MISTAKES: list[tuple[dict[str, Any], str]] = [
     (
         {"reset": undeclared},
         r"test_interpreted.py:\d+: Wrong.reset: 'y' is not a field of the state: x",
     ),
     ({"step": division}, r"test_interpreted.py:\d+: Wrong.step: `try:` cannot be compiled"),
-    ({"step": power}, r"\*\* differs between machines"),
-    ({"reset": other_draw}, r"rng.beta is not there; rng has choice"),
-    ({"reset": too_few}, r"expected the arguments \(state, parameters, rng\), got \(state, rng\)"),
-    ({"State": Text}, r"Wrong.State.x: expected float, int, bool"),
+    ({"reset": makes_a_list}, r"\.py:\d+: Wrong.reset: `\[1.0\]` cannot be compiled"),
+    ({"step": power}, r"\.py:\d+: Wrong.step: \*\* differs between machines"),
+    ({"reset": other_draw}, r"\.py:\d+: Wrong.reset: rng.beta is not there; rng has choice"),
+    (
+        {"reset": too_few},
+        r"\.py:\d+: Wrong.reset: expected the arguments \(state, parameters, rng\), got \(state",
+    ),
+    (
+        {"State": Grid},
+        r"\.py:\d+: Wrong.reset: state.x is an array; write to x\[:\]",
+    ),
+    (
+        {"Parameters": type("Parameters", (), {"__annotations__": {"x": float}, "x": 1.0})}
+        | {"step": changes_a_parameter},
+        r"\.py:\d+: Wrong.step: parameters.x cannot be changed; keep it in the state",
+    ),
+    ({"State": Text}, r"\.py:\d+: Wrong.State.x: expected float, int, bool, .*got <class 'str'>"),
+    ({"State": Empty}, r"\.py:\d+: Wrong.State.x: expected .*jit.array.*got .*'float'> \(0,\)"),
     ({"Parameters": Numbers}, r"Wrong.Parameters.x: expected a number with a default"),
     ({"observe": None}, r"expected functions \['observe'\]"),
     ({"Infos": Numbers}, r"expected both `class Infos` and"),
@@ -353,9 +388,18 @@ def outside(state, parameters, observation):
 
 
 RUN_MISTAKES: list[tuple[dict[str, Any], type[Exception], str]] = [
-    ({"observe": writes_nothing}, error.InvalidArgument, r"element \[0\] is not"),
+    (
+        {"observe": writes_nothing},
+        error.InvalidArgument,
+        r"\.py:\d+: Wrong.observe: expected all of the observation to be written, but element",
+    ),
     ({"observe": outside}, IndexError, "out of bounds"),
-    ({"step": no_end}, error.InvalidArgument, "expected `return reward, terminated`, got 1.0"),
+    ({"State": Whole}, TypeError, "x: expected int, got 1.0"),
+    (
+        {"step": no_end},
+        error.InvalidArgument,
+        r"\.py:\d+: Wrong.step: expected `return reward, terminated`, got 1.0",
+    ),
     ({"action_space": spaces.Text(3)}, error.InvalidArgument, "action_space: expected Discrete"),
     ({"observation_space": spaces.Text(3)}, error.InvalidArgument, "observation_space: expected"),
 ]
@@ -384,7 +428,7 @@ def test_nan_is_found_and_a_reset_goes_on() -> None:
     envs = declare(step=not_a_number).vector_class(2, debug=True)
     envs.reset(seed=1)
     envs.set_attr("state", np.array([np.float64(2.0)]))
-    with pytest.raises(error.InvalidArgument, match=r"Wrong.step: state.x is nan"):
+    with pytest.raises(error.InvalidArgument, match=r"\.py:\d+: Wrong.step: state.x is nan"):
         envs.step([0, 0])
     with pytest.raises(error.ResetNeeded):
         envs.step([0, 0])

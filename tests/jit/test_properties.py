@@ -1,4 +1,4 @@
-"""Classes of `gymcore.jit` over dtypes, lengths and spaces, and in processes that were spawned."""
+"""Random classes of `gymcore.jit`, compiled and interpreted; and classes in spawned processes."""
 
 from __future__ import annotations
 
@@ -8,77 +8,28 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gymcore import jit, spaces
+from gymcore.vector.utils import iterate
 from tests.build.test_examples import ROOT
+from tests.jit.random_classes import classes, random_states
+from tests.jit.test_interpreted import plain
 from tests.testing_env import assert_same
 
-DTYPES = ("f8", "f4", "i8", "i4", "i2", "i1", "u1", "?")
-
-
-def reset(state, parameters, rng):
-    state.one = rng.integers(2)
-    for k in range(len(state.several)):
-        state.several[k] = rng.integers(0, 2)
-
-
-def step(state, parameters, action, rng):
-    for k in range(len(state.several)):
-        if state.several[k]:
-            state.several[k] = 0
-        else:
-            state.several[k] = rng.integers(2)
-    state.one = 1 if state.several[0] else 0
-    return 0.5 * state.one, rng.random() < 0.2
-
-
-def observe(state, parameters, observation):
-    for k in range(len(state.several)):
-        observation[0][k] = state.several[k]
-    observation[1][0] = 1 if state.one else 0
-
-
-def declare(one: str, several: str, seen: str, length: int, action_space: Any) -> Any:
-    """A class whose fields, observations and actions are of these kinds."""
-    annotations = {"one": np.dtype(one), "several": jit.array(several, length)}
-    box = spaces.Box(0, 1, (length,), np.dtype(seen)) if seen != "?" else spaces.MultiBinary(length)
-    members = {
-        "observation_space": spaces.Tuple((box, spaces.Discrete(2))),
-        "action_space": action_space,
-        "State": type("State", (), {"__annotations__": annotations}),
-        **{"reset": reset, "step": step, "observe": observe, "__module__": __name__},
-    }
-    return type("Any", (jit.Env,), members)
-
-
-KINDS = st.sampled_from(DTYPES)
-ACTIONS = st.sampled_from(
-    (
-        spaces.Discrete(3, start=-1),
-        spaces.MultiDiscrete([2, 5]),
-        spaces.MultiBinary(3),
-        spaces.Box(-1, 1, (2,), np.float32),
-        spaces.Box(-1, 1, (1, 2), np.float64),
-    )
-)
 MODES = st.sampled_from(("NextStep", "SameStep"))
+SEEDS = st.integers(0, 2**31)
 
 
-@given(KINDS, KINDS, KINDS, st.integers(1, 5), ACTIONS, MODES)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_lanes_are_single_environments_and_states_go_on(
-    one: str, several: str, seen: str, length: int, actions: Any, mode: str
-) -> None:
-    cls = declare(one, several, seen, length, actions)
+@given(classes(), MODES, SEEDS)
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+def test_lanes_are_single_environments_and_states_go_on(cls: Any, mode: str, seed: int) -> None:
     envs, others = (cls.vector_class(3, debug=True, autoreset_mode=mode) for _ in range(2))
     single = cls(debug=True)
-    first, _ = envs.reset(seed=4)
-    alone, _ = single.reset(seed=5)
+    first, _ = envs.reset(seed=seed)
+    alone, _ = single.reset(seed=seed + 1)
     assert envs.observation_space.contains(first) and single.observation_space.contains(alone)
-    assert_same(first[0][1], alone[0])
     others.reset(seed=9)
     others.set_state(envs.get_state())
     envs.action_space.seed(1)
@@ -92,7 +43,33 @@ def test_lanes_are_single_environments_and_states_go_on(
             alive = not step[2]
             assert (result[1][1], result[2][1]) == step[1:3]
             if alive:
-                assert_same(result[0][0][1], step[0][0])
+                lanes = list(iterate(envs.observation_space, result[0]))
+                assert_same(plain(lanes[1]), plain(step[0]))
+
+
+def check_compiled(cls: Any, mode: str, seed: int) -> None:
+    """Compiled lanes do what interpreted ones do, from their own states and from any."""
+    ours = cls.vector_class(4, autoreset_mode=mode, max_episode_steps=7)
+    theirs = cls.vector_class(4, autoreset_mode=mode, max_episode_steps=7, debug=True)
+    assert_same(ours.reset(seed=seed), theirs.reset(seed=seed))
+    ours.action_space.seed(seed)
+    for step in range(20):
+        if step % 5 == 4:
+            for envs in (ours, theirs):
+                envs.set_attr("state", list(random_states(cls, 4, seed + step)))
+        actions = ours.action_space.sample()
+        assert_same(ours.step(actions), theirs.step(actions), f"step {step}")
+        assert ours.get_state().tobytes() == theirs.get_state().tobytes()
+
+
+@pytest.mark.parametrize("count", [3, pytest.param(300, marks=pytest.mark.soak)])
+def test_compiled_random_classes_are_interpreted_ones(
+    count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+    monkeypatch.setenv("GYMCORE_CACHE_DIR", str(tmp_path))
+    options: dict[str, Any] = {"suppress_health_check": list(HealthCheck), "deadline": None}
+    given(classes(), MODES, SEEDS)(settings(max_examples=count, **options)(check_compiled))()
 
 
 PROGRAM = """

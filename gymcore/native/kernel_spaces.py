@@ -1,0 +1,90 @@
+"""Spaces as kernels know them: arrays of an observation, numbers and ranges of an action."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gymcore import error
+from gymcore.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space
+from gymcore.vector.layouts import Layout, has_objects, layout_of
+
+
+def array_layout(name: str, space: Space[Any]) -> Layout:
+    """Return the layout of a space of arrays; others are an `InvalidArgument`."""
+    layout = layout_of(space)
+    if has_objects(layout):
+        raise error.InvalidArgument(
+            f"{name}: expected Box, Discrete, MultiDiscrete, MultiBinary, or Dict and Tuple of "
+            f"these, got {space}"
+        )
+    return layout
+
+
+def leaves_of(layout: Layout) -> tuple[tuple[np.dtype[Any], tuple[int, ...]], ...]:
+    """Return dtype and shape of every array of a layout.
+
+    Example:
+        >>> from gymcore.spaces import Dict, Discrete, MultiBinary
+        >>> leaves_of(layout_of(Dict(goal=Discrete(4), doors=MultiBinary(2))))
+        ((dtype('int64'), ()), (dtype('int8'), (2,)))
+    """
+    if layout[0] == "array":
+        return ((layout[1], layout[2]),)
+    return tuple(leaf for part in layout[-1] for leaf in leaves_of(part))
+
+
+Action = tuple[tuple[Any, tuple[int, ...]], tuple[tuple[int, int], ...]]
+
+
+def checked_action(space: Any) -> Action | None:
+    """Return what a kernel must know of its actions to check them, or None for other spaces.
+
+    These are dtype and shape, and the lowest value and the number of values of each integer.
+
+    Example:
+        >>> checked_action(MultiDiscrete([2, 3], start=[0, 1]))
+        ((<class 'numpy.int64'>, (2,)), ((0, 2), (1, 3)))
+    """
+    ranges: tuple[tuple[int, int], ...]
+    if isinstance(space, Discrete):
+        ranges = ((int(space.start), int(space.n)),)
+    elif isinstance(space, MultiDiscrete):
+        pairs = zip(space.start.ravel().tolist(), space.nvec.ravel().tolist(), strict=True)
+        ranges = tuple(pairs)
+    elif isinstance(space, MultiBinary):
+        ranges = ((0, 2),) * math.prod(space.shape)
+    elif isinstance(space, Box) and space.shape and space.dtype in (np.float32, np.float64):
+        return (space.dtype.type, space.shape), ()
+    else:
+        return None
+    return (np.int64, space.shape), ranges
+
+
+def check_spaces(env: Any) -> None:
+    """Raise `InvalidArgument` if an environment declares other spaces than its kernel has."""
+    kernel, name = env._batch.spec, type(env).__name__
+    observed = kernel["observation_parts"]
+    layout = layout_of(env.observation_space)
+    if has_objects(layout) or leaves_of(layout) != observed:
+        raise error.InvalidArgument(
+            f"{name}.observation_space: expected {_shown(observed)}, as kernel "
+            f"{kernel['name']!r} observes, got {env.observation_space}"
+        )
+    shape, ranges = kernel["action_shape"], kernel["action_ranges"]
+    action = checked_action(env.action_space)
+    # Float actions are converted; how many integers there are, constants of a batch may decide.
+    if action is None or action[0][1] != shape or (action[1] != ranges and ranges is not None):
+        expected = _shown(((kernel["action_dtype"], shape),)) + "".join(
+            f", {lowest} to {lowest + n - 1}" for lowest, n in ranges or ()
+        )
+        raise error.InvalidArgument(
+            f"{name}.action_space: expected {expected}, as kernel {kernel['name']!r} takes, got "
+            f"{env.action_space}"
+        )
+
+
+def _shown(arrays: Any) -> str:
+    return ", ".join(f"{np.dtype(dtype).name} {list(shape)}" for dtype, shape in arrays)
