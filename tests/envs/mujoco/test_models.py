@@ -27,6 +27,7 @@ SIZES = {
     "humanoidstandup.xml": (0.003, 24, 23, 17, 14, 42.116030),
     "inverted_double_pendulum.xml": (0.01, 3, 3, 1, 4, 18.869453),
     "inverted_pendulum.xml": (0.02, 2, 2, 1, 3, 15.490567),
+    "point.xml": (0.02, 3, 3, 2, 2, 56.359878),
     "pusher.xml": (0.01, 11, 11, 7, 13, 13.672996),
     "pusher_v5.xml": (0.01, 11, 11, 7, 13, 13.673004),
     "reacher.xml": (0.01, 4, 4, 2, 5, 0.078452),
