@@ -16,7 +16,7 @@ from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker, TimeLimit
 from gymcore.wrappers.transform_observation import load_cv2
-from gymcore_ext.atari.pictures import Resizer
+from gymcore_ext.atari.frames import Resizer
 
 __all__ = ["AtariPreprocessing"]
 
@@ -264,7 +264,7 @@ class AtariPreprocessing(
 
 @functools.lru_cache
 def _resizer(size: tuple[int, int], target: tuple[int, int]) -> Resizer | None:
-    """Return what shrinks frames as OpenCV does, to the bit, but faster; None if they get larger.
+    """Return what rescales frames as OpenCV does, to the bit, but faster; None if they get larger.
 
     Not kept in wrappers, which are copied.
     """
@@ -277,9 +277,9 @@ def _resizer(size: tuple[int, int], target: tuple[int, int]) -> Resizer | None:
 def _resize(frame: npt.NDArray[Any], screen_size: tuple[int, int]) -> npt.NDArray[Any]:
     """Return a new frame of this width and height."""
     target = screen_size[::-1]
-    shrink = _resizer(frame.shape[:2], target)
-    if shrink is not None:
-        return shrink(frame, np.empty(target + frame.shape[2:], np.uint8))
+    rescale = _resizer(frame.shape[:2], target)
+    if rescale is not None:
+        return rescale(frame, np.empty(target + frame.shape[2:], np.uint8))
     cv2 = load_cv2("AtariPreprocessing")
     larger: npt.NDArray[Any] = cv2.resize(frame, screen_size, interpolation=cv2.INTER_AREA)
     return larger

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore_ext.atari.pictures import Resizer
+from gymcore_ext.atari.frames import Resizer
 from gymcore_ext.engine.batch import Threads
 
 FUNCTIONS: dict[str, str]
@@ -30,7 +30,7 @@ class Games:
         num_lanes: int,
         stages: dict[str, int],
         resizer: Resizer,
-        shades: npt.ArrayLike,
+        palette: npt.ArrayLike,
         actions: Sequence[int],
         threshold: float,
         observation_shape: tuple[int, ...],

@@ -16,7 +16,7 @@ from libc.math cimport cos, sin
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from gymcore_ext.atari.pictures cimport Resizer, brighten, shade, shrink, shrinking_t
+from gymcore_ext.atari.frames cimport Resizer, apply_palette, brighten, rescale, rescaling_t
 from gymcore_ext.engine.capsules cimport owned_capsule
 from gymcore_ext.engine.step cimport (
     FLOAT64, INT64, JOB_CAPSULE, KERNEL_ABI, KERNEL_CAPSULE, TERMINATED, TRUNCATED, UINT8, columns_t, flag_t,
@@ -115,8 +115,8 @@ ctypedef struct progress_t:
 
 ctypedef struct lane_t:
     void* ale                # NULL without a ROM
-    uint8_t* plane           # [channels, rows, columns]: the last frame that was observed, in shades
-    uint8_t* captured        # [rows, columns]: the last but one frame of a step, in colours
+    uint8_t* plane           # [channels, rows, columns]: the last frame that was observed, before it was rescaled
+    uint8_t* captured        # [rows, columns]: the last but one frame of a step, before the palette
     uint8_t* stack           # [stack_num, frame_bytes]
     float sticky             # probability of repeating an action, the parameter of the kernel
     progress_t progress
@@ -125,8 +125,8 @@ ctypedef struct lane_t:
 ctypedef struct games_t:
     ale_t calls
     stages_t stages
-    shrinking_t shrinking
-    const uint8_t* shades    # [channels, 256]
+    rescaling_t rescaling
+    const uint8_t* palette   # [channels, 256]
     const int32_t* actions   # ALE's action for each of ours; with continuous ones [3, 3, 2]: horizontal, vertical, fire
     int32_t last_action      # the highest of ours
     float threshold
@@ -187,21 +187,21 @@ cdef inline void push_frame(const games_t* self, lane_t* lane, bint is_new) noex
     cdef bint planar = self.stages.channels_first
     if is_new:
         for channel in range(self.stages.channels):
-            shrink(&self.shrinking, lane.plane + channel * self.screen_bytes,
-                   target + channel * (pixels if planar else 1), 1 if planar else self.stages.channels)
+            rescale(&self.rescaling, lane.plane + channel * self.screen_bytes,
+                    target + channel * (pixels if planar else 1), 1 if planar else self.stages.channels)
     elif self.stages.stack_num > 1:
         memcpy(target, slot(self, lane, self.stages.stack_num - 1), self.frame_bytes)
     lane.progress.oldest = (lane.progress.oldest + 1) % self.stages.stack_num
 
 
-cdef inline void shade_frame(
+cdef inline void apply_palettes(
     const games_t* self, lane_t* lane, const uint8_t* frame, const uint8_t* other
 ) noexcept nogil:
     """Set the plane to a frame, or to the brighter of two."""
     cdef int channel
     for channel in range(self.stages.channels):
-        shade(frame, other, self.shades + 256 * channel, lane.plane + channel * self.screen_bytes,
-              self.shrinking.rows, self.shrinking.columns)
+        apply_palette(frame, other, self.palette + 256 * channel, lane.plane + channel * self.screen_bytes,
+                      self.rescaling.rows, self.rescaling.columns)
 
 
 cdef inline void observe(const games_t* self, const lane_t* lane, uint8_t* row) noexcept nogil:
@@ -234,7 +234,7 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
     cdef progress_t* progress = &lane.progress
     cdef const ale_t* ale = &self.calls
     cdef int t, lives, score = 0, skip = stages.frame_skip
-    cdef bint over = False, late = False, lost = False, capturing, ends, first = False, last = False
+    cdef bint over = False, limit_reached = False, lost = False, capturing, ends, first = False, last = False
     cdef flag_t flags
     progress.steps += 1
     for t in range(skip):
@@ -242,12 +242,12 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
         progress.frames += 1
         over = ale.game_over(lane.ale, 0)
         if stages.limit_unit == GAME_FRAMES:
-            late = ale.game_truncated(lane.ale)
+            limit_reached = ale.game_truncated(lane.ale)
         elif stages.limit_unit == FRAMES:
-            late = stages.limit and progress.frames >= stages.limit
+            limit_reached = stages.limit and progress.frames >= stages.limit
         lives = ale.lives(lane.ale)
         lost = lives < progress.lives and (lives > 0 or stages.last_life_counts)
-        ends = over or late or (lost and stages.episodic_life and stages.life_ends_skip)
+        ends = over or limit_reached or (lost and stages.episodic_life and stages.life_ends_skip)
         capturing = not ends or stages.captures_ends
         if t == skip - 2 and capturing:
             memcpy(lane.captured, ale.screen(lane.ale).pixels, self.screen_bytes)
@@ -258,28 +258,28 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
             break
     progress.lives = ale.lives(lane.ale)
     if stages.limit_unit == STEPS:
-        late = stages.limit and progress.steps >= stages.limit
+        limit_reached = stages.limit and progress.steps >= stages.limit
 
     # A step that ends early shows what there is by then.
     if last:
-        shade_frame(self, lane, ale.screen(lane.ale).pixels, lane.captured if first and stages.maxpool else NULL)
+        apply_palettes(self, lane, ale.screen(lane.ale).pixels, lane.captured if first and stages.maxpool else NULL)
     elif first and stages.captures_ends:
-        shade_frame(self, lane, lane.captured, NULL)
+        apply_palettes(self, lane, lane.captured, NULL)
     elif first and stages.maxpool:
         for t in range(stages.channels):
-            brighten(lane.captured, self.shades + 256 * t, lane.plane + t * self.screen_bytes, self.screen_bytes)
+            brighten(lane.captured, self.palette + 256 * t, lane.plane + t * self.screen_bytes, self.screen_bytes)
     push_frame(self, lane, last or (first and (stages.captures_ends or stages.maxpool)))
 
     progress.reward = score
     progress.game_return += score
-    progress.game_over = over or late
+    progress.game_over = over or limit_reached
     progress.shows_end = lost and stages.life_loss_info
     flags = TERMINATED if over or (lost and stages.episodic_life) else 0
-    if late and (stages.limit_unit == GAME_FRAMES or not (flags or progress.shows_end)):
+    if limit_reached and (stages.limit_unit == GAME_FRAMES or not (flags or progress.shows_end)):
         flags |= TRUNCATED
-    elif late and stages.limit_unit == STEPS:
+    elif limit_reached and stages.limit_unit == STEPS:
         flags = TRUNCATED
-    elif late:
+    elif limit_reached:
         flags = TERMINATED
     return flags
 
@@ -289,7 +289,8 @@ cdef inline void begin(const games_t* self, lane_t* lane, rng_t* rng) noexcept n
     cdef const stages_t* stages = &self.stages
     cdef progress_t* progress = &lane.progress
     cdef const ale_t* ale = &self.calls
-    cdef bint anew = progress.is_new or progress.game_over or not (stages.episodic_life and stages.life_continues)
+    cdef bint continues = stages.episodic_life and stages.life_continues
+    cdef bint is_new_game = progress.is_new or progress.game_over or not continues
     cdef int noops = 0, place
     if stages.noop_max > 0:
         noops = stages.noop_min
@@ -298,7 +299,7 @@ cdef inline void begin(const games_t* self, lane_t* lane, rng_t* rng) noexcept n
         else:
             noops += twister_below(&progress.noops, stages.noop_max)
     noops -= stages.fire
-    if anew:
+    if is_new_game:
         reset_game(self, lane)
         progress.steps = 0
         progress.game_return = 0.0
@@ -309,16 +310,16 @@ cdef inline void begin(const games_t* self, lane_t* lane, rng_t* rng) noexcept n
         act(self, lane, NOOP, 1.0)
         if ale.game_over(lane.ale, 1):
             reset_game(self, lane)
-            anew = True
+            is_new_game = True
     if stages.fire and not stages.fire_first:
         act(self, lane, FIRE, 1.0)
-    shade_frame(self, lane, ale.screen(lane.ale).pixels, NULL)
-    if anew:
+    apply_palettes(self, lane, ale.screen(lane.ale).pixels, NULL)
+    if is_new_game:
         progress.oldest = 0
         if stages.pad_zeros:
             memset(lane.stack, 0, stages.stack_num * self.frame_bytes)
     push_frame(self, lane, True)
-    if anew and not stages.pad_zeros:
+    if is_new_game and not stages.pad_zeros:
         progress.oldest = 0
         for place in range(1, stages.stack_num):
             memcpy(slot(self, lane, place), lane.stack, self.frame_bytes)
@@ -493,7 +494,7 @@ cdef class Games:
         num_lanes: how many games.
         stages: numbers by the names in STAGES.
         resizer: from the size of the screen to that of observed frames.
-        shades: uint8 [channels, 256], what is observed of each colour.
+        palette: uint8 [channels, 256], what is observed of each colour.
         actions: ALE's number of each action, int32.
         threshold: of continuous actions.
         observation_shape: of one lane.
@@ -514,7 +515,7 @@ cdef class Games:
     cdef int64_t state_bytes
 
     def __cinit__(
-        self, *, dict functions, Py_ssize_t num_lanes, dict stages, Resizer resizer, object shades, object actions,
+        self, *, dict functions, Py_ssize_t num_lanes, dict stages, Resizer resizer, object palette, object actions,
         float threshold, tuple observation_shape, int infos, int state_bytes,
     ):
         cdef Py_ssize_t k
@@ -529,14 +530,14 @@ cdef class Games:
         for k, name in enumerate(STAGES):
             numbers[k] = stages[name]
         self.references.append(resizer)
-        self.games.shrinking = resizer.shrinking
-        self.games.shades = <const uint8_t*> self._array(shades, np.uint8, (self.games.stages.channels, 256))
+        self.games.rescaling = resizer.rescaling
+        self.games.palette = <const uint8_t*> self._array(palette, np.uint8, (self.games.stages.channels, 256))
         self.games.actions = <const int32_t*> self._array(actions, np.int32, (len(actions),))
         self.games.threshold = threshold
         self.games.num_lanes = num_lanes
-        self.games.screen_bytes = self.games.shrinking.rows * self.games.shrinking.columns
+        self.games.screen_bytes = self.games.rescaling.rows * self.games.rescaling.columns
         self.games.frame_bytes = (
-            self.games.shrinking.height * self.games.shrinking.width * self.games.stages.channels)
+            self.games.rescaling.height * self.games.rescaling.width * self.games.stages.channels)
         stack_bytes = self.games.frame_bytes * self.games.stages.stack_num
         if stages["continuous"] and len(actions) != 18 or np.prod(observation_shape) != stack_bytes:
             raise ValueError(f"observation_shape: expected {stack_bytes} bytes, got {observation_shape}")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gymcore.envs.atari.pipelines import PRESETS
+from gymcore_ext.atari.frames import Resizer
 from gymcore_ext.atari.games import FUNCTIONS, INFOS, STAGES, Games
-from gymcore_ext.atari.pictures import Resizer
 from gymcore_ext.engine.batch import Threads
 from gymcore_ext.engine.lane_memory import kernel_spec
 
@@ -21,7 +21,7 @@ def make_games(**changes: Any) -> Games:
         "num_lanes": 2,
         "stages": PRESETS["ale_vector"].numbers(True, False),
         "resizer": Resizer((210, 160), (84, 84)),
-        "shades": np.zeros((1, 256), np.uint8),
+        "palette": np.zeros((1, 256), np.uint8),
         "actions": [0, 1, 3],
         "threshold": 0.5,
         "observation_shape": (4, 84, 84),
@@ -48,8 +48,8 @@ def test_what_a_kernel_says():
 def test_what_it_refuses():
     wrong: tuple[dict[str, Any], ...] = (
         {"observation_shape": (4, 84, 85)},
-        {"shades": np.zeros((3, 256), np.uint8)},
-        {"shades": np.zeros((1, 255), np.uint8)},
+        {"palette": np.zeros((3, 256), np.uint8)},
+        {"palette": np.zeros((1, 255), np.uint8)},
         {"actions": []},
         {"stages": PRESETS["ale_vector"].numbers(True, True)},
     )

@@ -141,7 +141,7 @@ def try_functions(addresses: dict[str, int], ale: Any) -> None:
     for action in _TRIED:
         reward = int(ale.act(action, 1.0))
         expected.append((reward, ale.lives(), ale.getFrameNumber(), ale.getEpisodeFrameNumber()))
-        expected.append((ale.game_over(), ale.game_truncated(), *_pictures(ale)))
+        expected.append((ale.game_over(), ale.game_truncated(), *_memory_and_screen(ale)))
     ale.restoreState(begun)
     call["reset_game"](address)
     got: list[Any] = []
@@ -164,7 +164,7 @@ def try_functions(addresses: dict[str, int], ale: Any) -> None:
     ale.restoreState(begun)
 
 
-def _pictures(ale: Any) -> tuple[bytes, bytes]:
+def _memory_and_screen(ale: Any) -> tuple[bytes, bytes]:
     """Return the memory and the screen of a game."""
     return bytes(ale.getRAM()), ale.getScreen().tobytes()
 

@@ -13,7 +13,7 @@ from gymcore_ext.atari.games import LIMITS
 class Pipeline:
     """The stages between the emulator and an agent; `PRESETS` are those of other libraries.
 
-    A step plays `frameskip` frames, observes the brighter of the last two, shrinks it as
+    A step plays `frameskip` frames, observes the brighter of the last two, rescales it as
     `cv2.resize` with INTER_AREA does, and stacks it. A reset plays no-ops: `noop_min` and up to
     `noop_max - 1` more, one fewer if FIRE is pressed, which the game must have.
     """

@@ -31,8 +31,8 @@ from gymcore.native.state import LaneSeeds, digest
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.spaces import Box, Discrete
 from gymcore.utils.cpus import usable_cpus
+from gymcore_ext.atari.frames import Resizer
 from gymcore_ext.atari.games import INFOS, Games
-from gymcore_ext.atari.pictures import Resizer
 from gymcore_ext.engine.batch import Batch, Threads
 from gymcore_ext.engine.lane_memory import kernel_spec
 
@@ -298,7 +298,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             num_lanes=num_envs,
             stages=pipeline.numbers(1 in self._actions, self.continuous),
             resizer=Resizer(known.screen, (pipeline.img_height, pipeline.img_width)),
-            shades=known.gray if pipeline.grayscale else known.colors,
+            palette=known.gray if pipeline.grayscale else known.colors,
             actions=actions,
             threshold=self._threshold,
             observation_shape=pipeline.observation_shape,

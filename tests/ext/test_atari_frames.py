@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gymcore_ext.atari.pictures import Resizer
+from gymcore_ext.atari.frames import Resizer
 
 cv2 = pytest.importorskip("cv2")
 

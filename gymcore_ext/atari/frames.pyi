@@ -1,4 +1,4 @@
-"""Resizer: frames shrunk by areas, as `cv2.resize` with INTER_AREA does it, without OpenCV."""
+"""Resizer: frames rescaled by areas, as `cv2.resize` with INTER_AREA does it, without OpenCV."""
 
 from typing import Any, final
 
@@ -13,7 +13,7 @@ def area_weights(size: int, target: int) -> tuple[NDArray[np.int32], NDArray[np.
 
 @final
 class Resizer:
-    """Shrinks frames uint8 [rows, columns] or [rows, columns, 3].
+    """Rescales frames uint8 [rows, columns] or [rows, columns, 3].
 
     Args:
         size: rows and columns.
@@ -26,4 +26,4 @@ class Resizer:
     @property
     def target(self) -> tuple[int, int]: ...
     def __call__(self, frame: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
-        """Shrink a frame into `out` [height, width] or [height, width, 3], and return it."""
+        """Rescale a frame into `out` [height, width] or [height, width, 3], and return it."""

@@ -1,10 +1,11 @@
-/* Frames of a screen as observations: colours to shades, the maximum of two frames, and shrinking by areas.
+/* Frames of a screen as observations: a palette, the maximum of two frames, and rescaling by areas.
  *
- * Shrinking equals cv2.resize with INTER_AREA, to the bit: each row is shrunk from left to right and added to those above
- * it, all in float32 and in this order. Rows that equal the row above them, most rows of most games, cost a comparison.
+ * Rescaling equals cv2.resize with INTER_AREA, to the bit: each row is rescaled from left to right and added to those
+ * above it, all in float32 and in this order. Rows that equal the row above them, most rows of most games, cost a
+ * comparison.
  */
-#ifndef GYMCORE_PICTURES_H
-#define GYMCORE_PICTURES_H
+#ifndef GYMCORE_FRAMES_H
+#define GYMCORE_FRAMES_H
 
 #include <stdint.h>
 #include <string.h>
@@ -21,9 +22,9 @@ typedef struct {
     const int32_t *first_row, *first_column;   /* [height], [width] */
     const float *row_weights, *column_weights; /* [height, row_taps], [width, column_taps] */
     float scale, offset;            /* of the weighted sum, before it is rounded */
-} gymcore_shrinking;
+} gymcore_rescaling;
 
-GYMCORE_INLINE void gymcore_shrink_row(const gymcore_shrinking *self, const uint8_t *GYMCORE_RESTRICT source,
+GYMCORE_INLINE void gymcore_rescale_row(const gymcore_rescaling *self, const uint8_t *GYMCORE_RESTRICT source,
                                        float *GYMCORE_RESTRICT target, const int taps)
 {
     const float *weights = self->column_weights;
@@ -36,8 +37,8 @@ GYMCORE_INLINE void gymcore_shrink_row(const gymcore_shrinking *self, const uint
     }
 }
 
-/* Shrink a plane [rows, columns] into every `stride`-th byte from `target` on. */
-static void gymcore_shrink(const gymcore_shrinking *self, const uint8_t *plane, uint8_t *target, int stride)
+/* Rescale a plane [rows, columns] into every `stride`-th byte from `target` on. */
+static void gymcore_rescale(const gymcore_rescaling *self, const uint8_t *plane, uint8_t *target, int stride)
 {
     float narrow[GYMCORE_MAX_COLUMNS], sums[GYMCORE_MAX_COLUMNS];
     const float *weights = self->row_weights;
@@ -52,9 +53,9 @@ static void gymcore_shrink(const gymcore_shrinking *self, const uint8_t *plane, 
                 continue;
             if (!last || memcmp(last, source, (size_t)self->columns)) {
                 if (self->column_taps == 3) /* 160 to 84: known, it is twice as fast */
-                    gymcore_shrink_row(self, source, narrow, 3);
+                    gymcore_rescale_row(self, source, narrow, 3);
                 else
-                    gymcore_shrink_row(self, source, narrow, self->column_taps);
+                    gymcore_rescale_row(self, source, narrow, self->column_taps);
             }
             last = source;
             for (int x = 0; x < width; x++)
@@ -70,9 +71,9 @@ static void gymcore_shrink(const gymcore_shrinking *self, const uint8_t *plane, 
     }
 }
 
-/* Write the shades of a frame of colours [rows, columns] into a plane; of two frames (`other` is not NULL) the brighter. */
-static void gymcore_shade(const uint8_t *frame, const uint8_t *other, const uint8_t *shades, uint8_t *plane, int rows,
-                          int columns)
+/* Look a frame of colours [rows, columns] up in a palette; of two (`other` is not NULL), take the brighter pixels. */
+static void gymcore_apply_palette(const uint8_t *frame, const uint8_t *other, const uint8_t *palette, uint8_t *plane,
+                                  int rows, int columns)
 {
     const size_t n = (size_t)columns;
     for (int y = 0; y < rows; y++, frame += n, plane += n, other = other ? other + n : NULL) {
@@ -80,22 +81,22 @@ static void gymcore_shade(const uint8_t *frame, const uint8_t *other, const uint
             memcpy(plane, plane - n, n);
         } else if (!other || memcmp(frame, other, n) == 0) {
             for (int x = 0; x < columns; x++)
-                plane[x] = shades[frame[x]];
+                plane[x] = palette[frame[x]];
         } else {
             for (int x = 0; x < columns; x++) {
-                uint8_t one = shades[frame[x]], two = shades[other[x]];
+                uint8_t one = palette[frame[x]], two = palette[other[x]];
                 plane[x] = one > two ? one : two;
             }
         }
     }
 }
 
-/* Brighten a plane where the shades of a frame are brighter. */
-static void gymcore_brighten(const uint8_t *frame, const uint8_t *shades, uint8_t *plane, int count)
+/* Brighten a plane where a frame is brighter. */
+static void gymcore_brighten(const uint8_t *frame, const uint8_t *palette, uint8_t *plane, int count)
 {
     for (int i = 0; i < count; i++) {
-        uint8_t shade = shades[frame[i]];
-        plane[i] = plane[i] > shade ? plane[i] : shade;
+        uint8_t value = palette[frame[i]];
+        plane[i] = plane[i] > value ? plane[i] : value;
     }
 }
 

@@ -1,4 +1,4 @@
-"""Resizer: frames shrunk by areas, as `cv2.resize` with INTER_AREA does it, to the bit, without OpenCV."""
+"""Resizer: frames rescaled by areas, as `cv2.resize` with INTER_AREA does it, to the bit, without OpenCV."""
 cimport numpy as cnp
 from libc.stdint cimport uint8_t
 
@@ -43,7 +43,7 @@ def area_weights(int size, int target):
 
 
 cdef class Resizer:
-    """Shrinks frames uint8 [rows, columns] or [rows, columns, 3].
+    """Rescales frames uint8 [rows, columns] or [rows, columns, 3].
 
     Args:
         size: rows and columns.
@@ -51,7 +51,7 @@ cdef class Resizer:
     """
 
     def __cinit__(self, tuple size, tuple target):
-        cdef shrinking_t* to = &self.shrinking
+        cdef rescaling_t* to = &self.rescaling
         rows, columns = self.size = size
         height, width = self.target = target
         if not (0 < height <= rows and 0 < width <= columns <= MAX_COLUMNS):
@@ -78,7 +78,7 @@ cdef class Resizer:
         self.plane = np.empty(size, np.uint8)
 
     def __call__(self, cnp.ndarray frame not None, cnp.ndarray out not None):
-        """Shrink a frame into an array [height, width] or [height, width, 3] of the caller, which is returned."""
+        """Rescale a frame into an array [height, width] or [height, width, 3] of the caller, which is returned."""
         cdef int channels = 3 if frame.ndim == 3 else 1, channel, row, column
         cdef const uint8_t* source
         cdef tuple tail = (3,) if channels == 3 else ()
@@ -90,10 +90,10 @@ cdef class Resizer:
         for channel in range(channels):
             source = <const uint8_t*> cnp.PyArray_DATA(frame) + channel
             if channels == 3:
-                for row in range(self.shrinking.rows):
-                    for column in range(self.shrinking.columns):
+                for row in range(self.rescaling.rows):
+                    for column in range(self.rescaling.columns):
                         self.plane[row, column] = source[0]
                         source += 3
                 source = &self.plane[0, 0]
-            shrink(&self.shrinking, source, <uint8_t*> cnp.PyArray_DATA(out) + channel, channels)
+            rescale(&self.rescaling, source, <uint8_t*> cnp.PyArray_DATA(out) + channel, channels)
         return out
