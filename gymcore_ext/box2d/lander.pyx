@@ -151,7 +151,7 @@ cdef inline engines_t engines_of(const double* action) noexcept nogil:
 
 
 cdef inline double gust(int64_t index) noexcept nogil:
-    """A sum of two sines that never repeats."""
+    """The wind at a position in its course: Gymnasium's sum of two sines, which never repeats."""
     return tanh(sin(0.02 * index) + sin(PI * 0.01 * index))
 
 
@@ -166,8 +166,8 @@ cdef inline void emit(puff_t* puff, const body_t* hull, double x, double y, doub
     puff.is_there = 1.0
 
 
-cdef void push(const worlds_t* self, int64_t i, engines_t engines, double along, double across) noexcept nogil:
-    """Run the engines, whose thrust is scattered by two random numbers, metres."""
+cdef void run_engines(const worlds_t* self, int64_t i, engines_t engines, double along, double across) noexcept nogil:
+    """Emit smoke, then push the hull. Two random numbers, metres, scatter both. Numbers are Gymnasium's."""
     cdef progress_t* progress = <progress_t*> self.progress + i
     cdef body_t* hull = self.lanes[i].moving[0]
     cdef puff_t* puffs = (<smoke_t*> self.extra)[i].puffs[progress.steps % SMOKE_STEPS]
@@ -233,7 +233,7 @@ cdef flag_t step(
         apply_torque(hull, <float> torque)
     memset((<smoke_t*> self.extra)[i].puffs[progress.steps % SMOKE_STEPS], 0, 2 * sizeof(puff_t))
     if engines.main != 0.0 or engines.side != 0.0:
-        push(self, i, engines, along, across)
+        run_engines(self, i, engines, along, across)
     progress.steps += 1
     step_world(&self.calls, lane)
 

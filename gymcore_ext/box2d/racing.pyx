@@ -1,18 +1,19 @@
-"""CarRacing's physics around Box2D, for one lane, its observation, and its kernels.
+"""CarRacing's physics around Box2D, for one lane, and its kernels. What is seen of it is in picture.pyx.
 
 Gymnasium's order of operations and of random draws, in its precision: Python's float64, rounded to float32 where a
 number goes to Box2D. gymcore/envs/box2d/car_racing_python.py is the same in Python.
 """
 cimport numpy as cnp
-from libc.math cimport copysign, cos, fabs, fmod, hypot, rint, signbit, sin, sqrt
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.math cimport cos, fabs, sin, sqrt
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from gymcore_ext.box2d.track cimport CHECKPOINTS, MAX_POINTS, find_borders, lay_out, track_point_t
+from gymcore_ext.box2d.picture cimport STATE, draw_observation
+from gymcore_ext.box2d.track cimport CHECKPOINTS, find_borders, lay_out, track_point_t
 from gymcore_ext.box2d.worlds cimport (
-    BOOL, POLYGON, UINT8, Worlds, apply_force, below, body_def_t, body_t, contact_t, empty_world, family_t,
-    fixture_def_t, fixture_t, joint_angle, joint_def_t, lane_t, listen, make_kernel, polygon_shape_t, step_world,
-    uniform, vec_t, world_t, worlds_t,
+    BOOL, UINT8, Worlds, apply_force, below, body_def_t, body_t, contact_t, empty_world, family_t, fixture_def_t,
+    joint_angle, joint_def_t, lane_t, listen, make_kernel, polygon_shape_t, step_world, uniform, vec_t, world_t,
+    worlds_t,
 )
 from gymcore_ext.engine.step cimport TERMINATED, TERMINATIONS, columns_t, flag_t, info_field_t, rng_t
 
@@ -21,43 +22,11 @@ import numpy as np
 cnp.import_array()
 
 
-cdef extern from "box2d/raster.h":
-    enum:
-        IMAGE_WIDTH "RASTER_WIDTH"
-        IMAGE_HEIGHT "RASTER_HEIGHT"
-        STATE "RASTER_STATE"
-        HIDDEN_ROWS "RASTER_LOWEST"
-        MAX_CORNERS "RASTER_MAX_CORNERS"
-
-    ctypedef struct pixel_t "raster_point":
-        int x, y
-
-    ctypedef struct image_t "raster_image":
-        uint32_t pixels[IMAGE_HEIGHT][IMAGE_WIDTH]
-
-    image_t* image_of_thread "raster_of_thread"() noexcept nogil
-    uint32_t color_of "raster_color"(const uint8_t* rgb) noexcept nogil
-    void fill "raster_fill"(uint32_t* pixels, int count, uint32_t color) noexcept nogil
-    void draw_ground "raster_ground"(image_t* image, const pixel_t* corners, int count, uint32_t color) noexcept nogil
-    void draw_polygon "raster_polygon"(image_t* image, const pixel_t* corners, int count, uint32_t color) noexcept nogil
-    void draw_rectangle "raster_rectangle"(image_t* image, pixel_t a, pixel_t b, uint32_t color) noexcept nogil
-    void draw_gray "raster_gray"(
-        image_t* image, const uint8_t* shades, int height, int width, int row_length, int x, int y) noexcept nogil
-    void rescale "raster_rescale"(const image_t* image, uint8_t* state) noexcept nogil
-
-
-cdef enum:
-    WHEELS = 4
-    MARKS = 30         # of skidding wheels that are kept
-    MARK_POINTS = 30   # of one of them
-    MAX_TILES = 2504   # a track has some 300
-    SQUARES = 20       # of darker grass, in a row
-
 cdef double SCALE = 6.0, FPS = 50.0, PI = 3.141592653589793
 cdef double TRACK_RAD = 900 / SCALE, TRACK_WIDTH = 40 / SCALE, BORDER = 8 / SCALE
-cdef double PLAYFIELD = 2000 / SCALE, GRASS_DIM = PLAYFIELD / 20.0, ZOOM = 2.7
+cdef double PLAYFIELD = 2000 / SCALE
 cdef double SIZE = 0.02
-cdef double WHEEL_RADIUS = 27 * SIZE, WHEEL_WIDTH = 14 * SIZE, WHEEL_INERTIA = 4000 * SIZE * SIZE
+cdef double WHEEL_RADIUS = 27 * SIZE, WHEEL_INERTIA = 4000 * SIZE * SIZE
 cdef double PUSH = 1.0 / FPS * (100000000 * SIZE * SIZE)
 cdef double FRICTION_LIMIT = 1000000 * SIZE * SIZE, GRASS_FRICTION = 0.6, TYRE = 205000 * SIZE * SIZE
 cdef double[WHEELS] WHEELS_X = [-55 * SIZE, 55 * SIZE, -55 * SIZE, 55 * SIZE]
@@ -83,66 +52,9 @@ PROGRESS = np.dtype([
 ])
 
 
-ctypedef struct wheel_t:
-    double gas, brake, steer, phase, omega
-
-
-ctypedef struct skid_t:     # of a wheel
-    int64_t mark            # the number of the mark that it makes, or -1
-    int32_t points, on_grass
-    int32_t begins          # whether it has skidded for a step
-    int32_t tiles           # how many it is on
-
-
-ctypedef struct mark_t:
-    float points[MARK_POINTS][2]
-    int32_t count, on_grass
-
-
 cpdef enum:
     LAP_FINISHED = 1
     LEFT_THE_FIELD = 2
-
-ctypedef struct progress_t:
-    double draws[2 * CHECKPOINTS]
-    double road_color[3]
-    double bg_color[3]
-    double grass_color[3]
-    double reward, prev_reward, t, shown_reward, fuel_spent, lap_complete_percent
-    wheel_t wheels[WHEELS]
-    skid_t skids[WHEELS]
-    mark_t marks[MARKS]
-    int64_t marks_made
-    int32_t tile_visited_count, new_lap
-    int32_t lap             # how it ended in the last step: 0, LAP_FINISHED or LEFT_THE_FIELD
-    int32_t first           # the number of the track's first point in the curve
-    int32_t tiles, retries, domain_randomize, unused
-    uint8_t visited[MAX_TILES]
-    uint8_t touched[MAX_TILES]
-
-
-ctypedef struct quad_t:     # on the ground
-    double x[4]
-    double y[4]
-    double middle_x, middle_y
-    int tile                # which piece of road, or -1 for a border
-    uint32_t color          # of a border
-
-
-ctypedef struct texts_t:    # scores as text: -0, and all from the lowest to the highest one
-    const uint8_t* shades   # [scores, height, width]
-    const int32_t* widths   # [scores]
-    int32_t lowest, highest, height, width
-
-
-ctypedef struct scene_t:    # what the progress implies: the world is built again from it
-    progress_t* progress
-    lane_t* lane
-    const texts_t* texts
-    track_point_t curve[MAX_POINTS]
-    body_t* tiles[MAX_TILES]
-    quad_t quads[2 * MAX_TILES]
-    int quad_count, tile_count
 
 
 # --- an episode -------------------------------------------------------------------------------------------------------
@@ -154,24 +66,6 @@ cdef inline scene_t* scene_of(const worlds_t* self, int64_t i) noexcept nogil:
 cdef inline void set_corner(quad_t* quad, int corner, const track_point_t* point, double aside) noexcept nogil:
     quad.x[corner] = point.x + aside * cos(point.beta)
     quad.y[corner] = point.y + aside * sin(point.beta)
-
-
-cdef inline void find_middle(quad_t* quad) noexcept nogil:
-    quad.middle_x = (quad.x[0] + quad.x[1] + quad.x[2] + quad.x[3]) / 4
-    quad.middle_y = (quad.y[0] + quad.y[1] + quad.y[2] + quad.y[3]) / 4
-
-
-cdef uint8_t[2][3] BORDER_COLORS = [[255, 255, 255], [255, 0, 0]]
-cdef quad_t[SQUARES * SQUARES] grass
-cdef int _row, _column, _corner
-for _column in range(SQUARES):
-    for _row in range(SQUARES):
-        for _corner in range(4):
-            grass[SQUARES * _column + _row].x[_corner] = (
-                GRASS_DIM * (2 * _column - 20) + (GRASS_DIM if _corner in (0, 3) else 0.0))
-            grass[SQUARES * _column + _row].y[_corner] = (
-                GRASS_DIM * (2 * _row - 20) + (GRASS_DIM if _corner >= 2 else 0.0))
-        find_middle(&grass[SQUARES * _column + _row])
 
 
 cdef void pave(scene_t* scene, const track_point_t* track, int count) noexcept nogil:
@@ -192,6 +86,7 @@ cdef void pave(scene_t* scene, const track_point_t* track, int count) noexcept n
         set_corner(quad, 3, before, -TRACK_WIDTH)
         find_middle(quad)
         quad.tile = k
+        quad.is_border = False
         quad += 1
         if borders[k]:
             side = (before.beta > here.beta) - (before.beta < here.beta)
@@ -200,8 +95,8 @@ cdef void pave(scene_t* scene, const track_point_t* track, int count) noexcept n
             set_corner(quad, 2, before, side * (TRACK_WIDTH + BORDER))
             set_corner(quad, 3, before, side * TRACK_WIDTH)
             find_middle(quad)
-            quad.tile = -1
-            quad.color = color_of(BORDER_COLORS[k % 2])
+            quad.tile = k
+            quad.is_border = True
             quad += 1
     scene.quad_count = <int> (quad - scene.quads)
 
@@ -227,7 +122,7 @@ cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
     pave(scene, start, progress.tiles)
     fixture.shape = &shape
     for k in range(scene.quad_count):
-        if scene.quads[k].tile < 0:
+        if scene.quads[k].is_border:
             continue
         for j in range(4):
             corners[j].x = <float> scene.quads[k].x[j]
@@ -450,227 +345,8 @@ cdef flag_t step(
     return flags
 
 
-# --- the observation --------------------------------------------------------------------------------------------------
-
-ctypedef struct view_t:    # from the world to the image, whose y axis points up
-    double zoom, x, y, cosine, sine
-
-
-cdef inline void rotation(double angle, double* cosine, double* sine) noexcept nogil:
-    """Cosine and sine as pygame's vectors have them: exact near quarter turns."""
-    cdef double near = 1e-6, quarter = PI / 2
-    cdef int turns
-    angle = fmod(angle, 2 * PI)
-    if angle < 0:
-        angle += 2 * PI
-    if fmod(angle + near, quarter) < 2 * near:
-        turns = <int> ((angle + near) / quarter) % 4
-        cosine[0] = 1.0 if turns == 0 else -1.0 if turns == 2 else 0.0
-        sine[0] = 1.0 if turns == 1 else -1.0 if turns == 3 else 0.0
-    else:
-        cosine[0] = cos(angle)
-        sine[0] = sin(angle)
-
-
-cdef view_t view_behind(const body_t* hull, double t) noexcept nogil:
-    """The view that follows the car: from far away at first, near after a second."""
-    cdef view_t view
-    cdef double x, y
-    view.zoom = 0.1 * SCALE * max(1 - t, 0) + ZOOM * SCALE * min(t, 1)
-    rotation(-hull.angle, &view.cosine, &view.sine)
-    x = -<double> hull.position.x * view.zoom
-    y = -<double> hull.position.y * view.zoom
-    view.x = IMAGE_WIDTH / 2.0 + (view.cosine * x - view.sine * y)
-    view.y = IMAGE_HEIGHT / 4.0 + (view.sine * x + view.cosine * y)
-    return view
-
-
-cdef inline bint place(const view_t* view, double x, double y, double* to_x, double* to_y) noexcept nogil:
-    """Where a point is in the image; false if it is so far away that pygame has no such number."""
-    to_x[0] = (view.cosine * x - view.sine * y) * view.zoom + view.x
-    to_y[0] = (view.sine * x + view.cosine * y) * view.zoom + view.y
-    return fabs(to_x[0]) < 32767 and fabs(to_y[0]) < 32767
-
-
-cdef void draw_quad(image_t* image, const view_t* view, const quad_t* quad, uint32_t color) noexcept nogil:
-    cdef pixel_t corners[4]
-    cdef double x, y, left = 1e9, right = -1e9, low = 1e9, high = -1e9
-    cdef int k
-    for k in range(4):
-        if not place(view, quad.x[k], quad.y[k], &x, &y):
-            return
-        left, right, low, high = min(left, x), max(right, x), min(low, y), max(high, y)
-        corners[k].x = <int> x
-        corners[k].y = <int> y
-    if right > -2 and left < IMAGE_WIDTH + 2 and high > HIDDEN_ROWS - 2 and low < IMAGE_HEIGHT + 2:
-        draw_ground(image, corners, 4, color)
-
-
-cdef inline uint32_t mixed_color(const double* color, double more) noexcept nogil:
-    cdef uint8_t rgb[3]
-    cdef int k
-    for k in range(3):
-        rgb[k] = <uint8_t> <int> (color[k] + more)
-    return color_of(rgb)
-
-
-cdef void draw_scenery(
-    image_t* image, const view_t* view, const progress_t* progress, const scene_t* scene, double x, double y
-) noexcept nogil:
-    """Draw the field, its darker squares of grass, road and borders; the car is at x, y."""
-    cdef double reach = (hypot(IMAGE_WIDTH / 2.0, IMAGE_HEIGHT * 0.75) + 2.0) / view.zoom
-    cdef double far = (reach + GRASS_DIM) * (reach + GRASS_DIM), away_x, away_y
-    cdef uint32_t green = mixed_color(progress.bg_color, 0.0), color
-    cdef const quad_t* quad
-    cdef quad_t field
-    cdef int k
-    cdef bint is_all = max(fabs(x), fabs(y)) + reach < PLAYFIELD
-    fill(image.pixels[0], (IMAGE_HEIGHT - HIDDEN_ROWS) * IMAGE_WIDTH, green if is_all else 0)
-    if not is_all:
-        for k in range(4):
-            field.x[k] = PLAYFIELD if k < 2 else -PLAYFIELD
-            field.y[k] = PLAYFIELD if k == 0 or k == 3 else -PLAYFIELD
-        draw_quad(image, view, &field, green)
-    for k in range(SQUARES * SQUARES + scene.quad_count):
-        if k < SQUARES * SQUARES:
-            quad = &grass[k]
-        else:
-            quad = &scene.quads[k - SQUARES * SQUARES]
-        away_x = quad.middle_x - x
-        away_y = quad.middle_y - y
-        if not away_x * away_x + away_y * away_y < far:
-            continue
-        if k < SQUARES * SQUARES:
-            color = mixed_color(progress.grass_color, 0.0)
-        elif quad.tile < 0:
-            color = quad.color
-        else:
-            color = mixed_color(
-                progress.road_color, 0.0 if progress.touched[quad.tile] else 0.01 * (quad.tile % 3) * 255)
-        draw_quad(image, view, quad, color)
-
-
-cdef void draw_part(
-    image_t* image, const view_t* view, const body_t* body, const vec_t* corners, int count, uint32_t color
-) noexcept nogil:
-    cdef pixel_t pixels[MAX_CORNERS]
-    cdef double x, y
-    cdef float body_x, body_y
-    cdef int k
-    for k in range(count):
-        body_x = (body.cosine * corners[k].x - body.sine * corners[k].y) + body.position.x
-        body_y = (body.sine * corners[k].x + body.cosine * corners[k].y) + body.position.y
-        if not place(view, body_x, body_y, &x, &y):
-            return
-        pixels[k].x = <int> x
-        pixels[k].y = <int> y
-    draw_polygon(image, pixels, count, color)
-
-
-cdef void draw_stripe(image_t* image, const view_t* view, const body_t* body, double phase) noexcept nogil:
-    """The white stripe across a turning wheel, unless it is below."""
-    cdef uint8_t[3] white = [77, 77, 77]
-    cdef vec_t corners[4]
-    cdef double near = cos(phase), far = cos(phase + 1.2)
-    cdef bint is_below = sin(phase) > 0, far_is_below = sin(phase + 1.2) > 0
-    cdef int k
-    if is_below and far_is_below:
-        return
-    if is_below:
-        near = copysign(1.0, near)
-    if far_is_below:
-        far = copysign(1.0, far)
-    for k in range(4):
-        corners[k].x = <float> (WHEEL_WIDTH if k == 1 or k == 2 else -WHEEL_WIDTH)
-        corners[k].y = <float> (27 * (near if k < 2 else far) * SIZE)
-    draw_part(image, view, body, corners, 4, color_of(white))
-
-
-cdef void draw_car(image_t* image, const view_t* view, const lane_t* lane, const progress_t* progress) noexcept nogil:
-    cdef const polygon_shape_t* shape
-    cdef const fixture_t* fixture
-    cdef const polygon_shape_t* shapes[8]
-    cdef uint8_t[3] red = [204, 0, 0]
-    cdef int k, count
-    for k in range(1, 2 + WHEELS):
-        count = 0
-        fixture = lane.moving[k % (1 + WHEELS)].fixtures
-        while fixture != NULL and count < 8:
-            shapes[count] = <const polygon_shape_t*> fixture.shape
-            count += shapes[count].type == POLYGON  # a program may have added another shape
-            fixture = fixture.next
-        while count:  # Box2D lists the newest first
-            count -= 1
-            shape = shapes[count]
-            draw_part(image, view, lane.moving[k % (1 + WHEELS)], shape.vertices, shape.count,
-                      0 if k <= WHEELS else color_of(red))
-        if k <= WHEELS:
-            draw_stripe(image, view, lane.moving[k], progress.wheels[k - 1].phase)
-
-
-cdef inline int whole(double value) noexcept nogil:
-    return <int> min(max(value, -1e6), 1e6)
-
-
-cdef inline void draw_bar(
-    image_t* image, double left, double top, double right, double bottom, int red, int green, int blue
-) noexcept nogil:
-    cdef uint8_t[3] rgb = [red, green, blue]
-    cdef pixel_t a, b
-    a.x, a.y, b.x, b.y = whole(left), whole(top), whole(right), whole(bottom)
-    draw_rectangle(image, a, b, color_of(rgb))
-
-
-cdef inline void draw_upright(image_t* image, int k, double value, double shown, int red, int green, int blue
-                              ) noexcept nogil:
-    cdef double width = IMAGE_WIDTH / 40.0, height = IMAGE_HEIGHT / 40.0
-    if fabs(value) > 1e-4:
-        draw_bar(image, k * width, IMAGE_HEIGHT - (height + height * shown), (k + 1) * width, IMAGE_HEIGHT - height,
-                 red, green, blue)
-
-
-cdef inline void draw_lying(image_t* image, int k, double value, double shown, int red, int green) noexcept nogil:
-    cdef double width = IMAGE_WIDTH / 40.0, height = IMAGE_HEIGHT / 40.0
-    if fabs(value) > 1e-4:
-        draw_bar(image, k * width, IMAGE_HEIGHT - 4 * height, (k + shown) * width, IMAGE_HEIGHT - 2 * height,
-                 red, green, 0)
-
-
-cdef void draw_instruments(
-    image_t* image, const lane_t* lane, const progress_t* progress, const texts_t* texts
-) noexcept nogil:
-    """Draw speeds, steering, turning and the score into the lowest eighth of the image."""
-    cdef const body_t* hull = lane.moving[0]
-    cdef double speed = sqrt(
-        <double> hull.velocity.x * hull.velocity.x + <double> hull.velocity.y * hull.velocity.y)
-    cdef double angle = joint_angle(lane.joints[0]), turning = hull.angular_velocity
-    cdef double reward = rint(progress.shown_reward)
-    cdef int k, score = 0
-    draw_bar(image, 0, IMAGE_HEIGHT - HIDDEN_ROWS, IMAGE_WIDTH, IMAGE_HEIGHT, 0, 0, 0)
-    draw_upright(image, 5, speed, 0.02 * speed, 255, 255, 255)
-    for k in range(WHEELS):
-        draw_upright(image, 7 + k, progress.wheels[k].omega, 0.01 * progress.wheels[k].omega, 51 if k >= 2 else 0, 0,
-                     255)
-    draw_lying(image, 20, angle, -10.0 * angle, 0, 255)
-    draw_lying(image, 30, turning, -0.8 * turning, 255, 0)
-    if not reward >= texts.lowest:  # nor if it is not a number
-        reward = texts.lowest
-    if reward != 0.0 or not signbit(reward):
-        score = 1 + <int> min(reward, <double> texts.highest) - texts.lowest
-    draw_gray(image, texts.shades + <int64_t> score * texts.height * texts.width, texts.height, texts.widths[score],
-              texts.width, 60 - texts.widths[score] // 2, IMAGE_HEIGHT - IMAGE_HEIGHT // 16 - texts.height // 2)
-
-
 cdef void observe(const worlds_t* self, int64_t i, void* observation) noexcept nogil:
-    cdef const progress_t* progress = <progress_t*> self.progress + i
-    cdef const lane_t* lane = &self.lanes[i]
-    cdef const body_t* hull = lane.moving[0]
-    cdef image_t* image = image_of_thread()
-    cdef view_t view = view_behind(hull, progress.t)
-    draw_scenery(image, &view, progress, scene_of(self, i), hull.position.x, hull.position.y)
-    draw_car(image, &view, lane, progress)
-    draw_instruments(image, lane, progress, scene_of(self, i).texts)
-    rescale(image, <uint8_t*> observation)
+    draw_observation(<const progress_t*> self.progress + i, &self.lanes[i], scene_of(self, i), <uint8_t*> observation)
 
 
 # --- the kernels ------------------------------------------------------------------------------------------------------
@@ -766,4 +442,5 @@ cdef class Cars(Worlds):
         cdef const scene_t* scene = scene_of(&self.shared, lane)
         cdef Py_ssize_t k, j
         corners = [[(scene.quads[k].x[j], scene.quads[k].y[j]) for j in range(4)] for k in range(scene.quad_count)]
-        return np.array(corners), np.array([scene.quads[k].tile for k in range(scene.quad_count)])
+        return np.array(corners), np.array(
+            [-1 if scene.quads[k].is_border else scene.quads[k].tile for k in range(scene.quad_count)])

@@ -212,13 +212,13 @@ cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
     progress.scroll = 0.0
 
 
-cdef void clear(const worlds_t* self, lane_t* lane, bint anew) noexcept nogil:
+cdef void clear(const worlds_t* self, lane_t* lane, bint fresh_world) noexcept nogil:
     """Remove the last episode's bodies. The order decides the numbers of later ones, and those that of contacts."""
     cdef world_t* world = lane.world
     cdef body_t* body
     cdef body_t* following
     cdef int k
-    if anew or lane.builds == 0 or world.body_count != lane.body_count:
+    if fresh_world or lane.builds == 0 or world.body_count != lane.body_count:
         empty_world(&self.calls, world, -10.0)
         return
     world.manager.listener = NULL

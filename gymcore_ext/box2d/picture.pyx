@@ -1,0 +1,279 @@
+"""CarRacing's observation: the car from above, and the instruments. Nothing here changes the lane.
+
+Gymnasium's operations, in their order and precision; raster.h sets the pixels that pygame does. Numbers of pixels,
+colors and scales are those of Gymnasium's `CarRacing._render` and `Car.draw`.
+"""
+from libc.math cimport copysign, cos, fabs, fmod, hypot, rint, signbit, sin, sqrt
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+
+from gymcore_ext.box2d.racing cimport WHEELS, find_middle, progress_t, quad_t, scene_t, texts_t
+from gymcore_ext.box2d.worlds cimport POLYGON, body_t, fixture_t, joint_angle, lane_t, polygon_shape_t, vec_t
+
+
+cdef extern from "box2d/raster.h":
+    enum:
+        IMAGE_WIDTH "RASTER_WIDTH"
+        IMAGE_HEIGHT "RASTER_HEIGHT"
+        HIDDEN_ROWS "RASTER_LOWEST"
+        MAX_CORNERS "RASTER_MAX_CORNERS"
+
+    ctypedef struct pixel_t "raster_point":
+        int x, y
+
+    ctypedef struct image_t "raster_image":
+        uint32_t pixels[IMAGE_HEIGHT][IMAGE_WIDTH]
+
+    image_t* image_of_thread "raster_of_thread"() noexcept nogil
+    uint32_t color_of "raster_color"(const uint8_t* rgb) noexcept nogil
+    void fill "raster_fill"(uint32_t* pixels, int count, uint32_t color) noexcept nogil
+    void draw_ground "raster_ground"(image_t* image, const pixel_t* corners, int count, uint32_t color) noexcept nogil
+    void draw_polygon "raster_polygon"(image_t* image, const pixel_t* corners, int count, uint32_t color) noexcept nogil
+    void draw_rectangle "raster_rectangle"(image_t* image, pixel_t a, pixel_t b, uint32_t color) noexcept nogil
+    void draw_gray "raster_gray"(
+        image_t* image, const uint8_t* shades, int height, int width, int row_length, int x, int y) noexcept nogil
+    void rescale "raster_rescale"(const image_t* image, uint8_t* state) noexcept nogil
+
+
+cdef enum:
+    SQUARES = 20       # of darker grass, in a row
+    MAX_SHAPES = 8     # of a body; the hull has four
+
+cdef double COLUMN = IMAGE_WIDTH / 40.0, ROW = IMAGE_HEIGHT / 40.0  # of the instruments, pixels
+cdef double SCALE = 6.0, PI = 3.141592653589793
+cdef double PLAYFIELD = 2000 / SCALE, GRASS_DIM = PLAYFIELD / 20.0, ZOOM = 2.7
+cdef double SIZE = 0.02, WHEEL_WIDTH = 14 * SIZE
+cdef uint8_t[3] HULL_COLOR = [204, 0, 0], STRIPE_COLOR = [77, 77, 77]
+cdef uint8_t[2][3] BORDER_COLORS = [[255, 255, 255], [255, 0, 0]]
+cdef uint8_t[3] BLACK = [0, 0, 0], WHITE = [255, 255, 255], RED = [255, 0, 0], GREEN = [0, 255, 0]
+cdef uint8_t[3] BLUE = [0, 0, 255], VIOLET = [51, 0, 255]
+cdef quad_t[SQUARES * SQUARES] grass
+cdef int _row, _column, _corner
+for _column in range(SQUARES):
+    for _row in range(SQUARES):
+        for _corner in range(4):
+            grass[SQUARES * _column + _row].x[_corner] = (
+                GRASS_DIM * (2 * _column - 20) + (GRASS_DIM if _corner in (0, 3) else 0.0))
+            grass[SQUARES * _column + _row].y[_corner] = (
+                GRASS_DIM * (2 * _row - 20) + (GRASS_DIM if _corner >= 2 else 0.0))
+        find_middle(&grass[SQUARES * _column + _row])
+
+
+ctypedef struct view_t:    # from the world to the image, whose y axis points up
+    double zoom, x, y, cosine, sine
+
+
+cdef inline void rotation(double angle, double* cosine, double* sine) noexcept nogil:
+    """Cosine and sine as pygame's vectors have them: exact near quarter turns."""
+    cdef double near = 1e-6, quarter = PI / 2
+    cdef int turns
+    angle = fmod(angle, 2 * PI)
+    if angle < 0:
+        angle += 2 * PI
+    if fmod(angle + near, quarter) < 2 * near:
+        turns = <int> ((angle + near) / quarter) % 4
+        cosine[0] = 1.0 if turns == 0 else -1.0 if turns == 2 else 0.0
+        sine[0] = 1.0 if turns == 1 else -1.0 if turns == 3 else 0.0
+    else:
+        cosine[0] = cos(angle)
+        sine[0] = sin(angle)
+
+
+cdef view_t view_behind(const body_t* hull, double t) noexcept nogil:
+    """The view that follows the car: from far away at first, near after a second."""
+    cdef view_t view
+    cdef double x, y
+    view.zoom = 0.1 * SCALE * max(1 - t, 0) + ZOOM * SCALE * min(t, 1)
+    rotation(-hull.angle, &view.cosine, &view.sine)
+    x = -<double> hull.position.x * view.zoom
+    y = -<double> hull.position.y * view.zoom
+    view.x = IMAGE_WIDTH / 2.0 + (view.cosine * x - view.sine * y)
+    view.y = IMAGE_HEIGHT / 4.0 + (view.sine * x + view.cosine * y)
+    return view
+
+
+cdef inline bint place(const view_t* view, double x, double y, double* to_x, double* to_y) noexcept nogil:
+    """Where a point is in the image; false if it is so far away that pygame has no such number."""
+    to_x[0] = (view.cosine * x - view.sine * y) * view.zoom + view.x
+    to_y[0] = (view.sine * x + view.cosine * y) * view.zoom + view.y
+    return fabs(to_x[0]) < 32767 and fabs(to_y[0]) < 32767
+
+
+cdef void draw_quad(image_t* image, const view_t* view, const quad_t* quad, uint32_t color) noexcept nogil:
+    cdef pixel_t corners[4]
+    cdef double x, y, left = 1e9, right = -1e9, low = 1e9, high = -1e9
+    cdef int k
+    for k in range(4):
+        if not place(view, quad.x[k], quad.y[k], &x, &y):
+            return
+        left, right, low, high = min(left, x), max(right, x), min(low, y), max(high, y)
+        corners[k].x = <int> x
+        corners[k].y = <int> y
+    if right > -2 and left < IMAGE_WIDTH + 2 and high > HIDDEN_ROWS - 2 and low < IMAGE_HEIGHT + 2:
+        draw_ground(image, corners, 4, color)
+
+
+cdef inline uint32_t mixed_color(const double* color, double more) noexcept nogil:
+    cdef uint8_t rgb[3]
+    cdef int k
+    for k in range(3):
+        rgb[k] = <uint8_t> <int> (color[k] + more)
+    return color_of(rgb)
+
+
+cdef void draw_scenery(
+    image_t* image, const view_t* view, const progress_t* progress, const scene_t* scene, double x, double y
+) noexcept nogil:
+    """Draw the field, its darker squares of grass, road and borders; the car is at x, y."""
+    cdef double reach = (hypot(IMAGE_WIDTH / 2.0, IMAGE_HEIGHT * 0.75) + 2.0) / view.zoom
+    cdef double far = (reach + GRASS_DIM) * (reach + GRASS_DIM), away_x, away_y
+    cdef uint32_t green = mixed_color(progress.bg_color, 0.0), color
+    cdef const quad_t* quad
+    cdef quad_t field
+    cdef int k
+    cdef bint is_all = max(fabs(x), fabs(y)) + reach < PLAYFIELD
+    fill(image.pixels[0], (IMAGE_HEIGHT - HIDDEN_ROWS) * IMAGE_WIDTH, green if is_all else 0)
+    if not is_all:
+        for k in range(4):
+            field.x[k] = PLAYFIELD if k < 2 else -PLAYFIELD
+            field.y[k] = PLAYFIELD if k == 0 or k == 3 else -PLAYFIELD
+        draw_quad(image, view, &field, green)
+    for k in range(SQUARES * SQUARES + scene.quad_count):
+        if k < SQUARES * SQUARES:
+            quad = &grass[k]
+        else:
+            quad = &scene.quads[k - SQUARES * SQUARES]
+        away_x = quad.middle_x - x
+        away_y = quad.middle_y - y
+        if not away_x * away_x + away_y * away_y < far:
+            continue
+        if k < SQUARES * SQUARES:
+            color = mixed_color(progress.grass_color, 0.0)
+        elif quad.is_border:
+            color = color_of(BORDER_COLORS[quad.tile % 2])
+        else:
+            color = mixed_color(
+                progress.road_color, 0.0 if progress.touched[quad.tile] else 0.01 * (quad.tile % 3) * 255)
+        draw_quad(image, view, quad, color)
+
+
+cdef void draw_part(
+    image_t* image, const view_t* view, const body_t* body, const vec_t* corners, int count, uint32_t color
+) noexcept nogil:
+    cdef pixel_t pixels[MAX_CORNERS]
+    cdef double x, y
+    cdef float body_x, body_y
+    cdef int k
+    for k in range(count):
+        body_x = (body.cosine * corners[k].x - body.sine * corners[k].y) + body.position.x
+        body_y = (body.sine * corners[k].x + body.cosine * corners[k].y) + body.position.y
+        if not place(view, body_x, body_y, &x, &y):
+            return
+        pixels[k].x = <int> x
+        pixels[k].y = <int> y
+    draw_polygon(image, pixels, count, color)
+
+
+cdef void draw_stripe(image_t* image, const view_t* view, const body_t* body, double phase) noexcept nogil:
+    """The white stripe across a turning wheel, unless it is below."""
+    cdef vec_t corners[4]
+    cdef double near = cos(phase), far = cos(phase + 1.2)
+    cdef bint is_below = sin(phase) > 0, far_is_below = sin(phase + 1.2) > 0
+    cdef int k
+    if is_below and far_is_below:
+        return
+    if is_below:
+        near = copysign(1.0, near)
+    if far_is_below:
+        far = copysign(1.0, far)
+    for k in range(4):
+        corners[k].x = <float> (WHEEL_WIDTH if k == 1 or k == 2 else -WHEEL_WIDTH)
+        corners[k].y = <float> (27 * (near if k < 2 else far) * SIZE)
+    draw_part(image, view, body, corners, 4, color_of(STRIPE_COLOR))
+
+
+cdef void draw_car(image_t* image, const view_t* view, const lane_t* lane, const progress_t* progress) noexcept nogil:
+    cdef const polygon_shape_t* shape
+    cdef const fixture_t* fixture
+    cdef const polygon_shape_t* shapes[MAX_SHAPES]
+    cdef int k, count
+    for k in range(1, 2 + WHEELS):
+        count = 0
+        fixture = lane.moving[k % (1 + WHEELS)].fixtures
+        while fixture != NULL and count < MAX_SHAPES:
+            shapes[count] = <const polygon_shape_t*> fixture.shape
+            count += shapes[count].type == POLYGON  # a program may have added another shape
+            fixture = fixture.next
+        while count:  # Box2D lists the newest first
+            count -= 1
+            shape = shapes[count]
+            draw_part(image, view, lane.moving[k % (1 + WHEELS)], shape.vertices, shape.count,
+                      0 if k <= WHEELS else color_of(HULL_COLOR))
+        if k <= WHEELS:
+            draw_stripe(image, view, lane.moving[k], progress.wheels[k - 1].phase)
+
+
+cdef inline int whole(double value) noexcept nogil:
+    """A whole number, far outside of the image at most."""
+    return <int> min(max(value, -1e6), 1e6)
+
+
+cdef inline void draw_bar(
+    image_t* image, double left, double top, double right, double bottom, const uint8_t* color
+) noexcept nogil:
+    cdef pixel_t a, b
+    a.x, a.y, b.x, b.y = whole(left), whole(top), whole(right), whole(bottom)
+    draw_rectangle(image, a, b, color_of(color))
+
+
+cdef inline void draw_vertical_bar(
+    image_t* image, int k, double value, double shown, const uint8_t* color
+) noexcept nogil:
+    """A bar in the k-th of 40 columns, of as many fortieths of the height as are shown."""
+    if fabs(value) > 1e-4:
+        draw_bar(image, k * COLUMN, IMAGE_HEIGHT - (ROW + ROW * shown), (k + 1) * COLUMN, IMAGE_HEIGHT - ROW, color)
+
+
+cdef inline void draw_horizontal_bar(
+    image_t* image, int k, double value, double shown, const uint8_t* color
+) noexcept nogil:
+    """A bar from the k-th of 40 columns on, of as many columns as are shown."""
+    if fabs(value) > 1e-4:
+        draw_bar(image, k * COLUMN, IMAGE_HEIGHT - 4 * ROW, (k + shown) * COLUMN, IMAGE_HEIGHT - 2 * ROW, color)
+
+
+cdef void draw_instruments(
+    image_t* image, const lane_t* lane, const progress_t* progress, const texts_t* texts
+) noexcept nogil:
+    """Draw speeds, steering, turning and the score into the lowest eighth of the image."""
+    cdef const body_t* hull = lane.moving[0]
+    cdef double speed = sqrt(
+        <double> hull.velocity.x * hull.velocity.x + <double> hull.velocity.y * hull.velocity.y)
+    cdef double angle = joint_angle(lane.joints[0]), turning = hull.angular_velocity
+    cdef double reward = rint(progress.shown_reward)
+    cdef double omega
+    cdef int k, score = 0
+    draw_bar(image, 0, IMAGE_HEIGHT - HIDDEN_ROWS, IMAGE_WIDTH, IMAGE_HEIGHT, BLACK)
+    draw_vertical_bar(image, 5, speed, 0.02 * speed, WHITE)
+    for k in range(WHEELS):
+        omega = progress.wheels[k].omega
+        draw_vertical_bar(image, 7 + k, omega, 0.01 * omega, &VIOLET[0] if k >= 2 else &BLUE[0])
+    draw_horizontal_bar(image, 20, angle, -10.0 * angle, GREEN)
+    draw_horizontal_bar(image, 30, turning, -0.8 * turning, RED)
+    if not reward >= texts.lowest:  # nor if it is not a number
+        reward = texts.lowest
+    if reward != 0.0 or not signbit(reward):
+        score = 1 + <int> min(reward, <double> texts.highest) - texts.lowest
+    draw_gray(image, texts.shades + <int64_t> score * texts.height * texts.width, texts.height, texts.widths[score],
+              texts.width, 60 - texts.widths[score] // 2, IMAGE_HEIGHT - IMAGE_HEIGHT // 16 - texts.height // 2)
+
+
+cdef void draw_observation(
+    const progress_t* progress, const lane_t* lane, const scene_t* scene, uint8_t* observation
+) noexcept nogil:
+    cdef const body_t* hull = lane.moving[0]
+    cdef image_t* image = image_of_thread()
+    cdef view_t view = view_behind(hull, progress.t)
+    draw_scenery(image, &view, progress, scene, hull.position.x, hull.position.y)
+    draw_car(image, &view, lane, progress)
+    draw_instruments(image, lane, progress, scene.texts)
+    rescale(image, observation)
