@@ -16,7 +16,7 @@ from gymcore.envs.making import make_vec
 from gymcore.error import ArgumentTypeError
 from gymcore.native.array_vector_env import ArrayVectorEnv
 from gymcore.native.vector_env import NativeVectorEnv
-from gymcore.specs import EnvSpec, VectorizeMode, find_spec
+from gymcore.specs import EnvSpec, find_spec
 from gymcore.vector import AutoresetMode
 from gymcore.vector.gym26_infos import Gym26VectorEnv
 from gymcore.vector.sync_vector_env import SyncVectorEnv
@@ -72,7 +72,6 @@ def make(
             make_vec(
                 spec,
                 num_envs=num_envs,
-                vectorization_mode=VectorizeMode.VECTOR_ENTRY_POINT,
                 vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
                 **kwargs,
             )

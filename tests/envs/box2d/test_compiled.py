@@ -295,6 +295,7 @@ print(type(gymcore.make("LunarLander-v3").unwrapped).__module__)
 print(type(gymcore.make("BipedalWalker-v3").unwrapped).__module__)
 print(type(gymcore.make("CarRacing-v3").unwrapped).__module__)
 print(type(gymcore.make_vec("LunarLander-v3", 2)).__name__)
+print(type(gymcore.vector.make("LunarLander-v3", 2).unwrapped).__name__)
 print(system_info()["Box2D"])
 """
 
@@ -307,8 +308,8 @@ def test_python_runs_instead():
         "gymcore.envs.box2d.bipedal_walker_python",
         "gymcore.envs.box2d.car_racing_python",
     ], ran.stderr
-    assert lines[3] == "SyncVectorEnv"
-    assert "it has no _ZN7b2World5LeaapEv" in lines[4]
+    assert lines[3:5] == ["SyncVectorEnv"] * 2
+    assert "it has no _ZN7b2World5LeaapEv" in lines[5]
 
 
 @pytest.mark.soak
