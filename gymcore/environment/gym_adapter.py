@@ -104,7 +104,7 @@ class GymAdapter:
         self._to_values, self._from_values = self._states.to_values, self._actions.from_values
         self._live: Any = None
         self._no_ends: Any = None  # the terminals of steps in which no episode ends
-        self._all: Any = None  # both after a reset
+        self._all_live: Any = None  # both after a reset, of this many environments
         self._final_states: Any = None
 
     def _open(self, level: Any, limit: int | None, kwargs: dict[str, Any]) -> None:
@@ -188,10 +188,10 @@ class GymAdapter:
                 self.envs.close()
             self.envs = self._make_batch(num_parallel)
         states = self._to_values(self.envs.reset(seed=seed)[0])
-        if self._all is None or len(self._all[0]) != num_parallel:
+        if self._all_live is None or len(self._all_live[0]) != num_parallel:
             self._set_live(np.arange(num_parallel))
-            self._all = self._live, self._no_ends
-        self._live, self._no_ends = self._all
+            self._all_live = self._live, self._no_ends
+        self._live, self._no_ends = self._all_live
         return self._live, states
 
     def execute(self, actions: Any) -> Any:
