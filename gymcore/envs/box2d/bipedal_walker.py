@@ -192,6 +192,7 @@ class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32]]):
         return [*self.terrain, *self.legs, *self._bodies[-5:-4]]
 
     def _made_bodies(self, bodies: list[Any]) -> None:
+        bipedal_walker_python.paint_terrain(bodies[:-5], int(self._progress["box_count"]))
         feet = self._progress["feet"]
         for index, (leg, joint) in enumerate(zip(bodies[-4:], self._world.joints, strict=True)):
             leg.joint, leg.ground_contact = joint, False

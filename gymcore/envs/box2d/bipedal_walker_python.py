@@ -396,8 +396,17 @@ def build_terrain(world: Any, terrain: Terrain) -> list[Any]:
         body = create_body(world, GROUND_BODY)
         create_fixture(body, fixture)
         bodies.append(body)
+    paint_terrain(bodies, len(terrain.boxes))
     bodies.reverse()
     return bodies
+
+
+def paint_terrain(bodies: Sequence[Any], box_count: int) -> None:
+    """Give the ground's bodies, as they were made, the colors that Gymnasium's have."""
+    for index, body in enumerate(bodies):
+        grass = (76, 204 if (index - box_count) % 2 else 255, 76)
+        is_box = index < box_count
+        body.color1, body.color2 = ((255,) * 3, (153,) * 3) if is_box else (grass, grass)
 
 
 class WalkerParts:

@@ -208,6 +208,16 @@ class CartPoleVectorEnv(NativeVectorEnv):
             **options,
         )
 
+    @property
+    def state(self) -> npt.NDArray[np.float64] | None:
+        """The physics states [4, num_envs] float64, a copy; None before the first reset."""
+        return self._batch.view_state().copy() if self._batch.is_ready else None
+
+    @property
+    def prev_done(self) -> npt.NDArray[np.bool_]:
+        """Which lanes' last step ended their episode [num_envs] bool, a copy."""
+        return self._batch.view_lifecycle()[0].astype(bool)
+
 
 # --- rendering -----------------------------------------------------------------------------------
 

@@ -210,6 +210,9 @@ def test_attributes_that_programs_read():
         assert getattr(ours, name) == getattr(theirs, name), name
     assert len(ours.terrain) == len(theirs.terrain)
     assert len(ours.drawlist) == len(theirs.drawlist)
+    for name in ("color1", "color2"):
+        colors = [[getattr(body, name) for body in env.terrain] for env in (ours, theirs)]
+        assert colors[0] == colors[1]
     assert len(ours.legs) == len(ours.joints) == 4
     assert [leg.ground_contact for leg in ours.legs[1::2]] == [
         leg.ground_contact for leg in theirs.legs[1::2]

@@ -14,6 +14,20 @@ import gymcore
 IDS = ("CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "Acrobot-v1")
 
 
+def test_batch_of_one_cart_has_the_state_of_gymnasiums():
+    pairs = [gym.make_vec("CartPole-v1", num_envs=1).unwrapped for gym in (gymcore, gymnasium)]
+    ours, theirs = pairs
+    assert ours.state is None
+    for env in pairs:
+        env.reset(seed=3)
+    for _ in range(25):
+        assert ours.state.shape == theirs.state.shape
+        np.testing.assert_allclose(ours.state, theirs.state, rtol=1e-6, atol=1e-8)
+        for env in pairs:
+            env.step(np.array([1]))
+        np.testing.assert_array_equal(ours.prev_done, theirs.prev_done)
+
+
 def test_torque_noise_is_gymnasiums():
     ours, theirs = (gym.make("Acrobot-v1").unwrapped for gym in (gymcore, gymnasium))
     assert ours.torque_noise_max == theirs.torque_noise_max == 0.0
