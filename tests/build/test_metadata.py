@@ -36,6 +36,10 @@ def test_the_version_is_the_same_everywhere():
     assert gymcore.__version__ == PROJECT["version"]
 
 
+def test_the_changelog_describes_the_version():
+    assert f"\n## {PROJECT['version']}\n" in (ROOT / "CHANGELOG.md").read_text()
+
+
 def test_the_citation_file_has_the_version():
     text = (ROOT / "CITATION.cff").read_text()
     assert f"\nversion: {PROJECT['version']}\n" in text
