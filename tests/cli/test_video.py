@@ -35,6 +35,17 @@ def test_lanes_and_an_episode(run, tmp_path: Path) -> None:
     assert frames[0, 800 - 399 :, 601:].max() < 40, "the fourth place is empty"
 
 
+def test_frames_of_many_lanes_fit_into_a_screen(run, tmp_path: Path, monkeypatch) -> None:
+    words = ("video", "CartPole-v1", "--num-envs", 16, "--steps", 2, "--seed", 1, "--no-progress")
+    assert run(*words, "--out", tmp_path / "a.mp4").code == 0
+    frames = read_video(tmp_path / "a.mp4", (1080, 1620))
+    assert len(frames) == 3 and (frames.mean(axis=(1, 2, 3)) > 200).all()
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    ran = run(*words, "--out", tmp_path / "b.mp4")
+    assert ran.code == 2 and 'pip install "gymcore[other]"`: a video of so many lanes' in ran.err
+    assert os.listdir(tmp_path) == ["a.mp4"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
