@@ -181,10 +181,8 @@ def test_random_steps_with_infos(pair, mode, shared_memory):
 OBJECTS = ("graph", "sequence", "text", "one_of", "tuple")
 # test_sync_parity.py has every kind in every mode.
 KINDS = [
-    (kind, shared_memory, next(modes))
-    for modes in [itertools.cycle(MODES)]
-    for kind in OBSERVATION_KINDS
-    for shared_memory in ([False] if kind in OBJECTS else MEMORY)
+    (kind, kind not in OBJECTS, mode)
+    for kind, mode in zip(OBSERVATION_KINDS, itertools.cycle(MODES), strict=False)
 ]
 
 
