@@ -551,6 +551,11 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             self._post_lanes(self._all, self._single_actions(actions, self.num_envs))
             return
         checked = checked_actions(self._action_layout, actions, self.num_envs)
+        space = self.single_action_space
+        if space.dtype == np.float32 and space.shape == () and isinstance(actions, np.ndarray):
+            # Of numbers, environments get the type that was given: float64 is a Python float.
+            self._post_lanes(self._all, list(actions))
+            return
         store_actions(self._action_layout, self._action_rows, checked, slice(None))
         if self._lost:
             self._post_lanes(self._all, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import itertools
@@ -229,6 +230,29 @@ def test_actions(pair):
             f"{actions!r}",
         )
         assert np.array_equal(ours.get_attr("actions"), theirs.get_attr("actions"))
+
+
+class TypeOfAction(gymcore.Env):
+    observation_space = gymcore.spaces.Discrete(1)
+    action_space = gymcore.spaces.Box(0, 1, (), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        return 0, {}
+
+    def step(self, action):
+        return 0, 0.0, False, False, {"type": type(action).__name__, "value": float(action)}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_actions_that_are_numbers_keep_their_type(dtype):
+    with contextlib.closing(gymcore.vector.AsyncVectorEnv([TypeOfAction] * 3)) as envs:
+        envs.reset()
+        for actions in np.arange(6).reshape(2, 3).astype(dtype) / 10:
+            infos = envs.step(actions)[4]
+            assert list(infos["type"]) == [np.dtype(dtype).name] * 3
+            assert np.array_equal(infos["value"], actions)
+        with pytest.raises(gymcore.error.InvalidAction):
+            envs.step(np.zeros(2, dtype))
 
 
 @pytest.mark.parametrize("actions", [[0], [0, 1, 2], 3, None], ids=repr)
