@@ -50,13 +50,6 @@ def test_in_python_equals_gymnasium():
     fly_side_by_side(ours, theirs, POLICIES, episodes=3, seed=4, steps=60)
 
 
-@pytest.mark.soak
-@pytest.mark.timeout(3000)
-@pytest.mark.parametrize("env_id", IDS)
-def test_many_episodes_equal_gymnasium(env_id):
-    fly_side_by_side(*make_pair(env_id), POLICIES, episodes=210, seed=2, steps=1700)
-
-
 @pytest.mark.parametrize("env_id", IDS)
 def test_declared_as_gymnasium(env_id):
     ours, theirs = gymcore.make(env_id), gymnasium.make(env_id)

@@ -65,19 +65,6 @@ def test_equals_gymnasium(arguments):
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("part", range(6))
-@pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
-def test_many_episodes_equal_gymnasium(arguments, part):
-    """210 episodes of each kind; parts, so that each of them is a matter of a minute or two."""
-    policies = [random_actions, full_gas, no_action]
-    pair = make_pair("CarRacing-v3", **arguments)
-    look = SomePictures(every=16)
-    fly_side_by_side(*pair, policies, episodes=35, seed=20 + part, steps=400, look=look)
-    assert look.drawn > 35 * (4 + 5)
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("lap", range(6))
 @pytest.mark.parametrize("arguments", [{}, {"domain_randomize": True}], ids=str)
 def test_laps_equal_gymnasium(arguments, lap):
