@@ -38,7 +38,8 @@ def compiler_flags() -> tuple[list[str], list[str]]:
     if DEBUG:
         compiling += ["-O0", "-g", "-UNDEBUG"]
     elif "SANITIZE" in SWITCHES:
-        compiling += ["-O1", "-g1"]  # lines of code, which is what reports say
+        # Lines of code are what reports say. With the checks, -O1 takes 2.4 times as long.
+        compiling += ["-Og", "-g1"]
     else:
         compiling += ["-O3", "-g0"]
         linking += ["-Wl,-s"] if sys.platform == "linux" else []
