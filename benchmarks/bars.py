@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from gymcore.cli.common import times
+from gymcore.cli.formats import times
 
 CARTPOLE = "CartPole-v1"
 CURVE = (64, 256, 1024, 4096, 16384, 65536, 262144, 1_000_000)

@@ -7,7 +7,7 @@ from typing import Any
 
 from bars import CARTPOLE, CURVE, Measured, parts
 
-from gymcore.cli.common import rate
+from gymcore.cli.formats import rate
 
 #: Title, environment and lanes of each panel of rates.
 PANELS = (

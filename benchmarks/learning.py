@@ -29,7 +29,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from gymcore.cli.common import table  # noqa: E402
+from gymcore.cli.formats import table  # noqa: E402
 
 STEPS, POINTS = 50_000, 50  # of the comparison, and points of a curve
 PARTS = ("seconds", "rate", "ids", "sb3")

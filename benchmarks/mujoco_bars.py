@@ -5,7 +5,7 @@ from __future__ import annotations
 from bars import Bar, Group, at_most, name, ratio
 from mujoco_ids import CHEAP, CLOCK_RUNNING, CLOCK_STOPPED, IDS, WALKING
 
-from gymcore.cli.common import times
+from gymcore.cli.formats import times
 
 #: The processes of both, which `peers.py` distinguishes by library.
 LIBRARIES = {key: f"gymcore ({key})" for key in (CLOCK_RUNNING, CLOCK_STOPPED)}

@@ -55,8 +55,9 @@ from wrapper_bars import LIBRARIES as WRAPPER_LIBRARIES  # noqa: E402
 from wrapper_bars import NO_STEPS as NO_WRAPPER_STEPS  # noqa: E402
 from wrapper_bars import wrapper_bars, wrapper_groups  # noqa: E402
 
-from gymcore.cli.common import count, positive, rate, table  # noqa: E402
+from gymcore.cli.formats import rate, table  # noqa: E402
 from gymcore.cli.info import system_info  # noqa: E402
+from gymcore.cli.options import count, positive  # noqa: E402
 
 NOT_MEASURED = "not measured in this run"
 LIBRARY = {key: contender.module for key, contender in (CONTENDERS | INTEROP | JIT).items()}

@@ -10,7 +10,7 @@ import statistics
 
 from bars import CARTPOLE, Bar, Group, Measured, at_most, name, ratio
 
-from gymcore.cli.common import times
+from gymcore.cli.formats import times
 
 #: Contenders that run outside gymcore's process.
 LIBRARIES = {

@@ -25,7 +25,7 @@ import numpy as np
 import psutil
 
 import gymcore as gym
-from gymcore.cli.common import rate
+from gymcore.cli.formats import rate
 
 NATIVE_IDS = (
     "CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "Acrobot-v1",

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from gymcore.cli import bench, collect, info, keys, play, serve, train, video
 from gymcore.cli import list as list_command
-from gymcore.cli.common import CliError, exit_on_sigterm, plain_warnings
+from gymcore.cli.errors import CliError, plain_warnings
+from gymcore.cli.signals import exit_on_sigterm
 
 __all__ = ["main"]
 

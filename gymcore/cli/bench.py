@@ -12,16 +12,10 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
-from gymcore.cli.common import (
-    CliError,
-    RandomActions,
-    count,
-    duration,
-    positive,
-    rate,
-    table,
-    times,
-)
+from gymcore.cli.errors import CliError
+from gymcore.cli.formats import duration, rate, table, times
+from gymcore.cli.options import count, positive
+from gymcore.cli.policies import RandomActions
 from gymcore.utils.performance import rate_of
 
 HELP = "measure steps a second, and compare with gymnasium where it is installed"

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gymcore.cli.common import CliError, PolicyActions, RandomActions, actions_of
+from gymcore.cli.errors import CliError
+from gymcore.cli.policies import PolicyActions, RandomActions, actions_of
 
 
 def cluster(text: str) -> str:

@@ -15,26 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.cli.cluster import actors_of, cluster
-from gymcore.cli.common import (
-    CliError,
-    Interruption,
-    PolicyActions,
-    RandomActions,
-    actions_of,
-    add_env_arguments,
-    add_policy_arguments,
-    byte_count,
-    count,
-    env_kwargs,
-    file_errors,
-    interruption,
-    progress,
-    rate,
-)
 from gymcore.cli.episodes import EpisodeStatistics
+from gymcore.cli.errors import CliError, file_errors
+from gymcore.cli.formats import byte_count, rate
 from gymcore.cli.list import is_native
+from gymcore.cli.options import add_env_arguments, count, env_kwargs
 from gymcore.cli.plots import PARTS, RunHistory, check_plot, plot_run
+from gymcore.cli.policies import PolicyActions, RandomActions, actions_of, add_policy_arguments
+from gymcore.cli.progress import progress
 from gymcore.cli.recording import Recording, check_disk, save
+from gymcore.cli.signals import Interruption, interruption
 from gymcore.utils.nested import named_leaves, rows_at
 from gymcore.utils.new_file import check_target
 

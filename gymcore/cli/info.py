@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from gymcore.cli.common import byte_count
+from gymcore.cli.formats import byte_count
 from gymcore.utils.cpus import _cgroup_folders, _read_words, thread_limits
 
 HELP = "print versions, processor, compiler and CPU features for a bug report"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gymcore.cli.common import CliError, file_errors
+from gymcore.cli.errors import CliError, file_errors
 
 HELP = "make keys for `gymcore serve` and its clients"
 

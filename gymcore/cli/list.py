@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from gymcore.cli.common import CliError
+from gymcore.cli.errors import CliError
 
 HELP = "list the environment ids by family, and the extra that a family needs"
 

@@ -6,8 +6,9 @@ import argparse
 import sys
 from typing import Any
 
-from gymcore.cli.common import (
-    CliError,
+from gymcore.cli.errors import CliError
+from gymcore.cli.list import family_of
+from gymcore.cli.options import (
     add_env_arguments,
     add_frame_arguments,
     env_kwargs,
@@ -15,7 +16,6 @@ from gymcore.cli.common import (
     positive,
     seed,
 )
-from gymcore.cli.list import family_of
 
 HELP = "play an environment with the keyboard, in a window"
 

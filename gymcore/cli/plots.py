@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.cli.common import CliError, file_errors
 from gymcore.cli.episodes import sample
+from gymcore.cli.errors import CliError, file_errors
 from gymcore.utils.new_file import NewFile, check_target
 
 if TYPE_CHECKING:

@@ -33,7 +33,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.cli.common import CliError, byte_count, file_errors
+from gymcore.cli.errors import CliError, file_errors
+from gymcore.cli.formats import byte_count
 from gymcore.cli.info import available_memory
 from gymcore.utils.nested import named_leaves
 from gymcore.utils.new_file import NewFile

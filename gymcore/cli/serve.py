@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gymcore.cli.common import CliError, add_env_arguments, count, env_kwargs
+from gymcore.cli.errors import CliError
+from gymcore.cli.options import add_env_arguments, count, env_kwargs
 
 HELP = "host environments for a client on another machine, over TCP"
 

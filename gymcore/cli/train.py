@@ -9,18 +9,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gymcore.cli.common import (
-    CliError,
-    add_env_arg_option,
-    count,
-    env_kwargs,
-    file_errors,
-    interruption,
-    progress,
-    rate,
-    seed,
-)
+from gymcore.cli.errors import CliError, file_errors
+from gymcore.cli.formats import rate
+from gymcore.cli.options import add_env_arg_option, count, env_kwargs, seed
 from gymcore.cli.plots import check_plot, plot_curve
+from gymcore.cli.progress import progress
+from gymcore.cli.signals import interruption
 from gymcore.utils.new_file import check_target
 
 if TYPE_CHECKING:

@@ -7,22 +7,19 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from gymcore.cli.common import (
-    CliError,
-    RandomActions,
-    actions_of,
+from gymcore.cli.errors import CliError, file_errors
+from gymcore.cli.formats import byte_count
+from gymcore.cli.options import (
     add_env_arguments,
     add_frame_arguments,
-    add_policy_arguments,
-    byte_count,
     count,
     env_kwargs,
-    file_errors,
-    interruption,
     make_rgb,
     positive,
-    progress,
 )
+from gymcore.cli.policies import RandomActions, actions_of, add_policy_arguments
+from gymcore.cli.progress import progress
+from gymcore.cli.signals import interruption
 from gymcore.utils.new_file import check_target
 
 HELP = "record an environment into an mp4 or GIF file"

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 import gymcore as gym
 from gymcore.cli.collect import Collector
-from gymcore.cli.common import actions_of
+from gymcore.cli.policies import actions_of
 from gymcore.cli.recording import Recording
 from gymcore.distributed.fragment import FragmentMaker
 from tests.distributed import local_ray

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gymcore.cli.common import CliError
+from gymcore.cli.errors import CliError
 from gymcore.cli.plots import SAMPLE_SIZE, RunHistory, equal_count_bins, plot_run
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from gymcore import spaces
 from gymcore.cli import recording
-from gymcore.cli.common import CliError, file_errors
+from gymcore.cli.errors import CliError, file_errors
 from gymcore.cli.recording import Recording, check_disk, save
 from gymcore.utils.nested import named_leaves
 from gymcore.utils.new_file import check_target

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from gymcore import spaces
-from gymcore.cli.common import CliError, PolicyActions, RandomActions, load_policy
+from gymcore.cli.errors import CliError
+from gymcore.cli.policies import PolicyActions, RandomActions, load_policy
 
 SPACES = {
     "coin": spaces.Discrete(2),

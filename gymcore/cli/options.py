@@ -1,0 +1,144 @@
+"""Options that sub-commands share, the types of their values, and environments made of them."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from typing import Any
+
+from gymcore.cli.errors import CliError
+
+
+def count(text: str) -> int:
+    """Parse a positive integer: `64`, `1_000_000` or `1e6`.
+
+    Example:
+        >>> count("1e6") == count("1_000_000") == 1000000
+        True
+    """
+    try:
+        number = int(text)
+    except ValueError:
+        try:
+            number = int(float(text))
+        except (ValueError, OverflowError):
+            number = -1
+        if number != -1 and number != float(text):
+            number = -1
+        if number == -1:
+            raise argparse.ArgumentTypeError(f"expected an integer, got {text!r}") from None
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected at least 1, got {text!r}")
+    return number
+
+
+def seed(text: str) -> int:
+    """Parse a seed: an integer of at least 0."""
+    return 0 if text == "0" else count(text)
+
+
+def positive(text: str) -> float:
+    """Parse a finite number above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0.0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r}")
+    return number
+
+
+_WORDS = {"true": True, "false": False, "none": None}
+
+
+def env_arg(text: str) -> tuple[str, Any]:
+    """Parse `NAME=VALUE` into the name and the value: a Python literal, or else a string.
+
+    Example:
+        >>> env_arg("gravity=-5"), env_arg("map_name=8x8"), env_arg("is_slippery=false")
+        (('gravity', -5), ('map_name', '8x8'), ('is_slippery', False))
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
+    try:
+        return name, ast.literal_eval(value)
+    except (SyntaxError, ValueError):
+        return name, _WORDS.get(value.lower(), value)
+
+
+def frame_size(text: str) -> tuple[int, int]:
+    """Parse the width and height of frames, `640x480`."""
+    width, _, height = text.lower().partition("x")
+    try:
+        return count(width), count(height)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(
+            f"expected WIDTHxHEIGHT, such as 640x480, got {text!r}"
+        ) from None
+
+
+def add_env_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the environment's id and its arguments."""
+    parser.add_argument("id", metavar="ID", help="environment id, or module:id")
+    add_env_arg_option(parser)
+
+
+def add_env_arg_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--env-arg`, whose values are in `arguments.env_args`, a list of (name, value)."""
+    parser.add_argument(
+        "--env-arg",
+        dest="env_args",
+        action="append",
+        default=[],
+        type=env_arg,
+        metavar="NAME=VALUE",
+        help="an argument of the environment, as map_name=8x8; can be given several times",
+    )
+
+
+def add_frame_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of what frames show."""
+    parser.add_argument("--camera", metavar="NAME", help="camera of a MuJoCo model [that tracks]")
+    parser.add_argument(
+        "--frame-size",
+        type=frame_size,
+        metavar="WIDTHxHEIGHT",
+        help="size of the frames of a MuJoCo environment [480x480]",
+    )
+
+
+def env_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the environment's arguments that the command line gives."""
+    kwargs = dict(arguments.env_args)
+    if getattr(arguments, "camera", None) is not None:
+        kwargs["camera_name"] = arguments.camera
+    if getattr(arguments, "frame_size", None) is not None:
+        kwargs["width"], kwargs["height"] = arguments.frame_size
+    return kwargs
+
+
+def make_rgb(env_id: str, num_envs: int | None = None, **kwargs: Any) -> Any:
+    """Return an environment with render mode "rgb_array"; a `CliError` if there is none.
+
+    `num_envs` makes a vector environment; `kwargs` are arguments of the environment.
+    """
+    import gymcore
+    from gymcore.error import Error
+
+    try:
+        if num_envs is None:
+            env: Any = gymcore.make(env_id, render_mode="rgb_array", **kwargs)
+        else:
+            env = gymcore.make_vec(env_id, num_envs=num_envs, render_mode="rgb_array", **kwargs)
+    except Error as error:
+        raise CliError(f"{env_id}: {error}") from error
+    except Exception as error:
+        raise CliError(f"{env_id}: {type(error).__name__}: {error}") from error
+    if env.render_mode != "rgb_array":
+        env.close()
+        raise CliError(
+            f"{env_id}: has no render mode 'rgb_array', only "
+            f"{env.metadata.get('render_modes') or 'none at all'}"
+        )
+    return env

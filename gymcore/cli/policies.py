@@ -1,0 +1,179 @@
+"""Actions of `--policy`: random, of a checkpoint, or of a function."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.cli.errors import CliError
+from gymcore.cli.options import seed
+
+
+def add_policy_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that decide on the actions."""
+    parser.add_argument(
+        "--seed", type=seed, metavar="SEED", help="lane i is seeded with SEED + i [random]"
+    )
+    parser.add_argument(
+        "--policy",
+        default="random",
+        metavar="POLICY",
+        help="'random', a checkpoint of gymcore train (FILE.npz), or module:function that turns "
+        "observations [N, ...] into actions [random]",
+    )
+
+
+def actions_of(policy: str, envs: Any, seed: int) -> RandomActions | PolicyActions:
+    """Return the actions of `--policy`, for a batch of environments."""
+    if policy == "random":
+        return RandomActions(envs.single_action_space, envs.num_envs, seed)
+    load = load_checkpoint if policy.endswith(".npz") else load_policy
+    return PolicyActions(load(policy), envs.action_space, policy)
+
+
+# Separates the stream of actions from the lanes' own streams, which start from the same seed.
+_ACTION_STREAM = 0xAC7105
+
+
+class RandomActions:
+    """Uniform random actions for a batch, drawn in blocks of [steps, num_envs, ...].
+
+    The same seed gives the same actions on every engine, provided the blocks have the same sizes.
+
+    Example:
+        >>> from gymcore.spaces import Discrete
+        >>> block = RandomActions(Discrete(3), num_envs=4, seed=7).block(5)
+        >>> block.shape, block.dtype.name, int(block.min()), int(block.max())
+        ((5, 4), 'int64', 0, 2)
+    """
+
+    def __init__(self, single_action_space: Any, num_envs: int, seed: int) -> None:
+        """Prepare for an action space of one lane; raise a `CliError` if it is unsupported."""
+        from gymcore import spaces
+
+        space = single_action_space
+        self._generator = np.random.default_rng([seed, _ACTION_STREAM])
+        self._dtype = np.dtype(space.dtype)
+        self._shape = (num_envs, *(space.shape or ()))
+        self._space: Any = None
+        self._low: Any = 0
+        self._high: Any = 2
+        if isinstance(space, spaces.Discrete):
+            self._low, self._high = int(space.start), int(space.start + space.n)
+        elif isinstance(space, spaces.MultiDiscrete):
+            self._low = np.asarray(space.start, np.int64)
+            self._high = self._low + np.asarray(space.nvec, np.int64)
+        elif isinstance(space, spaces.Box):
+            self._low, self._high = space.low, space.high
+            if not space.is_bounded() or self._dtype.kind != "f":
+                # Rare: the space draws each action itself.
+                self._space = type(space)(space.low, space.high, space.shape, space.dtype)
+                self._space.seed(int(self._generator.integers(2**32)))
+        elif not isinstance(space, spaces.MultiBinary):
+            raise CliError(
+                "random actions need a Discrete, MultiDiscrete, MultiBinary or Box action space, "
+                f"this one is {space}; pass --policy module:function"
+            )
+
+    def block(self, steps: int) -> npt.NDArray[Any]:
+        """Return the actions of the next steps, a new array [steps, num_envs, ...]."""
+        shape = (steps, *self._shape)
+        if self._space is not None:
+            samples = [self._space.sample() for _ in range(steps * self._shape[0])]
+            return np.array(samples, self._dtype).reshape(shape)
+        if self._dtype.kind != "f":
+            return self._generator.integers(self._low, self._high, shape).astype(self._dtype)
+        block = self._generator.random(shape) * (self._high - self._low) + self._low
+        # Rounding can exceed the upper bound.
+        return np.minimum(block.astype(self._dtype), self._high)
+
+
+def load_policy(name: str) -> Callable[[Any], Any]:
+    """Import the user's policy: `module:function`, or another callable, as `module:agent.act`.
+
+    The policy is called with the batch of observations
+    [num_envs, ...] and returns actions. A name that leads to no callable is a `CliError`.
+    """
+    module_name, _, path = name.partition(":")
+    if not module_name or not path:
+        raise CliError(f"--policy: expected 'random' or module:function, got {name!r}")
+    try:
+        policy: Any = importlib.import_module(module_name)
+    except Exception as error:
+        raise CliError(
+            f"--policy {name}: cannot import {module_name!r}: {type(error).__name__}: {error}"
+        ) from error
+    for part in path.split("."):
+        try:
+            policy = getattr(policy, part)
+        except AttributeError:
+            raise CliError(f"--policy {name}: {module_name!r} has no {path!r}") from None
+    if not callable(policy):
+        raise CliError(f"--policy {name}: {type(policy).__name__} object is not callable")
+    return policy
+
+
+def load_checkpoint(path: str) -> Callable[[Any], Any]:
+    """Return the policy of a checkpoint of `gymcore train`, which takes the most probable actions.
+
+    A file that is not one is a `CliError`.
+    """
+    from gymcore.error import Error
+    from gymcore.learn import PPO
+
+    try:
+        ppo = PPO.load(path, num_envs=1)
+    except (Error, OSError) as error:
+        raise CliError(f"--policy {path}: {error}") from error
+    ppo.close()
+    return ppo.act
+
+
+class PolicyActions:
+    """Calls the user's policy and checks the actions that it returns.
+
+    Example:
+        >>> import numpy as np
+        >>> from gymcore.spaces import MultiDiscrete
+        >>> act = PolicyActions(lambda obs: [0, 1], MultiDiscrete([2, 2]), "example:f")
+        >>> act(np.zeros((2, 4)))
+        array([0, 1])
+    """
+
+    def __init__(self, policy: Callable[[Any], Any], action_space: Any, name: str) -> None:
+        """Keep the policy, the batched action space, and the policy's name for messages."""
+        self._policy = policy
+        self._name = name
+        self._shape = action_space.shape
+        self._dtype = action_space.dtype
+
+    def __call__(self, observations: Any) -> Any:
+        """Return the policy's actions, as an array where the action space has a shape.
+
+        Raises a `CliError` if the policy raises, or returns another shape or kind of number.
+        """
+        try:
+            actions = self._policy(observations)
+        except Exception as error:
+            raise CliError(
+                f"--policy {self._name} raised {type(error).__name__}: {error}"
+            ) from error
+        if self._shape is None or self._dtype is None:
+            return actions
+        array = np.asarray(actions)
+        if array.shape != self._shape:
+            raise CliError(
+                f"--policy {self._name}: expected actions of shape {self._shape}, got {array.shape}"
+            )
+        if array.dtype == self._dtype:
+            return array
+        if not np.can_cast(array.dtype, self._dtype, casting="same_kind"):
+            raise CliError(
+                f"--policy {self._name}: expected actions of dtype {self._dtype}, got {array.dtype}"
+            )
+        return array.astype(self._dtype)

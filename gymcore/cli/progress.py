@@ -1,0 +1,52 @@
+"""Progress as a bar on a terminal, and as lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+
+class _PercentLines:
+    """Reports progress as lines on stderr: after 2, 6, 14, ... seconds, then once a minute."""
+
+    def __init__(self, name: str, total: int, done: int) -> None:
+        self._name, self._total, self._done, self._note = name, total, done, ""
+        self._wait, self._next = 2.0, time.monotonic() + 2.0
+
+    def __enter__(self) -> _PercentLines:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+    def update(self, steps: int = 1) -> None:
+        self._done += steps
+        if (now := time.monotonic()) >= self._next:
+            percent = 100 * self._done // self._total
+            print(f"{self._name}: {percent} %{self._note}", file=sys.stderr, flush=True)
+            self._wait = min(2 * self._wait, 60.0)
+            self._next = now + self._wait
+
+    def set_postfix_str(self, note: str, refresh: bool = False) -> None:
+        self._note = f", {note}"
+
+
+def progress(name: str, total: int, unit: str, *, silent: bool, done: int = 0) -> Any:
+    """Return a bar of tqdm's if stderr is a terminal, else lines by percent, both to be updated.
+
+    `silent` shows nothing; `done` is where it begins.
+    """
+    from tqdm import tqdm
+
+    if not silent and not sys.stderr.isatty():
+        return _PercentLines(name, total, done)
+    return tqdm(
+        total=total,
+        initial=done,
+        desc=name,
+        unit=f" {unit}",
+        unit_scale=True,
+        disable=silent,
+        dynamic_ncols=True,
+    )
