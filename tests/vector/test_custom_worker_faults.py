@@ -147,10 +147,18 @@ def test_requests_larger_than_a_pipe(make):
     assert engine.step([1, 2], timeout=60)[1].tolist() == [1, 2]
 
 
-def test_key_press_in_a_wait(make):
+@pytest.fixture
+def key_press():
+    """Ctrl-C raises KeyboardInterrupt, also where this process, as a background job, ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda: os.kill(os.getpid(), signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+
+
+def test_key_press_in_a_wait(make, key_press):
     engine = misbehaving(make)
-    engine.step_async([1, "sleep 3"])
-    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    engine.step_async([1, "sleep 1"])
+    timer = threading.Timer(0.2, key_press)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         engine.step_wait()
