@@ -39,9 +39,13 @@ def spec_of(name: str) -> str | EnvSpec:
 
 
 def ids_of(*families: str) -> list[str]:
-    """Every registered id of these families."""
+    """Every registered id of these families that can be made."""
     folders = tuple(f"gymcore.envs.{family}" for family in families)
-    return [id for id, spec in gym.registry.items() if str(spec.entry_point).startswith(folders)]
+    return [
+        id
+        for id, spec in gym.registry.items()
+        if str(spec.entry_point).startswith(folders) and "retired" not in str(spec.entry_point)
+    ]
 
 
 def plain(value: Any) -> Any:
