@@ -76,7 +76,7 @@ IDS_OF = {
 
 # With an autoreset mode, engines with worker processes and these environments take turns in the
 # modes: what differs between the modes is the same compiled code for all.
-TAKING_TURNS = ("async", "pipes", "ray", *IDS[1:], *TOY_IDS, ATARI_ID, JIT_ID)
+TAKING_TURNS = ("async", "pipes", "ray", *IDS[1:], *TOY_IDS, ATARI_ID)
 
 # Arguments that they are made with. The lake is so wide that an episode ends where a test says it
 # does, and has so many places to start from that lanes differ.
