@@ -272,7 +272,8 @@ def test_interpreter_ends_without_close(engine, how):
         pytest.param("shm-forkserver", 200, marks=SOAK),
     ],
 )
-@isolated(seconds=280)
+@pytest.mark.timeout(660)
+@isolated(seconds=600)
 def test_many_engines_come_and_go(engine, count):
     def live(k):
         envs = make_engine(engine)
