@@ -177,7 +177,7 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
         """Step all lanes; return observations, rewards, terminated and infos of all lanes.
 
         Args:
-            actions: A batch of the action space.
+            actions: A batch of the action space; of actions that are one array, a copy.
         """
         raise NotImplementedError(f"{type(self).__name__}.step_lanes")
 
@@ -246,6 +246,8 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
         batch = self._batch
         self._check_steppable()
         if self._checks_actions:
+            if isinstance(actions, np.ndarray):
+                actions = actions.copy()  # what was checked is stepped, whoever writes to the array
             actions = checked = batch.checked_actions(actions, self.num_envs)
         else:
             checked = self._no_actions
