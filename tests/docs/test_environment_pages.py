@@ -88,7 +88,7 @@ def test_ids(page):
     if not installed(page):
         return
     text = page.read_text()
-    found = rows(text, "id", "observation", "action", "steps at most", "solved at")
+    found = rows(text, "id", "observation", "action", "max steps", "solved at")
     assert found
     for env_id, (_, observation, action, steps, solved) in zip(ids(text), found, strict=True):
         with gym.make(env_id) as env:
@@ -155,7 +155,7 @@ def test_observations_actions_and_arguments(page):
     check_space(text, "Action", [each.action_space for each in envs])
 
     expected = defaults(envs[0])
-    arguments = rows(section(text, "Arguments"), "argument", "default", "by lane")
+    arguments = rows(section(text, "Arguments"), "argument", "default", "per lane")
     assert {row[0].strip("`"): value(row[1]) for row in arguments} == expected
     parameters = getattr(type(env), "parameters", {}).keys()
     assert [row[2] == "x" for row in arguments] == [each in parameters for each in expected]
