@@ -18,12 +18,8 @@ class Interrupt(BaseException):
     """What is raised."""
 
 
-def raises_at(call: Callable[[], Any], instruction: int) -> bool:
-    """Raise `Interrupt` before the n-th bytecode instruction that `call` executes in gymcore.
-
-    Returns whether the call got there.
-    """
-    left = instruction
+def _traced(call: Callable[[], Any], before: Callable[[Any], None]) -> None:
+    """Make the call; before each bytecode instruction of gymcore, `before` gets its frame."""
 
     def enter(frame: Any, event: str, arg: Any) -> Any:
         if not frame.f_code.co_filename.startswith(PACKAGE):
@@ -37,22 +33,43 @@ def raises_at(call: Callable[[], Any], instruction: int) -> bool:
         return execute
 
     def execute(frame: Any, event: str, arg: Any) -> Any:
-        nonlocal left
         if event == "opcode":
-            left -= 1
-            if left < 0:
-                sys.settrace(None)
-                raise Interrupt
+            before(frame)
         return execute
 
-    before = sys.gettrace()
+    outer = sys.gettrace()
     sys.settrace(enter)
     try:
         call()
+    finally:
+        sys.settrace(outer)
+
+
+def instructions(call: Callable[[], Any]) -> list[tuple[Any, int]]:
+    """Make the call, and return the code and offset of each instruction it executes in gymcore."""
+    executed: list[tuple[Any, int]] = []
+    _traced(call, lambda frame: executed.append((frame.f_code, frame.f_lasti)))
+    return executed
+
+
+def raises_at(call: Callable[[], Any], instruction: int) -> bool:
+    """Raise `Interrupt` before the n-th bytecode instruction that `call` executes in gymcore.
+
+    Returns whether the call got there.
+    """
+    left = instruction
+
+    def count(frame: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            sys.settrace(None)
+            raise Interrupt
+
+    try:
+        _traced(call, count)
     except Interrupt:
         return True
-    finally:
-        sys.settrace(before)
     return False
 
 

@@ -13,7 +13,7 @@ from gymcore import error
 from gymcore.interop.gymnasium import to_gymnasium
 from gymcore.native.array_vector_env import ArrayVectorEnv
 from tests.hostile.programs import plain, spec_of
-from tests.interrupts import Interrupt, Timer, raises_at
+from tests.interrupts import Interrupt, Timer, instructions, raises_at
 
 pytestmark = [
     pytest.mark.hostile,
@@ -36,7 +36,8 @@ BATCHES = {
     "jit": "CartPole",
     "array": "ArrayCartPole",
 }
-SLOW = [spec_of("CartPole").id, "CarRacing-v3"]  # thousands of instructions or milliseconds a step
+# Of which a step takes thousands of instructions, or milliseconds.
+SLOW = [spec_of("CartPole").id, "CarRacing-v3", spec_of("Pong").id]
 SINGLE = ["single", "lander", "gymnasium"]
 
 
@@ -99,40 +100,51 @@ def first_observation(envs: Any) -> Any:
     return plain(envs.reset(seed=1)[0])
 
 
+def in_random_order(rng: np.random.Generator, executed: list[Any]) -> list[int]:
+    """The numbers of these instructions: each that a call executes once, then repetitions."""
+    numbers = {instruction: number for number, instruction in reversed([*enumerate(executed)])}
+    first = list(numbers.values())
+    again = np.setdiff1d(np.arange(len(executed)), first)
+    return [*rng.permutation(first).tolist(), *rng.permutation(again).tolist()]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
-def test_every_instruction(engine: str, hostile_seconds: float, hostile_seed: int) -> None:
-    """Each in its turn when the seconds last, and a sample spread over all when they do not."""
-    rng = np.random.default_rng(hostile_seed)
+def test_every_instruction(engine: str, rng: np.random.Generator, rounds: Any) -> None:
+    """One instruction of each call in turn, until there are no more or the seconds are over."""
     envs = make(engine)
     expected = first_observation(envs)
-    for name, call in calls_of(envs).items():
-        total = 50
-        while raises_at(call, total):
-            total *= 2
-            first_observation(envs)
+    calls = calls_of(envs)
+    numbers = {}
+    for name, call in calls.items():
+        numbers[name] = in_random_order(rng, instructions(call))
         first_observation(envs)
-        count = min(total, max(10, int(hostile_seconds * 50)))
-        for instruction in sorted(rng.choice(total, count, replace=False).tolist()):
-            raises_at(call, instruction)
+    interrupts = 0
+    for turn, _ in zip(itertools.zip_longest(*numbers.values()), rounds, strict=False):
+        for name, instruction in zip(calls, turn, strict=True):
+            if instruction is None:
+                continue
+            interrupts += raises_at(calls[name], instruction)
             assert first_observation(envs) == expected, (name, instruction)
             envs.step(envs.action_space.sample())
     envs.close()
+    print(f"{engine}: {interrupts} of {sum(map(len, numbers.values()))} instructions")
+    assert interrupts
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_every_instruction_of_close(engine: str, hostile_seconds: float) -> None:
-    stride = 1 if hostile_seconds > 30 else 23
-    for instruction in itertools.count(0, stride):
+def test_every_instruction_of_close(engine: str, rng: np.random.Generator, rounds: Any) -> None:
+    envs = make(engine)
+    expected = first_observation(envs)
+    numbers = in_random_order(rng, instructions(envs.close))
+    for instruction, _ in zip(numbers, rounds, strict=False):
         envs = make(engine)
-        expected = first_observation(envs)
-        interrupted = raises_at(envs.close, instruction)
+        first_observation(envs)
+        raises_at(envs.close, instruction)
         try:
             assert first_observation(envs) == expected, instruction
         except error.ClosedEnvironmentError:
             assert engine not in SINGLE
         envs.close()
-        if not interrupted:
-            break
 
 
 @pytest.mark.parametrize("engine", ENGINES)
