@@ -8,8 +8,8 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
-import gymnasium
 import numpy as np
 import pytest
 
@@ -152,6 +152,7 @@ with open(sys.argv[1], "wb") as file:
 
 
 def test_spaces_are_pickled_under_the_names_of_gymnasium(tmp_path: Path) -> None:
+    gymnasium = pytest.importorskip("gymnasium", "1.4")  # earlier ones sample otherwise
     names = {**vars(gymnasium.spaces), "np": np, "batch_space": gymnasium.vector.utils.batch_space}
     spaces = eval(SPACES.strip(), names)
     file = tmp_path / "spaces.pickle"
@@ -179,6 +180,7 @@ print(gym.pprint_registry({"CartPole-v1": gym.spec("CartPole-v1")}, disable_prin
 
 
 def test_specs_name_places_in_gymnasium(tmp_path: Path) -> None:
+    gymnasium = pytest.importorskip("gymnasium")
     spec = gymnasium.wrappers.TimeAwareObservation(gymnasium.make("CartPole-v1")).spec
     assert spec is not None
     printed = spec.pprint(disable_print=True, include_entry_points=True)
@@ -298,6 +300,9 @@ def test_wrong_command_lines(arguments: list[str], monkeypatch: pytest.MonkeyPat
 def test_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", ["first"])
     monkeypatch.setenv("PYTHONPATH", "other")
+    installed = ModuleType("gymnasium")
+    installed.__file__ = "packages/gymnasium/__init__.py"
+    monkeypatch.setitem(sys.modules, "gymnasium", installed)
     with pytest.raises(error.Error, match=r"gymnasium has been imported already, from .*gymnasium"):
         gymcore.alias.install()
     with pytest.raises(error.InvalidArgument, match=r"era: expected one of gymnasium==1.4, .*3"):

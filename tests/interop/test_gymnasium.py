@@ -11,19 +11,22 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env as their_check_env
 
 import gymcore
 from gymcore import error
 from gymcore.foreign import ForeignEnv
-from gymcore.interop import gymnasium as bridge
-from gymcore.interop.gymnasium import from_gymnasium, register_all, to_gymnasium
 from gymcore.utils.env_checker import check_env
 from tests.for_each import for_each
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_random_env
+
+gymnasium = pytest.importorskip("gymnasium")
+
+from gymnasium.utils.env_checker import check_env as their_check_env  # noqa: E402
+
+from gymcore.interop import gymnasium as bridge  # noqa: E402
+from gymcore.interop.gymnasium import from_gymnasium, register_all, to_gymnasium  # noqa: E402
 
 IDS = ("CartPole-v1", "Pendulum-v1", "Blackjack-v1", "FrozenLake-v1", "HalfCheetah-v5")
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import gymnasium
 import numpy as np
+import pytest
 
 import gymcore
-import gymcore.interop.gymnasium
-from gymcore.interop.gymnasium import from_gymnasium, to_gymnasium
+
+gymnasium = pytest.importorskip("gymnasium")
+
+import gymcore.interop.gymnasium  # noqa: E402
+from gymcore.interop.gymnasium import from_gymnasium, to_gymnasium  # noqa: E402
 
 MODES = getattr(gymnasium.vector, "AutoresetMode", gymcore.vector.AutoresetMode)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 
 import gymcore as gym
 from gymcore.interop.pettingzoo import ParallelVectorEnv
 from gymcore.wrappers.vector import RecordEpisodeStatistics
+
+gymnasium = pytest.importorskip("gymnasium")  # whose spaces the games have
 
 
 class Countdown:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 
 import gymcore as gym
 
+gymnasium = pytest.importorskip("gymnasium")
 pytest.importorskip("rl_games.torch_runner")
-from rl_games.common import vecenv
-from rl_games.torch_runner import Runner
+from rl_games.common import vecenv  # noqa: E402
+from rl_games.torch_runner import Runner  # noqa: E402
 
-from gymcore.interop.rl_games import RlGamesVecEnv, register
+from gymcore.interop.rl_games import RlGamesVecEnv, register  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")  # what rl_games and torch warn of
 

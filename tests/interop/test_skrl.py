@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import gymnasium
 import pytest
 
+gymnasium = pytest.importorskip("gymnasium")
 torch = pytest.importorskip("torch")
 pytest.importorskip("skrl.envs.wrappers.torch")
 from skrl.envs.wrappers.torch import wrap_env  # noqa: E402

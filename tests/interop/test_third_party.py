@@ -9,11 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import pytest
 
 import gymcore
 from tests.testing_env import assert_same
+
+gymnasium = pytest.importorskip("gymnasium")
 
 CASES = {
     "minigrid": "MiniGrid-DoorKey-5x5-v0",
