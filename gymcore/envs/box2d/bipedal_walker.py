@@ -30,6 +30,7 @@ from gymcore.envs.box2d.bipedal_walker_python import (
     VIEWPORT_H,
     VIEWPORT_W,
     Clouds,
+    Scenery,
     WalkerParts,
     make_clouds,
     walker_spaces,
@@ -67,7 +68,7 @@ __all__ = [
 ]
 
 
-class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32]]):
+class BipedalWalker(Scenery, CompiledBox2DEnv[npt.NDArray[np.float32]]):
     """A hull on two legs with hips and knees, over ground that it senses with a lidar.
 
     - Observation float32 [24]: angle and angular velocity of the hull, its velocity; for each leg
@@ -89,6 +90,8 @@ class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32]]):
         hull, legs, joints, terrain, world: Box2D's bodies, joints and world.
         terrain_x, terrain_y: The points of the ground, metres.
         lidar_fractions: The fraction of each ray that is free.
+        terrain_poly, cloud_poly, lidar: The pieces of the ground, the clouds and the rays, in
+            Gymnasium's form; changing them changes nothing.
 
     Example:
         >>> import gymcore as gym

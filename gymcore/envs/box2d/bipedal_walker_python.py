@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -109,7 +111,33 @@ _CLOUD_CORNERS = 5
 Clouds = tuple[tuple[Point, ...], ...]
 
 
-class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
+class Scenery:
+    """Gymnasium's attributes for what the picture of a walker shows, made when they are read."""
+
+    @property
+    def terrain_poly(self: Any) -> list[tuple[list[Point], tuple[int, int, int]]]:
+        """The corners [4] and the color of each piece of the ground, metres."""
+        points = itertools.pairwise(zip(self.terrain_x, self.terrain_y, strict=False))
+        return [([a, b, (b[0], 0), (a[0], 0)], (102, 153, 76)) for a, b in points]
+
+    @property
+    def cloud_poly(self: Any) -> list[tuple[list[Point], float, float]]:
+        """The corners of each cloud, and its lowest and highest x, metres."""
+        return [(list(cloud), min(cloud)[0], max(cloud)[0]) for cloud in self.clouds]
+
+    @property
+    def lidar(self: Any) -> list[SimpleNamespace]:
+        """The free `fraction` of each ray, its start `p1` and the end `p2` of the free part."""
+        if not self.lidar_fractions:
+            return []
+        x, y = self.hull.position
+        return [
+            SimpleNamespace(fraction=part, p1=(x, y), p2=(x + part * dx, y + part * dy))
+            for part, (dx, dy) in zip(self.lidar_fractions, RAY_ENDS, strict=True)
+        ]
+
+
+class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
     """See `gymcore.envs.box2d.bipedal_walker.BipedalWalker`: the same to the bit.
 
     States of later episodes are exact only with `fresh_worlds`.

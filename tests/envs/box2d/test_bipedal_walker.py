@@ -197,6 +197,7 @@ def test_attributes_that_programs_read():
     ours, theirs = make_pair("BipedalWalkerHardcore-v3")
     assert ours.hull is None
     assert ours.game_over is False
+    assert ours.terrain_poly == ours.cloud_poly == ours.lidar == []
     ours.reset(seed=4)
     theirs.reset(seed=4)
     for name in ("terrain_x", "terrain_y", "game_over", "scroll", "hardcore"):
@@ -211,6 +212,12 @@ def test_attributes_that_programs_read():
         leg.ground_contact for leg in theirs.legs[1::2]
     ]
     assert ours.lidar_fractions == [ray.fraction for ray in theirs.lidar]
+    assert ours.terrain_poly == theirs.terrain_poly
+    assert ours.cloud_poly == theirs.cloud_poly
+    for ray, expected in zip(ours.lidar, theirs.lidar, strict=True):
+        assert ray.fraction == expected.fraction
+        assert ray.p1 == tuple(expected.p1)
+        np.testing.assert_allclose(ray.p2, tuple(expected.p2), atol=1e-5)
     assert tuple(ours.hull.position) == tuple(theirs.hull.position)
     ours.game_over = True
     assert ours.step(np.zeros(4))[1:3] == (-100.0, True)
