@@ -204,7 +204,8 @@ class NativeEnv(DrawnEnv[Any, ActType]):
 
     def shared_attributes(self) -> dict[str, Any]:
         """What follows from `arguments`, and so is the same in all lanes of a batch."""
-        return {k: v for k, v in self.__dict__.items() if k not in _NOT_SHARED}
+        # A copy, which no other thread adds a first-use attribute to.
+        return {k: v for k, v in self.__dict__.copy().items() if k not in _NOT_SHARED}
 
     # --- stepping ------------------------------------------------------------------------------
 

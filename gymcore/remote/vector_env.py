@@ -278,6 +278,7 @@ class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
         """Return an attribute of each environment, of those that the server gives."""
         return self._ask("get_attr", name)
 
+    @one_at_a_time(error)
     def close_extras(self, **kwargs: Any) -> None:
         """End the session; the server's vector environment stays open."""
         self._client.close()

@@ -201,6 +201,32 @@ def test_two_threads():
         assert len(remote.step(np.zeros(3, int))) == 5
 
 
+def test_close_while_another_thread_waits():
+    begun, go = threading.Event(), threading.Event()
+
+    class Slow(HostedVectorEnv):
+        def respond(self, verb, arguments):
+            begun.set()
+            go.wait(30)
+            return super().respond(verb, arguments)
+
+    with (
+        gym.make_vec("CartPole-v1", 3) as envs,
+        running(Slow(envs, "CartPole-v1")) as server,
+        RemoteVectorEnv(None, server.address) as remote,
+    ):
+        thread = threading.Thread(target=remote.reset)
+        thread.start()
+        begun.wait(30)
+        try:
+            with pytest.raises(error.ConcurrentUseError, match="another thread"):
+                remote.close()
+        finally:
+            go.set()
+            thread.join()
+        assert len(remote.step(np.zeros(3, int))) == 5
+
+
 ABANDONED = """
 import gc, sys
 import gymcore as gym
