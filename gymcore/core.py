@@ -86,8 +86,8 @@ def without_mode(render: _Render) -> _Render:
 class Env(Generic[ObsType, ActType]):
     """One environment: a task that an agent observes and acts in, step by step.
 
-    A subclass defines `observation_space`, `action_space`, `reset` and `step`, and where it has
-    something to show or to free, `render` and `close`. Every `reset` and `step` returns new
+    A subclass defines `observation_space`, `action_space`, `reset` and `step` and,
+    if needed, `render` and `close`. Every `reset` and `step` returns new
     observation and info objects, because callers keep them.
 
     `with env:` closes the environment at the end of the block. `close` is also called when an
@@ -150,8 +150,9 @@ class Env(Generic[ObsType, ActType]):
 
         Returns:
             A tuple of the observation (an element of `observation_space`), the reward, `terminated`
-            (the task reached an end of its own), `truncated` (it was cut off, by a time limit say;
-            both may be true) and `info`, a dict of anything else. After either flag, call `reset`.
+            (the task reached a terminal state), `truncated` (the episode was cut off, by a time
+            limit for example; both may be true) and `info`, a dict of anything else. After either
+            flag, call `reset`.
         """
         raise NotImplementedError
 
@@ -161,7 +162,7 @@ class Env(Generic[ObsType, ActType]):
         Args:
             seed: Seeds `np_random`. None keeps the generator as it is, so give a seed once, with
                 the first reset, and none later.
-            options: What else the environment lets a caller choose for this episode.
+            options: Further choices for this episode that the environment offers.
 
         Returns:
             A tuple of the first observation (an element of `observation_space`) and the info dict.
@@ -204,7 +205,7 @@ class Env(Generic[ObsType, ActType]):
 
     @property
     def np_random_seed(self) -> int:
-        """The seed of `np_random`; -1 if the generator was put in from outside."""
+        """The seed of `np_random`; -1 if the generator was set from outside."""
         if self._np_random_seed is None:
             self._np_random, self._np_random_seed = seeding.np_random()
         return self._np_random_seed
@@ -220,7 +221,7 @@ class Env(Generic[ObsType, ActType]):
         return self
 
     def __exit__(self, *args: Any) -> Literal[False]:
-        """Close the environment; an exception goes on."""
+        """Close the environment; exceptions propagate."""
         self.close()
         return False
 
@@ -265,9 +266,9 @@ class Wrapper(
     Env[WrapperObsType, WrapperActType],
     Generic[WrapperObsType, WrapperActType, ObsType, ActType],
 ):
-    """An environment around another one, that passes everything on and lets a subclass change some.
+    """An environment around another one: it forwards every call, and a subclass overrides some.
 
-    Only the interface of `Env` is passed on. For an attribute that the inner environment adds, use
+    Only the interface of `Env` is forwarded. For an attribute that the inner environment adds, use
     `env.get_wrapper_attr("name")` or `env.unwrapped.name`. A wrapper that also derives from
     `RecordConstructorArgs` can be made again from `env.spec`.
 

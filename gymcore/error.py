@@ -36,19 +36,19 @@ class VersionNotFound(UnregisteredEnv):
 
 
 class DeprecatedEnv(Error):
-    """This version of the environment is gone; the message names its successor."""
+    """This version of the environment no longer exists; the message names its successor."""
 
 
 class RegistrationError(Error):
-    """The id cannot be registered beside the ids that are already there."""
+    """The id conflicts with ids that are already registered."""
 
 
 class DependencyNotInstalled(Error, ImportError):
-    """An optional package is missing; the message holds the pip line that installs it."""
+    """An optional package is missing; the message has the pip command that installs it."""
 
 
 def bridge_hint(value: object) -> str:
-    """Return how a thing of Gymnasium's comes here, for the end of a message; "" for all else.
+    """Return how to convert an object of Gymnasium's, for the end of a message; "" for others.
 
     Example:
         >>> bridge_hint(3)
@@ -63,7 +63,7 @@ def bridge_hint(value: object) -> str:
 
 
 class InvalidArgument(Error, ValueError):
-    """An argument has the right type and an impossible value."""
+    """An argument has the right type, but an invalid value."""
 
 
 class ArgumentTypeError(Error, TypeError):
@@ -91,7 +91,7 @@ class InvalidProbability(Error, ValueError):
 
 
 class InvalidBound(Error, ValueError):
-    """A pair of bounds that makes no interval, or that is infinite where it must be finite."""
+    """A pair of bounds that is not an interval, or that is infinite where it must be finite."""
 
 
 class InvalidMetadata(Error):
@@ -111,7 +111,7 @@ class SpaceMismatch(Error, RuntimeError):
 
 
 class DeprecatedWrapper(Error, ImportError):
-    """A wrapper's old name was asked for; the message holds the new one."""
+    """A wrapper's old name was used; the message has the new one."""
 
 
 # Life cycle
@@ -147,13 +147,13 @@ class ForkedProcessError(Error, RuntimeError):
 class EnvironmentFailed(Error):
     """Environments of a batch raised an exception.
 
-    What is raised is also of the class of their exception, so that `except ValueError` (or whatever
-    they raise) catches it.
+    The exception is also an instance of the class that they raised, so that `except ValueError`
+    catches a `ValueError`.
 
     Attributes:
         lanes: Indices of the environments.
-        traceback: Text of the traceback, in a worker process where there is one.
-        exit_code: None; of the process, if it died (`WorkerDied`).
+        traceback: Text of the traceback in the worker process, if there is one.
+        exit_code: None, or the exit code of the process if it died (`WorkerDied`).
     """
 
     exit_code: int | None = None
@@ -197,7 +197,7 @@ class WorkerDied(EnvironmentFailed):
 
 
 class WorkerTimeout(Error, TimeoutError):
-    """Worker processes have not answered in time; the vector environment can still be used.
+    """Worker processes did not answer in time; the vector environment can still be used.
 
     Also a `multiprocessing.TimeoutError` and a `TimeoutError`.
 
@@ -234,7 +234,7 @@ class AlreadyPendingCallError(_PendingCallError):
 
 
 class NoAsyncCallError(_PendingCallError):
-    """A `*_wait` came without the `*_async` call (`name`) that it collects."""
+    """A `*_wait` was called without the `*_async` call (`name`) that it waits for."""
 
 
 class RemoteError(Error, ConnectionError):
@@ -242,8 +242,8 @@ class RemoteError(Error, ConnectionError):
 
 
 class RemoteRefused(RemoteError):
-    """The server refuses this client: its key, its protocol, its request, or it serves another."""
+    """The server refuses this client's key, protocol or request, or it serves another client."""
 
 
 class RemoteTimeout(RemoteError, TimeoutError):
-    """The server has not answered in time; a late reply is dropped."""
+    """The server did not answer in time; a late reply is dropped."""

@@ -1,4 +1,4 @@
-"""Environments of Gymnasium's classes as environments of gymcore's, without importing Gymnasium."""
+"""Adapts environments of Gymnasium's classes to gymcore's, without importing Gymnasium."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _OWN = frozenset(
 
 
 class Adapter:
-    """What makes an environment of one package one of another, beside that package's `Env`.
+    """With a package's `Env`, the base of environments adapted from another package.
 
-    All but the classes of its spaces is that of the adapted environment: what it returns, its
-    random generator, and every other attribute, also when it is set.
+    Only the classes of the spaces differ from those of the adapted environment. Results, the random
+    generator and all other attributes are the adapted environment's; setting one sets it there.
 
     Attributes:
         env: The adapted environment. It stays open when the adapter is collected.
@@ -109,7 +109,7 @@ class Adapter:
 
 
 class ForeignEnv(Adapter, Env[Any, Any]):  # type: ignore[override]
-    """An environment of Gymnasium's `Env` as one of gymcore's; see `Adapter`."""
+    """An environment of Gymnasium, adapted to gymcore's `Env`; see `Adapter`."""
 
     def __init__(self, env: Any) -> None:
         """Adapt an environment."""
@@ -136,9 +136,9 @@ def is_gymnasium(value: Any, module: str, name: str) -> bool:
 
 
 def adopt(env: Any) -> Any:
-    """Return an environment of Gymnasium's classes as one of gymcore's, and anything else as it is.
+    """Adapt an environment of Gymnasium's classes; return anything else unchanged.
 
-    This is what gymcore's engines and `make` do with what functions of others make.
+    gymcore's engines and `make` apply this to the results of users' functions.
     """
     if isinstance(env, Adapter) and not isinstance(env, Env):
         return env.env  # one of ours, on its way back

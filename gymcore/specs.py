@@ -69,7 +69,7 @@ def get_env_id(ns: str | None, name: str, version: int | None) -> str:
 
 
 class EnvCreator(Protocol):
-    """What makes an environment: a subclass of `Env`, or a function."""
+    """A callable that makes an environment: a subclass of `Env`, or a function."""
 
     def __call__(self, **kwargs: Any) -> Any:
         """Make an environment."""
@@ -77,7 +77,7 @@ class EnvCreator(Protocol):
 
 
 class VectorEnvCreator(Protocol):
-    """What makes a vector environment: a subclass of `VectorEnv`, or a function."""
+    """A callable that makes a vector environment: a subclass of `VectorEnv`, or a function."""
 
     def __call__(self, **kwargs: Any) -> Any:
         """Make a vector environment."""
@@ -230,8 +230,8 @@ class EnvSpec:
 
         Raises:
             InvalidArgument: if an entry point is a function or a class instead of "module:name".
-            ArgumentTypeError: if an argument in `kwargs`, or of a wrapper, is nothing that JSON
-                has.
+            ArgumentTypeError: if an argument in `kwargs`, or of a wrapper, has no form in
+                JSON.
 
         Example:
             >>> spec = EnvSpec("Maze-v0", entry_point="maze:Maze", kwargs={"size": 4})
@@ -279,10 +279,10 @@ class EnvSpec:
         """Return the spec that `to_json` wrote.
 
         `make` and `make_vec` import the modules that the entry points name and call what they find
-        there. From a text that may not be yours they do so for entry points of registered ids. Of
-        others they import only modules of gymcore, and call only classes of environments and
-        wrappers: those of gymcore, and of modules that your program has imported. The rest is an
-        `InvalidArgument`. The arguments are those of the text.
+        there. Unless `trusted`, they do so only for entry points of registered ids. For others,
+        they import only modules of gymcore, and call only classes of environments and wrappers:
+        those of gymcore, and of modules that your program has imported. Anything else raises
+        `InvalidArgument`. Arguments are used as the text gives them.
 
         Args:
             json_env_spec: The JSON text. Fields may be missing; a list stays a list, even if it was
@@ -323,7 +323,7 @@ class EnvSpec:
         include_entry_points: bool = False,
         print_all: bool = False,
     ) -> str | None:
-        """Print the spec, a field a line.
+        """Print the spec, one field per line.
 
         Args:
             disable_print: Return the text instead.
@@ -560,8 +560,8 @@ GYMNASIUM = "gymnasium:"
 def from_gymnasium_spec(theirs: Any) -> EnvSpec | None:
     """Return a spec of Gymnasium's as one of gymcore's, whose id begins with "gymnasium:".
 
-    None for none, and for one with wrappers, which wrap Gymnasium's classes only; one of gymcore's
-    (where it answers as Gymnasium) is returned as it is.
+    The result is None for None, and for a spec with wrappers, because these wrap Gymnasium's
+    classes only. A spec of gymcore's (under the alias) is returned unchanged.
     """
     if theirs is None or isinstance(theirs, EnvSpec):
         return theirs

@@ -1,7 +1,7 @@
-"""Unchanged programs get gymcore when they import `gymnasium` or `gym`.
+"""Lets unchanged programs get gymcore when they import `gymnasium` or `gym`.
 
-`python -m gymcore.alias script.py` runs a program so, and `install()` at its first line does the
-same from inside. Both put a folder with packages of these names before what is installed: into
+`python -m gymcore.alias script.py` runs a program in this way; a program can also call `install()`
+in its first line. Both put a folder with packages of these names before the installed ones: into
 `sys.path`, which `multiprocessing` gives to its workers under every start method, and into
 `PYTHONPATH`, which other child processes inherit. Such a package has a few lines, which call
 `stand_for`.
@@ -70,7 +70,7 @@ _JOINED = {
 def install(era: str = "gymnasium==1.4") -> None:
     """Let `import gymnasium` and `import gym` import gymcore, in this process and its children.
 
-    Call it before anything imports them. What is installed under these names need not be.
+    Call it before anything imports them. These packages need not be installed.
 
     Args:
         era: The version that one of them stands for, one of `ERAS`. The other is `gymnasium==1.4`
@@ -78,7 +78,7 @@ def install(era: str = "gymnasium==1.4") -> None:
 
     Raises:
         InvalidArgument: `era` is none of them.
-        Error: one of the packages has been imported, so that the program would use both.
+        Error: one of the packages has already been imported, so the program would use both.
 
     Example:
         >>> from gymcore.alias import install

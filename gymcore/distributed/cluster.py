@@ -14,7 +14,7 @@ def connected_ray(address: str | None = None) -> Any:
 
     Args:
         address: As for `ray.init`: "auto", "local", `host:port`; None looks for a cluster in
-            `RAY_ADDRESS` and on this machine, and starts one here if there is none. Without effect
+            `RAY_ADDRESS` and on this machine, and starts one here if there is none. No effect
             if the program has called `ray.init` before.
 
     Raises:
@@ -38,9 +38,10 @@ def connected_ray(address: str | None = None) -> Any:
 
 
 def actor_class(ray: Any, plain: type, options: dict[str, Any] | None) -> Any:
-    """Return a class as Ray's actors: of one processor each and spread over the nodes.
+    """Return a class as a Ray actor class: one processor per actor, spread over the nodes.
 
-    Ray never restarts them: a new process would have lost its episodes without its caller knowing.
+    Ray never restarts the actors: a new process would have lost its episodes without its caller
+        knowing.
 
     Args:
         ray: The module.

@@ -22,15 +22,14 @@ class Collector:
     """Actors that each step a vector environment with a copy of the policy.
 
     Fragments are the same in every run with the same arguments, unless actors are late or lost.
-    Every actor has random streams that follow from (seed, index of the actor, restart); one that is
-    lost is replaced, with the next number of a restart, by one that begins new episodes: nothing is
-    collected twice.
+    The random streams of an actor are derived from (seed, index of the actor, number of restarts).
+    A lost actor is replaced by one with the next number of restarts, which begins new episodes.
 
     Attributes:
         num_actors: How many actors there are.
         restarts: How often each of them has been replaced.
-        late: How many fragments have not come in time; they were discarded when they came.
-        lost: How many fragments were lost with their actors, and collected anew.
+        late: How many fragments did not arrive in time; they were discarded on arrival.
+        lost: How many fragments were lost with their actors, and collected again.
 
     Example:
         >>> import numpy as np
@@ -61,12 +60,12 @@ class Collector:
         Args:
             make: Makes the vector environment of an actor, with same-step autoreset.
             policy: A function of (weights, observations [K, ...], random generator) that returns
-                actions [K, ...], or these and a dict of arrays [K, ...] to collect beside them,
-                such as log-probabilities. A callable object may keep something between calls, in
+                actions [K, ...], or these and a dict of further arrays [K, ...] to collect,
+                such as log-probabilities. A callable object may keep state between calls, in
                 each actor.
             num_actors: How many.
             seed: At least 0.
-            address: Of the cluster, as for `ray.init`; without effect after `ray.init`.
+            address: Of the cluster, as for `ray.init`; no effect after `ray.init`.
             actor_options: As for `ray.remote`, such as `num_cpus` (1 unless given).
 
         Raises:
@@ -87,23 +86,23 @@ class Collector:
         self._actors = [self._started(actor) for actor in range(num_actors)]
 
     def collect(self, weights: Any, steps: int, timeout: float | None = None) -> list[Fragment]:
-        """Let every actor take so many steps, and return what has been collected.
+        """Let every actor collect a fragment of `steps` steps, and return the fragments.
 
         Args:
             weights: For the policy; put into Ray's object store once for all actors.
             steps: T, the steps of each lane.
-            timeout: How long to wait, in seconds; None until every actor has delivered.
+            timeout: How long to wait, in seconds; None waits for every actor.
 
         Returns:
-            A fragment of each actor that was in time, in the order of the actors. None of them was
-            collected with other weights.
+            A fragment from each actor that was in time, in the order of the actors. All of them
+            were collected with these weights.
 
         Raises:
-            WorkerTimeout: if not one actor was in time.
-            WorkerDied: if an actor is lost again and again.
+            WorkerTimeout: if no actor was in time.
+            WorkerDied: if an actor is lost repeatedly.
             ClosedEnvironmentError: after `close`.
-            Exception: What the policy or the environments have raised, as itself; the actor is
-                replaced, and the next call collects anew.
+            Exception: What the policy or the environments raised, unchanged; the actor is
+                replaced, and the next call collects again.
         """
         if not self._actors:
             raise ClosedEnvironmentError("collect: the collector is closed")

@@ -1,4 +1,4 @@
-"""What an actor collects, and the collecting itself, which needs no Ray."""
+"""Fragments that actors collect, and how they are collected; this needs no Ray."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Fragment(NamedTuple):
     Attributes:
         actor: Index of the actor.
         restart: How often the actor had been replaced.
-        observations: [T, K, ...], what `actions` were chosen on.
+        observations: [T, K, ...], the observation before each step.
         actions: [T, K, ...].
         rewards: [T, K] float64.
         terminated: [T, K] bool.
@@ -36,7 +36,7 @@ class Fragment(NamedTuple):
             fragment.
         final_observations: [E, ...], the last observation of each of the E episodes that ended.
         final_indices: [E, 2] int64, the (t, lane) of these, in order.
-        extras: What the policy returned beside its actions, each [T, K, ...].
+        extras: What the policy returned in addition to its actions, each [T, K, ...].
     """
 
     actor: int
@@ -53,10 +53,10 @@ class Fragment(NamedTuple):
 
 
 class FragmentMaker:
-    """A vector environment and a policy, which step on from fragment to fragment.
+    """A vector environment and a policy; each fragment continues where the last one ended.
 
     `Collector` makes one in each of its actors. The random streams of the environments and of the
-    policy follow from the seed, the index of the actor and the number of its restart.
+    policy are derived from the seed, the index of the actor and its number of restarts.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class FragmentMaker:
         self._observations: Any = None
 
     def collect(self, weights: Any, steps: int) -> Fragment:
-        """Return a fragment of so many steps of each lane.
+        """Return a fragment of `steps` steps of each lane.
 
         Raises:
             InvalidArgument: if the vector environment has another autoreset mode, or observations

@@ -36,8 +36,8 @@ DESCRIBED = ("single_observation_space", "single_action_space", "metadata", "ren
 class RayVectorEnv(VectorEnv[Any, Any, Any]):
     """A vector environment over actors that each step a range of its lanes.
 
-    Results are those of one vector environment with all lanes. A step takes two calls across the
-    cluster at a time, about a millisecond: where the policy can be in the actors, use `Collector`.
+    Results are those of one vector environment with all lanes. A step calls all actors over the
+    network, which takes about a millisecond: if the policy can run in the actors, use `Collector`.
 
     After an error in `reset` or `step` all lanes must be reset.
 
@@ -64,8 +64,8 @@ class RayVectorEnv(VectorEnv[Any, Any, Any]):
         Args:
             make: Makes the vector environment of an actor; called with `num_envs`.
             num_envs: Lanes of all actors.
-            num_actors: How many actors; with fewer lanes as many as there are lanes.
-            address: Of the cluster, as for `ray.init`; without effect after `ray.init`.
+            num_actors: How many actors; at most one per lane.
+            address: Of the cluster, as for `ray.init`; no effect after `ray.init`.
             timeout: How long a call may take, in seconds, the start of the actors included.
             copy: Whether observations are the caller's to keep; if not, they are one buffer that
                 the next call overwrites.
@@ -186,7 +186,7 @@ class RayVectorEnv(VectorEnv[Any, Any, Any]):
         Raises:
             ResetNeeded: Before `reset`, after an error, or on an ended lane when autoreset is
                 disabled.
-            InvalidAction: Not one action for each lane; no lane has moved.
+            InvalidAction: Not one action for each lane; no lane was stepped.
             WorkerDied: An actor was lost.
             WorkerTimeout: An actor has not answered in time.
             Exception: What the environments have raised.
@@ -260,7 +260,7 @@ class RayVectorEnv(VectorEnv[Any, Any, Any]):
 
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """Copies of the lanes' generators: drawing from them moves nothing."""
+        """Copies of the lanes' generators: drawing from them does not affect the lanes."""
         return self._everywhere("np_random")
 
     @property

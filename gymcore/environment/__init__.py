@@ -1,4 +1,4 @@
-"""The general environment interface, as Tensorforce has it, over environments of every kind."""
+"""Tensorforce's environment interface, for environments of every kind."""
 
 from gymcore.environment.environment import (
     Environment,

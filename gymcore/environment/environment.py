@@ -1,4 +1,4 @@
-"""The general environment interface: states, actions, `reset` and `execute`."""
+"""Tensorforce's environment interface: states, actions, `reset` and `execute`."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ RewardShaping = Callable[..., Any]
 
 
 class Environment:
-    """Base class of environments with the general interface.
+    """Base class of environments with Tensorforce's interface.
 
-    A subclass defines `states`, `actions`, `reset` and `execute`; `create` makes what you use: it
-    checks the life cycle, ends episodes at a time limit and shapes rewards.
+    A subclass defines `states`, `actions`, `reset` and `execute`. Make environments with `create`,
+    which adds checks of the life cycle, a time limit and shaped rewards.
 
     Example:
         >>> class Coin(Environment):
@@ -94,13 +94,14 @@ class Environment:
         return None
 
     def seed(self, seed: int) -> None:
-        """Seed the next reset; an environment that draws no random numbers need not."""
+        """Seed the next reset; environments without random numbers need not define this."""
 
     def reset(self, num_parallel: int | None = None) -> Any:
         """Begin an episode.
 
         Args:
-            num_parallel: How many environments begin one each, or None for one without the axis.
+            num_parallel: Number of environments that begin an episode; None for one, without the
+                axis.
 
         Returns:
             The states; with `num_parallel` a pair: the indices of the environments int64
@@ -113,12 +114,12 @@ class Environment:
 
         Args:
             actions: Actions of the specification; in parallel a row for each environment whose
-                episode goes on, in the order of the indices returned last.
+                episode continues, in the order of the indices returned last.
 
         Returns:
-            A tuple of states, terminal (0; 1 at a true end; 2 where the episode was cut off) and
-            reward. In parallel the indices of the environments whose episodes go on, their states,
-            and int64 terminals and rewards of all environments that were stepped.
+            A tuple of states, terminal (0; 1 in a terminal state; 2 if the episode was cut off) and
+            reward. In parallel the indices of the environments whose episodes continue, their
+            states, and int64 terminals and rewards of all environments that were stepped.
         """
         raise NotImplementedError
 
@@ -139,11 +140,11 @@ class Environment:
         raise InvalidArgument(f"{self} cannot end the episodes of some environments")
 
     def start_reset(self, num_parallel: int | None = None) -> None:
-        """Ask for a reset, whose result `receive_execute` returns."""
+        """Request a reset, whose result `receive_execute` returns."""
         self._start(lambda: self._after_reset(self.reset(num_parallel), num_parallel))
 
     def start_execute(self, actions: Any) -> None:
-        """Ask for a step, whose result `receive_execute` returns."""
+        """Request a step, whose result `receive_execute` returns."""
         self._start(lambda: self.execute(actions))
 
     def receive_execute(self) -> Any:
@@ -529,13 +530,13 @@ class RemoteEnvironment(Environment):
         return result
 
     def start_reset(self, num_parallel: int | None = None) -> None:
-        """Ask for a reset, whose result `receive_execute` returns."""
+        """Request a reset, whose result `receive_execute` returns."""
         self._begin("reset", num_parallel)
         self._in_parallel = num_parallel is not None
         self._final_states = None
 
     def start_execute(self, actions: Any) -> None:
-        """Ask for a step, whose result `receive_execute` returns."""
+        """Request a step, whose result `receive_execute` returns."""
         self._begin("execute", actions)
 
     def receive_execute(self) -> Any:

@@ -35,7 +35,7 @@ def is_level(value: Any) -> bool:
 
 
 class GymAdapter:
-    """Environments of gymcore, or of Gymnasium, behind an `Environment`.
+    """Environments of gymcore or Gymnasium, adapted to `Environment`.
 
     One environment serves `reset()`. A vector environment without autoreset serves
     `reset(num_parallel)`; it is made when it is needed, and again for another number.
@@ -70,7 +70,7 @@ class GymAdapter:
             import_modules: Modules that register environments, imported first.
             min_value: Lower bound of states that have none; states are clipped to it.
             max_value: Upper bound, as `min_value`.
-            terminal_reward: Added to the reward of a true end.
+            terminal_reward: Added to the reward in a terminal state.
             reward_threshold: The return from which the task counts as solved.
             drop_states_indices: Entries to leave out of states of one axis.
             visualize_directory: Where videos of episodes are written.

@@ -1,4 +1,4 @@
-"""An `Environment` in a process of its own: requests to it, and its replies."""
+"""An `Environment` in its own process: requests to it, and its replies."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _serve(setup: ProcessSetup, pickled: bytes) -> None:
 
 
 class ProcessConnection:
-    """Requests to an environment in a process of its own, one at a time.
+    """Requests to an environment in its own process, one at a time.
 
     Attributes:
         hello: What the environment says of itself (`requests.respond`).

@@ -1,6 +1,6 @@
 """Rewards shaped by an expression, such as `"reward - 0.1 * abs(next_states[0])"`.
 
-An expression is parsed once into functions of the variables; nothing else can be reached from it:
+An expression is parsed once into functions of the variables; it can access nothing else:
 no attributes but those of `math`, `np` and `random` that are listed here, no keyword arguments, no
 comprehensions. It cannot make arrays larger than those that it is given.
 """

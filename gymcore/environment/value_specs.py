@@ -196,8 +196,8 @@ def check_values(
 ) -> None:
     """Raise unless values have the types and shapes of a specification.
 
-    Bounds are not checked. Integers are accepted for floats. Among states may stand entries whose
-    names end in `_mask`; beside such the states of a single value are called "state".
+    Bounds are not checked. Integers are accepted for floats. States may contain entries whose
+    names end in `_mask`; states of a single value are then called "state".
 
     Args:
         values: One value, or nested dicts of values.

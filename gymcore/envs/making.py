@@ -170,16 +170,17 @@ def make(
             version the newest is taken), "gymnasium:" and an id of Gymnasium's registry, or a
             spec such as `env.spec`.
         max_episode_steps: Time limit, in place of the registered one; -1 for none.
-        disable_env_checker: Whether to leave out `PassiveEnvChecker`; None does as registered.
-        **kwargs: Arguments of the environment, in place of the registered ones; `render_mode` first
-            of all.
+        disable_env_checker: Whether to leave out `PassiveEnvChecker`; None uses the registered
+            setting.
+        **kwargs: Arguments of the environment, which replace the registered ones, such as
+            `render_mode`.
 
     Returns:
         The environment. Its `spec` makes it again, wrappers included.
 
     Raises:
-        ArgumentTypeError: if `id` is neither a string nor a spec, or the entry point makes no
-            `Env`.
+        ArgumentTypeError: if `id` is neither a string nor a spec, or the entry point does not
+            make an `Env`.
         Error: if the id is not registered (with a suggestion), or cannot be made.
         InvalidArgument: if `id` is a spec from JSON that names anything but environments and
             wrappers; see `EnvSpec.from_json`.

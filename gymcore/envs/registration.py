@@ -116,8 +116,8 @@ def register(
     """Register an environment, so that `make` and `make_vec` find it.
 
     Args:
-        id: `[namespace/]name[-v(version)]`. An id that is there already is replaced, with a
-            warning.
+        id: `[namespace/]name[-v(version)]`. An id that is already registered is replaced, with
+            a warning.
         entry_point: The environment's class or a function that makes it, or where it is:
             "module:name", which is imported when the environment is made.
         reward_threshold: The return from which the task counts as solved.
@@ -174,9 +174,9 @@ def register(
 
 
 def register_alias(old_id: str, new_id: str, *, change: str | None = None) -> None:
-    """Let a retired id stand for its successor.
+    """Register a retired id as a name of its successor.
 
-    An alias gives way to an environment that is registered under `old_id` itself. It does not
+    An environment that is registered under `old_id` itself takes precedence. It does not
     appear in `registry`.
 
     Args:
@@ -205,7 +205,7 @@ differs: the start is drawn at random. Please use `Maze-v1` instead.
 
 
 def register_envs(env_module: ModuleType) -> None:
-    """Do nothing: an import that registers environments looks used to a linter when passed to this.
+    """Do nothing; a linter sees a module that is imported and passed to this function as used.
 
     Args:
         env_module: The imported module.
@@ -239,7 +239,7 @@ def pprint_registry(
 
     Args:
         print_registry: The registry.
-        num_cols: Ids a line.
+        num_cols: Ids per line.
         exclude_namespaces: Families to leave out; None is that of the environments without one.
         disable_print: Return the text instead.
 

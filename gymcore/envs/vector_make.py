@@ -40,8 +40,8 @@ def make(
         id: The environment's id, or its spec.
         num_envs: Number of environments.
         asynchronous: True steps them in worker processes, False one after another in this process;
-            None takes the compiled engine where the id has one and no wrappers are given, and this
-            process otherwise.
+            None uses the compiled engine if the id has one and no wrappers are given, otherwise
+            this process.
         wrappers: A function, or several, applied to each single environment.
         disable_env_checker: True leaves the environment checker out; else the first environment
             has it.

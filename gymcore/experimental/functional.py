@@ -82,7 +82,7 @@ class FuncEnv(
         raise NotImplementedError
 
     def observation(self, state: StateType, rng: Any, params: Params | None = None) -> ObsType:
-        """Return what is seen of a state, an element of `observation_space`."""
+        """Return the observation of a state, an element of `observation_space`."""
         raise NotImplementedError
 
     def reward(

@@ -1,1 +1,1 @@
-"""Other libraries' interfaces over gymcore's environments, a module a library."""
+"""Interfaces of other libraries for gymcore's environments, one module per library."""

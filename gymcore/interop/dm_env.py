@@ -1,4 +1,4 @@
-"""DeepMind's `dm_env`: environments of this package with its interface, and the other way round."""
+"""DeepMind's `dm_env`: adapts environments to its interface, and `dm_env` environments to `Env`."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class DmEnv(dm_env.Environment):
         return dm_env.restart(observation)
 
     def step(self, action: Any) -> dm_env.TimeStep:
-        """Step; the discount is 0 where the episode has terminated, else 1."""
+        """Step; the discount is 0 if the episode has terminated, else 1."""
         if self._needs_reset:
             return self.reset()
         observation, reward, terminated, truncated, _ = self.env.step(action)

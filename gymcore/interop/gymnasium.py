@@ -1,4 +1,4 @@
-"""Gymnasium, both ways: its environments and spaces from gymcore's, and gymcore's from its.
+"""Converts environments, vector environments and spaces between Gymnasium and gymcore.
 
 Importing this module registers gymcore's environments with Gymnasium (`register_all`), so that
 
@@ -69,7 +69,7 @@ def from_gymnasium_space(space: gymnasium.Space[Any]) -> spaces.Space[Any]:
 
 
 class GymnasiumEnv(Adapter, gymnasium.Env):  # type: ignore[override]
-    """An environment of gymcore's as one of Gymnasium's; see `Adapter`."""
+    """An environment of gymcore, adapted to Gymnasium; see `Adapter`."""
 
     def __init__(self, env: Env[Any, Any]) -> None:
         """Adapt an environment."""
@@ -77,7 +77,7 @@ class GymnasiumEnv(Adapter, gymnasium.Env):  # type: ignore[override]
 
 
 class VectorAdapter:
-    """What makes a vector environment of one package one of another; as `Adapter`.
+    """The base of vector environments adapted from another package; see `Adapter`.
 
     Attributes:
         env: The adapted vector environment.
@@ -139,7 +139,7 @@ class VectorAdapter:
 
 
 class GymnasiumVectorEnv(VectorAdapter, gymnasium.vector.VectorEnv):  # type: ignore[override]
-    """A vector environment of gymcore's as one of Gymnasium's."""
+    """A vector environment of gymcore, adapted to Gymnasium."""
 
     def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
         """Adapt a vector environment."""
@@ -147,7 +147,7 @@ class GymnasiumVectorEnv(VectorAdapter, gymnasium.vector.VectorEnv):  # type: ig
 
 
 class ForeignVectorEnv(VectorAdapter, VectorEnv[Any, Any, Any]):  # type: ignore[override]
-    """A vector environment of Gymnasium's as one of gymcore's."""
+    """A vector environment of Gymnasium, adapted to gymcore."""
 
     def __init__(self, envs: gymnasium.vector.VectorEnv) -> None:
         """Adapt a vector environment."""
@@ -158,8 +158,8 @@ def to_gymnasium(env: Any) -> Any:
     """Return an environment, or a vector environment, of gymcore's as one of Gymnasium's.
 
     Spaces are Gymnasium's; observations, rewards, flags and infos are those of `env`. Other
-    attributes are forwarded. A result of `from_gymnasium` is unwrapped, and what is Gymnasium's
-    already is returned as it is.
+    attributes are forwarded. A result of `from_gymnasium` is unwrapped, and an environment of
+    Gymnasium is returned unchanged.
 
     Args:
         env: A `gymcore.Env` or a `gymcore.vector.VectorEnv`.
@@ -194,7 +194,7 @@ def from_gymnasium(env: Any) -> Any:
     """Return an environment, or a vector environment, of Gymnasium's as one of gymcore's.
 
     The inverse of `to_gymnasium`. `gymcore.make("gymnasium:<id>")` and functions given to
-    `SyncVectorEnv` and `AsyncVectorEnv` do without it.
+    `SyncVectorEnv` and `AsyncVectorEnv` do not need it.
 
     Args:
         env: A `gymnasium.Env` or a `gymnasium.vector.VectorEnv`.

@@ -21,7 +21,7 @@ __all__ = ["ParallelVectorEnv"]
 
 
 class ParallelVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
-    """The agents of several games, each with an action of its own, as one batch for one policy.
+    """The agents of several games as one batch of environments, for one policy.
 
     Environment `i` of the batch is the agent `agents[i]` of a game. All agents of a game end
     together: one that ends before the others observes zeros and gets reward 0 until the game is

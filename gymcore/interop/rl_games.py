@@ -26,7 +26,7 @@ __all__ = ["RlGamesVecEnv", "register"]
 def register() -> None:
     """Register the engine with rl_games.
 
-    A configuration then asks for it by `env_name: gymcore`, and names the environment, its
+    A configuration then selects it with `env_name: gymcore`, and names the environment, its
     arguments and those of `gymcore.make_vec` in `env_config: {id: CartPole-v1}`.
     """
     vecenv.register("GYMCORE", RlGamesVecEnv)
@@ -38,7 +38,7 @@ class RlGamesVecEnv(IVecEnv):
     """A batch of environments with the interface of rl_games.
 
     Environments that have ended restart in the same step. `infos["time_outs"]` bool [num_actors]
-    says which ones were truncated and not terminated: rl_games' `value_bootstrap` goes by it.
+    marks those that were truncated and not terminated, for rl_games' `value_bootstrap`.
 
     Attributes:
         envs: The vector environment.

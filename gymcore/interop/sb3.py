@@ -60,9 +60,9 @@ def make_vec_env(
 class SB3VecEnv(VecEnv):
     """A vector environment with the interface of Stable-Baselines3's vector environments.
 
-    Infos are a list of new dicts. They are empty but for what the environments report; those of
-    ended episodes hold `terminal_observation`, `TimeLimit.truncated` and, where the engine was made
-    with `episode_statistics=True`, `episode` with what SB3's `Monitor` puts there.
+    Infos are a list of new dicts. They contain only what the environments report; those of
+    ended episodes also hold `terminal_observation`, `TimeLimit.truncated` and, if the engine was
+    made with `episode_statistics=True`, the `episode` of SB3's `Monitor`.
 
     Attributes:
         envs: The vector environment, of any engine, autoreset mode and wrappers.

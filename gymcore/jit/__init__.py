@@ -1,4 +1,4 @@
-"""Environments of your own at compiled speed: physics of one lane, in plain Python, in one file.
+"""Your own environments at compiled speed: the physics of one lane, in plain Python.
 
 `Env` is the base class; `array` declares arrays in its `State`, and `math` has functions that give
 the same bits on every machine. Numba compiles (`pip install "gymcore[jit]"`); without it, with

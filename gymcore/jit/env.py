@@ -1,4 +1,4 @@
-"""`Env`: an environment whose physics is functions of one lane, compiled or interpreted."""
+"""`Env`: an environment whose physics is written for one lane, compiled or interpreted."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class _VectorClass:
 
 
 class Env(NativeEnv[Any]):
-    """Base of environments of your own at compiled speed, written as functions of one lane.
+    """Base class of your own environments at compiled speed, written as functions for one lane.
 
     A subclass declares and defines, in plain Python:
 
@@ -189,7 +189,8 @@ class Env(NativeEnv[Any]):
 
     `rng` has `random`, `uniform`, `integers`, `normal` and `choice` of the lane's
     `numpy.random.Generator`. Functions may call others of their module, and `gymcore.jit.math`.
-    They cannot allocate, raise, or use strings, lists and dicts. Compiled code does not check
+    They cannot allocate memory, raise exceptions, or use strings, lists and dicts. Compiled code
+    does not check
     indices: run new physics with `debug=True` first, as `check_env` does.
 
     Registered, the class makes single environments and vector environments like those of the
@@ -282,7 +283,7 @@ class Env(NativeEnv[Any]):
 
     @classmethod
     def check_source(cls, steps: int = 20) -> None:
-        """Run the source interpreted for some steps, to find what compiled code would not see.
+        """Run the source interpreted for some steps, to find mistakes that compiled code hides.
 
         Raises:
             InvalidArgument: nan, observations that `observe` does not fill, a `step` that does not

@@ -1,6 +1,6 @@
 """Functions whose results are the same bits on every machine: those of the built-in kernels.
 
-Each computes what its namesake in `gymcore_ext/include/gymcore/math.h` does, in the same order.
+Each performs the operations of its counterpart in `gymcore_ext/include/gymcore/math.h`, in order.
 Numba inlines them, and loops that call them become vector code.
 """
 

@@ -1,4 +1,4 @@
-"""Learning, end to end: collecting rollouts for PPO, and a PPO in NumPy behind `gymcore train`.
+"""Learning: collecting rollouts, and PPO in NumPy, which `gymcore train` uses.
 
 A demonstration of how the engines are used, not a framework; docs/learn.md shows it.
 """

@@ -29,7 +29,7 @@ class Rollout(NamedTuple):
     """T steps of every lane. The arrays belong to the collector, which fills them again.
 
     Attributes:
-        observations: [T, num_envs, ...], what each step acts on.
+        observations: [T, num_envs, ...], the observation before each step.
         actions: [T, num_envs, ...], as the policy returned them.
         log_probs: float32 [T, num_envs].
         values: float32 [T, num_envs].
@@ -56,7 +56,7 @@ class Rollout(NamedTuple):
 class RolloutCollector:
     """Steps a vector environment with a policy, in any autoreset mode and on any engine.
 
-    A native engine writes straight into the arrays. Continuous actions are clipped to the action
+    The native engine writes directly into the arrays. Continuous actions are clipped to the action
     space for the step, and stored as the policy returned them.
 
     Attributes:
@@ -98,7 +98,7 @@ class RolloutCollector:
                 step, and for values of last observations. It may return tensors on the CPU.
             T: Steps of a rollout.
             double_buffered: Whether one half of the lanes is stepped, in a thread, while the policy
-                acts on the other half. Results are the same; worth it where steps take long.
+                acts on the other half. Results are the same; it pays if steps take long.
             seed: Of the reset.
 
         Raises:
@@ -216,7 +216,7 @@ class RolloutCollector:
 
     @property
     def next_observations(self) -> npt.NDArray[Any]:
-        """What the next rollout begins with [num_envs, ...], to save and restore: a view."""
+        """First observations of the next rollout [num_envs, ...], to save and restore: a view."""
         return self._observations[-1]
 
 

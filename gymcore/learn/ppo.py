@@ -43,12 +43,12 @@ class Settings:
     Attributes:
         num_envs: Lanes.
         num_steps: Steps of every lane between updates.
-        epochs: Passes over these steps in an update.
+        epochs: Passes over these steps per update.
         minibatch: Steps of one gradient.
         learning_rate: Of Adam.
         gamma: Discount factor.
         gae_lambda: How far advantages look ahead; see `compute_advantages`.
-        clip: Ratio of probabilities, less 1, beyond which a step has no gradient.
+        clip: Deviation of the probability ratio from 1 beyond which a step has no gradient.
         entropy: Weight of the entropy of the policy.
         value: Weight of the squared error of values.
         max_gradient: Norm to which gradients are scaled down.
@@ -223,7 +223,7 @@ def _orthogonal(random: Any, shape: tuple[int, ...], gain: float) -> Array:
 
 
 class PPO:
-    """Learns one environment with a policy of its own.
+    """A PPO agent for one environment.
 
     Attributes:
         env_id: The environment.
@@ -258,7 +258,7 @@ class PPO:
             env_id: An environment with a Discrete or Box action space.
             seed: Decides everything: lane i is reset with seed + i.
             env_kwargs: Arguments of the environment; JSON can hold them.
-            **settings: What differs from the defaults of the id; see `Settings`.
+            **settings: Values that replace the defaults of the id; see `Settings`.
 
         Raises:
             UnsupportedMode: Another action space.
@@ -429,8 +429,8 @@ class PPO:
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
         """Write a checkpoint, which `load` continues from: an .npz file without pickles.
 
-        The lanes are saved where the engine is native; those of others begin new episodes. Without
-        `overwrite`, a file that is there is a `FileExistsError`.
+        With the native engine the lanes are saved too; with other engines they begin new episodes.
+        Without `overwrite`, an existing file raises `FileExistsError`.
         """
         metadata = {
             "version": _VERSION,
@@ -464,7 +464,7 @@ class PPO:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **settings: Any) -> PPO:
-        """Return what `save` has saved; on a native engine it goes on as if never interrupted.
+        """Return the agent of a checkpoint; with the native engine, training continues bit for bit.
 
         Args:
             path: The checkpoint.

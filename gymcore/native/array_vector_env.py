@@ -52,7 +52,7 @@ def put_infos(infos: Info, source: Info, mask: Bools) -> None:
 class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
     """Base of vector environments whose physics is written on arrays of all lanes.
 
-    A subclass computes; the compiled engine does what every vector environment does: it checks
+    A subclass computes the physics; the compiled engine does the rest: it checks
     actions, counts steps, ends episodes at the time limit, resets in any autoreset mode, keeps last
     observations and statistics, and returns arrays that belong to the caller. Subclasses define:
 
@@ -61,10 +61,10 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
     - `step_lanes(actions)`: step all lanes. Returns observations, rewards `[num_envs]`, terminated
       `[num_envs]` and infos. Rows of lanes in `resetting` are not read: these begin an episode.
 
-    Observations are batches of the observation space: NumPy arrays, or what becomes one without a
-    copy, as tensors in the processor's memory. Infos are dicts of arrays `[num_envs, ...]`. All of
+    Observations are batches of the observation space: NumPy arrays, or objects that become
+    one without a copy, such as CPU tensors. Infos are dicts of arrays `[num_envs, ...]`. All of
     these are copied. Results do not depend on the size of a batch if its lanes draw from their own
-    streams: by `random(mask, size)` or, one by one, by the generators in `np_random`.
+    streams: with `random(mask, size)`, or with the generators in `np_random`.
 
     Attributes:
         resetting: Bool `[num_envs]`, in `step_lanes`: lanes that are about to be reset.
@@ -118,7 +118,8 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
             render_mode: For the subclass.
 
         Raises:
-            InvalidArgument: A value out of range, or an observation space of other than arrays.
+            InvalidArgument: A value out of range, or an observation space whose elements are not
+                arrays.
             ArgumentTypeError: A number that is not an integer.
         """
         self.num_envs = count("num_envs", num_envs, 1)
@@ -177,7 +178,7 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
         """Step all lanes; return observations, rewards, terminated and infos of all lanes.
 
         Args:
-            actions: A batch of the action space; of actions that are one array, a copy.
+            actions: A batch of the action space; a copy, if it is one array.
         """
         raise NotImplementedError(f"{type(self).__name__}.step_lanes")
 
@@ -191,7 +192,7 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
 
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """A generator over the random stream of every lane: drawing from it moves the stream."""
+        """A generator over the random stream of every lane: drawing from it advances the stream."""
         self._seeds.ensure()
         return tuple(self._batch.generator(lane) for lane in range(self.num_envs))
 

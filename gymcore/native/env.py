@@ -214,10 +214,10 @@ class NativeEnv(DrawnEnv[Any, ActType]):
 
         Args:
             seed: seeds `np_random`, as in Gymnasium.
-            options: bounds of the initial state, by the names the class documents.
+            options: bounds of the initial state, under the names that the class documents.
 
         Raises:
-            InvalidArgument: bounds that are not finite numbers, or in the wrong order.
+            InvalidArgument: bounds that are not finite numbers, or are in the wrong order.
         """
         bounds = self.reset_bounds(options)
         if seed is not None:
@@ -274,7 +274,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
 
     @property
     def np_random(self) -> np.random.Generator:
-        """Generator over the lane's random stream: drawing from it moves the stream."""
+        """Generator over the lane's random stream: drawing from it advances the stream."""
         self._ensure_seeded()
         return self._np_random  # type: ignore[return-value]
 
@@ -310,7 +310,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         write_states(self._batch, [value], names, np.array([self._lane]))
 
     def get_state(self) -> npt.NDArray[Any]:
-        """Everything that decides what comes next, random stream included: a structured array [1].
+        """Everything that determines later steps, random stream included: a structured array [1].
 
         Wrappers have a state of their own, such as the steps counted by `TimeLimit`: copy or pickle
         the whole environment to keep that too.
@@ -326,7 +326,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         """Continue from what `get_state` returned, here or from a lane of a vector environment.
 
         Raises:
-            InvalidArgument: the state of another environment, or one that cannot be; nothing has
+            InvalidArgument: the state of another environment, or an impossible one; nothing has
                 changed.
         """
         write_lanes(self._batch, self.check_state(state), np.array([self._lane]))
@@ -446,7 +446,7 @@ class NativeDiscreteEnv(NativeEnv[int]):
         """Step by one action of `action_space`; see `Env.step`.
 
         Raises:
-            InvalidAction: no element of `action_space`.
+            InvalidAction: not an element of `action_space`.
             ResetNeeded: before the first reset.
         """
         if not self.action_space.contains(action):
@@ -477,10 +477,10 @@ class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
     ) -> tuple[npt.NDArray[np.float32], float, bool, bool, Info]:
         """Step by a float32 array of the shape of `action_space`; see `Env.step`.
 
-        Other numbers are rounded to float32; values outside the bounds are for the physics to clip.
+        Other numbers are rounded to float32; the physics clips values outside the bounds.
 
         Raises:
-            InvalidAction: another shape, no numbers, or nan.
+            InvalidAction: a wrong shape, not numbers, or nan.
             ResetNeeded: before the first reset.
         """
         try:

@@ -67,7 +67,7 @@ class Parameter:
         encode: Callable[[Any], tuple[float, ...]] = as_number,
         decode: Callable[[Sequence[float]], Any] = first,
     ) -> None:
-        """Name the columns, if they are not called like the attribute, and how values get there.
+        """Name the columns, if their name is not the attribute's, and the conversions.
 
         Args:
             *columns: names of kernel parameters.
@@ -123,7 +123,7 @@ def flag() -> Parameter:
 
 
 class Derived:
-    """An attribute that follows from parameters: it can only be set to what it is."""
+    """An attribute that is computed from parameters: it can only be set to its own value."""
 
     def __init__(self, value: Callable[[Any], float], formula: str) -> None:
         """Take the function of the environment, and how a reader would write it."""
@@ -157,8 +157,8 @@ def write_parameter(
 ) -> None:
     """Write one value of a parameter for each of the lanes, or one for all of them (None).
 
-    As long as all lanes have the same values the batch keeps one set for all, which steps faster.
-    Nothing changes if a value is none for the parameter.
+    While all lanes have the same values, the batch keeps one set for all, which steps faster.
+    Nothing changes if a value is invalid for the parameter.
     """
     rows = parameter.rows(kernel_spec)
     if lanes is None or batch.num_envs == 1:

@@ -70,10 +70,10 @@ class Rollout(NamedTuple):
 class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
     """Steps a batch of compiled environments in one call, without Python objects per lane.
 
-    Lane `i` of `reset(seed=s)` is what `make(id).reset(seed=s + i)` is, bit for bit, at any batch
+    Lane `i` of `reset(seed=s)` equals `make(id).reset(seed=s + i)`, bit for bit, for any batch
     size, number of threads and instruction set. Arrays that `reset` and `step` return belong to
-    the caller: their memory is reused only after all references to them (or views of them) are
-    more. With `copy=False` they are the same buffers at every call.
+    the caller: their memory is reused only when no reference to them, or to a view of them, is
+    left. With `copy=False` they are the same buffers at every call.
 
     One thread at a time may use an environment; another one gets `ConcurrentUseError`. After an
     error nothing has changed.
@@ -124,12 +124,12 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
             render_mode: None, "rgb_array" (`render` returns a frame each) or "human" (one window
                 with all lanes).
             autoreset_mode: when an ended lane begins a new episode.
-            num_threads: threads that share a step. None is one, and as many as the process may
-                use for large batches, as long as sharing is faster.
+            num_threads: threads that share a step. None uses one, and for large batches as many as
+                the process may use, while sharing is faster.
             copy: whether returned arrays are the caller's to keep.
             episode_statistics: report ended episodes in `info["episode"]`, as
                 `wrappers.vector.RecordEpisodeStatistics` does: "r", "l" and "t" (s).
-            num_workers: for `AsyncVectorEnv`, without effect here: programs change engines.
+            num_workers: for `AsyncVectorEnv`; has no effect here.
             batch_size: how many results `recv` returns; None for all.
             on_worker_death: for `AsyncVectorEnv`.
             **parameters: physics parameters of the environment, each a value or one for each lane.
@@ -216,12 +216,12 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
 
         Args:
             seed: an int s seeds lane i with s + i; a sequence gives each lane a seed or None; None
-                lets the random streams go on (the first time: the system's entropy).
+                continues the random streams (the first time: uses the system's entropy).
             options: `reset_mask` bool [num_envs] selects the lanes to reset; bounds of the initial
                 state as the environment names them. The dict is not changed.
 
         Returns:
-            Observations float32 [num_envs, size] (lanes left alone keep theirs), and infos.
+            Observations float32 [num_envs, size] (other lanes keep theirs), and infos.
 
         Raises:
             InvalidArgument: a bad seed, mask or bound.
@@ -319,11 +319,11 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         truncated: Bools,
         final_observations: Observations | None = None,
     ) -> dict[str, Any]:
-        """Step every lane and write the results into arrays of the caller.
+        """Step every lane and write the results into the caller's arrays.
 
         Args:
             actions: as for `step`.
-            observations: float32 [num_envs, size], C-contiguous, as all of these; none shares
+            observations: float32 [num_envs, size], C-contiguous like all of these; none may share
                 memory with another or with the actions.
             rewards: float64 [num_envs], or float32, rounded.
             terminated: bool [num_envs].
@@ -359,9 +359,9 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         truncated: Bools,
         final_observations: Observations | None = None,
     ) -> Callable[[], dict[str, Any]]:
-        """Return a function that does what `step_into` with these arrays does, checked once.
+        """Return a function that calls `step_into` with these arrays, which are checked once.
 
-        For loops that fill the same rows again and again: a call takes less time than `step`.
+        For loops that fill the same rows repeatedly: a call takes less time than `step`.
 
         Args:
             actions: an array, whose values each call reads and checks.
@@ -406,7 +406,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
 
         Args:
             actions: [T, num_envs] or [T, num_envs, size].
-            observations: float32 [T, num_envs, size] to write into; like the others made new if
+            observations: float32 [T, num_envs, size] to write into; like the others, a new array if
                 None. `observations[t]` is what `step(actions[t])` returns.
             rewards: float64 [T, num_envs].
             terminated: bool [T, num_envs].
@@ -454,22 +454,22 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The seed of every lane; -1 for a lane whose stream came from elsewhere."""
+        """The seed of every lane; -1 for a lane whose stream was set from outside."""
         return self._seeds.as_tuple()
 
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """A generator over the random stream of every lane: drawing from it moves the stream."""
+        """A generator over the random stream of every lane: drawing from it advances the stream."""
         self._seeds.ensure()
         return tuple(self._batch.generator(lane) for lane in range(self.num_envs))
 
     # --- attributes and state ------------------------------------------------------------------
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Read an attribute of every lane, or call a method of it.
+        """Read an attribute of every lane, or call the method of this name.
 
         Raises:
-            InvalidArgument: `reset`, `step` and `close`, which are for the batch.
+            InvalidArgument: `reset`, `step` and `close`, which the batch has itself.
             AttributeError: lanes have no such attribute.
         """
         if name in ("reset", "step", "close", "set_state"):
@@ -490,7 +490,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         return tuple(value(*args, **kwargs) if callable(value) else value for value in attributes)
 
     def lane_envs(self) -> Iterator[NativeEnv[Any]]:
-        """Iterate over the lanes as environments to look at, which share the batch's memory."""
+        """Iterate over the lanes as environments for reading, which share the batch's memory."""
         seeds = self.np_random_seed
         elapsed = self._batch.view_lifecycle()[1]  # of lanes that have just been reset: 0
         for lane in range(self.num_envs):
@@ -513,7 +513,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         Raises:
             InvalidArgument: not one value for each lane, or one out of range; nothing has changed.
             ArgumentTypeError: a value of the wrong type; nothing has changed.
-            AttributeError: lanes have no such attribute, or it is not theirs to set.
+            AttributeError: lanes have no such attribute, or it cannot be set per lane.
         """
         env_class = self.env_class
         # One value of these is an array itself.
@@ -581,13 +581,13 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         self._seeds.forget(np.arange(self.num_envs))
 
     def get_state(self, lanes: Sequence[int] | None = None) -> npt.NDArray[Any]:
-        """Everything that decides what lanes do next, random streams included.
+        """Everything that determines what lanes do next, random streams included.
 
         Args:
             lanes: indices or a mask; None for all.
 
         Returns:
-            A structured array with one record a lane (`gymcore.native.state.lane_dtype`), a
+            A structured array with one record per lane (`gymcore.native.state.lane_dtype`), a
             copy. It holds no pickles: `numpy.save(..., allow_pickle=False)` writes it.
         """
         self._seeds.ensure()

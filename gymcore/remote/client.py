@@ -47,8 +47,8 @@ class Client:
     A connection that breaks is made again, and the last request is sent again, until time is over.
 
     Attributes:
-        hello: What the server says of the environment.
-        specification_hash: SHA-256 of this.
+        hello: The server's description of the environment.
+        specification_hash: SHA-256 of this description.
     """
 
     def __init__(
@@ -66,13 +66,13 @@ class Client:
             address: `tcp://host:port`, or `host:port`.
             kind: What the server must host: "vector" or "environment".
             keys: The folder with the client's keys and the public key of the server.
-            connect_timeout: How long the server may take to answer first, in seconds.
+            connect_timeout: How long the server may take for its first answer, in seconds.
             timeout: How long it may take to answer a request, in seconds.
             max_message_bytes: The largest part of a message that is received.
 
         Raises:
             InvalidArgument: if an argument has an impossible value.
-            RemoteRefused: if the server does not let this client in, serves another one, or hosts
+            RemoteRefused: if the server rejects this client, serves another one, or hosts
                 something else.
             RemoteTimeout: if there is no answer in time.
             DependencyNotInstalled: if pyzmq or msgpack is missing.
@@ -138,10 +138,10 @@ class Client:
         """Send a request; a reply to an earlier one is dropped.
 
         Raises:
-            ArgumentTypeError: if the arguments cannot travel; nothing has been sent.
-            InvalidArgument: if a frame is larger than the server takes; nothing has been sent.
+            ArgumentTypeError: if the arguments cannot be sent; nothing has been sent.
+            InvalidArgument: if a frame is larger than the server accepts; nothing has been sent.
             ClosedEnvironmentError: after `close`.
-            ForkedProcessError: in a forked child of the process that has the session.
+            ForkedProcessError: in a forked child of the process that began the session.
         """
         self._check_open(verb)
         self._send_request(list(arguments), verb)

@@ -45,13 +45,13 @@ def make_keys(directory: str | Path) -> list[Path]:
     """Write new keys of a server and a client.
 
     Args:
-        directory: The folder, made if there is none.
+        directory: The folder; created if missing.
 
     Returns:
         The four files.
 
     Raises:
-        InvalidArgument: if it has one of them already; nothing is written then.
+        InvalidArgument: if one of them exists; nothing is written then.
     """
     zmq = load_zmq()
     folder = Path(directory)
@@ -72,10 +72,10 @@ def make_keys(directory: str | Path) -> list[Path]:
 
 
 def server_keys(directory: str | Path) -> tuple[bytes, bytes]:
-    """Return a server's public and private key, after a look at the public keys of its clients.
+    """Return a server's public and private key; check the public keys of its clients.
 
     Raises:
-        InvalidArgument: if a file is missing, is no key, or can be read by others.
+        InvalidArgument: if a file is missing, is not a key, or can be read by others.
     """
     folder = Path(directory)
     public, secret = _pair(folder / "server.key_secret")
@@ -92,7 +92,7 @@ def client_keys(directory: str | Path) -> tuple[bytes, bytes, bytes]:
 
 
 def fingerprint(public: bytes) -> str:
-    """Return a short name of a public key, by which people compare it."""
+    """Return a short form of a public key, for people to compare."""
     return f"SHA256:{hashlib.sha256(public).hexdigest()[:32]}"
 
 

@@ -32,7 +32,7 @@ HELLO, BYE = "hello", "bye"
 
 
 class Hosted(Protocol):
-    """What a server lets its client ask for."""
+    """The environment that a server hosts, and the requests that it allows."""
 
     def hello(self) -> dict[str, Any]:
         """Return what does not change: spaces, specifications, numbers."""
@@ -50,10 +50,10 @@ class Hosted(Protocol):
 class Server:
     """Answers the requests of one client at a time.
 
-    A request has the number of its session, counted from 1. One with the number of the last request
-    gets the same reply again, and nothing is done: so a client that has lost its connection can ask
-    again. A client keeps its session until it says so or has been silent for `session_seconds`
-    while another one asks.
+    Requests of a session are numbered from 1. A request with the number of the last one gets the
+    same reply again, and nothing is done, so a client that has lost its connection can repeat it.
+    A client keeps its session until it ends it, or has been silent for `session_seconds` when
+    another client connects.
 
     Attributes:
         address: `tcp://host:port`, with the port that it has.
@@ -76,12 +76,12 @@ class Server:
         Args:
             hosted: The environment.
             host: An address of this machine, as a number; "0.0.0.0" for all.
-            port: 0 takes one that is free.
+            port: 0 selects a free port.
             keys: The folder with the server's keys and those of its clients (`keys.make_keys`);
                 without keys only this machine is served.
             max_message_bytes: The largest part of a message that is received.
-            session_seconds: How long a silent client keeps its session while another one asks.
-            log: Called with a line for each connection and refusal, and with steps a second.
+            session_seconds: How long a silent client keeps its session when another one connects.
+            log: Called with a line for each connection and refusal, and with steps per second.
 
         Raises:
             InvalidArgument: if an argument has an impossible value, or the address cannot be bound.
@@ -163,7 +163,7 @@ class Server:
         self._stopping = True
 
     def run(self, sessions: int | None = None) -> None:
-        """Answer requests until `stop` is called, or clients have ended so many sessions."""
+        """Answer requests until `stop` is called, or clients have ended this number of sessions."""
         zmq = self._zmq
         until = None if sessions is None else self._ended + sessions
         look = 0.0

@@ -1,4 +1,4 @@
-"""A vector environment on another machine, and what a server says and does for it."""
+"""A vector environment on another machine, and its counterpart in the server."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class HostedVectorEnv:
         Args:
             envs: The vector environment.
             env_id: Its id, which clients compare with theirs.
-            attributes: Names that clients may ask for by `get_attr`.
+            attributes: Names that clients may read with `get_attr`.
 
         Raises:
-            ArgumentTypeError: if a space does not travel.
+            ArgumentTypeError: if a space cannot be sent.
         """
         self.envs = envs
         self._attributes = tuple(attributes)
@@ -100,7 +100,7 @@ class HostedVectorEnv:
 class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
     """A vector environment that a server hosts: one message steps all of its environments.
 
-    Results are those that the server's vector environment returns, to the bit. Exceptions of the
+    Results are those that the server's vector environment returns, bit for bit. Exceptions of the
     environments are raised here, of the same class if it is one of Python's or gymcore's.
 
     Attributes:
@@ -140,13 +140,13 @@ class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
             address: `tcp://host:port`, or `host:port`.
             num_envs: How many environments it must have; None for any number.
             keys: The folder with the client's keys (`gymcore keys`).
-            connect_timeout: How long the server may take to answer first, in seconds.
+            connect_timeout: How long the server may take for its first answer, in seconds.
             timeout: How long a call may take, in seconds.
             max_message_bytes: The largest part of a message that is received.
 
         Raises:
             InvalidArgument: if an argument has an impossible value.
-            RemoteRefused: if the server does not let this client in or hosts something else.
+            RemoteRefused: if the server rejects this client or hosts something else.
             RemoteTimeout: if there is no answer in time.
         """
         self._turn = Turn()
@@ -207,7 +207,7 @@ class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
 
     @one_at_a_time(error)
     def send(self, actions: Any, env_ids: EnvIds | None = None) -> None:
-        """Let the server begin what `step` does with these arguments; `recv` returns the results.
+        """Begin a step on the server, with the arguments of `step`; `recv` returns the results.
 
         Raises:
             AlreadyPendingCallError: if there are results that `recv` has not returned; and as

@@ -1,7 +1,7 @@
 """The sets that observations and actions come from.
 
 A space tells what its elements look like, whether a value is one of them, and draws random ones.
-`flatten` and its companions turn elements of (nested) spaces into arrays with one axis.
+`flatten` and related functions turn elements of (nested) spaces into arrays with one axis.
 """
 
 from gymcore.spaces.box import Box

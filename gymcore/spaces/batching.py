@@ -1,7 +1,7 @@
 """Batches of spaces and of their elements.
 
 `batch_space` makes the space of a batch, `create_empty_array` makes room for one, `concatenate`
-fills it with single elements, and `iterate` takes it apart again. These functions dispatch on the
+fills it with single elements, and `iterate` splits it again. These functions dispatch on the
 type of the space, and `.register(MySpace)` teaches them a new one. `Graph`, `Sequence` and `OneOf`
 hold batches themselves, so what is particular to them is registered in their own modules.
 """
@@ -455,7 +455,7 @@ def _create_empty_other(space: Space[Any], n: int = 1, fn: Callable[..., Any] = 
 
 
 def is_array_like(space: Space[Any]) -> bool:
-    """Tell whether a batch of elements is made of arrays only (in dicts and tuples)."""
+    """Tell whether a batch of elements consists of arrays only (in dicts and tuples)."""
     if isinstance(space, Dict):
         return all(map(is_array_like, space.spaces.values()))
     if isinstance(space, Tuple):

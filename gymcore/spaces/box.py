@@ -108,7 +108,7 @@ class Box(Space[npt.NDArray[ScalarT_co]]):
         """Make a box from its bounds.
 
         Args:
-            low: The lower bound: a number for all elements, or an array with one an element;
+            low: The lower bound: a number for all elements, or an array with one per element;
                 `-inf` for none.
             high: The upper bound, likewise; `inf` for none.
             shape: The shape of the elements. None takes the shape of the bounds if one of them is

@@ -1,4 +1,4 @@
-"""Spaces of one package as those of another: Gymnasium's, Gym's and gymcore's are built alike."""
+"""Converts spaces between packages: Gymnasium's, Gym's and gymcore's have the same structure."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class Dict(Space[dict[str, T_co]], collections.abc.Mapping[str, Any]):
         """Restart the random streams of the subspaces.
 
         Args:
-            seed: An integer, from which one seed a subspace is drawn; or a dict with the seed of
+            seed: An integer, from which one seed per subspace is drawn; or a dict with the seed of
                 each subspace; or None for fresh entropy.
 
         Returns:

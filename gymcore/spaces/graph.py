@@ -29,8 +29,8 @@ class GraphInstance(NamedTuple):
     """A graph.
 
     Attributes:
-        nodes: A batch of elements of the node space, one a node.
-        edges: A batch of elements of the edge space, one an edge; None if there are no edges.
+        nodes: A batch of elements of the node space, one per node.
+        edges: A batch of elements of the edge space, one per edge; None if there are no edges.
         edge_links: Integer array `[num_edges, 2]` of the nodes that each edge connects; None if
             there are no edges.
     """

@@ -99,7 +99,7 @@ class MultiBinary(Space[npt.NDArray[np.int8]]):
                 entry. At most one of the two may be given.
 
         Returns:
-            A new int8 array; entries that nothing was said about are 0 or 1 alike.
+            A new int8 array; other entries are 0 or 1 with equal probability.
 
         Raises:
             InvalidMask: If `mask` or `probability` has the wrong type, dtype, shape or values.

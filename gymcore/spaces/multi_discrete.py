@@ -1,4 +1,4 @@
-"""The space of arrays of integers, each from a range of its own."""
+"""The space of arrays of integers, each from its own range."""
 
 from __future__ import annotations
 

@@ -78,8 +78,8 @@ class OneOf(Space[tuple[Any, T_co]]):
         """Restart the random streams of the space and of the subspaces.
 
         Args:
-            seed: An integer, the seed of the choice, from which one seed a subspace is drawn; or a
-                tuple or list with the seed of the choice and of each subspace; or None for fresh
+            seed: An integer, the seed of the choice, from which one seed per subspace is drawn; or
+                a tuple or list with the seed of the choice and of each subspace; or None for fresh
                 entropy.
 
         Returns:
@@ -133,7 +133,7 @@ class OneOf(Space[tuple[Any, T_co]]):
             The index of the subspace, and an element of it.
 
         Raises:
-            InvalidMask: If `mask` or `probability` is not a tuple with one entry a subspace, or
+            InvalidMask: If `mask` or `probability` is not a tuple with one entry per subspace, or
                 the entry of the subspace that was drawn does not fit it.
             InvalidArgument: If both are given.
         """
@@ -149,7 +149,7 @@ class OneOf(Space[tuple[Any, T_co]]):
         return chosen, space.sample()
 
     def _check(self, mask: Any, name: str) -> None:
-        """Raise if a mask is given and not a tuple with one entry a subspace."""
+        """Raise if a mask is given and not a tuple with one entry per subspace."""
         if mask is None:
             return
         if not isinstance(mask, tuple):

@@ -124,10 +124,10 @@ class Space(Generic[T_co]):
 
         Args:
             seed: A non-negative integer, or None for fresh entropy. Spaces that hold other spaces
-                also take one seed a subspace.
+                also take one seed per subspace.
 
         Returns:
-            The seed in use. Spaces that hold other spaces return one a subspace, in the form that
+            The seed in use. Spaces that hold other spaces return one per subspace, in the form that
             `seed` accepts.
 
         Raises:

@@ -135,7 +135,7 @@ class Text(Space[str]):
 
         Args:
             mask: `(length, characters)`. The length of the string, or None for a random one. An
-                int8 array with one entry a character, 1 where it may be drawn and 0 elsewhere, or
+                int8 array with one entry per character, 1 where it may be drawn and 0 elsewhere, or
                 None for all.
             probability: `(length, characters)`, with a float64 array of the probabilities of the
                 characters, which sum to 1. At most one of the two may be given.
@@ -206,7 +206,7 @@ class Text(Space[str]):
         return length, weights
 
     def _check_weights(self, weights: Any, name: str, dtype: type[np.generic]) -> None:
-        """Raise if the second part of a mask is not an array with one entry a character."""
+        """Raise if the second part of a mask is not an array with one entry per character."""
         if not isinstance(weights, np.ndarray):
             raise error.InvalidMask(
                 f"Expects the Text sample `{name}` to be an np.ndarray, "

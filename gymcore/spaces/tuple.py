@@ -71,7 +71,7 @@ class Tuple(Space[tuple[T_co, ...]], collections.abc.Sequence[Any]):
         """Restart the random streams of the subspaces.
 
         Args:
-            seed: An integer, from which one seed a subspace is drawn; or a tuple or list with the
+            seed: An integer, from which one seed per subspace is drawn; or a tuple or list with the
                 seed of each subspace; or None for fresh entropy.
 
         Returns:
@@ -121,8 +121,8 @@ class Tuple(Space[tuple[T_co, ...]], collections.abc.Sequence[Any]):
             A new tuple.
 
         Raises:
-            InvalidMask: If `mask` or `probability` is not a tuple with one entry a subspace, or an
-                entry does not fit its subspace.
+            InvalidMask: If `mask` or `probability` is not a tuple with one entry per subspace, or
+                an entry does not fit its subspace.
             InvalidArgument: If both are given.
         """
         if mask is not None:
@@ -140,7 +140,7 @@ class Tuple(Space[tuple[T_co, ...]], collections.abc.Sequence[Any]):
         return tuple([space.sample() for space in self.spaces])
 
     def _check(self, mask: Any, name: str) -> None:
-        """Raise if a mask is not a tuple with one entry a subspace."""
+        """Raise if a mask is not a tuple with one entry per subspace."""
         if not isinstance(mask, tuple):
             raise error.InvalidMask(
                 f"Expected type of `{name}` to be tuple, actual type: {type(mask)}"

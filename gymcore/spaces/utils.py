@@ -1,4 +1,4 @@
-"""Functions over spaces of all kinds: flatten elements, compare forms.
+"""Functions for spaces of all kinds: flatten elements, compare structures.
 
 Each function dispatches on the type of its first argument, and takes types that the package does
 not know through its `register` method.
@@ -238,7 +238,7 @@ def flatten(space: Space[Any], x: Any) -> Any:
         parts.
 
     Raises:
-        InvalidArgument: If `x` is not an element of the space in a way that shows.
+        InvalidArgument: If `x` is visibly not an element of the space.
         NotImplementedError: If nothing is registered for the type of the space.
 
     Example:

@@ -48,7 +48,7 @@ def data_equivalence(data_1: Any, data_2: Any, exact: bool = False) -> bool:
     Args:
         data_1: Arrays, numbers, texts, and dicts, tuples and lists of these.
         data_2: The same.
-        exact: Compare arrays to the bit. Otherwise numbers in arrays may differ by 1e-5, relative
+        exact: Compare arrays bit for bit. Otherwise numbers in arrays may differ by 1e-5, relative
             and absolute. Numbers outside arrays are always compared with `==`.
 
     Returns:

@@ -75,7 +75,7 @@ def stack_nested(items: Sequence[Any]) -> Any:
 def rows_at(batch: Any, rows: npt.NDArray[np.int64]) -> Any:
     """Return rows [K] of a batch, leaf by leaf: arrays [K, ...].
 
-    The batch may be an object array that holds one element a row, as `info["final_obs"]` may.
+    The batch may be an object array that holds one element per row, as `info["final_obs"]` may.
 
     Example:
         >>> rows_at({"x": np.arange(3), "y": (np.eye(3),)}, np.array([2, 0]))["x"]

@@ -89,13 +89,13 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     """Steps environments in worker processes that each own a range of them.
 
     Observations, actions, rewards, flags and numeric infos lie in memory that all processes share.
-    A worker that dies, hangs or raises is an exception here that names its environments; `close`
-    always succeeds, and no process or memory is left.
+    If a worker dies, hangs or raises, an exception here names its environments; `close`
+    always succeeds, and leaves no process or memory behind.
 
     Other infos, results of calls, states and failures come from workers as pickles, which may run
     any code here: run only environments that you trust.
 
-    With a `worker`, a loop of the user's own, there is a process for each environment, which speaks
+    With `worker`, your own worker loop, each environment has its own process, which uses
     the protocol of `gymcore.vector.workers.custom`. Such an environment has no `send` and `recv`,
     steps of some environments, restarts, saved states or episode statistics.
 
@@ -140,23 +140,23 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
                 False they return views of the shared memory, which the next call overwrites.
             context: How processes are started: "fork", "spawn", "forkserver", or None for the
                 default of `multiprocessing`.
-            daemon: Whether workers are daemon processes, which cannot have children of their own.
+            daemon: Whether workers are daemon processes, which cannot start child processes.
             worker: A loop to run in one process for each environment instead of the engine's own;
                 see `gymcore.vector.workers.custom`.
             observation_mode: As for `SyncVectorEnv`.
             autoreset_mode: When an ended environment is reset.
-            max_concurrency: How many environments may run at the same time, at most.
+            max_concurrency: Maximum number of environments that run at the same time.
             num_workers: Number of processes; None for the CPUs that this process may use.
             batch_size: How many results `recv` returns; None for all.
             on_worker_death: "raise" a `WorkerDied` from then on, or "restart": the environments of
                 that worker are made again and reset, and report themselves truncated, with
                 `info["worker_restarted"]`.
             episode_statistics: Report ended episodes in `info["episode"]`.
-            num_threads: For the compiled engine; without effect here.
+            num_threads: For the compiled engine; has no effect here.
             start_timeout: How long making the environments may take (s); None forever.
 
         Raises:
-            InvalidArgument: No functions, or an impossible option (a `ValueError`).
+            InvalidArgument: No functions, or an invalid option (a `ValueError`).
             ArgumentTypeError: A wrong type, or a function or a space that cannot be shared between
                 processes (a `TypeError`).
             SpaceMismatch: The environments' spaces cannot be batched (a `RuntimeError`).
@@ -647,8 +647,8 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     def send(self, actions: Any, env_ids: EnvIds | None = None) -> None:
         """Begin to step some environments; `recv` returns results as they come.
 
-        A worker takes of its waiting environments the one that has used the minimum of time so far:
-        a slow one is stepped less often, and never forgotten.
+        A worker steps the waiting environment that has used the least time so far: a slow one is
+        stepped less often, but always gets its turn.
 
         Args:
             actions: One action for each of them.
@@ -1002,7 +1002,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
     @one_at_a_time(error)
     def get_state(self, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> list[LaneState]:
-        """Return everything that decides what environments do next; see `SyncVectorEnv.get_state`.
+        """Return the environments' states; see `SyncVectorEnv.get_state`.
 
         The states come as pickles of the workers.
 
@@ -1024,7 +1024,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
     def set_state(
         self, state: Sequence[LaneState], lanes: Sequence[int] | npt.NDArray[Any] | None = None
     ) -> None:
-        """Let environments go on from states; see `SyncVectorEnv.set_state`.
+        """Continue environments from states; see `SyncVectorEnv.set_state`.
 
         The states of wrappers are pickles and may run any code: set only states that you trust.
 
@@ -1063,7 +1063,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
                 the processes without closing the environments.
 
         Raises:
-            EnvironmentFailed: An environment's `close` raised. All the same everything is closed.
+            EnvironmentFailed: An environment's `close` raised. Everything is closed nevertheless.
         """
         timeout = kwargs.pop("timeout", None)
         terminate = kwargs.pop("terminate", False)
@@ -1121,7 +1121,7 @@ def _checked_concurrency(max_concurrency: Any) -> int:
 
 
 def _checked_timeout(timeout: Any) -> float | None:
-    """Return a time-out (s) that something can be compared with; None is forever.
+    """Return a timeout (s) that something can be compared with; None is forever.
 
     Raises:
         ArgumentTypeError: Not a number (a `TypeError`).

@@ -15,7 +15,7 @@ __all__ = ["LaneState", "check_state", "load_env", "save_env", "states_of"]
 
 
 class LaneState(NamedTuple):
-    """All that decides what a lane does next. It pickles if the environment's own state does.
+    """Everything that determines what a lane does next; pickles if the environment's state does.
 
     `wrappers` are pickles, which `set_state` loads: a state from a source that you do not trust may
     run any code. Records of native environments are plain arrays.

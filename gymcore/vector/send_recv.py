@@ -167,7 +167,7 @@ class QueuedVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]], Generic[Obs
         """Step the `batch_size` environments that were sent first, and return their results.
 
         Args:
-            timeout: For engines that wait for other processes; without effect here.
+            timeout: For engines that wait for other processes; has no effect here.
 
         Returns:
             As `step`, with `batch_size` rows; `infos["env_id"]` int64 names the environments.

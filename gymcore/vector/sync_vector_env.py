@@ -44,7 +44,8 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
     """Steps a list of environments in order.
 
     An exception in `reset` or `step` of an environment is raised as an `EnvironmentFailed` that is
-    also of the exception's own class, and the next call must be a `reset` of all environments.
+    also an instance of the exception's own class, and the next call must be a `reset` of all
+    environments.
 
     A subclass may have a `step` in Python that writes Gymnasium's buffers: `_rewards`,
     `_terminations`, `_truncations`, `_autoreset_envs`, `_observations` and `_env_obs`.
@@ -85,11 +86,11 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
             copy: Whether `reset` and `step` return observations that are the caller's to keep. If
                 False they return one buffer that the next call overwrites.
             observation_mode: "same", every environment has the first one's observation space;
-                "different", spaces of the same shape and dtype with bounds of their own; or a tuple
+                "different", spaces of the same shape and dtype with different bounds; or a tuple
                 `(observation_space, single_observation_space)` to announce.
             autoreset_mode: When an ended environment is reset.
-            num_workers: For `AsyncVectorEnv`; like the other options of other engines without
-                effect here, and taken so that a program can change engines by one word.
+            num_workers: For `AsyncVectorEnv`. Options of other engines have no effect here; they
+                are accepted so that a program can change engines by changing one word.
             batch_size: How many results `recv` returns; None for all.
             on_worker_death: For `AsyncVectorEnv`.
             episode_statistics: Report ended episodes in `info["episode"]`, as
@@ -97,10 +98,10 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
             num_threads: For the compiled engine.
 
         Raises:
-            InvalidArgument: No functions, or an impossible option (a `ValueError`).
+            InvalidArgument: No functions, or an invalid option (a `ValueError`).
             ArgumentTypeError: Something that is not a function or a space (a `TypeError`).
             SpaceMismatch: The environments' spaces cannot be batched (a `RuntimeError`).
-            EnvironmentFailed: A constructor raised; what was made before is closed.
+            EnvironmentFailed: A constructor raised; the environments made before are closed.
         """
         self.env_fns = checked_functions(env_fns)
         self.copy = copy
@@ -174,7 +175,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset all environments, or those that `options["reset_mask"]` selects.
 
-        A reset of all drops what was sent and not received.
+        A reset of all drops actions that were sent and whose results were not received.
 
         Args:
             seed: None; an integer `s`, for environment `i` `s + i`; or one seed or None for each.
@@ -387,7 +388,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
     # --- states --------------------------------------------------------------------------------
 
     def get_state(self, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> list[LaneState]:
-        """Return everything that decides what environments do next: a copy for each of the lanes.
+        """Return everything that determines what environments do next, one copy per lane.
 
         Args:
             lanes: Indices or a mask; None for all.
@@ -410,7 +411,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
     def set_state(
         self, state: Sequence[LaneState], lanes: Sequence[int] | npt.NDArray[Any] | None = None
     ) -> None:
-        """Let environments go on from states, which may be those of other lanes or batches.
+        """Continue environments from states, which may be those of other lanes or batches.
 
         The states of wrappers are pickles and may run any code: set only states that you trust.
 
@@ -449,7 +450,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the loop again; durations of episodes begin anew."""
+        """Make the loop again; durations of episodes start again."""
         state = dict(state)
         lanes = state.pop("_lanes")
         self.__dict__.update(state)
@@ -465,7 +466,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
         """Close every environment; one that fails does not keep the others open.
 
         Raises:
-            EnvironmentFailed: An environment's `close` raised. All the same everything is closed.
+            EnvironmentFailed: An environment's `close` raised. Everything is closed nevertheless.
         """
         self.closed = True
         self._close_envs()

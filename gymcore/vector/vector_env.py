@@ -76,7 +76,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         action_space: Space of a whole batch of actions.
         single_observation_space: Space of one environment's observation.
         single_action_space: Space of one environment's action.
-        metadata: As an environment's, with `autoreset_mode` beside it.
+        metadata: As an environment's, with the additional entry `autoreset_mode`.
         spec: How `gymcore.make_vec` made this, or None.
         render_mode: The render mode of the environments, or None.
         closed: Whether `close` has been called.
@@ -278,7 +278,7 @@ class VectorWrapper(
     VectorEnv[WrapperObsType, WrapperActType, ArrayType],
     Generic[WrapperObsType, WrapperActType, ObsType, ActType, ArrayType],
 ):
-    """A vector environment that passes everything on to another one, for subclasses to change.
+    """A vector environment that forwards every call to another one, for subclasses to override.
 
     The spaces and `metadata` may be set on the wrapper; what is not set is the wrapped
     environment's. `call`, `get_attr` and `set_attr` reach through to the sub-environments. Other
@@ -359,7 +359,7 @@ class VectorWrapper(
                 value.end(mask)
 
     def keep_final_frames(self, keep: bool = True) -> None:
-        """Let the wrapped environment do so; see `VectorEnv.keep_final_frames`."""
+        """Render last frames before resets; see `VectorEnv.keep_final_frames`."""
         self.env.keep_final_frames(keep)
 
     @without_mode
@@ -483,8 +483,8 @@ class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, A
     def final_observations(self, observations: ObsType) -> WrapperObsType:
         """Return the changed batch of last observations, in SAME_STEP when an episode has ended.
 
-        Called before `observations` is called for the same step. Define it where `observations`
-        keeps something from call to call; unless defined, it is that function.
+        Called before `observations` is called for the same step. Define it if `observations`
+        keeps state between calls; by default it is that function.
 
         Args:
             observations: A batch with the last observations of the lanes that have ended, and the

@@ -1,4 +1,4 @@
-"""Wrappers: environments around an environment, that change what goes in or comes out.
+"""Wrappers: environments around another one, which change its inputs or outputs.
 
 `gymcore.wrappers.vector` has those for vector environments. The names that only Gym 0.26 had are
 here too; all of its wrappers are in `gymcore.compat.gym26.wrappers`. Wrappers are imported at first

@@ -1,8 +1,8 @@
 """Environments whose arrays are of one library, used from another: NumPy, PyTorch, JAX, CuPy, ...
 
-Arrays are passed on through DLPack, or the library's own equivalent, so that both sides share
-their memory where they can. The new array keeps the old one's memory alive: what a compiled engine
-would recycle stays as it is while a tensor over it exists.
+Arrays are converted through DLPack, or the library's own equivalent, so both sides share their
+memory where possible. The new array keeps the old one's memory alive: a compiled engine does not
+recycle it while a tensor over it exists.
 """
 
 from __future__ import annotations
@@ -94,12 +94,12 @@ def _is_array(value: Any) -> bool:
 def array_conversion(value: Any, xp: ModuleType, device: Any = None) -> Any:
     """Return a value whose arrays are of another library.
 
-    Arrays share their memory with those given where both libraries can: NumPy, PyTorch and JAX on
-    the CPU do, with these exceptions, which are copied: arrays that are read-only (PyTorch has no
-    such tensors), have negative strides or the other byte order, or a dtype that the other library
-    lacks (bfloat16 becomes float32 in NumPy).
+    Arrays share their memory with the given ones if both libraries support it. NumPy, PyTorch and
+    JAX on the CPU do, except for these arrays, which are copied: arrays that are read-only (PyTorch
+    has no such tensors), have negative strides or the other byte order, or a dtype that the other
+    library lacks (bfloat16 becomes float32 in NumPy).
 
-    Mappings, sequences and named tuples are made anew, of the same type. Numbers become arrays
+    Mappings, sequences and named tuples become new ones of the same type. Numbers become arrays
     without an axis. Texts, bytes and None stay as they are, and so do NumPy's arrays of texts;
     arrays of objects stay with their elements converted.
 
@@ -278,7 +278,7 @@ def convert_known(data: Mapping[str, Any], xp: ModuleType, device: Any = None) -
 
 
 class ConvertsArrays:
-    """What the wrapper of an environment and that of a vector environment have in common."""
+    """Shared parts of the wrappers of environments and of vector environments."""
 
     _env_xp: ModuleType
     _target_xp: ModuleType
@@ -337,8 +337,8 @@ class ArrayConversion(ConvertsArrays, Wrapper[Any, Any, Any, Any], RecordConstru
     to the other one. The reward becomes a `float`, the flags become `bool`. The spaces stay those
     of the environment.
 
-    Where both libraries can, arrays share their memory; see `array_conversion`. Infos and options
-    may hold other objects, which stay as they are.
+    Arrays share their memory where possible; see `array_conversion`. Other objects in infos and
+    options are not changed.
 
     Example:
         >>> import gymcore

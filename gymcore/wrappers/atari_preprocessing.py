@@ -33,9 +33,9 @@ class AtariPreprocessing(
 
     - up to `noop_max` steps without action after a reset, so that episodes begin differently;
     - an action is repeated `frame_skip` times, and the rewards are added up;
-    - a pixel is the larger one of the last two frames, since games draw some things in every other
-      frame only. If an episode ends in an earlier frame, the frames before stand for those;
-    - `terminal_on_life_loss` ends an episode with a life; the game itself begins anew;
+    - each pixel is the maximum of the last two frames, because games draw some objects in every
+      other frame only. If an episode ends in an earlier frame, the frames before it are used;
+    - `terminal_on_life_loss` ends an episode with a life; the next reset begins a new game;
     - the image is resized by averaging areas, by default to 84 x 84;
     - and gray, and scaled to [0, 1], if wanted.
 
@@ -43,18 +43,18 @@ class AtariPreprocessing(
     or to look like one: `env.unwrapped` has `_frameskip`, `get_action_meanings()`, and an `ale`
     with `lives()`, `getScreenGrayscale(buffer)` and `getScreenRGB(buffer)`.
 
-    Only images that are larger than the screen in a direction need OpenCV: `pip install
+    OpenCV is needed only for images that are larger than the screen in a direction: `pip install
     "gymcore[other]"`.
 
     Attributes:
-        noop_max: Most steps without action after a reset.
+        noop_max: Maximum number of steps without action after a reset.
         frame_skip: How often an action is repeated.
         screen_size: Width and height of observations.
         terminal_on_life_loss: Whether a lost life ends an episode.
         grayscale_obs: Whether observations are gray.
         grayscale_newaxis: Whether they have an axis of length 1 for that.
         scale_obs: Whether they are float32 in [0, 1].
-        lives: Lives left, by the last reset or the last step that looked.
+        lives: Lives left after the last reset or the last step that read them.
         game_over: Whether the last step ended the episode.
         obs_buffer: The last two frames, `[height, width]` or `[height, width, 3] uint8`.
     """
@@ -76,7 +76,7 @@ class AtariPreprocessing(
 
         Args:
             env: An Atari environment that does not skip frames itself.
-            noop_max: Most steps without action after a reset, at least 1 are made; 0 for none.
+            noop_max: Maximum number of steps without action after a reset (at least 1); 0 for none.
             frame_skip: How often to repeat an action, at least 1.
             screen_size: Width and height of observations, or one number for both.
             terminal_on_life_loss: End an episode when a life is lost.
@@ -264,7 +264,7 @@ class AtariPreprocessing(
 
 @functools.lru_cache
 def _resizer(size: tuple[int, int], target: tuple[int, int]) -> Resizer | None:
-    """Return what rescales frames as OpenCV does, to the bit, but faster; None if they get larger.
+    """Return what rescales frames as OpenCV does, bit for bit, but faster; None if they get larger.
 
     Not kept in wrappers, which are copied.
     """

@@ -146,7 +146,7 @@ class Autoreset(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
 class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
     """Check the spaces of an environment, and its first `reset`, `step` and `render`.
 
-    What would break a program raises, what is likely to be a mistake warns; see
+    Mistakes that would break a program raise, likely mistakes warn; see
     `gymcore.utils.passive_env_checker`. Afterwards it costs next to nothing.
 
     Attributes:

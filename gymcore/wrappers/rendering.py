@@ -424,9 +424,9 @@ class RecordVideo(
 ):
     """Record episodes of an environment, or a number of steps, to mp4 or GIF files.
 
-    Frames go to the encoder as they come: the memory needed is that of one frame, however long the
-    video. Files are called `{name_prefix}-episode-{number}.mp4` or `{name_prefix}-step-...` and
-    appear when they are whole. `close` finishes the last one; so do an exception in `step`, the
+    Frames are streamed to the encoder, so the memory needed is that of one frame, however long the
+    video is. Files are called `{name_prefix}-episode-{number}.mp4` or `{name_prefix}-step-...` and
+    appear when they are complete. `close` finishes the last one; so do an exception in `step`, the
     end of the program, and the deletion of the wrapper, which warns.
 
     Attributes:
@@ -465,12 +465,12 @@ class RecordVideo(
 
         Args:
             env: An environment with a render mode that returns images.
-            video_folder: Where the files go; made if it is not there.
+            video_folder: Where the files go; created if missing.
             episode_trigger: Takes the number of an episode and says whether to record it. Without
                 either trigger, episodes 0, 1, 8, 27, ... k**3 and every thousandth are recorded.
             step_trigger: Takes the number of a step and says whether to begin a video with it.
-            video_length: Frames after which a video ends, the first one not counted; it may go on
-                over several episodes. 0: it ends with its episode.
+            video_length: Frames after which a video ends, not counting the first one; it may span
+                several episodes. 0: it ends with its episode.
             name_prefix: How the files' names begin.
             fps: Frames per second; None takes `metadata["render_fps"]`, or 30.
             disable_logger: Do not print the name of every file.
@@ -479,7 +479,7 @@ class RecordVideo(
             format: "mp4" or "gif".
 
         Raises:
-            InvalidArgument: if the render mode returns no images, or an argument is impossible.
+            InvalidArgument: if the render mode returns no images, or an argument is invalid.
             DependencyNotInstalled: if imageio-ffmpeg is missing.
         """
         Wrapper.__init__(self, env)
@@ -614,7 +614,7 @@ class AddWhiteNoise(_DisturbedFrames[ObsType, ActType]):
             is_noise_grayscale: Whether noise is gray instead of colored.
 
         Raises:
-            InvalidProbability: if the probability is another number.
+            InvalidProbability: if the probability is out of range.
         """
         if not 0 <= probability_of_noise_per_pixel < 1:
             raise error.InvalidProbability(
@@ -662,7 +662,7 @@ class ObstructView(_DisturbedFrames[ObsType, ActType]):
             is_noise_grayscale: Whether noise is gray instead of colored.
 
         Raises:
-            InvalidArgument: if the ratio or the width is another number.
+            InvalidArgument: if the ratio or the width is out of range.
             ArgumentTypeError: if the width is not an integer.
         """
         if not 0 <= obstructed_pixels_ratio < 1:

@@ -54,14 +54,15 @@ def check_repeats(num_repeats: Any) -> int:
 
 
 class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorArgs):
-    """Now and then take the last action again, instead of the one that was given.
+    """Sometimes take the last action again, instead of the one that was given.
 
     Machado et al., "Revisiting the Arcade Learning Environment" (2018), section 5.2: with a
-    probability of 0.25 for Atari games. Chance is the environment's own `np_random`.
+    probability of 0.25 for Atari games. Random numbers come from the environment's own `np_random`.
 
     Attributes:
         repeat_action_probability: As given.
-        repeat_action_duration_range: Fewest and most steps that an action sticks.
+        repeat_action_duration_range: Minimum and maximum number of steps that an action is
+            repeated.
         last_action: The action taken last, None before the first.
         is_sticky_actions: Whether the next action will be the last one again.
         num_repeats: How many steps it sticks in all.
@@ -89,12 +90,12 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
         Args:
             env: The environment.
             repeat_action_probability: Of beginning to repeat, in [0, 1).
-            repeat_action_duration: For how many steps, or the fewest and the most of them.
+            repeat_action_duration: For how many steps, or the minimum and maximum.
 
         Raises:
             InvalidProbability: The probability is outside [0, 1).
             InvalidArgument: The duration is neither, or less than 1.
-            InvalidBound: The fewest are more than the most.
+            InvalidBound: The minimum is greater than the maximum.
         """
         durations = check_sticky(repeat_action_probability, repeat_action_duration)
         ActionWrapper.__init__(self, env)
@@ -139,7 +140,7 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
 class RepeatAction(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
     """Take each action several times, and add up the rewards.
 
-    The rest of what `step` returns is that of the last time; it stops early where the episode ends.
+    Other results of `step` are those of the last repetition. It stops early if the episode ends.
 
     Attributes:
         num_repeats: How often.

@@ -94,7 +94,7 @@ def check_skip(skip: Any, space: Space[Any]) -> int:
 class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordConstructorArgs):
     """Return observations a number of steps late; before there are any, zeros.
 
-    What `create_zero_array` makes of the observation space counts as zeros.
+    Zeros are the result of `create_zero_array` for the observation space.
 
     Attributes:
         delay: The number of steps.
@@ -231,9 +231,9 @@ class FrameStackObservation(
 ):
     """Return the last observations as one, the newest last.
 
-    Any space that can be batched will do: arrays get a further axis in front, `[stack_size, ...]`.
-    What is returned is the caller's; observations are copied when they come, so an environment may
-    write into the same array at every step.
+    Any space that can be batched is supported: arrays get a new first axis, `[stack_size, ...]`.
+    Returned arrays belong to the caller; observations are copied when they arrive, so an
+    environment may write into the same array at every step.
 
     Attributes:
         stack_size: Observations of a stack.
@@ -314,8 +314,8 @@ class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordC
     """Take each action several times, and return the maximum of the last two observations.
 
     Rewards are added up. If the episode ends earlier, the observation is the maximum of the last
-    two that there were, or the only one: Gymnasium takes the maximum with what its buffer holds
-    from earlier steps, or with zeros.
+    two of this step, or the only one. Gymnasium takes the maximum with earlier observations in its
+    buffer, or with zeros.
 
     Example:
         >>> import gymcore
@@ -366,8 +366,8 @@ class NormalizeObservation(
 ):
     """Shift and scale observations to mean 0 and variance 1, over all that have been seen.
 
-    Each observation, also the first and the last of an episode, enters the statistics once and is
-    then normalized by them: `(observation - mean) / sqrt(var + epsilon)`, float32.
+    Each observation, including the first and the last of an episode, is added to the statistics
+    once and then normalized with them: `(observation - mean) / sqrt(var + epsilon)`, float32.
 
     Attributes:
         obs_rms: The statistics, a `RunningMeanStd`: float32, or float64 if observations are

@@ -25,8 +25,8 @@ class NormalizeReward(
 ):
     """Divide rewards by the deviation of their discounted sum.
 
-    The sum is over rewards so far, discounted by `gamma` a step; a termination ends it (with the
-    reward of that step in it), a truncation or a reset does not. This is what Gymnasium 1.4 does.
+    The sum is over rewards so far, discounted by `gamma` per step. A termination resets it (after
+    the reward of that step), a truncation or a reset does not. This is what Gymnasium 1.4 does.
 
     Attributes:
         return_rms: The statistics of the sums, a `RunningMeanStd`.

@@ -72,10 +72,10 @@ class TransformAction(
 
 
 class ClipAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]):
-    """Move actions into the bounds of a `Box` space: the wrapper takes any numbers.
+    """Clip actions to the bounds of a `Box` space: the wrapper accepts any numbers.
 
     Its action space has the widest bounds of the dtype: infinite ones, or those of the integers.
-    A NaN stays what it is.
+    A NaN stays a NaN.
 
     Example:
         >>> import gymcore
@@ -109,8 +109,8 @@ class ClipAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]):
 class RescaleAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]):
     """Give a `Box` action space other bounds; actions are mapped from these linearly.
 
-    Nothing is clipped. Components without a bound have to keep it infinite: they are shifted, or
-    left alone. Actions for a space of integers are rounded to the nearest.
+    Nothing is clipped. Components without a bound must keep it infinite: they are shifted, or not
+    changed. Actions for a space of integers are rounded to the nearest.
 
     Example:
         >>> import gymcore

@@ -1,4 +1,4 @@
-"""Wrappers that change every observation by itself: filter, flatten, rescale, draw and so on."""
+"""Wrappers that change each observation separately: filter, flatten, rescale, render and so on."""
 
 from __future__ import annotations
 
@@ -676,7 +676,7 @@ def _check_size(shape: Any) -> None:
 
 
 class AddRenderObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
-    """Observe what `render` returns, alone or beside the observation.
+    """Observe the result of `render`, alone or in addition to the observation.
 
     Example:
         >>> import gymcore
@@ -727,7 +727,7 @@ class AddRenderObservation(TransformObservation[WrapperObsType, ActType, ObsType
 
 
 def _observed_with_frame(env: Env[Any, Any], join: Callable[..., Any], observation: Any) -> Any:
-    """Return an observation with the frame of now."""
+    """Return an observation with the current frame."""
     return join(observation, env.render())
 
 
@@ -786,18 +786,18 @@ Indices = npt.NDArray[np.int64]
 
 
 class _NoSuchBin(error.FailedCheck, IndexError):
-    """An index of no bin."""
+    """An index that is not that of a bin."""
 
 
 class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Cut the numbers of observations into equal bins, and observe the index of the bin.
 
     Attributes:
-        bins: How many bins there are an element of the observation, `[size]`.
-        multidiscrete: Whether there is an index an element, or one for all of them.
+        bins: Number of bins of each element of the observation, `[size]`.
+        multidiscrete: Whether there is one index per element, or one for all of them.
         low: Lower bounds, `[size]`.
         high: Upper bounds, `[size]`.
-        bin_edges: The edges between the bins, an array an element.
+        bin_edges: The edges between the bins, one array per element.
         n_dims: How many elements an observation has.
 
     Example:
@@ -824,7 +824,7 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
         Args:
             env: An environment with a `Box` observation space that has finite bounds.
             bins: How many bins an element has: one number for all, or one for each.
-            multidiscrete: Observe an index an element, an array `[size]` int64 of a
+            multidiscrete: Observe one index per element, an array `[size]` int64 of a
                 `MultiDiscrete`, instead of one number of a `Discrete`.
 
         Raises:

@@ -54,7 +54,7 @@ class TransformReward(RewardWrapper[ObsType, ActType], RecordConstructorArgs):
 
 
 class ClipReward(TransformReward[ObsType, ActType]):
-    """Move rewards into an interval. A NaN stays what it is.
+    """Clip rewards to an interval. A NaN stays a NaN.
 
     Example:
         >>> import gymcore
@@ -76,7 +76,7 @@ class ClipReward(TransformReward[ObsType, ActType]):
         Args:
             env: The environment.
             min_reward: The minimum reward; None for no such bound.
-            max_reward: The greatest one; None for no such bound.
+            max_reward: The maximum reward; None for no such bound.
 
         Raises:
             ArgumentTypeError: if a bound is neither a number nor an array of numbers.

@@ -122,10 +122,10 @@ class RunningMeanStd:
         others: RunningMeanStd | Iterable[RunningMeanStd],
         start: RunningMeanStd | None = None,
     ) -> None:
-        """Add what others have seen, as if it had been seen here; exact up to rounding.
+        """Add the elements that other statistics have seen; exact up to rounding.
 
-        Workers that each began with a copy of the same statistics all have these in theirs. `start`
-        takes that common beginning out of each of the others, so it counts once.
+        If workers began with copies of the same statistics, these are contained in all of theirs.
+        `start` subtracts this common part from each of the others, so that it counts once.
 
         Args:
             others: Other statistics, or several; not changed.
@@ -181,7 +181,7 @@ class RunningMeanStd:
         return np.asarray(other.mean, float), np.asarray(other.var, float), float(other.count)
 
     def get_state(self) -> dict[str, Any]:
-        """Return all there is to save.
+        """Return the state as a dict, for saving.
 
         Returns:
             `{"mean": array, "var": array, "count": float, "dtype": str}`, copies. `numpy.savez` and
@@ -195,7 +195,7 @@ class RunningMeanStd:
         return {"mean": mean, "var": var, "count": float(self.count), "dtype": mean.dtype.name}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take over what `get_state` returned, here or in another process.
+        """Restore the result of `get_state`, of this or another process.
 
         Args:
             state: That dict, with arrays or lists, or what `numpy.load` gives for it; not changed,
@@ -273,7 +273,7 @@ class KeepsStatistics:
         return statistics.get_state()
 
     def set_statistics(self, state: Mapping[str, Any]) -> None:
-        """Take over what `get_statistics` returned, here or in another process."""
+        """Restore the result of `get_statistics`, of this or another process."""
         statistics: RunningMeanStd = getattr(self, self._statistics_name)
         statistics.set_state(state)
 
@@ -437,7 +437,7 @@ def rescale_box(
             "For unbounded components, the target bounds must match the original infinity bounds."
         )
     # The slope in the longest type there is, rounded once; the offset from that slope, so that
-    # bounds are mapped to bounds. Gymnasium's to the bit.
+    # bounds are mapped to bounds. Gymnasium's bit for bit.
     slope = np.ones(box.shape, np.longdouble)
     both, only_above = below & above, above & ~below
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

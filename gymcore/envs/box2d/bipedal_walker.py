@@ -80,7 +80,7 @@ class BipedalWalker(Scenery, CompiledBox2DEnv[npt.NDArray[np.float32]]):
       torque; -100 for a fall. A fall or the end of the ground terminates.
 
     Terrain, pushes, observations, rewards and flags are Gymnasium's for the same seeds and actions,
-    to the bit. As in Gymnasium the world persists from one episode to the next, so the order in
+    bit for bit. As in Gymnasium the world persists from one episode to the next, so the order in
     which Box2D finds contacts depends on earlier episodes. Set `fresh_worlds` for episodes
     that depend on their seed alone.
 

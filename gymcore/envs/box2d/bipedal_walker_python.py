@@ -138,7 +138,7 @@ class Scenery:
 
 
 class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
-    """See `gymcore.envs.box2d.bipedal_walker.BipedalWalker`: the same to the bit.
+    """See `gymcore.envs.box2d.bipedal_walker.BipedalWalker`: the same bit for bit.
 
     States of later episodes are exact only with `fresh_worlds`.
     """

@@ -3,7 +3,7 @@
 The model is a top-down one: each wheel rotates at its own speed, a tyre pulls the wheel
 toward rolling without slip, and it skids where that takes more force than friction allows.
 Constants and order of the arithmetic are those of Gymnasium's CarRacing-v3, with which the car
-agrees to the bit.
+agrees bit for bit.
 """
 
 from __future__ import annotations

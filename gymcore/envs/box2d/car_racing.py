@@ -1,7 +1,7 @@
 """CarRacing-v3: drive a car around a random track, seen from above.
 
 After Oleg Klimov's environment of OpenAI Gym. For the same seed and actions, tracks, observations,
-rewards and flags are those of Gymnasium's CarRacing-v3 to the bit.
+rewards and flags are those of Gymnasium's CarRacing-v3 bit for bit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """CarRacing in Python: what runs where Box2D cannot be called from compiled code.
 
-It equals the compiled one to the bit, which shares its constants, spaces and drawing.
+It equals the compiled one bit for bit, which shares its constants, spaces and drawing.
 """
 
 from __future__ import annotations
@@ -456,7 +456,7 @@ def as_color(color: Any) -> tuple[int, int, int]:
 #
 # A track is a closed curve through twelve checkpoints. The curve is Gymnasium's: it starts on the x
 # axis and turns toward one checkpoint after the other, five times round; the last lap that closes
-# is the track. The same draws give the same track, to the bit.
+# is the track. The same draws give the same track, bit for bit.
 
 Draws = tuple[tuple[float, float], ...]
 

@@ -69,7 +69,7 @@ class LunarLander(CompiledBox2DEnv[Any]):
       to a side, 100 for coming to rest. Both of these terminate.
 
     The random push at the start, the ground and the engines' scatter are Gymnasium's for the same
-    seed, and so is every observation, reward and flag, to the bit.
+    seed, and so is every observation, reward and flag, bit for bit.
 
     Attributes:
         lander, legs, moon, world: Box2D's bodies and world; None before the first reset.

@@ -89,7 +89,7 @@ _ENGINES = ((0.0, 0.0, 0), (0.0, 1.0, -1), (1.0, 0.0, 0), (0.0, 1.0, 1))
 
 
 class LunarLander(Box2DEnv[Any]):
-    """See `gymcore.envs.box2d.lunar_lander.LunarLander`: the same to the bit."""
+    """See `gymcore.envs.box2d.lunar_lander.LunarLander`: the same bit for bit."""
 
     counters = ("prev_shaping", "wind_idx", "torque_idx")
     settings = ("continuous", "enable_wind", "wind_power", "turbulence_power")

@@ -1,4 +1,4 @@
-"""Environments in processes that run a loop of the user's own (`AsyncVectorEnv(worker=...)`).
+"""Environments in processes that run the user's own loop (`AsyncVectorEnv(worker=...)`).
 
 Each environment has a process, which calls
 
@@ -20,8 +20,8 @@ requests `(command, data)` and answers each of them, in order, with `(result, Tr
 | `close`         | None                                          | None; then the loop returns          |
 
 With shared memory the worker writes observations with `write_to_shared_memory(space, index,
-observation, shared_memory)`, and those in its answers are ignored. Autoreset is the worker's duty:
-in same-step mode its info is `{"final_info": ..., "final_obs": ..., **reset_info}`. An exception is
+observation, shared_memory)`, and those in its answers are ignored. The worker resets ended
+environments itself: in same-step mode its info is `{"final_info": ..., "final_obs": ..., **reset_info}`. An exception is
 reported by `error_queue.put((index, type, exception, traceback_text))` and the answer
 `(None, False)`, after which the loop may return. Requests and answers are pickles.
 """  # noqa: E501

@@ -125,7 +125,7 @@ def worker_died(
 
 
 class _WorkerTimeout(WorkerTimeout, multiprocessing.TimeoutError):
-    """Where `multiprocessing` is loaded anyway, its class of time-outs too."""
+    """Where `multiprocessing` is loaded anyway, its class of timeouts too."""
 
 
 _WorkerTimeout.__name__ = _WorkerTimeout.__qualname__ = "WorkerTimeout"

@@ -1,6 +1,6 @@
-"""Wrappers for vector environments: each does to a batch what its namesake does to one environment.
+"""Wrappers for vector environments, each with the effect of the single wrapper of its name.
 
-A wrapper is imported when it is first asked for, so that the packages it needs are.
+A wrapper, and the packages that it needs, are imported at first use.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class ArrayConversion(
     observations, rewards, flags and infos to the other one. It serves every autoreset mode: last
     observations in the infos are converted too, as one array or one by one, as they come.
 
-    Where both libraries can, arrays share their memory, as `gymcore.wrappers.array_conversion`
+    Arrays share their memory where possible, as `gymcore.wrappers.array_conversion`
     says. A tensor keeps its array alive: the engine does not write there while it exists.
 
     Example:

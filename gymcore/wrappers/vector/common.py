@@ -175,7 +175,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
     step. A lane that is cut off begins its next episode as every other does: in the next step, in
     the same one (the infos then have its last observation and info), or by a masked reset.
 
-    The engine's own `episode_statistics` know nothing of this limit;
+    The engine's own `episode_statistics` do not include this limit;
     `wrappers.vector.RecordEpisodeStatistics` around this wrapper does.
 
     Example:

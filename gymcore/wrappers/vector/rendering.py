@@ -270,7 +270,7 @@ class RecordVideo(
     """Record a vector environment to mp4 or GIF files, all lanes side by side or the first alone.
 
     Episodes are those of the first lane. Everything else is as in `gymcore.wrappers.RecordVideo`:
-    frames go to the encoder as they come, and files appear when they are whole.
+    frames are streamed to the encoder, and files appear when they are complete.
 
     With same-step autoreset a video of an episode ends with the frame that the engine takes before
     it resets (`VectorEnv.keep_final_frames`); the other lanes show that frame only if their
@@ -478,7 +478,7 @@ class RecordVideo(
 class AddRenderObservation(
     VectorObservationWrapper[WrapperObsType, ActType, ObsType, ArrayType], RecordConstructorArgs
 ):
-    """Observe what `render` returns for each lane, alone or beside the observations.
+    """Observe the result of `render` for each lane, alone or in addition to the observations.
 
     In SAME_STEP the last observations of episodes have frames of the last states: the engine takes
     them before it resets (`VectorEnv.keep_final_frames`), and `infos["final_info"]` has them too.

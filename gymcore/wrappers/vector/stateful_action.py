@@ -271,16 +271,16 @@ class RepeatAction(LaneRepeats, RecordConstructorArgs):
 
 
 class StickyAction(LaneWrapper, RecordConstructorArgs):
-    """Now and then, in some lanes, take the last action again instead of the one that was given.
+    """Sometimes, in some lanes, take the last action again instead of the one that was given.
 
-    Chance is each lane's own `np_random`, so that a lane does what the single wrapper would around
-    its environment. That cannot be so where environments live in other processes, or where there
-    is one generator for all lanes: the wrapper then has one generator for each lane, seeded by the
-    seeds of `reset`.
+    Random numbers come from each lane's own `np_random`, so a lane does what the single wrapper
+    would do. If environments are in other processes, or all lanes share one generator, this is not
+    possible: the wrapper then has one generator per lane, seeded by the seeds of `reset`.
 
     Attributes:
         repeat_action_probability: As given.
-        repeat_action_duration_range: Fewest and most steps that an action sticks.
+        repeat_action_duration_range: Minimum and maximum number of steps that an action is
+            repeated.
         last_action: The batch of actions taken last; None before the first.
         is_sticky_actions: bool [num_envs], whether the next action will be the last one again.
         num_repeats: int64 [num_envs], how many steps it sticks in all.

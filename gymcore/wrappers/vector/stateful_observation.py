@@ -418,7 +418,7 @@ class MaxAndSkipObservation(LaneRepeats, RecordConstructorArgs):
     """Take each action several times, and return the maximum of the last two observations.
 
     Rewards are added up. A lane whose episode ends earlier rests until the others are done; its
-    observation is the maximum of the last two that there were, or the only one.
+    observation is the maximum of its last two in this step, or the only one.
 
     Example:
         >>> import gymcore as gym
@@ -452,12 +452,12 @@ class NormalizeObservation(
 ):
     """Shift and scale observations to mean 0 and variance 1, over all that have been seen.
 
-    Every observation of every lane enters the statistics once, in each autoreset mode, and is then
-    normalized by them: `(observation - mean) / sqrt(var + epsilon)`, float32. The observations of
-    a step enter together. In SAME_STEP the last ones of the lanes that ended are among these, and
-    the first ones of their new episodes enter after them, as if a reset of these lanes had
-    followed. After a masked reset only the lanes that were reset enter; the others' rows are
-    returned as they were last.
+    Every observation of every lane is added to the statistics once, in each autoreset mode, and
+    then normalized with them: `(observation - mean) / sqrt(var + epsilon)`, float32. The
+    observations of a step enter together. In SAME_STEP the last ones of the lanes that ended are
+    among these, and the first ones of their new episodes enter after them, as if a reset of these
+    lanes had followed. After a masked reset only the lanes that were reset enter; the others' rows
+    are returned as they were last.
 
     Attributes:
         obs_rms: The statistics, a `RunningMeanStd` of the shape of one lane's observation: float32,

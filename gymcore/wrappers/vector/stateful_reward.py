@@ -33,11 +33,11 @@ class NormalizeReward(
 ):
     """Divide rewards by the deviation of their discounted sum over the steps of each lane.
 
-    A lane's sum is over its rewards so far, discounted by `gamma` a step; a termination ends it
-    (with the reward of that step in it). It is 0 when a lane is reset by `reset`, and in SAME_STEP
+    A lane's sum is over its rewards so far, discounted by `gamma` per step; a termination resets it
+    (after the reward of that step). It is 0 when a lane is reset by `reset`, and in SAME_STEP
     when its episode has ended. A step that only resets a lane (NEXT_STEP) changes nothing of it and
-    does not enter the statistics. This is what Gymnasium 1.4 does, but that a masked reset leaves
-    the sums of the other lanes alone.
+    does not enter the statistics. This is what Gymnasium 1.4 does, except that a masked reset does
+    not change the sums of the other lanes.
 
     Attributes:
         return_rms: The statistics of the sums, a `RunningMeanStd`.
