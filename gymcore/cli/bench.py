@@ -1,4 +1,4 @@
-"""`gymcore bench`: steps a second on this machine, compared with Gymnasium where it is installed.
+"""`gymcore bench`: steps per second on this machine, compared with Gymnasium if installed.
 
 `benchmarks/peers.py` in the repository compares more libraries, each in its own process.
 """
@@ -18,7 +18,7 @@ from gymcore.cli.options import count, positive
 from gymcore.cli.policies import RandomActions
 from gymcore.utils.performance import rate_of
 
-HELP = "measure steps a second, and compare with gymnasium where it is installed"
+HELP = "measure steps per second, and compare with Gymnasium if it is installed"
 
 DEFAULT_IDS = (
     "CartPole-v1",

@@ -28,7 +28,7 @@ from gymcore.cli.signals import Interruption, interruption
 from gymcore.utils.nested import named_leaves, rows_at
 from gymcore.utils.new_file import check_target
 
-HELP = "collect experience from an environment and report steps a second and episode returns"
+HELP = "collect experience from an environment, and report steps per second and episode returns"
 
 _MODES = {"next-step": "NextStep", "same-step": "SameStep", "disabled": "Disabled"}
 

@@ -1,4 +1,4 @@
-"""`gymcore keys`: make the keys by which a server and its clients know each other."""
+"""`gymcore keys`: make the keys with which a server and its clients authenticate each other."""
 
 from __future__ import annotations
 

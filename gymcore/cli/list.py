@@ -53,10 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only ids that contain this, in any case, or match it, as 'Humanoid*-v5'",
     )
     parser.add_argument("--family", metavar="NAME", help="only the environments of this family")
-    parser.add_argument("--native", action="store_true", help="only those with compiled batches")
-    parser.add_argument("--all", action="store_true", help="also ids that a newer version replaced")
+    parser.add_argument("--native", action="store_true", help="only ids with a compiled batch")
+    parser.add_argument("--all", action="store_true", help="also ids with a newer version")
     parser.add_argument(
-        "--spaces", action="store_true", help="show the spaces, for which each environment is made"
+        "--spaces", action="store_true", help="show the spaces (makes each environment)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 

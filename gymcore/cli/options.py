@@ -93,13 +93,15 @@ def add_env_arg_option(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=env_arg,
         metavar="NAME=VALUE",
-        help="an argument of the environment, as map_name=8x8; can be given several times",
+        help="an argument of the environment, such as map_name=8x8; may be repeated",
     )
 
 
 def add_frame_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of what frames show."""
-    parser.add_argument("--camera", metavar="NAME", help="camera of a MuJoCo model [that tracks]")
+    parser.add_argument(
+        "--camera", metavar="NAME", help="camera of a MuJoCo model [one that tracks]"
+    )
     parser.add_argument(
         "--frame-size",
         type=frame_size,

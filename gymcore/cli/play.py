@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gymcore play`."""
     add_env_arguments(parser)
     parser.add_argument(
-        "--fps", type=positive, metavar="RATE", help="steps a second [at which people can play]"
+        "--fps", type=positive, metavar="RATE", help="steps per second [a playable speed]"
     )
     add_frame_arguments(parser)
     parser.add_argument("--zoom", type=positive, metavar="FACTOR", help="size of the window [1]")
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wait",
         action="store_true",
-        help="do not step while no key is down, as toy text never does",
+        help="step only while a key is pressed, as in toy text",
     )
     parser.add_argument("--plot", action="store_true", help="plot the last 150 rewards")
 

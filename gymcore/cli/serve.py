@@ -29,9 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="IP address of this machine; others than 127.0.0.1 need --keys [127.0.0.1]",
     )
-    parser.add_argument(
-        "--port", type=int, default=0, metavar="PORT", help="TCP port [one that is free]"
-    )
+    parser.add_argument("--port", type=int, default=0, metavar="PORT", help="TCP port [a free one]")
     parser.add_argument(
         "--keys", type=Path, metavar="DIR", help="folder of keys, from `gymcore keys DIR` [none]"
     )

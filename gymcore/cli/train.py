@@ -20,7 +20,7 @@ from gymcore.utils.new_file import check_target
 if TYPE_CHECKING:
     from gymcore.learn import PPO
 
-HELP = "learn an environment (PPO in NumPy), store a checkpoint and plot the learning curve"
+HELP = "train an agent (PPO in NumPy), store a checkpoint and plot the learning curve"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="environment id, or module:id")
     add_env_arg_option(parser)
     parser.add_argument(
-        "--resume", type=Path, metavar="FILE.npz", help="go on from a checkpoint, which is replaced"
+        "--resume",
+        type=Path,
+        metavar="FILE.npz",
+        help="continue from a checkpoint, which is replaced",
     )
     parser.add_argument(
         "--num-steps",
@@ -43,11 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="mean return of 100 episodes at which training ends [the environment's threshold]",
     )
     parser.add_argument(
-        "--seed", type=seed, metavar="SEED", help="decides everything; lane i has SEED + i [random]"
+        "--seed",
+        type=seed,
+        metavar="SEED",
+        help="seed of the whole run; lane i has SEED + i [random]",
     )
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE.npz", help="where the checkpoint goes [ID.npz]"
-    )
+    parser.add_argument("--out", type=Path, metavar="FILE.npz", help="the checkpoint [ID.npz]")
     parser.add_argument(
         "--plot", type=Path, metavar="FILE.png", help="plot the returns (png, pdf, svg or jpg)"
     )
@@ -85,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         plot_curve(ppo, arguments.plot, target=target, overwrite=arguments.overwrite)
         print(f"plotted     {arguments.plot}")
     if interrupted:
-        print(f"interrupted: gymcore train --resume {path} goes on", file=sys.stderr)
+        print(f"interrupted; continue with: gymcore train --resume {path}", file=sys.stderr)
     return 130 if interrupted else 0
 
 
@@ -120,7 +124,7 @@ def _train(ppo: PPO, arguments: argparse.Namespace) -> bool:
     if ppo.steps >= total or ppo.mean_return >= aim:
         raise CliError(
             f"{arguments.resume}: complete, with {ppo.steps:,} of {total:,} steps and a mean "
-            f"return of {ppo.mean_return:.6g}; --num-steps and --target let it go on"
+            f"return of {ppo.mean_return:.6g}; pass --num-steps or --target to continue"
         )
     first, started = ppo.steps, time.perf_counter()
     bar = progress(ppo.env_id, total, "steps", silent=arguments.no_progress, done=first)

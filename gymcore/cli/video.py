@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--steps", type=count, metavar="T", help=f"maximum number of steps [{_STEPS}]"
     )
     parser.add_argument(
-        "--fps", type=positive, metavar="RATE", help="frames a second [the environment's]"
+        "--fps", type=positive, metavar="RATE", help="frames per second [the environment's]"
     )
     add_frame_arguments(parser)
     add_policy_arguments(parser)

@@ -54,7 +54,7 @@ def test_ctrl_c_stores_a_checkpoint(run, tmp_path: Path, monkeypatch) -> None:
     path = tmp_path / "a.npz"
     ran = run(*TRAIN, "--out", path)
     assert ran.code == 130
-    assert f"interrupted: gymcore train --resume {path} goes on" in ran.err
+    assert f"interrupted; continue with: gymcore train --resume {path}" in ran.err
     assert PPO.load(path).steps > 0
     monkeypatch.undo()
     assert run("train", "--resume", path, "--num-steps", 3_000, "--no-progress").code == 0

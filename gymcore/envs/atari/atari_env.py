@@ -44,7 +44,7 @@ class RomNotFound(error.Error, FileNotFoundError):
 
 
 class NoKeys(error.Error, AttributeError):
-    """Actions are continuous: no key stands for one."""
+    """Actions are continuous, so there are no keys for them."""
 
 
 def load_ale() -> ModuleType:
@@ -139,7 +139,7 @@ class AtariEnv(Env[Any, Any], EzPickle):
     Attributes:
         ale: The emulator, an `ale_py.ALEInterface`.
         continuous: Whether actions are radius, angle and fire.
-        continuous_action_threshold: From where on they count as pushed.
+        continuous_action_threshold: The value above which they count as pressed.
         sound_obs: Whether observations have the sound.
 
     Example:
@@ -180,11 +180,12 @@ class AtariEnv(Env[Any, Any], EzPickle):
                 width]`, or the memory as "ram" `[128]`; all uint8.
             frameskip: Frames for which a step repeats its action, or the range (low, high) from
                 which `np_random` draws them, high excluded.
-            repeat_action_probability: With what probability the emulator takes, in a frame, the
-                action of the frame before in place of this one ("sticky actions").
+            repeat_action_probability: The probability that a frame repeats the action of the
+                previous frame ("sticky actions").
             full_action_space: Whether to take all 18 actions, or those that the game distinguishes.
             continuous: Whether an action is `[radius, angle, fire]`, of a joystick in float32.
-            continuous_action_threshold: From where on it counts as pushed, and fire as pressed.
+            continuous_action_threshold: The value above which a direction or fire counts as
+                pressed.
             max_num_frames_per_episode: Frames after which an episode is truncated; None or 0 for no
                 limit.
             render_mode: "human" lets the emulator show its own window, with sound, at the speed of
@@ -275,7 +276,7 @@ class AtariEnv(Env[Any, Any], EzPickle):
         """Seed `np_random` and the emulator, which takes its seed when a game is loaded.
 
         Args:
-            seed: Both come from this; None for one of the system's.
+            seed: Both seeds are derived from it; None uses the system's entropy.
 
         Returns:
             The seed of `np_random` and that of the emulator.
@@ -291,7 +292,7 @@ class AtariEnv(Env[Any, Any], EzPickle):
         return np_seed, ale_seed
 
     def load_game(self) -> None:
-        """Load the game anew, and set its mode and difficulty.
+        """Load the game again, and set its mode and difficulty.
 
         Raises:
             InvalidArgument: It has no such mode or difficulty.
@@ -449,7 +450,7 @@ class AtariEnv(Env[Any, Any], EzPickle):
 
         Raises:
             ArgumentTypeError: `state` is not an `ale_py.ALEState`.
-            InvalidArgument: It is of another game; this one goes on as before.
+            InvalidArgument: It is of another game; this one continues as before.
         """
         if not isinstance(state, load_ale().ALEState):
             raise error.ArgumentTypeError(f"state: expected an ale_py.ALEState, got {state!r}")
@@ -513,8 +514,8 @@ class AtariEnv(Env[Any, Any], EzPickle):
 
         Raises:
             ArgumentTypeError: `state` is not a dict.
-            InvalidArgument: It is of another game or other arguments, or damaged; the game goes on
-                as before.
+            InvalidArgument: It is of another game or other arguments, or damaged; the game
+                continues as before.
         """
         self.check_state(state)
         ale_py = load_ale()

@@ -1,4 +1,4 @@
-"""What becomes of an Atari game's frames and rewards: the stages of three libraries, by name."""
+"""How an Atari game's frames and rewards are processed: the stages of three libraries, by name."""
 
 from __future__ import annotations
 

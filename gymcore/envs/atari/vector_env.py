@@ -109,7 +109,7 @@ class LaneGames(Games):
             self.ales[lane].restoreState(load_ale().ALEState(self._first_state))
 
     def seed(self, batch: Any, gymnasium: bool, first: int, lo: int, hi: int) -> None:
-        """Seed lanes lo, lo + 1, ... with first, first + 1, ...; their games begin anew."""
+        """Seed lanes lo, lo + 1, ... with first, first + 1, ...; their games start again."""
         batch.seed(first, lo, hi)
         for lane in range(lo, hi):
             seed = first + lane - lo
@@ -232,12 +232,12 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
 
         Args:
             game: The name of the ROM, such as "space_invaders".
-            preset: Whose preprocessing: "ale_vector", "gymnasium" or "envpool".
+            preset: The library whose preprocessing to use: "ale_vector", "gymnasium" or "envpool".
             mode: The game's mode; None for the default.
             difficulty: The game's difficulty; None for the default.
             full_action_space: Whether there are all 18 actions, not only those that do something.
             continuous: Whether actions are radius, angle and fire, float32 [3].
-            continuous_action_threshold: From where on they count as pushed.
+            continuous_action_threshold: The value above which they count as pressed.
             render_mode: None, "rgb_array" or "human".
             **stages: `repeat_action_probability`, and stages of the preset to change, see
                 `gymcore.envs.atari.pipelines.Pipeline`.
@@ -246,7 +246,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             NameNotFound: There is no such game.
             InvalidArgument: A value is out of range.
             ArgumentTypeError: A value is of the wrong type, or there is no such argument.
-            DependencyNotInstalled: ale-py is not installed, or not as it should be.
+            DependencyNotInstalled: ale-py is not installed, or has another layout.
         """
         parameters = {name: stages.pop(name) for name in self.parameters if name in stages}
         if unknown := sorted(stages.keys() - set(STAGES)):
@@ -355,7 +355,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
 
     @property
     def ale(self) -> Any:
-        """The emulator of this lane, to look at between steps; None before the first reset."""
+        """The emulator of this lane, for reading between steps; None before the first reset."""
         return self._batch.constants.ales[self._lane]
 
     @property
@@ -417,7 +417,7 @@ def _joystick_actions() -> list[int]:
 
 
 class AtariVectorEnv(NativeVectorEnv):
-    """Steps many games of ALE, with the preprocessing that agents are given.
+    """Steps many games of ALE, with the usual preprocessing.
 
     Observations are uint8 [num_envs, stack_num, img_height, img_width]. Presets are the stages of
     other libraries, each of which you can change: see `gymcore.envs.atari.pipelines.Pipeline`, and
@@ -427,7 +427,7 @@ class AtariVectorEnv(NativeVectorEnv):
       `game_return`, `game_length` (in steps) and `game_over` of the game, which has many episodes
       where a lost life ends one and the next one continues. Returns of `episode_statistics` are
       sums of rewards before they are clipped.
-    - `get_attr("ale")` are the emulators, to look at between steps. Lanes may differ in
+    - `get_attr("ale")` returns the emulators, for reading between steps. Lanes may differ in
       `repeat_action_probability`.
 
     Lane `i` of `reset(seed=s)` plays as the original library does with the seed `s + i`.

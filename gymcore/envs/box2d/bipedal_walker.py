@@ -75,8 +75,8 @@ class BipedalWalker(Scenery, CompiledBox2DEnv[npt.NDArray[np.float32]]):
       angle and speed of hip and knee and whether the foot touches the ground; and the free
       fraction of each of 10 rays of 5.3 m, from straight down to the front.
     - Actions float32 [4] in [-1, 1]: hip and knee of one leg, then of the other. The sign is the
-      direction of the motor, the size its torque.
-    - Reward: 4.3 a metre forward, minus changes of the hull's angle, minus 0.028 for each motor's
+      direction of the motor, the magnitude its torque.
+    - Reward: 4.3 per metre forward, minus changes of the hull's angle, minus 0.028 for each motor's
       torque; -100 for a fall. A fall or the end of the ground terminates.
 
     Terrain, pushes, observations, rewards and flags are Gymnasium's for the same seeds and actions,
@@ -116,7 +116,7 @@ class BipedalWalker(Scenery, CompiledBox2DEnv[npt.NDArray[np.float32]]):
 
         Args:
             render_mode: None, "human" or "rgb_array".
-            hardcore: Whether there are stumps, stairs and pits; of the next episodes.
+            hardcore: Whether there are stumps, stairs and pits; applies to the next episodes.
 
         Raises:
             DependencyNotInstalled: Box2D cannot be called from compiled code.

@@ -196,8 +196,8 @@ class Box2DEnv(DrawnEnv[npt.NDArray[Any], ActType]):
 
         Raises:
             ArgumentTypeError: `state` is not a dict.
-            InvalidArgument: `state` belongs to another environment, or cannot be; the episode goes
-                on as before.
+            InvalidArgument: `state` belongs to another environment, or is impossible; the episode
+                continues as before.
         """
         self.check_state(state)
         before = None if self._start is None else self.get_state()

@@ -209,13 +209,13 @@ class _CompiledCar(Car):
 
 
 class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
-    """A car with rear drive on a closed track of some 300 pieces, in a field of grass.
+    """A car with rear-wheel drive on a closed track of about 300 tiles, in a field of grass.
 
     - Observation uint8 [96, 96, 3]: the view from above, the car below its middle. The bars
-      below it show speed, the wheels' speeds, steering and turning, and the score.
+      below it show the speed, the wheels' speeds, steering, turning, and the score.
     - Actions float32 [3]: steering (-1 left, 1 right), gas and brake (0 to 1). With
       `continuous=False` one of 5: nothing, right, left, gas, brake.
-    - Reward: -0.1 a step, and 1000 / n for each of the track's n pieces when a wheel first touches
+    - Reward: -0.1 per step, and 1000 / n for each of the track's n tiles when a wheel first touches
       it; -100 for leaving the field. That terminates (`info["lap_finished"]` is False), and so
       does a finished lap (it is True).
 

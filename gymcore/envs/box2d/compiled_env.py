@@ -61,8 +61,8 @@ def foot(body: Any, joint: Any, touches: npt.NDArray[np.int32]) -> None:
 class CompiledBox2DEnv(NativeEnv[ActType]):
     """Base of the compiled environments over Box2D.
 
-    Attributes such as `world` are the package's objects over what compiled code steps: read and
-    change them between steps. They belong to an episode.
+    Attributes such as `world` are the package's objects over the memory that compiled code steps:
+    read and change them between steps. They belong to one episode.
     """
 
     lanes: ClassVar[type[Worlds]]

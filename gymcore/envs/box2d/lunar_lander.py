@@ -64,8 +64,8 @@ class LunarLander(CompiledBox2DEnv[Any]):
       (rad), angular velocity, and 1 for each leg that touches the ground.
     - Actions: 0 nothing, 1 left engine, 2 main engine, 3 right engine. With `continuous` float32
       [2]: the main engine runs above 0, from half to full power; a side engine beyond -0.5 or 0.5.
-    - Reward: how much nearer, slower and more upright the craft has become, 10 for a leg's contact,
-      -0.3 a step for the main engine, -0.03 for a side engine; -100 for a crash or for flying off
+    - Reward: how much closer, slower and more upright the craft has become, 10 for a leg's contact,
+      -0.3 per step for the main engine, -0.03 for a side engine; -100 for a crash or for flying off
       to a side, 100 for coming to rest. Both of these terminate.
 
     The random push at the start, the ground and the engines' scatter are Gymnasium's for the same
@@ -113,7 +113,7 @@ class LunarLander(CompiledBox2DEnv[Any]):
         Args:
             render_mode: None, "human" or "rgb_array".
             continuous: Whether actions are two numbers instead of one of four.
-            gravity: m/s^2, between -12 and 0; of the next episodes.
+            gravity: m/s^2, between -12 and 0; applies to the next episodes.
             enable_wind: Whether wind pushes and turns the craft while no leg touches the ground.
             wind_power: Largest force of the wind; 0 to 20 is sensible.
             turbulence_power: Largest torque of the wind; 0 to 2 is sensible.

@@ -36,12 +36,12 @@ def _as_torques(values: Any) -> tuple[float, ...]:
 class AcrobotEnv(NativeDiscreteEnv):
     """Two links hanging from a bar, with a torque of -1, 0 or 1 N m at the joint between them.
 
-    Equations: Sutton (NIPS 1996) or Sutton and Barto's book (1998), as `book_or_nips` says, by one
-    Runge-Kutta step of fourth order.
+    Equations: Sutton (NIPS 1996) or Sutton and Barto's book (1998), selected by `book_or_nips`,
+    integrated with one fourth-order Runge-Kutta step.
 
     - Observation float32 [6]: cos and sin of the first angle (0 hangs down), cos and sin of the
       second (relative to the first link), both angular velocities (rad/s).
-    - Reward: -1 a step, 0 at the goal. Terminates with the tip one link length above the bar.
+    - Reward: -1 per step, 0 at the goal. Terminates with the tip one link length above the bar.
     - Reset options `low`, `high`: bounds of the uniform start of all four numbers (-0.1, 0.1).
 
     Attributes: dt (s), LINK_LENGTH_1, LINK_LENGTH_2 (drawn only), LINK_MASS_1, LINK_MASS_2,
@@ -234,7 +234,7 @@ def rk4(
         t: Times; one step from each to the next.
 
     Returns:
-        The first four numbers of the state at `t[-1]`: of Acrobot's, what is not a torque.
+        The first four numbers of the state at `t[-1]`: for Acrobot, all except the torque.
 
     Raises:
         InvalidArgument: `t` is empty, or the state is not one-dimensional (a `ValueError`).

@@ -31,12 +31,12 @@ class CartPoleEnv(NativeDiscreteEnv):
     - Observation float32 [4]: cart position (m), cart velocity (m/s), pole angle (rad, 0 is
       upright), pole angular velocity (rad/s).
     - Actions: 0 pushes left, 1 pushes right.
-    - Reward: 1 a step; with `sutton_barto_reward` 0 a step and -1 for the step that ends it.
+    - Reward: 1 per step; with `sutton_barto_reward` 0 per step, and -1 for the last one.
     - Terminates beyond `x_threshold` or `theta_threshold_radians`.
     - Reset options `low`, `high`: bounds of the uniform start of all four numbers (-0.05, 0.05).
 
     Attributes (numbers that may be set at any time): gravity, masscart, masspole, length (half the
-    pole), force_mag, tau (s a step), theta_threshold_radians, x_threshold, and
+    pole), force_mag, tau (s per step), theta_threshold_radians, x_threshold, and
     kinematics_integrator ("euler" or "semi-implicit euler"). total_mass and polemass_length follow.
 
     Example:
@@ -72,7 +72,7 @@ class CartPoleEnv(NativeDiscreteEnv):
         """Make a CartPole.
 
         Args:
-            sutton_barto_reward: reward 0 a step and -1 at the end, instead of 1 a step.
+            sutton_barto_reward: reward 0 per step and -1 at the end, instead of 1 per step.
             render_mode: None, "human" or "rgb_array".
         """
         super().__init__(render_mode, sutton_barto_reward=sutton_barto_reward)

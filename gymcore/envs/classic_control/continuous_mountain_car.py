@@ -1,4 +1,4 @@
-"""MountainCarContinuous: the mountain car with a force to choose, and a cost for it."""
+"""MountainCarContinuous: the mountain car with a continuous force, and a cost for it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Continuous_MountainCarEnv(MountainCarRendering, NativeContinuousEnv):
 
     Equations: Moore (1990). State and observation are float32, as Gymnasium computes them.
 
-    - Observation float32 [2]: position, velocity (a step). Action float32 [1]: force.
-    - Reward: -0.1 times the squared action (as given, not as clipped), and 100 at the goal.
+    - Observation float32 [2]: position, velocity (per step). Action float32 [1]: force.
+    - Reward: -0.1 times the squared action before clipping, and 100 at the goal.
     - Reset options `low`, `high`: bounds of the uniform start position (-0.6, -0.4).
 
     Attributes: min_action, max_action, min_position, max_position, max_speed, goal_position,

@@ -96,10 +96,10 @@ class MountainCarRendering:
 class MountainCarEnv(MountainCarRendering, NativeDiscreteEnv):
     """A car in a valley with three actions: push left, coast, push right.
 
-    Equations: Moore (1990), in the constants of Sutton and Barto's book.
+    Equations: Moore (1990), with the constants of Sutton and Barto's book.
 
-    - Observation float32 [2]: position, velocity (a step).
-    - Reward: -1 a step. Terminates at `goal_position` with at least `goal_velocity`.
+    - Observation float32 [2]: position, velocity (per step).
+    - Reward: -1 per step. Terminates at `goal_position` with at least `goal_velocity`.
     - Reset options `low`, `high`: bounds of the uniform start position (-0.6, -0.4).
 
     Attributes: min_position, max_position, max_speed, goal_position, goal_velocity, force, gravity.

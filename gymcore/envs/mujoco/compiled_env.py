@@ -145,7 +145,7 @@ class LaneSimulations(Simulations):
 
 
 class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
-    """Base class of an environment on a MuJoCo model that is described, not programmed.
+    """Base class of MuJoCo environments that are written as a description.
 
     A subclass writes `describe`: the quantities of the simulation that are observed and rewarded,
     and that end an episode. The description runs compiled, here in a batch of one and in
