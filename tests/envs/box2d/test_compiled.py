@@ -237,7 +237,7 @@ def test_worlds_are_freed_in_any_order(env_id):
         del env
         for number in order:
             parts[number] = None
-            gc.collect()
+            gc.collect(1)  # what is new: a tenth of the time of a full collection
             if parts[1] is not None:
                 parts[1].Step(0.02, 10, 10)
             elif parts[2] is not None and (parts[0] or parts[3]) is not None:
