@@ -318,8 +318,8 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         self._ensure_seeded()
         return save_lanes(self._batch, self, self.spec, np.array([self._lane]))
 
-    def check_state(self, state: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return a copy of a state that `set_state` accepts, or raise what `set_state` raises."""
+    def check_state(self, state: npt.NDArray[Any]) -> dict[str, Any]:
+        """Return the fields of a state that `set_state` accepts, or raise what that raises."""
         return checked_lanes(self._batch, self, self.spec, state, np.array([self._lane]))
 
     def set_state(self, state: npt.NDArray[Any]) -> None:

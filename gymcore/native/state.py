@@ -116,7 +116,8 @@ def write_states(batch: Any, values: Sequence[Any], names: Sequence[str], indice
 def _external_memory(batch: Any) -> Any:
     """The object that stores states outside the batch, or None.
 
-    It has `saved_dtype` of a lane, `save`, `load`, and `valid` if there are states to refuse.
+    It has `saved_dtype` of a lane, `save`, `load`, and `valid` if there are states to refuse; and
+    `copied` if only a part of a state can be invalid, which copies that part.
     """
     return batch.constants if hasattr(batch.constants, "load") else None
 
@@ -156,8 +157,8 @@ def save_lanes(batch: Any, model: Any, spec: Any, indices: Any) -> npt.NDArray[A
     return saved
 
 
-def checked_lanes(batch: Any, model: Any, spec: Any, saved: Any, indices: Any) -> npt.NDArray[Any]:
-    """A copy of saved lanes, which may be written to these lanes (see `save_lanes`).
+def checked_lanes(batch: Any, model: Any, spec: Any, saved: Any, indices: Any) -> dict[str, Any]:
+    """The fields of saved lanes, copies, which may be written to these lanes (see `save_lanes`).
 
     Raises:
         InvalidArgument: lanes of another environment, or another number of them; a value that no
@@ -174,16 +175,18 @@ def checked_lanes(batch: Any, model: Any, spec: Any, saved: Any, indices: Any) -
             f"state: expected {len(indices)} lanes of {name} ({wanted}), "
             f"got shape {saved.shape} of {saved.dtype}"
         )
-    saved = saved.copy()  # what is checked is what is written
-    (own_id, fixed), ids = _identity(model, spec), saved["identity"][:, 0]
+    # What is checked is what is written.
+    copies = {"state": external.copied} if hasattr(external, "copied") else {}
+    fields = {name: copies.get(name, np.copy)(saved[name]) for name in wanted.names or ()}
+    (own_id, fixed), ids = _identity(model, spec), fields["identity"][:, 0]
     of_another_id = (ids != own_id) & (ids != 0) & (own_id != 0)
-    if of_another_id.any() or (saved["identity"][:, 1] != fixed).any():
+    if of_another_id.any() or (fields["identity"][:, 1] != fixed).any():
         raise InvalidArgument(
             f"state: expected lanes of {name}, got some of another id, kernel, table, model or "
             "version of the records"
         )
-    fresh = saved["elapsed"] == NEVER_RESET
-    for field, valid in _valid_fields(batch, model, saved, fresh, indices):
+    fresh = fields["elapsed"] == NEVER_RESET
+    for field, valid in _valid_fields(batch, model, fields, fresh, indices):
         if not valid.all():
             lane = int(np.flatnonzero(~valid)[0])
             raise InvalidArgument(
@@ -198,11 +201,11 @@ def checked_lanes(batch: Any, model: Any, spec: Any, saved: Any, indices: Any) -
             f"state: lanes {np.flatnonzero(fresh).tolist()} were saved before their first reset; "
             "only a whole batch can go back to that"
         )
-    return saved
+    return fields
 
 
 def _valid_fields(
-    batch: Any, model: Any, saved: npt.NDArray[Any], fresh: Any, indices: Any
+    batch: Any, model: Any, saved: dict[str, Any], fresh: Any, indices: Any
 ) -> Iterable[tuple[str, npt.NDArray[np.bool_]]]:
     """Names of the fields of saved lanes, and whether their values are possible, bool [lanes]."""
     yield "elapsed", saved["elapsed"] >= NEVER_RESET
@@ -244,8 +247,8 @@ def _is_encoded(model: Any, columns: npt.NDArray[np.float64]) -> bool:
     return True
 
 
-def write_lanes(batch: Any, saved: npt.NDArray[Any], indices: Any) -> None:
-    """Write saved lanes back, which have been checked."""
+def write_lanes(batch: Any, saved: Any, indices: Any) -> None:
+    """Write the fields of saved lanes back, which have been checked."""
     external = _external_memory(batch)
     fresh = saved["elapsed"] == NEVER_RESET
     table = batch.get_parameters()

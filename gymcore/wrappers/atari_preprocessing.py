@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,11 @@ from gymcore.core import ActType, Env, Info, Options, Wrapper
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker, TimeLimit
+from gymcore.wrappers.common import next_working
 from gymcore.wrappers.transform_observation import load_cv2
 from gymcore_ext.atari.frames import Resizer
 
 __all__ = ["AtariPreprocessing"]
-
-_PASS_ON = (PassiveEnvChecker, OrderEnforcing, TimeLimit)  # what `make` puts around a game
 
 
 class AtariPreprocessing(
@@ -177,21 +174,21 @@ class AtariPreprocessing(
         """
         total_reward, terminated, truncated = 0.0, False, False
         info: dict[str, Any] = {}
-        with self._unobserved():
-            for frame in range(self.frame_skip):
-                _, reward, terminated, truncated, info = self.env.step(action)
-                total_reward += reward  # type: ignore[operator]
-                if self.terminal_on_life_loss:
-                    lives = self.ale.lives()
-                    terminated = terminated or lives < self.lives
-                    self.lives = lives
-                self.game_over = terminated
-                if terminated or truncated:
-                    break
-                if frame == self.frame_skip - 2:
-                    self._capture(1)
-                elif frame == self.frame_skip - 1:
-                    self._capture(0)
+        step = self._step_function()
+        for frame in range(self.frame_skip):
+            _, reward, terminated, truncated, info = step(action)
+            total_reward += reward
+            if self.terminal_on_life_loss:
+                lives = self.ale.lives()
+                terminated = terminated or lives < self.lives
+                self.lives = lives
+            self.game_over = terminated
+            if terminated or truncated:
+                break
+            if frame == self.frame_skip - 2:
+                self._capture(1)
+            elif frame == self.frame_skip - 1:
+                self._capture(0)
         return self._get_obs(), total_reward, terminated, truncated, info
 
     def reset(
@@ -206,41 +203,33 @@ class AtariPreprocessing(
         Returns:
             The image, a new array, and the info, that of the last frame added.
         """
-        with self._unobserved():
-            _, info = self.env.reset(seed=seed, options=options)
-            frames = 0
-            if self.noop_max > 0:
-                frames = int(self.env.unwrapped.np_random.integers(1, self.noop_max + 1))
-            noop: Any = 0
-            for _ in range(frames):
-                _, _, terminated, truncated, step_info = self.env.step(noop)
-                info.update(step_info)
-                if terminated or truncated:
-                    _, info = self.env.reset(seed=seed, options=options)
+        _, info = self.env.reset(seed=seed, options=options)
+        frames = 0
+        if self.noop_max > 0:
+            frames = int(self.env.unwrapped.np_random.integers(1, self.noop_max + 1))
+        step, noop = self._step_function(), 0
+        for _ in range(frames):
+            _, _, terminated, truncated, step_info = step(noop)
+            info.update(step_info)
+            if terminated or truncated:
+                _, info = self.env.reset(seed=seed, options=options)
         self.lives = self.ale.lives()
         self.game_over = False
         self._capture(0)
         self.obs_buffer[1].fill(0)
         return self._get_obs(), info
 
-    @contextlib.contextmanager
-    def _unobserved(self) -> Iterator[None]:
-        """Let a game of gymcore's leave out its own observations, if nothing between uses them.
+    def _step_function(self) -> Callable[[Any], tuple[Any, Any, bool, bool, Info]]:
+        """Return the environment's `step`; or that of a game of gymcore's without observations.
 
-        They are a quarter of a step: the screen in colour, once a frame.
+        They are a quarter of a step: the screen in colour, once a frame. What is between may need
+        them, and a class derived from AtariEnv.
         """
-        game: Any = self.env
-        while type(game) in _PASS_ON and "step" not in vars(game):
-            game = game.env
-        # A class derived from AtariEnv may use them.
-        if "_observes" not in vars(type(game)) or "step" in vars(game):
-            yield
-            return
-        game._observes = False
-        try:
-            yield
-        finally:
-            game._observes = True
+        game: Any = next_working(self.env)
+        if "_step_unobserved" in vars(type(game)) and "step" not in vars(game):
+            unobserved: Callable[[Any], Any] = game._step_unobserved
+            return unobserved
+        return self.env.step
 
     def _capture(self, index: int) -> None:
         """Write the emulator's screen to a buffer."""

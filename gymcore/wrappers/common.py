@@ -30,7 +30,7 @@ def _checks() -> ModuleType:
     return passive_env_checker
 
 
-def _next_working(env: Env[Any, Any]) -> Env[Any, Any]:
+def next_working(env: Env[Any, Any]) -> Env[Any, Any]:
     """Return the first layer, from `env` inwards, whose `step` still does something.
 
     A checker that has checked and an order enforcer that has seen a reset only pass steps on. The
@@ -96,7 +96,7 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
         """Reset the environment and the count of steps."""
         result = self.env.reset(seed=seed, options=options)
         self._elapsed_steps = 0
-        self._step_target = _next_working(self.env)
+        self._step_target = next_working(self.env)
         return result
 
     @property
@@ -268,7 +268,7 @@ class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
         """Reset the environment."""
         self._has_reset = True
         result = self.env.reset(seed=seed, options=options)
-        self._step_target = _next_working(self.env)
+        self._step_target = next_working(self.env)
         return result
 
     @without_mode

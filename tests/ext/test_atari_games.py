@@ -65,9 +65,14 @@ def test_what_it_refuses():
 
 def save_lanes(games: Games, lanes: list[int], saved: Any, states: list[bytes]) -> None:
     """Save lanes with these bytes for the states of their emulators, which they do not have."""
-    games.copy_lanes(Threads(1, -1), lanes, saved, [0] * len(lanes), False)
-    for row, state in enumerate(states):
-        games.write_state(saved, row, state)
+    copy_lanes(games, lanes, saved, [0] * len(lanes), False)
+    games.write_states(saved["game"], states)
+
+
+def copy_lanes(
+    games: Games, lanes: list[int], saved: Any, states: list[int], restores: bool
+) -> None:
+    games.copy_lanes(Threads(1, -1), lanes, saved["game"], saved["frames"], states, restores)
 
 
 def test_saved_lanes_are_checked():
@@ -75,32 +80,48 @@ def test_saved_lanes_are_checked():
     saved = np.zeros(2, games.saved_dtype)
     games.seed_draws(1, 5, 7)
     save_lanes(games, [1], saved[1:], [b"state"])
-    assert games.is_intact(saved, 1)
-    assert not games.is_intact(saved, 0)
-    assert games.read_state(saved, 1) == b"state"
-    games.copy_lanes(Threads(1, -1), [0], saved[1:], [0], True)
+    assert games.are_intact(saved["game"]).tolist() == [False, True]
+    assert games.read_states(saved["game"]) == [b"", b"state"]
+    copy_lanes(games, [0], saved[1:], [0], True)
     save_lanes(games, [0], saved[:1], [b"state"])
     assert saved[0] == saved[1]
     with pytest.raises(ValueError, match="at most 104"):
-        games.write_state(saved, 0, bytes(105))
-    threads = Threads(1, -1)
+        games.write_states(saved["game"][:1], [bytes(105)])
     for lane in (-1, 2):
         with pytest.raises(IndexError, match=r"not in \[0, 2\)"):
-            games.copy_lanes(threads, [lane], saved[:1], [0], False)
+            copy_lanes(games, [lane], saved[:1], [0], False)
         with pytest.raises(IndexError, match=r"not in \[0, 2\)"):
             games.set_ale(lane, None, 0)
     with pytest.raises(ValueError, match="lane 1 has no emulator"):
-        games.copy_lanes(threads, [0, 1], saved, [0, 8], True)
-    with pytest.raises(ValueError, match="expected 2, got 1"):
-        games.copy_lanes(threads, [0, 1], saved, [0], True)
-    for row in (-1, 2):
-        with pytest.raises(ValueError, match="saved: expected"):
-            games.read_state(saved, row)
-    for array in (np.zeros(3), saved[None], saved[["ale", "size"]]):
-        with pytest.raises(ValueError, match="saved: expected"):
-            games.is_intact(array, 0)
+        copy_lanes(games, [0, 1], saved, [0, 8], True)
+    for lanes, rows, states in (([0, 1], 2, [0]), ([0, 1], 1, [0, 0]), ([0], 2, [0])):
+        message = f"expected {len(lanes)}, got {len(states)}, {rows} and {rows}"
+        with pytest.raises(ValueError, match=message):
+            copy_lanes(games, lanes, saved[:rows], states, True)
+    with pytest.raises(ValueError, match="expected 2 states, got 1"):
+        games.write_states(saved["game"], [b""])
+    for array in (np.zeros(3), saved["game"][None], saved, saved["game"][["ale", "size"]]):
+        with pytest.raises(ValueError, match="game: expected"):
+            games.are_intact(array)
+    saved.flags.writeable = False
+    assert games.are_intact(saved["game"]).all()
+    copy_lanes(games, [0, 1], saved, [0, 0], True)
+    with pytest.raises(ValueError, match="writable"):
+        games.write_states(saved["game"], [b"", b""])
+    with pytest.raises(ValueError, match="writable"):
+        copy_lanes(games, [0, 1], saved, [0, 0], False)
     with pytest.raises(ValueError, match="incorrect name"):
-        threads.share(games.kernel, 1)
+        Threads(1, -1).share(games.kernel, 1)
+
+
+@pytest.mark.parametrize("place", [8, 15, 16, 5079, 5080, 5183])
+def test_any_changed_byte_of_a_game_is_noticed(place: int):
+    games = make_games()
+    saved = np.zeros(1, games.saved_dtype)
+    save_lanes(games, [0], saved, [b"state"])
+    assert saved["game"].dtype.itemsize == 5184
+    saved["game"].view(np.uint8)[place] ^= 1
+    assert not games.are_intact(saved["game"])[0]
 
 
 def test_the_seeds_of_draws_are_those_of_mt19937():
@@ -108,7 +129,7 @@ def test_the_seeds_of_draws_are_those_of_mt19937():
     saved = np.zeros(1, games.saved_dtype)
     games.seed_draws(0, 5, 2**32 - 1)
     save_lanes(games, [0], saved, [b""])
-    words = np.frombuffer(saved["progress"][0].tobytes()[: 2 * 625 * 4], np.uint32)
+    words = np.frombuffer(saved["game"]["progress"][0].tobytes()[: 2 * 625 * 4], np.uint32)
     for seed, drawn in ((5, words[:625]), (2**32 - 1, words[625:])):
         expected = np.random.RandomState(seed).get_state(legacy=False)["state"]
         np.testing.assert_array_equal(drawn[:624], expected["key"])

@@ -7,6 +7,9 @@ import difflib
 import math
 import operator
 import os
+import sys
+import threading
+import time
 import weakref
 import zlib
 from types import ModuleType
@@ -35,8 +38,20 @@ _alive: weakref.WeakSet[AtariEnv] = weakref.WeakSet()
 
 @atexit.register
 def _release_emulators() -> None:
+    until = time.monotonic() + 1.0
     for env in list(_alive):
+        if threading.active_count() > 1:
+            # A daemon thread that plays the game refers to the emulator until its step has ended.
+            vars(env).update(step=never_return, reset=never_return)
+            while sys.getrefcount(vars(env).get("ale")) > 2 and time.monotonic() < until:
+                time.sleep(0.001)
         vars(env).pop("ale", None)
+
+
+def never_return(*args: Any, **kwargs: Any) -> Any:
+    """Keep a daemon thread until Python has ended."""
+    while True:
+        time.sleep(1.0)
 
 
 class RomNotFound(error.Error, FileNotFoundError):
@@ -151,9 +166,6 @@ class AtariEnv(Env[Any, Any], EzPickle):
     """
 
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 30}  # noqa: RUF012
-
-    # AtariPreprocessing, which reads the screen itself, sets this to False while it steps.
-    _observes = True
 
     def __init__(
         self,
@@ -339,6 +351,11 @@ class AtariEnv(Env[Any, Any], EzPickle):
         Raises:
             InvalidAction: It is not such an index, or three finite numbers.
         """
+        _, reward, terminated, truncated, info = self._step_unobserved(action)
+        return self._observation(), reward, terminated, truncated, info
+
+    def _step_unobserved(self, action: Any) -> tuple[None, float, bool, bool, dict[str, Any]]:
+        """Step without an observation, for AtariPreprocessing, which reads the screen itself."""
         press = self._joystick(action) if self.continuous else (self._at(action), 1.0)
         frames = self._frameskip
         if isinstance(frames, tuple):
@@ -348,7 +365,7 @@ class AtariEnv(Env[Any, Any], EzPickle):
             reward += act(*press)
         self._last_action.record(press, frames)
         terminated = self.ale.game_over(with_truncation=False)
-        return self._observation(), reward, terminated, self.ale.game_truncated(), self._info()
+        return None, reward, terminated, self.ale.game_truncated(), self._info()
 
     def _at(self, action: Any) -> Any:
         """Return the emulator's action of an index."""
@@ -381,8 +398,6 @@ class AtariEnv(Env[Any, Any], EzPickle):
         return getattr(load_ale().Action, name or "NOOP"), float(radius)
 
     def _observation(self) -> Any:
-        if not self._observes:
-            return np.empty(self.observation_space.shape or (), np.uint8)
         if self._obs_type == "rgb":
             image = self.ale.getScreenRGB()
         elif self._obs_type == "grayscale":

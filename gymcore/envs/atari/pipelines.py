@@ -79,7 +79,10 @@ class Pipeline:
                     raise ArgumentTypeError(f"{field.name}: expected True or False, got {value!r}")
             elif isinstance(default, int):
                 if isinstance(value, bool) or not hasattr(value, "__index__"):
-                    raise ArgumentTypeError(f"{field.name}: expected an int, got {value!r}")
+                    hint = ""
+                    if field.name == "frameskip":
+                        hint = "; vectorization_mode='async' takes a range (low, high)"
+                    raise ArgumentTypeError(f"{field.name}: expected an int, got {value!r}{hint}")
                 low = 0 if field.name.startswith(("noop", "max")) else 1
                 if not low <= value < 2**30:
                     raise InvalidArgument(f"{field.name}: expected at least {low}, got {value}")

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.envs.atari.atari_env import load_ale, rom_path
+from gymcore.envs.atari.atari_env import load_ale, never_return, rom_path
 from gymcore.envs.atari.library import (
     address_of,
     cartridge,
@@ -72,7 +72,7 @@ def _release_emulators() -> None:
         _python_ends = True
     for env in list(_alive):
         # A daemon thread that is stepping it must not begin another step.
-        vars(env)["step"] = _never_return
+        vars(env)["step"] = never_return
         batch = env._batch
         for _ in range(1000):
             try:
@@ -81,11 +81,6 @@ def _release_emulators() -> None:
                 break
             except error.ConcurrentUseError:
                 time.sleep(0.001)
-
-
-def _never_return(*args: Any, **kwargs: Any) -> Any:
-    while True:
-        time.sleep(1.0)
 
 
 class LaneGames(Games):
@@ -125,25 +120,32 @@ class LaneGames(Games):
         """Write lanes into an array of `saved_dtype`. Emulators have no random numbers to save."""
         lanes, new_state = indices.tolist(), load_ale().ALEState
         states = [None if self.ales[lane] is None else new_state() for lane in lanes]
-        self.copy_lanes(self.threads, lanes, saved, _addresses(states), False)
-        for row, state in enumerate(states):
-            self.write_state(saved, row, b"" if state is None else state.serialize())
+        games = saved["game"]
+        self.copy_lanes(
+            self.threads, lanes, games, saved["frames"], _addresses(states), restores=False
+        )
+        self.write_states(games, [state.serialize() if state else b"" for state in states])
 
-    def load(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[Any]) -> None:
-        """Restore saved lanes."""
+    def load(self, indices: npt.NDArray[np.int64], saved: Any) -> None:
+        """Restore saved lanes: an array of `saved_dtype`, or what `copied` returns."""
         lanes, new_state = indices.tolist(), load_ale().ALEState
-        states = []
-        for row, lane in enumerate(lanes):
+        for lane in lanes:
             if self.ales[lane] is None:
                 with _loads_games():
                     self._restart(lane)
-            state = self.read_state(saved, row)
-            states.append(new_state(state) if state else None)
-        self.copy_lanes(self.threads, lanes, saved, _addresses(states), True)
+        games = saved["game"]
+        states = [new_state(state) if state else None for state in self.read_states(games)]
+        self.copy_lanes(
+            self.threads, lanes, games, saved["frames"], _addresses(states), restores=True
+        )
 
-    def valid(self, saved: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Return which elements of an array of `saved_dtype` are as `save` has written them."""
-        return np.array([self.is_intact(saved, row) for row in range(len(saved))], np.bool_)
+    def copied(self, saved: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+        """Return a copy of saved lanes, but for frames: any bytes are valid ones."""
+        return {"game": saved["game"].copy(), "frames": saved["frames"]}
+
+    def valid(self, saved: Any) -> npt.NDArray[np.bool_]:
+        """Return which saved lanes are as `save` has written them."""
+        return self.are_intact(saved["game"])
 
     def release(self) -> None:
         """Let go of the emulators; the lanes cannot be stepped any more."""

@@ -231,6 +231,24 @@ assert env.reset(seed=1)[0].shape == env.step(0)[0].shape == (84, 84)
     assert ran.returncode == 0, ran.stderr
 
 
+@for_each("wrapper", ["lambda env: env", "gymcore.wrappers.AtariPreprocessing"])
+def test_python_ends_while_a_daemon_thread_plays(wrapper: str) -> None:
+    program = f"""
+import threading, time
+import gymcore
+env = ({wrapper})(gymcore.make("ALE/Pong-v5", frameskip=1))
+def play():
+    while True:
+        env.reset()
+        for _ in range(100):
+            env.step(0)
+threading.Thread(target=play, daemon=True).start()
+time.sleep(0.5)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 def test_actions_that_are_none() -> None:
     env = AtariEnv("pong")
     for action in (6, -1, 1.5, None, "0", np.array([0, 1])):

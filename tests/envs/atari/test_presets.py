@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+import gymcore
 from gymcore import error
 from gymcore.envs.atari import AtariVectorEnv
 from gymcore.envs.atari.pipelines import PRESETS, STAGES
@@ -164,6 +165,8 @@ def test_stages_that_are_no_stages():
             AtariVectorEnv(1, game="pong", **{name: value})
     with pytest.raises(error.InvalidArgument, match=", ".join(PRESETS)):
         AtariVectorEnv(1, game="pong", preset="dopamine")
+    with pytest.raises(error.ArgumentTypeError, match="vectorization_mode='async' takes a range"):
+        gymcore.make_vec("ALE/Pong-v5", 1, frameskip=(2, 5))
     with pytest.raises(error.InvalidArgument, match="repeat_action_probability"):
         AtariVectorEnv(1, game="pong", repeat_action_probability=1.5)
     with pytest.raises(error.InvalidArgument, match=r"modes \[0, 1\]"):

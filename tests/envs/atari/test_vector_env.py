@@ -115,7 +115,7 @@ def test_states_that_are_damaged():
     saved = envs.get_state()
     for field in ("ale", "size", "progress", "digest"):
         damaged = saved.copy()
-        place = damaged["state"][field][1:].view(np.uint8).reshape(-1)
+        place = damaged["state"]["game"][field][1:].view(np.uint8).reshape(-1)
         place[:1] ^= 1
         with pytest.raises(error.InvalidArgument, match="state"):
             envs.set_state(damaged)
