@@ -122,8 +122,10 @@ def run_shell(block: Block) -> None:
 
             if words[1] == "play":
                 exec(CLOSING, {})
-            if words[1] == "train" and "--num-steps" not in words:
-                words += ["--target", "50"]  # 7 s less than to the threshold
+            if words[1] == "train" and "--num-steps" in words:  # learning takes seconds
+                words.append(f"--num-steps={int(words[words.index('--num-steps') + 1]) // 4}")
+            elif words[1] == "train":
+                words.append("--target=30")
             assert main(words[1:]) == 0, command
             continue
         assert words[0] == "python", f"what is {words[0]!r}? Run it here, or add it to NOT_RUN"
