@@ -25,6 +25,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 PHONE = {"width": 360, "height": 740}
+PATIENCE = 120_000  # milliseconds: on a busy machine the API page takes more than the default 30 s
 
 pytestmark = pytest.mark.soak
 
@@ -76,6 +77,7 @@ def url(page: Path) -> str:
 def test_pages_load_and_fit_a_phone(site, browser):
     """Every page has its title and its pictures, nothing unprocessed, and no errors of scripts."""
     tab = browser.new_page(viewport=PHONE)
+    tab.set_default_timeout(PATIENCE)
     errors: list[str] = []
     tab.on("pageerror", lambda error: errors.append(str(error)))
     tab.on(
@@ -113,6 +115,7 @@ def test_pages_load_and_fit_a_phone(site, browser):
 def test_anchors_exist(site, browser):
     """Of links within the site; `mkdocs build --strict` checks those of Markdown."""
     tab = browser.new_page()
+    tab.set_default_timeout(PATIENCE)
     anchors: dict[str, set[str]] = {}
     links: list[tuple[str, str, str]] = []
     for page in PAGES:
@@ -133,6 +136,7 @@ def test_anchors_exist(site, browser):
 
 def test_search_finds_make_vec(site, browser):
     tab = browser.new_page()
+    tab.set_default_timeout(PATIENCE)
     tab.goto(site)
     tab.click("input.md-search__input")
     tab.keyboard.type("make_vec")
