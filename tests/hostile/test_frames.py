@@ -20,8 +20,6 @@ from gymcore.remote.keys import client_keys
 from gymcore.remote.server import VERSION
 from gymcore.remote.wire import encode
 
-pytestmark = pytest.mark.hostile
-
 GROWTH = 32 << 20
 
 
@@ -82,6 +80,7 @@ def connect_raw(address, generator):
         raw.sendall(generator.bytes(64) if generator.integers(2) else huge)
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize("with_keys", [False, True])
 def test_a_server_under_fire(tmp_path, hostile_seconds, hostile_seed, with_keys):
     attack(tmp_path, hostile_seed, with_keys, seconds=hostile_seconds, frames=500)
