@@ -44,7 +44,7 @@ def sincos(x, *, isa=None):
         Two new float64 arrays of the shape of `x`.
 
     Raises:
-        ValueError: an instruction set that this machine has not; an `x` that is no array of numbers.
+        ValueError: an instruction set that this machine lacks; an `x` that is not an array of numbers.
 
     Example:
         >>> sine, cosine = sincos([0.0, 1.0])
@@ -94,7 +94,7 @@ def clip(x, double low, double high, *, isa=None):
 
     Raises:
         ValueError: as for `sincos`.
-        TypeError: bounds that are no numbers.
+        TypeError: bounds that are not numbers.
 
     Example:
         >>> clip([-2.0, 0.5, 2.0], -1.0, 1.0).tolist()

@@ -9,7 +9,7 @@ from gymcore_ext.arrays cimport MOST_AXES, ArrayRing
 cdef class BatchBuffer:
     cdef readonly object layout
     cdef readonly Py_ssize_t n
-    cdef readonly bint has_objects       # some leaf is no array
+    cdef readonly bint has_objects       # some leaf is not an array
     cdef readonly bint reuse
     cdef int kind
     cdef bint fixed                      # the memory is another owner's
