@@ -334,7 +334,8 @@ class PPO:
         if self._discrete:
             log_probs = _log_softmax(outputs)
             # The largest of the log-probabilities plus Gumbel noise is drawn with the probability.
-            noise = np.log(self._random.standard_exponential(outputs.shape, np.float32))
+            draws = self._random.standard_exponential(outputs.shape, np.float32)
+            noise = np.log(np.maximum(draws, np.finfo(np.float32).tiny))  # a draw may be 0
             actions = (log_probs - noise).argmax(axis=1)
             return actions + self._first_action, log_probs[np.arange(len(actions)), actions], values
         log_std = self._network.log_std

@@ -218,6 +218,16 @@ GOALS = {
 }  # fmt: skip
 
 
+def test_a_draw_of_zero_does_not_warn():
+    class Zeros:
+        def standard_exponential(self, shape, dtype):
+            return np.zeros(shape, dtype)
+
+    ppo = PPO("CartPole-v1", seed=1, num_envs=2, num_steps=4)
+    ppo._random = Zeros()
+    assert np.isfinite(ppo._sample(np.zeros((2, 4), np.float32))[1]).all()
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("env_id", GOALS)
