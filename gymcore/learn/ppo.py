@@ -96,8 +96,9 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "FrozenLake-v1": {"entropy": 0.01, "normalize": False},
     "Blackjack-v1": {"normalize": False},
     # Few deliveries at first, and fines for trying: large batches, small steps, and exploration.
+    # With advantages that look less far ahead, two seeds of ten never deliver some passengers.
     "Taxi-v4": {"num_envs": 64, "num_steps": 128, "epochs": 4, "minibatch": 1024,
-                "learning_rate": 7e-4, "gae_lambda": 0.9, "entropy": 0.03},
+                "learning_rate": 7e-4, "gae_lambda": 0.98, "entropy": 0.03},
 }  # fmt: skip
 """What differs from `Settings` for an id, and why."""
 
