@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
@@ -38,38 +37,39 @@ from gymcore_ext.engine.lane_memory import kernel_spec
 
 # Emulators that live when Python ends are reported as leaks by nanobind.
 _alive: weakref.WeakSet[PreprocessedAtariEnv | AtariVectorEnv] = weakref.WeakSet()
-_loading = threading.Lock()
+_loading: set[object] = set()  # blocks of `_loads_games` that have begun
 _python_ends = False
 
-
-def _forget_in_child() -> None:
-    """Replace a lock that another thread had when the process was forked."""
-    global _loading
-    _loading = threading.Lock()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_in_child)
+    os.register_at_fork(after_in_child=_loading.clear)  # blocks of other threads do not end there
 
 
 @contextlib.contextmanager
 def _loads_games() -> Iterator[None]:
-    """Keep Python from ending in the block, which has emulators that `_alive` does not know.
+    """Let the end of Python wait for the block, which has emulators that `_alive` does not know.
+
+    Not by a lock: an interrupt between its acquisition and the block would keep it locked.
 
     Raises:
         SystemExit: Python has begun to end.
     """
-    with _loading:
+    block = object()
+    try:
+        _loading.add(block)
         if _python_ends:
             raise SystemExit
         yield
+    finally:
+        _loading.discard(block)
 
 
 @atexit.register
 def _release_emulators() -> None:
     global _python_ends
-    with _loading:
-        _python_ends = True
+    _python_ends = True
+    until = time.monotonic() + 5.0
+    while _loading and time.monotonic() < until:
+        time.sleep(0.001)
     for env in list(_alive):
         # A daemon thread that is stepping it must not begin another step.
         vars(env)["step"] = never_return

@@ -16,7 +16,7 @@ import pytest
 
 import gymcore as gym
 from gymcore import error
-from gymcore.envs.atari import AtariVectorEnv, PreprocessedAtariEnv, library
+from gymcore.envs.atari import AtariVectorEnv, PreprocessedAtariEnv, library, vector_env
 from gymcore.envs.atari.atari_env import rom_path
 from tests.for_each import for_each
 
@@ -233,6 +233,16 @@ def test_an_ale_that_cannot_be_used(monkeypatch):
 
     with pytest.raises(error.DependencyNotInstalled, match="nanobind"):
         library.address_of(Other())
+
+
+@pytest.mark.timeout(60)
+def test_an_interrupt_while_games_load_does_not_stop_other_loads():
+    interrupted = vector_env._loads_games()
+    interrupted.__enter__()  # and an exception comes before the block, and stays alive
+    envs = AtariVectorEnv(1, game="pong")
+    envs.reset(seed=1)
+    envs.close()
+    interrupted.__exit__(None, None, None)
 
 
 ENDS = {
