@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Of `pytest -n logical`: with three workers two processors were idle a third of the time."""
+    """Of `pytest -n logical`: more than processors, as tests of processes wait much of the time."""
     return usable_cpus() * 2
 
 

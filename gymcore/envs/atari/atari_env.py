@@ -40,16 +40,17 @@ _alive: weakref.WeakSet[AtariEnv] = weakref.WeakSet()
 def _release_emulators() -> None:
     until = time.monotonic() + 1.0
     for env in list(_alive):
-        if threading.active_count() > 1:
+        attributes = vars(env)
+        if threading.active_count() > 1 and "ale" in attributes:
             # A daemon thread that plays the game refers to the emulator until its step has ended.
-            vars(env).update(step=never_return, reset=never_return)
-            while sys.getrefcount(vars(env).get("ale")) > 2 and time.monotonic() < until:
+            attributes.update(step=never_return, reset=never_return)
+            while sys.getrefcount(attributes["ale"]) > 2 and time.monotonic() < until:
                 time.sleep(0.001)
-        vars(env).pop("ale", None)
+        attributes.pop("ale", None)
 
 
 def never_return(*args: Any, **kwargs: Any) -> Any:
-    """Keep a daemon thread until Python has ended."""
+    """Block a daemon thread until Python has ended."""
     while True:
         time.sleep(1.0)
 

@@ -41,14 +41,14 @@ _loading: set[object] = set()  # blocks of `_loads_games` that have begun
 _python_ends = False
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_loading.clear)  # blocks of other threads do not end there
+    os.register_at_fork(after_in_child=_loading.clear)  # no thread of the child would end them
 
 
 @contextlib.contextmanager
 def _loads_games() -> Iterator[None]:
     """Let the end of Python wait for the block, which has emulators that `_alive` does not know.
 
-    Not by a lock: an interrupt between its acquisition and the block would keep it locked.
+    This is not a lock: an interrupt just before the block would leave it locked.
 
     Raises:
         SystemExit: Python has begun to end.
@@ -140,7 +140,7 @@ class LaneGames(Games):
         )
 
     def copied(self, saved: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
-        """Return a copy of saved lanes, but for frames: any bytes are valid ones."""
+        """Return a copy of saved lanes. Frames are not copied: any bytes are valid there."""
         return {"game": saved["game"].copy(), "frames": saved["frames"]}
 
     def valid(self, saved: Any) -> npt.NDArray[np.bool_]:
