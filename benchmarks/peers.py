@@ -157,8 +157,9 @@ class Run:
                 self.measured.missing[name] = answer.get("missing") or answer["failed"]
                 continue
             opened[name] = (library, answer["steps_per_call"])
-            # "gymcore (something)" is another process of gymcore's.
-            self.versions[library.partition(" ")[0]] = answer["version"]
+            module = library.partition(" ")[0]  # "gymcore (something)" is a process of gymcore's
+            said = self.worker(library).ask(call="version", arguments=[module])
+            self.versions[module] = said["value"]
         rounds: dict[str, list[float]] = {name: [] for name in opened}
         # The first round finds the number of calls and warms caches up; it does not count.
         for turn in range(self._repeats + 1):

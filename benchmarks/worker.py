@@ -41,7 +41,7 @@ def main() -> None:
     contenders.CONTENDERS.update(atari_measures.CONTENDERS)
     learn_measures = importlib.import_module("learn_measures")
     contenders.CONTENDERS.update(learn_measures.CONTENDERS)
-    probes = {**vars(measures), **vars(mujoco_measures)}
+    probes = {**vars(measures), **vars(mujoco_measures), "version": version}
     if hasattr(os, "register_at_fork"):
         # Should this process die, its children must not keep the pipe open that peers.py reads.
         os.register_at_fork(after_in_child=functools.partial(os.dup2, 2, answers.fileno()))
@@ -54,12 +54,7 @@ def main() -> None:
                 key, env_id, num_envs, threads = request["open"]
                 name = f"{key}/{env_id}/{num_envs}/{threads}"
                 sessions[name] = contenders.open_session(key, env_id, num_envs, threads)
-                distribution = contenders.CONTENDERS[key].module
-                answer = {
-                    "name": name,
-                    "steps_per_call": sessions[name].steps_per_call,
-                    "version": version(distribution),
-                }
+                answer = {"name": name, "steps_per_call": sessions[name].steps_per_call}
             elif "measure" in request:
                 answer = {"seconds": sessions[request["measure"]].measure(request["seconds"])}
             elif "close" in request:
