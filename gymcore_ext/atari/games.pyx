@@ -9,12 +9,11 @@ Sticky actions are drawn here, as ALE draws them: its saved states lack the acti
 lanes have no random numbers, and a lane is seeded by restoring the state that its ROM was loaded with.
 """
 cimport numpy as cnp
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc
 from cpython.pycapsule cimport PyCapsule_New, PyCapsule_SetContext
 from libc.math cimport cos, sin
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from gymcore_ext.atari.frames cimport Resizer, apply_palette, brighten, rescale, rescaling_t
 from gymcore_ext.engine.capsules cimport owned_capsule
@@ -65,6 +64,9 @@ cdef enum:
     FIRE = 1
     # Words of the state of MT19937.
     WORDS = 624
+    # Where an emulator's memory has its random generator, as text: after the ROM's digest, "System" and a number.
+    SYSTEM = 36
+    GENERATOR = 54
 
 
 ctypedef struct screen_t:  # the head of ALE's ALEScreen
@@ -73,7 +75,11 @@ ctypedef struct screen_t:  # the head of ALE's ALEScreen
 
 
 ctypedef struct state_t:  # ALE's ALEState, which `clone` returns by value
-    int64_t words[8]
+    int32_t numbers[6]       # paddles and frame numbers
+    const uint8_t* memory    # of the emulator, serialized: a std::string of libstdc++
+    int64_t size
+    int64_t room[2]
+    int32_t mode, difficulty
 
 
 ctypedef struct ale_t:  # in the order of FUNCTIONS
@@ -119,7 +125,15 @@ ctypedef struct lane_t:
     uint8_t* captured        # [rows, columns]: the last but one frame of a step, before the palette
     uint8_t* stack           # [stack_num, frame_bytes]
     float sticky             # probability of repeating an action, the parameter of the kernel
+    uint64_t generator       # digest of the emulator's random generator; 0 if it is not known
     progress_t progress
+
+
+ctypedef struct saved_t:     # the head of a saved game, which the memory of its emulator follows
+    uint64_t digest
+    int64_t size             # of that memory; 0 without an emulator
+    progress_t progress
+    state_t state            # without its memory
 
 
 ctypedef struct games_t:
@@ -225,6 +239,7 @@ cdef inline int act(const games_t* self, lane_t* lane, int action, float strengt
 
 cdef inline void reset_game(const games_t* self, lane_t* lane) noexcept nogil:
     self.calls.reset_game(lane.ale)
+    lane.generator = 0
     lane.progress.action = NOOP
 
 
@@ -434,47 +449,101 @@ STATE_BYTES = sizeof(state_t)
 ctypedef struct copying_t:
     const games_t* games
     const int64_t* lanes
-    state_t** states      # of the emulator of each of these lanes, or NULL
-    uint8_t* progress     # of each of them, every `game_stride` bytes
+    state_t** states      # where to clone the states of the emulators of these lanes to
+    uint8_t* saved        # a game of each of them, every `game_stride` bytes
     uint8_t* frames       # plane and stack
-    int64_t game_stride, frames_stride
+    int64_t game_stride, frames_stride, room
 
 
 cdef int64_t save_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
-    """Copy lanes but for the states of emulators, which are cloned."""
+    """Save lanes."""
     cdef copying_t* job = <copying_t*> context
-    cdef const lane_t* lane
-    cdef progress_t progress
+    cdef lane_t* lane
+    cdef uint8_t* game
     cdef uint8_t* frames
+    cdef saved_t head
     cdef int64_t k, plane = job.games.screen_bytes * job.games.stages.channels
     for k in range(lo, hi):
         lane = &job.games.lanes[job.lanes[k]]
-        progress = lane.progress
-        progress.oldest = 0
+        memset(&head, 0, sizeof(saved_t))
+        head.progress = lane.progress
+        head.progress.oldest = 0
         frames = job.frames + k * job.frames_stride
-        memcpy(job.progress + k * job.game_stride, &progress, sizeof(progress_t))  # it is not aligned
         memcpy(frames, lane.plane, plane)
         observe(job.games, lane, frames + plane)
-        if job.states[k] != NULL:
+        game = job.saved + k * job.game_stride
+        memset(game, 0, sizeof(saved_t) + job.room)
+        if lane.ale != NULL:
             job.states[k][0] = job.games.calls.clone(lane.ale, 0)
+            head.state = job.states[k][0]
+            head.state.memory = NULL
+            head.state.room[0] = head.state.room[1] = 0
+            head.size = head.state.size
+            if head.size <= job.room:
+                memcpy(game + sizeof(saved_t), job.states[k].memory, head.size)
+                lane.generator = generator_digest(job.states[k].memory, head.size)
+        memcpy(game, &head, sizeof(saved_t))  # it is not aligned
+        head.digest = digest(game + 8, sizeof(saved_t) - 8 + job.room)
+        memcpy(game, &head.digest, 8)
     return 0
 
 
 cdef int64_t load_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
-    """Copy what `save_job` has written back."""
+    """Restore what `save_job` has saved."""
     cdef copying_t* job = <copying_t*> context
     cdef lane_t* lane
+    cdef const uint8_t* game
     cdef const uint8_t* frames
+    cdef saved_t head
     cdef int64_t k, plane = job.games.screen_bytes * job.games.stages.channels
     for k in range(lo, hi):
         lane = &job.games.lanes[job.lanes[k]]
+        game = job.saved + k * job.game_stride
+        memcpy(&head, game, sizeof(saved_t))
+        lane.progress = head.progress
         frames = job.frames + k * job.frames_stride
-        memcpy(&lane.progress, job.progress + k * job.game_stride, sizeof(progress_t))
         memcpy(lane.plane, frames, plane)
         memcpy(lane.stack, frames + plane, job.games.frame_bytes * job.games.stages.stack_num)
-        if job.states[k] != NULL:
-            job.games.calls.restore(lane.ale, job.states[k])
+        if head.size and lane.ale != NULL:
+            head.state.memory, head.state.size = game + sizeof(saved_t), head.size
+            restore(job.games, lane, &head.state)
     return 0
+
+
+cdef int32_t generator_length(const uint8_t* memory, int64_t size) noexcept nogil:
+    """How long the text of the random generator in the memory of an emulator is; 0 if it is not where it should be."""
+    cdef int32_t length
+    if size < GENERATOR or memcmp(memory + SYSTEM, b"\x06\0\0\0System", 10) != 0:
+        return 0
+    memcpy(&length, memory + GENERATOR - 4, 4)
+    return length if 0 < length <= size - GENERATOR else 0
+
+
+cdef uint64_t generator_digest(const uint8_t* memory, int64_t size) noexcept nogil:
+    cdef int32_t length = generator_length(memory, size)
+    return digest(memory + GENERATOR, length) if length else 0
+
+
+cdef void restore(const games_t* self, lane_t* lane, state_t* state) noexcept nogil:
+    """Restore the emulator of a lane from a state, whose memory is left as it is.
+
+    ALE reads the random generator in 38 of 47 us. If the emulator has it already, which draws only when its game is
+    reset, its text is left out: of an empty one ALE reads nothing.
+    """
+    cdef uint64_t generator = generator_digest(state.memory, state.size)
+    cdef int64_t length = generator_length(state.memory, state.size)
+    cdef uint8_t* shorter = NULL
+    if generator and generator == lane.generator:
+        shorter = <uint8_t*> PyMem_RawMalloc(state.size)
+    if shorter != NULL:
+        state.size -= length
+        memcpy(shorter, state.memory, GENERATOR - 4)
+        memset(shorter + GENERATOR - 4, 0, 4)
+        memcpy(shorter + GENERATOR, state.memory + GENERATOR + length, state.size - GENERATOR)
+        state.memory = shorter
+    self.calls.restore(lane.ale, state)
+    PyMem_RawFree(shorter)
+    lane.generator = generator
 
 
 cdef uint64_t digest(const uint8_t* data, int64_t size) noexcept nogil:
@@ -508,7 +577,7 @@ cdef class Games:
         threshold: of continuous actions.
         observation_shape: of one lane.
         infos: how many of INFOS there are.
-        state_bytes: how many bytes a saved state of ALE takes at most.
+        memory_bytes: how many bytes the serialized memory of an emulator takes at most.
 
     Raises:
         ValueError: numbers that do not fit each other.
@@ -521,11 +590,11 @@ cdef class Games:
     cdef readonly list ales       # an ALEInterface for each lane, or None
     cdef const char* capsule_name
     cdef readonly object saved_dtype  # of one saved lane: "game", which has a digest, and "frames", any bytes
-    cdef int64_t state_bytes
+    cdef int64_t memory_bytes
 
     def __cinit__(
         self, *, dict functions, Py_ssize_t num_lanes, dict stages, Resizer resizer, object palette, object actions,
-        float threshold, tuple observation_shape, int infos, int state_bytes,
+        float threshold, tuple observation_shape, int infos, int memory_bytes,
     ):
         cdef Py_ssize_t k
         if resizer is None:
@@ -550,11 +619,11 @@ cdef class Games:
         stack_bytes = self.games.frame_bytes * self.games.stages.stack_num
         if stages["continuous"] and len(actions) != 18 or np.prod(observation_shape) != stack_bytes:
             raise ValueError(f"observation_shape: expected {stack_bytes} bytes, got {observation_shape}")
-        self.state_bytes = (state_bytes + 7) // 8 * 8
+        self.memory_bytes = (memory_bytes + 7) // 8 * 8
         plane_bytes = self.games.screen_bytes * self.games.stages.channels
         self.saved_dtype = np.dtype([
             ("game", [("digest", np.uint64), ("size", np.int64), ("progress", np.uint8, (sizeof(progress_t),)),
-                      ("ale", np.uint8, (self.state_bytes,))]),
+                      ("state", np.uint8, (sizeof(state_t),)), ("memory", np.uint8, (self.memory_bytes,))]),
             ("frames", [("plane", np.uint8, (plane_bytes,)), ("stack", np.uint8, (stack_bytes,))])])
         self.games.lanes = <lane_t*> PyMem_RawCalloc(num_lanes, sizeof(lane_t))
         if self.games.lanes == NULL:
@@ -651,6 +720,7 @@ cdef class Games:
     def set_ale(self, Py_ssize_t lane, object ale, size_t address):
         """Give a lane an ALEInterface with a ROM and without sticky actions, at its address; or None and 0."""
         self.games.lanes[self._checked(lane)].ale = <void*> address
+        self.games.lanes[lane].generator = 0
         self.ales[lane] = ale
 
     def seed_draws(self, Py_ssize_t lane, uint32_t noops, uint32_t sticks):
@@ -668,80 +738,51 @@ cdef class Games:
         return lane
 
     def copy_lanes(
-        self, object threads, lanes, cnp.ndarray games not None, cnp.ndarray frames not None, states, bint restores
+        self, object threads, lanes, cnp.ndarray games not None, cnp.ndarray frames not None, states=None
     ):
         """Save lanes into the two fields of an array of `saved_dtype`, or restore them; the batch must be claimed.
 
         Args:
             threads: `Batch.threads`, which share this.
             lanes: which ones.
-            games: an element for each of them; the states of emulators are not copied.
+            games: an element for each of them.
             frames: an element for each of them.
-            states: addresses of an ALEState for each of them, which is empty before it is cloned to; or 0.
-            restores: whether to restore.
+            states: addresses of an empty ALEState for each of them, to clone to; None to restore intact games.
         """
         cdef copying_t job
-        indices, addresses = np.array(lanes, np.int64), np.array(states, np.uint64)
+        indices = np.array(lanes, np.int64)
+        addresses = np.zeros(len(indices), np.uint64) if states is None else np.array(states, np.uint64)
         if not len(indices) == len(addresses) == len(games) == len(frames):
             raise ValueError(f"states: expected {len(indices)}, got {len(addresses)}, {len(games)} and {len(frames)}")
-        for lane, address in zip(lanes, states):
-            if self.games.lanes[self._checked(lane)].ale == NULL and address:
-                raise ValueError(f"states: lane {lane} has no emulator")
+        for lane in lanes:
+            self._checked(lane)
         if len(indices) == 0:
             return
         job.games = &self.games
         job.lanes = <const int64_t*> cnp.PyArray_DATA(<cnp.ndarray> indices)
         job.states = <state_t**> cnp.PyArray_DATA(<cnp.ndarray> addresses)
-        job.progress = self._rows("game", games, not restores) + 16
-        job.frames = self._rows("frames", frames, not restores)
+        job.saved = self._rows("game", games, states is not None)
+        job.frames = self._rows("frames", frames, states is not None)
         job.game_stride, job.frames_stride = cnp.PyArray_STRIDE(games, 0), cnp.PyArray_STRIDE(frames, 0)
-        capsule = PyCapsule_New(<void*> (load_job if restores else save_job), JOB_CAPSULE, NULL)
+        job.room = self.memory_bytes
+        capsule = PyCapsule_New(<void*> (load_job if states is None else save_job), JOB_CAPSULE, NULL)
         PyCapsule_SetContext(capsule, &job)
         threads.share(capsule, len(indices))
-
-    def write_states(self, cnp.ndarray games not None, list states):
-        """Complete the games that `copy_lanes` has saved by the bytes of the states of their emulators."""
-        cdef uint8_t* data = self._rows("game", games, True)
-        cdef int64_t size, room = self.state_bytes
-        cdef uint64_t check
-        if len(states) != len(games):
-            raise ValueError(f"states: expected {len(games)} states, got {len(states)}")
-        for state in states:
-            size = len(state)
-            if size > room:
-                raise ValueError(f"ALE's state takes {size} bytes, expected at most {room}")
-            memcpy(data + 8, &size, 8)
-            memcpy(data + 16 + sizeof(progress_t), <const char*> (<bytes> state), size)
-            memset(data + 16 + sizeof(progress_t) + size, 0, room - size)
-            check = self._digest(data)
-            memcpy(data, &check, 8)
-            data += cnp.PyArray_STRIDE(games, 0)
-
-    def read_states(self, cnp.ndarray games not None):
-        """The states of the emulators of intact games, a list of bytes."""
-        cdef const uint8_t* data = self._rows("game", games, False)
-        cdef int64_t size
-        states = []
-        for _ in range(len(games)):
-            memcpy(&size, data + 8, 8)
-            states.append(PyBytes_FromStringAndSize(<const char*> data + 16 + sizeof(progress_t), size))
-            data += cnp.PyArray_STRIDE(games, 0)
-        return states
+        if states is not None and (games["size"] > job.room).any():
+            raise ValueError(f"an emulator takes {games['size'].max()} bytes, expected at most {job.room}")
 
     def are_intact(self, cnp.ndarray games not None):
-        """Whether games are as `write_states` has completed them, bool [len(games)]."""
-        cdef const uint8_t* data = self._rows("game", games, False)
-        cdef uint64_t check
+        """Whether games are as `copy_lanes` has saved them, bool [len(games)]."""
+        cdef const uint8_t* game = self._rows("game", games, False)
+        cdef saved_t head
         cdef Py_ssize_t k
         intact = np.empty(len(games), np.bool_)
         for k in range(len(games)):
-            memcpy(&check, data, 8)
-            intact[k] = check == self._digest(data)
-            data += cnp.PyArray_STRIDE(games, 0)
+            memcpy(&head, game, sizeof(saved_t))
+            intact[k] = (head.digest == digest(game + 8, sizeof(saved_t) - 8 + self.memory_bytes)
+                         and 0 <= head.size <= self.memory_bytes)
+            game += cnp.PyArray_STRIDE(games, 0)
         return intact
-
-    cdef uint64_t _digest(self, const uint8_t* data):
-        return digest(data + 8, 8 + sizeof(progress_t) + self.state_bytes)
 
     cdef uint8_t* _rows(self, str field, cnp.ndarray saved, bint writes) except? NULL:
         expected = self.saved_dtype[field]

@@ -26,7 +26,7 @@ def make_games(**changes: Any) -> Games:
         "threshold": 0.5,
         "observation_shape": (4, 84, 84),
         "infos": len(INFOS),
-        "state_bytes": 100,
+        "memory_bytes": 100,
     }
     return Games(**{**arguments, **changes})
 
@@ -63,63 +63,51 @@ def test_what_it_refuses():
         make_games(resizer=None)
 
 
-def save_lanes(games: Games, lanes: list[int], saved: Any, states: list[bytes]) -> None:
-    """Save lanes with these bytes for the states of their emulators, which they do not have."""
-    copy_lanes(games, lanes, saved, [0] * len(lanes), False)
-    games.write_states(saved["game"], states)
+def save_lanes(games: Games, lanes: list[int], saved: Any) -> None:
+    """Save lanes, which have no emulators."""
+    copy_lanes(games, lanes, saved, [0] * len(lanes))
 
 
-def copy_lanes(
-    games: Games, lanes: list[int], saved: Any, states: list[int], restores: bool
-) -> None:
-    games.copy_lanes(Threads(1, -1), lanes, saved["game"], saved["frames"], states, restores)
+def copy_lanes(games: Games, lanes: list[int], saved: Any, states: list[int] | None = None) -> None:
+    games.copy_lanes(Threads(1, -1), lanes, saved["game"], saved["frames"], states)
 
 
 def test_saved_lanes_are_checked():
     games = make_games()
     saved = np.zeros(2, games.saved_dtype)
     games.seed_draws(1, 5, 7)
-    save_lanes(games, [1], saved[1:], [b"state"])
+    save_lanes(games, [1], saved[1:])
     assert games.are_intact(saved["game"]).tolist() == [False, True]
-    assert games.read_states(saved["game"]) == [b"", b"state"]
-    copy_lanes(games, [0], saved[1:], [0], True)
-    save_lanes(games, [0], saved[:1], [b"state"])
+    copy_lanes(games, [0], saved[1:])
+    save_lanes(games, [0], saved[:1])
     assert saved[0] == saved[1]
-    with pytest.raises(ValueError, match="at most 104"):
-        games.write_states(saved["game"][:1], [bytes(105)])
     for lane in (-1, 2):
         with pytest.raises(IndexError, match=r"not in \[0, 2\)"):
-            copy_lanes(games, [lane], saved[:1], [0], False)
+            save_lanes(games, [lane], saved[:1])
         with pytest.raises(IndexError, match=r"not in \[0, 2\)"):
             games.set_ale(lane, None, 0)
-    with pytest.raises(ValueError, match="lane 1 has no emulator"):
-        copy_lanes(games, [0, 1], saved, [0, 8], True)
     for lanes, rows, states in (([0, 1], 2, [0]), ([0, 1], 1, [0, 0]), ([0], 2, [0])):
         message = f"expected {len(lanes)}, got {len(states)}, {rows} and {rows}"
         with pytest.raises(ValueError, match=message):
-            copy_lanes(games, lanes, saved[:rows], states, True)
-    with pytest.raises(ValueError, match="expected 2 states, got 1"):
-        games.write_states(saved["game"], [b""])
-    for array in (np.zeros(3), saved["game"][None], saved, saved["game"][["ale", "size"]]):
+            copy_lanes(games, lanes, saved[:rows], states)
+    for array in (np.zeros(3), saved["game"][None], saved, saved["game"][["memory", "size"]]):
         with pytest.raises(ValueError, match="game: expected"):
             games.are_intact(array)
     saved.flags.writeable = False
     assert games.are_intact(saved["game"]).all()
-    copy_lanes(games, [0, 1], saved, [0, 0], True)
+    copy_lanes(games, [0, 1], saved)
     with pytest.raises(ValueError, match="writable"):
-        games.write_states(saved["game"], [b"", b""])
-    with pytest.raises(ValueError, match="writable"):
-        copy_lanes(games, [0, 1], saved, [0, 0], False)
+        save_lanes(games, [0, 1], saved)
     with pytest.raises(ValueError, match="incorrect name"):
         Threads(1, -1).share(games.kernel, 1)
 
 
-@pytest.mark.parametrize("place", [8, 15, 16, 5079, 5080, 5183])
+@pytest.mark.parametrize("place", [8, 15, 16, 5079, 5080, 5144, 5247])
 def test_any_changed_byte_of_a_game_is_noticed(place: int):
     games = make_games()
     saved = np.zeros(1, games.saved_dtype)
-    save_lanes(games, [0], saved, [b"state"])
-    assert saved["game"].dtype.itemsize == 5184
+    save_lanes(games, [0], saved)
+    assert saved["game"].dtype.itemsize == 5248
     saved["game"].view(np.uint8)[place] ^= 1
     assert not games.are_intact(saved["game"])[0]
 
@@ -128,7 +116,7 @@ def test_the_seeds_of_draws_are_those_of_mt19937():
     games = make_games()
     saved = np.zeros(1, games.saved_dtype)
     games.seed_draws(0, 5, 2**32 - 1)
-    save_lanes(games, [0], saved, [b""])
+    save_lanes(games, [0], saved)
     words = np.frombuffer(saved["game"]["progress"][0].tobytes()[: 2 * 625 * 4], np.uint32)
     for seed, drawn in ((5, words[:625]), (2**32 - 1, words[625:])):
         expected = np.random.RandomState(seed).get_state(legacy=False)["state"]

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.core import Env
-from gymcore.envs.atari.games import GAMES, GAMES_FOR_SEVERAL
+from gymcore.envs.atari.games import GAMES, GAMES_FOR_SEVERAL, NOT_RESTORED
 from gymcore.envs.atari.last_action import LastAction
 from gymcore.spaces import Box, Dict, Discrete
 from gymcore.utils import EzPickle, seeding
@@ -123,6 +123,12 @@ gymcore.envs.atari.games.GAMES lists all 104
     if ale_py.ALEInterface.isSupportedROM(path) != game:
         raise RomNotFound(f"{path!r} is not the ROM of {game!r} that the emulator knows")
     return path
+
+
+def check_restored(game: str) -> None:
+    """Raise `StateNotSupported` for a game whose states ALE does not restore."""
+    if game in NOT_RESTORED:
+        raise error.StateNotSupported(f"ALE does not restore states of {game} exactly")
 
 
 def choose_mode(ale: Any, game: str, mode: int | None, difficulty: int | None) -> None:
@@ -483,7 +489,11 @@ class AtariEnv(Env[Any, Any], EzPickle):
 
         Returns:
             A dict of plain values that pickles, some 15 kB; the caller owns it.
+
+        Raises:
+            StateNotSupported: ALE does not restore states of this game.
         """
+        check_restored(self._game)
         emulator = self.ale.cloneState(include_rng=True).serialize()
         action, strength = self._last_action.now()
         return {

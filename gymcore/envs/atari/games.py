@@ -29,6 +29,9 @@ GAMES = sorted(
 )
 """Games that one player can play, by the names of their ROMs."""
 
+NOT_RESTORED = ("miniature_golf",)
+"""Games whose states ALE does not restore: it writes numbers of theirs as booleans."""
+
 GAMES_FOR_SEVERAL = ("combat", "joust", "maze_craze", "warlords")
 """Games whose ROMs ale-py ships for several players (PettingZoo); it cannot run them for one."""
 

@@ -19,8 +19,12 @@ TESTED = "0.12.1"
 # Of the flags of an object of nanobind: it is ready (2), and holds its C++ object itself (4).
 _FLAGS, _READY_AND_DIRECT = 0b111, 0b110
 
-# Saved states of a game differ in length by some digits of numbers.
+# The serialized memory of a game differs in length by some digits of numbers.
 _SPARE_BYTES = 512
+
+# Where an ALEState has the memory of its emulator, a std::string; and where a serialized state has
+# the text of the emulator's random generator.
+_MEMORY_OFFSET, _GENERATOR = 24, 82
 
 # Actions that functions are tried with.
 _TRIED = (1, 3, 0, 4, 1)
@@ -86,15 +90,20 @@ def address_of(ale: Any) -> int:
 
 @cache
 def state_offset() -> int:
-    """Return where in an `ALEState` its C++ object is, which must be as large as expected.
+    """Return where in an `ALEState` its C++ object is, which must be laid out as expected.
 
     Raises:
         DependencyNotInstalled: It is not.
     """
     state = load_ale().ALEState()
-    offset = address_of(state) - id(state)
+    address = address_of(state)
+    offset = address - id(state)
     if type(state).__basicsize__ - offset != STATE_BYTES:
         raise unusable(f"an ALEState has {type(state).__basicsize__ - offset} bytes")
+    # An empty std::string of libstdc++: the address of the bytes that it holds itself, and 0.
+    text, size = (ctypes.c_uint64 * 2).from_address(address + _MEMORY_OFFSET)
+    if (text, size) != (address + _MEMORY_OFFSET + 16, 0):
+        raise unusable("the memory of an ALEState is not where it is expected")
     return offset
 
 
@@ -151,17 +160,32 @@ def try_functions(addresses: dict[str, int], ale: Any) -> None:
         got.append((*numbers, call["episode_frame_number"](address)))
         over = call["game_over"](address, 1), call["game_truncated"](address)
         got.append((*over, bytes(ale.getRAM()), screen_of(addresses, ale).tobytes()))
-    state = load_ale().ALEState()
+    ale_py = load_ale()
+    state = ale_py.ALEState()
     cloned = call["clone"](address, 0)
     ctypes.memmove(id(state) + state_offset(), ctypes.byref(cloned), STATE_BYTES)
     got.append(state.serialize())
     expected.append(ale.cloneState().serialize())
     call["restore"](address, address_of(begun))
     got.append(ale.cloneState().serialize())
-    expected.append(begun.serialize())
+    ale.act(_TRIED[0], 1.0)
+    shorter = ale_py.ALEState(_without_generator(begun.serialize()))
+    call["restore"](address, address_of(shorter))
+    got.append(ale.cloneState().serialize())
+    ale.restoreState(begun)
+    expected += [ale.cloneState().serialize()] * 2
     if got != expected:
         raise unusable("a game that its functions play is not the one that ale-py plays")
-    ale.restoreState(begun)
+
+
+def _without_generator(state: bytes) -> bytes:
+    """Return a serialized state that leaves the emulator's random generator as it is."""
+    if state[_GENERATOR - 18 : _GENERATOR - 8] != b"\6\0\0\0System":
+        raise unusable("a saved game has no random generator where it is expected")
+    length = int.from_bytes(state[_GENERATOR - 4 : _GENERATOR], "little")
+    size = int.from_bytes(state[24:28], "little") - length
+    head = state[:24] + size.to_bytes(4, "little") + state[28 : _GENERATOR - 4]
+    return head + bytes(4) + state[_GENERATOR + length :]
 
 
 def _memory_and_screen(ale: Any) -> tuple[bytes, bytes]:
@@ -200,7 +224,7 @@ class Cartridge:
         legal: ALE's numbers of all actions.
         gray: What each colour is in gray, uint8 [1, 256].
         colors: Red, green and blue of each, uint8 [3, 256].
-        state_bytes: How many bytes a saved state takes at most.
+        memory_bytes: How many bytes the serialized memory of its emulator takes at most.
     """
 
     screen: tuple[int, int]
@@ -208,7 +232,7 @@ class Cartridge:
     legal: tuple[int, ...]
     gray: npt.NDArray[np.uint8]
     colors: npt.NDArray[np.uint8]
-    state_bytes: int
+    memory_bytes: int
 
 
 @cache
@@ -232,5 +256,5 @@ def cartridge(path: str, game: str, mode: int | None, difficulty: int | None) ->
         legal=tuple(int(one.value) for one in ale.getLegalActionSet()),
         gray=gray[None].copy(),
         colors=np.ascontiguousarray(colors.T),
-        state_bytes=len(ale.cloneState().serialize()) + _SPARE_BYTES,
+        memory_bytes=len(ale.cloneState().serialize()) + _SPARE_BYTES,
     )

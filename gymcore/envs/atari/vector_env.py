@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.envs.atari.atari_env import load_ale, never_return, rom_path
+from gymcore.envs.atari.atari_env import check_restored, load_ale, never_return, rom_path
 from gymcore.envs.atari.library import (
     address_of,
     cartridge,
@@ -88,6 +88,7 @@ class LaneGames(Games):
 
     opener: Callable[[], Any]  # returns an emulator with the game
     threads: Threads  # of the batch
+    game: str
     _first_state: bytes | None = None
 
     def _restart(self, lane: int) -> None:
@@ -95,13 +96,11 @@ class LaneGames(Games):
 
         The first time it is loaded, which takes 20 ms.
         """
-        if self.ales[lane] is None:
-            ale = self.opener()
-            self.set_ale(lane, ale, address_of(ale))
-            if self._first_state is None:
-                self._first_state = ale.cloneState().serialize()
-        else:
-            self.ales[lane].restoreState(load_ale().ALEState(self._first_state))
+        ale = self.opener() if self.ales[lane] is None else self.ales[lane]
+        self.set_ale(lane, ale, address_of(ale))
+        if self._first_state is None:
+            self._first_state = ale.cloneState().serialize()
+        ale.restoreState(load_ale().ALEState(self._first_state))
 
     def seed(self, batch: Any, gymnasium: bool, first: int, lo: int, hi: int) -> None:
         """Seed lanes lo, lo + 1, ... with first, first + 1, ...; their games start again."""
@@ -117,27 +116,24 @@ class LaneGames(Games):
             self.seed_draws(lane, noops, sticks)
 
     def save(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[Any]) -> None:
-        """Write lanes into an array of `saved_dtype`. Emulators have no random numbers to save."""
-        lanes, new_state = indices.tolist(), load_ale().ALEState
-        states = [None if self.ales[lane] is None else new_state() for lane in lanes]
-        games = saved["game"]
-        self.copy_lanes(
-            self.threads, lanes, games, saved["frames"], _addresses(states), restores=False
-        )
-        self.write_states(games, [state.serialize() if state else b"" for state in states])
+        """Write lanes into an array of `saved_dtype`. Emulators have no random numbers to save.
+
+        Raises:
+            StateNotSupported: ALE does not restore states of this game.
+        """
+        check_restored(self.game)
+        new_state, offset = load_ale().ALEState, state_offset()
+        states = [new_state() for _ in indices]
+        addresses = [id(state) + offset for state in states]
+        self.copy_lanes(self.threads, indices, saved["game"], saved["frames"], addresses)
 
     def load(self, indices: npt.NDArray[np.int64], saved: Any) -> None:
         """Restore saved lanes: an array of `saved_dtype`, or what `copied` returns."""
-        lanes, new_state = indices.tolist(), load_ale().ALEState
-        for lane in lanes:
+        for lane in indices.tolist():
             if self.ales[lane] is None:
                 with _loads_games():
                     self._restart(lane)
-        games = saved["game"]
-        states = [new_state(state) if state else None for state in self.read_states(games)]
-        self.copy_lanes(
-            self.threads, lanes, games, saved["frames"], _addresses(states), restores=True
-        )
+        self.copy_lanes(self.threads, indices, saved["game"], saved["frames"])
 
     def copied(self, saved: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
         """Return a copy of saved lanes. Frames are not copied: any bytes are valid there."""
@@ -151,12 +147,6 @@ class LaneGames(Games):
         """Let go of the emulators; the lanes cannot be stepped any more."""
         for lane in range(len(self)):
             self.set_ale(lane, None, 0)
-
-
-def _addresses(states: list[Any]) -> list[int]:
-    """Return where the C++ objects of `ALEState` objects are; 0 for None."""
-    offset = state_offset()
-    return [0 if state is None else id(state) + offset for state in states]
 
 
 class _GameSeeds(LaneSeeds):
@@ -305,8 +295,9 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             threshold=self._threshold,
             observation_shape=pipeline.observation_shape,
             infos=len(INFOS),
-            state_bytes=known.state_bytes,
+            memory_bytes=known.memory_bytes,
         )
+        games.game = self.game
         games.opener = partial(
             open_game, self._path, self.game, self._mode, self._difficulty, limit
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import ctypes
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 
 import gymcore as gym
 from gymcore import error
-from gymcore.envs.atari import AtariVectorEnv, PreprocessedAtariEnv, library, vector_env
+from gymcore.envs.atari import AtariVectorEnv, PreprocessedAtariEnv, games, library, vector_env
 from gymcore.envs.atari.atari_env import rom_path
 from tests.for_each import for_each
 
@@ -109,11 +110,32 @@ def test_states_continue_bit_for_bit(preset):
     envs.close(), other.close()
 
 
+def test_states_from_before_a_reset_and_after_it():
+    """The emulator's random generator, which a reset draws from, is left out where it is known."""
+    envs = AtariVectorEnv(3, game="breakout")
+    envs.reset(seed=1)
+    states = []
+    for mask in ([True] * 3, [False, True, True], [False, False, True]):
+        envs.reset(options={"reset_mask": np.array(mask)})
+        play(envs, 5)
+        states.append(envs.get_state())
+    generators = {state["state"]["game"]["memory"][-1, 54:6766].tobytes() for state in states}
+    assert len(generators) == 3
+    for state in (*states, *reversed(states), states[1], states[1]):
+        play(envs, 3, 1)
+        envs.set_state(state)
+        assert envs.get_state().tobytes() == state.tobytes()
+    envs.reset(seed=1)
+    envs.set_state(states[0])
+    assert envs.get_state().tobytes() == states[0].tobytes()
+    envs.close()
+
+
 def test_states_that_are_damaged():
     envs = AtariVectorEnv(2, game="pong")
     envs.reset(seed=1)
     saved = envs.get_state()
-    for field in ("ale", "size", "progress", "digest"):
+    for field in ("memory", "state", "size", "progress", "digest"):
         damaged = saved.copy()
         place = damaged["state"]["game"][field][1:].view(np.uint8).reshape(-1)
         place[:1] ^= 1
@@ -202,6 +224,39 @@ def test_send_and_recv():
     lanes = [*envs.recv()[4]["env_id"], *envs.recv()[4]["env_id"]]
     assert sorted(lanes) == [0, 1, 2, 3]
     envs.close()
+
+
+def test_a_game_that_ale_does_not_restore():
+    env = gym.make("ALE/MiniatureGolf-v5", repeat_action_probability=0.0)
+    envs = AtariVectorEnv(1, game="miniature_golf", noop_max=0, use_fire_reset=False)
+    for seed in (1, 2):  # the second time it is not loaded again
+        env.reset(seed=seed), envs.reset(seed=seed)
+        for action in np.random.default_rng(0).integers(0, 18, 30):
+            results, expected = envs.step(np.array([action])), env.step(action)
+            assert (results[4]["reward"][0], results[2][0]) == expected[1:3]
+            (ale,) = envs.get_attr("ale")
+            assert np.array_equal(ale.getScreenRGB(), expected[0])
+    for other in (env.unwrapped, envs):
+        with pytest.raises(error.StateNotSupported, match="miniature_golf"):
+            other.get_state()
+        with pytest.raises(error.StateNotSupported, match="miniature_golf"):
+            copy.deepcopy(other)
+    env.close(), envs.close()
+
+
+@pytest.mark.soak
+@for_each("game", games.GAMES)
+def test_emulators_draw_only_when_games_are_reset(game):
+    """That their random generator is where the last reset left it is what `set_state` builds on."""
+    ale = library.open_game(rom_path(game), game)
+    ale.reset_game()
+    generator = re.search(rb"(\d+ ){624}\d+", ale.cloneState().serialize())[0]
+    actions = ale.getLegalActionSet()
+    for index in np.random.default_rng(0).integers(0, len(actions), 1000):
+        ale.act(actions[index])
+    assert generator in ale.cloneState().serialize()
+    ale.reset_game()
+    assert generator not in ale.cloneState().serialize()
 
 
 def test_render():
