@@ -27,10 +27,10 @@ def build_info():
     """Facts of the build, ready for JSON.
 
     Returns:
-        A dict with `compiler` and its version, `flags` (of the modules that step lanes; the others have -O2 where
-        these have -O3), `cython` and `numpy_headers` (versions it was built with), `debug`, `sanitized` and `coverage`
-        (bool, the environment switches of setup.py), `isa_built` (names of the instruction sets the loops were
-        compiled for) and `isa` (the one in use here, see `GYMCORE_ISA`).
+        A dict with `compiler` and its version, `flags` (of the modules that step lanes; the others have -O2 or -O1
+        where these have -O3), `cython` and `numpy_headers` (versions it was built with), `debug`, `sanitized` and
+        `coverage` (bool, the environment switches of setup.py), `isa_built` (names of the instruction sets the loops
+        were compiled for) and `isa` (the one in use here, see `GYMCORE_ISA`).
 
     Raises:
         ValueError: the environment variable GYMCORE_ISA names an instruction set that this machine does not have.

@@ -8,6 +8,7 @@ import importlib
 import os
 import sys
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 # Before NumPy is imported: tests run side by side, where the threads of matrix products only wait.
@@ -41,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_xdist_auto_num_workers() -> int:
     """Of `pytest -n logical`: more than processors, as tests of processes wait much of the time."""
-    return usable_cpus() * 2
+    return usable_cpus() * 3 // 2
 
 
 def pytest_unconfigure() -> None:
@@ -49,14 +50,34 @@ def pytest_unconfigure() -> None:
     template.end()
 
 
+def import_tests(config: pytest.Config) -> None:
+    """Import what will be collected, each process of a parallel run from another file on.
+
+    The first run has to compile all test modules, and pytest their assertions, for a dozen seconds.
+    Processes that collect them in the same order would each do all of it at the same time; now they
+    find in the cache what another one has compiled.
+    """
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        return
+    paths = [Path(each.partition("::")[0]).absolute() for each in config.args]
+    files = [file for path in paths for file in sorted(path.rglob("test_*.py")) or [path]]
+    first = int(worker["workerid"].removeprefix("gw")) * len(files) // worker["workercount"]
+    for file in files[first:] + files[:first]:
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # collecting it reports this
+            name = ".".join(file.relative_to(config.rootpath).with_suffix("").parts)
+            importlib.import_module(name)
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Collect tests without garbage collections, and leave them out of every later one.
 
     They are millions of objects that stay.
     """
     gc.disable()
     try:
+        import_tests(session.config)
         return (yield)
     finally:
         gc.enable()

@@ -28,7 +28,7 @@ def tool() -> ModuleType:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize("mode, steps", [("native", "8e5"), ("box2d", "5e4"), ("async", "400")])
+@pytest.mark.parametrize("mode, steps", [("native", "8e5"), ("box2d", "2e4"), ("async", "400")])
 @isolated(150.0, leaks=False)  # matplotlib keeps fonts open
 def test_a_short_run(tool: ModuleType, tmp_path: Path, capsys: Any, mode: str, steps: str) -> None:
     """With 20 kills, in async mode."""
