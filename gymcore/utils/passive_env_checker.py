@@ -1,6 +1,6 @@
-"""Checks of an environment's spaces, and of what it returns, made while it is used.
+"""Checks of an environment's spaces and return values while it is used.
 
-What would break a program raises; what is only likely to be a mistake warns.
+Errors are raised for what would break a program, warnings for what is probably a mistake.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _check_box_shapes(space: Box, space_type: str) -> None:
     for bound in ("low", "high"):
         shape = getattr(space, bound).shape
         if shape != space.shape:
-            # Twice "have" where Gymnasium has it: programs match on messages.
+            # Gymnasium's message repeats "have" in two cases, and programs match messages.
             twice = (space_type, bound) in (("observation", "high"), ("action", "low"))
             raise error.FailedCheck(
                 f"The Box {space_type} space shape and {bound} shape "
@@ -43,7 +43,7 @@ def _check_box_shapes(space: Box, space_type: str) -> None:
 
 
 def _check_box_observation_space(observation_space: Box) -> None:
-    """Check the bounds of a box of observations."""
+    """Check the bounds of a `Box` of observations."""
     _check_box_shapes(observation_space, "observation")
     low, high = observation_space.low, observation_space.high
     if (low < high).all():
@@ -55,7 +55,7 @@ def _check_box_observation_space(observation_space: Box) -> None:
 
 
 def _check_box_action_space(action_space: Box) -> None:
-    """Check the bounds of a box of actions."""
+    """Check the bounds of a `Box` of actions."""
     _check_box_shapes(action_space, "action")
     if (action_space.low == action_space.high).any():
         logger.warn("A Box action space maximum and minimum values are equal.")
@@ -64,10 +64,10 @@ def _check_box_action_space(action_space: Box) -> None:
 def check_space(
     space: Space[Any], space_type: str, check_box_space_fn: Callable[[Box], None]
 ) -> None:
-    """Check that a space makes sense, subspaces included, each `Box` with the given function.
+    """Check a space and its subspaces, each `Box` with the given function.
 
-    `space_type` is "observation" or "action", for the messages. Anything but a `Space` is an
-    `ArgumentTypeError`; a space that cannot be sampled is a `FailedCheck`.
+    Messages contain `space_type`, "observation" or "action". An object that is not a `Space` raises
+    `ArgumentTypeError`; a space that cannot be sampled raises `FailedCheck`.
     """
     if not isinstance(space, spaces.Space):
         raise error.ArgumentTypeError(
@@ -124,7 +124,7 @@ check_action_space = partial(
 def check_obs(obs: Any, observation_space: Space[Any], method_name: str) -> None:
     """Warn if an observation has the wrong type or lies outside the observation space.
 
-    `method_name` is "reset" or "step", for the messages. Wrong keys or a wrong length are a
+    Messages contain `method_name`, "reset" or "step". Wrong keys or a wrong length raise
     `FailedCheck` (also an `AssertionError`).
     """
     pre = f"The obs returned by the `{method_name}()` method"
@@ -173,8 +173,8 @@ def check_obs(obs: Any, observation_space: Space[Any], method_name: str) -> None
 def data_shares_objects(data_1: Any, data_2: Any) -> bool:
     """Return whether changing one of two observations or infos in place would change the other.
 
-    They hold the same dict, or arrays over the same memory, in the same place of nested dicts and
-    tuples. Other objects count as independent.
+    That is the case if they have the same dict, or arrays that share memory, in the same place of
+    nested dicts and tuples. Other objects are regarded as independent.
 
     Example:
         >>> position = np.zeros(2)
@@ -247,9 +247,9 @@ def _check_reset_signature(reset: Callable[..., Any]) -> None:
 
 
 def env_reset_passive_checker(env: Env[Any, Any], **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-    """Reset an environment, check its `reset` and what it returns, and return that.
+    """Reset an environment; check the signature of `reset` and its result, and return the result.
 
-    Arguments that `reset` does not take are dropped. An info other than a dict is a `FailedCheck`.
+    An info that is not a dict raises `FailedCheck`.
     """
     _check_reset_signature(env.reset)
     result = env.reset(**kwargs)
@@ -297,9 +297,9 @@ def _check_reward(reward: Any) -> None:
 def env_step_passive_checker(
     env: Env[Any, Any], action: Any
 ) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-    """Step an environment, check what `step` returns, and return it.
+    """Step an environment; check the result, and return it.
 
-    Another type than a tuple, or an info that is not a dict, is a `FailedCheck`.
+    A result that is not a tuple, or an info that is not a dict, raises `FailedCheck`.
     """
     result: tuple[Any, ...] = env.step(action)
     if not isinstance(result, tuple):
@@ -432,9 +432,9 @@ def _check_render_metadata(env: Env[Any, Any]) -> None:
 
 
 def env_render_passive_checker(env: Env[Any, Any]) -> Any:
-    """Render an environment, check its metadata and the frame, and return that.
+    """Render an environment; check its metadata and the frame, and return the frame.
 
-    An undeclared render mode, or a frame rate that is not positive, is a `FailedCheck`.
+    An undeclared render mode, or a frame rate that is not positive, raises `FailedCheck`.
     """
     _check_render_metadata(env)
     result = env.render()

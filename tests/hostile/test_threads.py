@@ -21,6 +21,8 @@ pytestmark = [
     pytest.mark.hostile,
     pytest.mark.filterwarnings("ignore:.*Numba is not installed"),
     pytest.mark.filterwarnings("ignore:.*while waiting for a pending call"),  # of `close`
+    # A thread may step for long before another one resets.
+    pytest.mark.filterwarnings("ignore:.*environment has already returned terminated"),
 ]
 
 # What a call may raise when others have been made since this thread's last one.
