@@ -384,6 +384,29 @@ def test_errors_from_inside_a_property_keep_their_text() -> None:
     compare(lambda gym: gym.Wrapper(make_env(gym))._np_random)
 
 
+def test_seeds_of_users_are_used() -> None:
+    class Seeded:
+        def seed(self, seed: int) -> str:
+            return f"seeded with {seed}"
+
+    class Before(Seeded, gymcore.Env[Any, Any]):
+        pass
+
+    class After(gymcore.Env[Any, Any], Seeded):
+        pass
+
+    class Forwards(gymcore.Env[Any, Any]):
+        def __getattr__(self, name: str) -> Any:
+            return getattr(Seeded(), name)
+
+    for cls in (Before, After, Forwards):
+        assert cls().seed(3) == "seeded with 3"  # type: ignore[attr-defined]
+    env: Any = gymcore.Env()
+    assert not hasattr(env, "seed") and not hasattr(gymcore.Env, "seed")
+    env.seed = 3
+    assert env.seed == 3 and copy.copy(env).seed == 3
+
+
 def test_a_wrapper_may_pass_attributes_on_by_itself() -> None:
     class Forwarding(gymcore.Wrapper[Any, Any, Any, Any]):
         def __getattr__(self, name: str) -> Any:

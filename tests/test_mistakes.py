@@ -77,6 +77,8 @@ NUMBER = r"expected int64 array of shape \(3,\), got"
 # Mistake -> what is done, the exception, and what its message holds.
 MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
     "env.seed": (lambda: one().seed(1), AttributeError, SEED),
+    "env.unwrapped.seed": (lambda: one().unwrapped.seed(1), AttributeError, SEED),
+    "seed of a plain Env": (lambda: Plain().seed(1), AttributeError, SEED),
     "envs.seed": (lambda: three().seed(1), AttributeError, SEED),
     "render(mode=...)": (lambda: one().render(mode="human"), TypeError, MODE),
     "render(...) of a batch": (lambda: three().render("human"), TypeError, MODE),
@@ -156,6 +158,11 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
         lambda: gym.make("CartPole-v9"),
         gym.error.VersionNotFound,
         r"provides versioned environments: \[ `v0`, `v1` \]",
+    ),
+    "an id of another namespace": (
+        lambda: gym.make("Pong-v5"),
+        gym.error.VersionNotFound,
+        "Did you mean: `ALE/Pong-v5`",
     ),
     "another package's id": (
         lambda: gym.make("minigrid/Empty-v0"),
@@ -240,12 +247,12 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
     "a wrapper of one for a batch": (
         lambda: gym.wrappers.TimeLimit(three(), 5),
         TypeError,
-        "Expected env to be a `gymcore.Env` but got .*CartPoleVectorEnv",
+        "Expected env .* but got .*CartPoleVectorEnv'>; .* are in gymcore.wrappers.vector",
     ),
     "a wrapper around an id": (
         lambda: gym.wrappers.TimeLimit("CartPole-v1", 5),
         TypeError,
-        "Expected env to be a `gymcore.Env` but got <class 'str'>",
+        r"Expected env .* but got <class 'str'>; make it first: gymcore.make\('CartPole-v1'\)",
     ),
     "a seed that is not an integer": (
         lambda: one().reset(seed=1.5),

@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from gymcore.cli import bench, collect, info, keys, play, serve, train, video
 from gymcore.cli import list as list_command
@@ -31,9 +32,16 @@ _COMMANDS = {
 }
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors take one line, without the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message} ({self.prog} --help shows the usage)\n")
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="gymcore", description="Environments for reinforcement learning, compiled and batched."
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")

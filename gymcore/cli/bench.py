@@ -84,9 +84,9 @@ def _step_all(step: Callable[[Any], Any], actions: Any) -> int:
 def measure(
     modules: list[str], env_id: str, num_envs: int, repeats: int, seconds: float
 ) -> dict[str, float]:
-    """Return the median steps a second of `make_vec` of each library, in interleaved rounds.
+    """Return the median steps per second of `make_vec` of each library, in interleaved rounds.
 
-    A library that lacks the environment is left out; if gymcore lacks it, that is a `CliError`.
+    A library that lacks the environment is left out; gymcore without it raises `CliError`.
     """
     opened: dict[str, Any] = {}
     try:

@@ -367,7 +367,7 @@ class Collector:
     def run(self, bar: Any) -> None:
         """Reset the batch, then take all steps, or as many as fit before Ctrl-C.
 
-        `bar.update` gets the number of environment steps; a policy that fails is a `CliError`.
+        `bar.update` gets the number of environment steps; a policy that fails raises `CliError`.
         """
         if self._actors is None:
             observations, _ = self._envs.reset(seed=self._seed)

@@ -112,7 +112,8 @@ def run(arguments: argparse.Namespace) -> int:
     total = sum(len(family["environments"]) for family in families.values())
     hidden = len(gymcore.registry) - total
     more = "" if chosen or arguments.native or not hidden else f" ({hidden} older: --all)"
-    print(f"{total} ids{more}; native = gymcore.make_vec makes a compiled vector environment")
+    ids = "id" if total == 1 else "ids"
+    print(f"{total} {ids}{more}; native = gymcore.make_vec makes a compiled vector environment")
     return 0
 
 

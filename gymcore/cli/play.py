@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Any
 
@@ -47,6 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
     from gymcore.utils.play import PlayPlot, play
     from gymcore.utils.play_keys import every_keys
 
+    # Without a display, SDL would open a window that nobody sees.
+    displays = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER")
+    if sys.platform == "linux" and not any(os.environ.get(name) for name in displays):
+        raise CliError("play needs a display, and DISPLAY is not set; gymcore video needs none")
     env = make_rgb(arguments.id, **env_kwargs(arguments))
     total = [0.0, 0]
     try:

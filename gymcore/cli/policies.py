@@ -32,8 +32,8 @@ def actions_of(policy: str, envs: Any, seed: int) -> RandomActions | PolicyActio
     """Return the actions of `--policy`, for a batch of environments."""
     if policy == "random":
         return RandomActions(envs.single_action_space, envs.num_envs, seed)
-    load = load_checkpoint if policy.endswith(".npz") else load_policy
-    return PolicyActions(load(policy), envs.action_space, policy)
+    act = load_checkpoint(policy, envs) if policy.endswith(".npz") else load_policy(policy)
+    return PolicyActions(act, envs.action_space, policy)
 
 
 # Separates the stream of actions from the lanes' own streams, which start from the same seed.
@@ -96,8 +96,8 @@ class RandomActions:
 def load_policy(name: str) -> Callable[[Any], Any]:
     """Import the user's policy: `module:function`, or another callable, as `module:agent.act`.
 
-    The policy is called with the batch of observations
-    [num_envs, ...] and returns actions. A name that leads to no callable is a `CliError`.
+    The policy is called with the batch of observations [num_envs, ...] and returns actions. A name
+    that is not that of a callable raises `CliError`.
     """
     module_name, _, path = name.partition(":")
     if not module_name or not path:
@@ -118,19 +118,28 @@ def load_policy(name: str) -> Callable[[Any], Any]:
     return policy
 
 
-def load_checkpoint(path: str) -> Callable[[Any], Any]:
+def load_checkpoint(path: str, envs: Any) -> Callable[[Any], Any]:
     """Return the policy of a checkpoint of `gymcore train`, which takes the most probable actions.
 
-    A file that is not one is a `CliError`.
+    Another file, or a checkpoint of an environment with other spaces than those of `envs`, raises
+    `CliError`.
     """
     from gymcore.error import Error
     from gymcore.learn import PPO
+    from gymcore.spaces import flatdim
 
     try:
         ppo = PPO.load(path, num_envs=1)
     except (Error, OSError) as error:
         raise CliError(f"--policy {path}: {error}") from error
     ppo.close()
+    for name in ("single_observation_space", "single_action_space"):
+        trained, space = getattr(ppo.envs.unwrapped, name), getattr(envs, name)
+        if flatdim(trained) != flatdim(space):
+            raise CliError(
+                f"--policy {path}: was trained on {ppo.env_id}: expected {name} {trained}, "
+                f"got {space}"
+            )
     return ppo.act
 
 

@@ -222,8 +222,8 @@ def check_disk(path: Path, size: int) -> None:
 def save(path: Path, arrays: dict[str, npt.NDArray[Any]], *, overwrite: bool) -> int:
     """Write the file atomically and return its size [bytes].
 
-    Readers see the whole new file, or what was there before. A file that exists by now, unless
-    `overwrite`, or cannot be written is a `CliError`.
+    Readers see the complete new file or the previous one. A file that cannot be written, or that
+    exists although `overwrite` is not set, raises `CliError`.
     """
     with file_errors("--out", path):
         with NewFile(path, overwrite=overwrite) as new, new.part.open("wb") as file:

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Record, then print the size and length of the file.
 
     Returns 0, or 130 if Ctrl-C ended the video early; the file has the frames up to then. A request
-    that cannot be fulfilled is a `CliError` and leaves no file.
+    that cannot be fulfilled raises `CliError` and leaves no file.
     """
     from gymcore.error import Error
     from gymcore.rendering.video_files import VideoWriter

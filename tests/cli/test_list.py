@@ -58,7 +58,9 @@ def test_retired_ids_are_of_the_family_of_their_successors(run):
     assert set(json.loads(run("list", "--json").out)) <= list_command.FAMILIES.keys() | of_tests
     with (
         pytest.warns(DeprecationWarning, match="Ant-v2 is out of date"),
-        pytest.raises(gymcore.error.DeprecatedEnv, match="mujoco-py, which is gone: use Ant-v5"),
+        pytest.raises(
+            gymcore.error.DeprecatedEnv, match="mujoco-py, which is discontinued: use Ant-v5"
+        ),
     ):
         gymcore.make("Ant-v2")
 

@@ -46,7 +46,9 @@ def test_words_that_cannot_be_parsed_end_with_code_2(words, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(words)
     assert ended.value.code == 2
-    assert "usage: gymcore" in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert message.startswith("gymcore") and message.endswith("--help shows the usage)\n")
+    assert message.count("\n") == 1
 
 
 def test_words_come_from_the_command_line_by_default(monkeypatch, capsys):

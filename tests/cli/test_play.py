@@ -37,6 +37,14 @@ def start_with(monkeypatch, key: int) -> list[str]:
     return titles
 
 
+def test_without_a_display(run, monkeypatch) -> None:
+    for name in ("SDL_VIDEODRIVER", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    ran = run("play", "CartPole-v1")
+    assert ran.code == 2 and "play needs a display" in ran.err and ran.err.count("\n") == 1
+
+
 def test_until_the_window_is_closed(run, monkeypatch) -> None:
     """Each episode begins with a key."""
     steps = 0
