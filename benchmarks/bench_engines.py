@@ -1,6 +1,6 @@
-"""The engines over Python environments: step, partial batches, round trip, construction.
+"""The engines over Python environments: step, `send` and `recv`, round trip, construction.
 
-The environments are those of `python_envs.py`; `extra_info` holds steps a second.
+The environments are those of `python_envs.py`; `extra_info` has steps per second.
 """
 
 from __future__ import annotations

@@ -498,7 +498,11 @@ def check_version_exists(ns: str | None, name: str, version: int | None) -> None
         raise error.DeprecatedEnv(f"{message} It provides the default version `{full_name}`.")
     if version > versions[-1]:
         listed = ", ".join(f"`v{known}`" for known in versions)
-        raise error.VersionNotFound(f"{message} It provides versioned environments: [ {listed} ].")
+        others = [known for known in registry if known.endswith(f"/{name}-v{version}")]
+        hint = f" Did you mean: `{others[0]}`?" if others else ""
+        raise error.VersionNotFound(
+            f"{message} It provides versioned environments: [ {listed} ].{hint}"
+        )
     raise error.DeprecatedEnv(
         f"Environment version v{version} for `{full_name}` is deprecated. "
         f"Please use `{get_env_id(ns, name, versions[-1])}` instead."

@@ -1,4 +1,4 @@
-"""The two functions that take environments from one interface to the other."""
+"""Functions that convert environments between the current interface and that of Gym 0.21."""
 
 from __future__ import annotations
 
@@ -13,22 +13,25 @@ __all__ = ["from_done_api", "to_done_api"]
 
 
 def is_vector_env(env: Any) -> bool:
-    """Return whether this is a vector environment, or a wrapper of Gym 0.26 around one."""
+    """Return whether `env` is a vector environment, or a wrapper of Gym 0.26 around one."""
     return bool(getattr(env, "is_vector_env", False))
 
 
 def to_done_api(env: Any) -> Any:
     """Return an environment, or a vector environment, with the interface of Gym 0.21.
 
-    `reset()` returns an observation, `step(action)` observation, reward, done and info. It has
-    `seed(seed)`, which the next reset uses, and `render(mode="human")`. At the end of an episode
-    `info["TimeLimit.truncated"]` says whether it was truncated. A vector environment returns a
-    list of infos, and restarts ended environments in the same step, their last observation in
-    `info["terminal_observation"]`.
+    `reset()` returns an observation, and `step(action)` returns observation, reward, done and info.
+    `seed(seed)` sets the seed of the next reset, and `render(mode="human")` takes a mode. At the
+    end of an episode, `info["TimeLimit.truncated"]` says whether it was truncated. A vector
+    environment returns a list of infos. It resets ended environments in the same step and puts
+    their last observations into `info["terminal_observation"]`.
 
     Args:
-        env: An `Env` or a `VectorEnv` of today (anything else is an `ArgumentTypeError`); what
-            already has the old interface is returned as it is.
+        env: An `Env` or a `VectorEnv`. One that has the old interface already is returned
+            unchanged.
+
+    Raises:
+        ArgumentTypeError: `env` is neither.
 
     Example:
         >>> import gymcore as gym
@@ -60,10 +63,12 @@ def to_done_api(env: Any) -> Any:
 
 
 def from_done_api(env: Any, render_mode: str | None = None) -> Any:
-    """Return an environment, or a vector environment, of today, given one of Gym 0.21.
+    """Return an environment of Gym 0.21, or a vector environment, with the current interface.
 
     Args:
-        env: The old environment; one with `is_vector_env` or `num_envs` is a vector environment.
+        env: The old environment. It is treated as a vector environment if `is_vector_env` says so,
+            or, without this attribute, if it has `single_observation_space` or an integer
+            `num_envs`.
         render_mode: The mode that `render` uses.
 
     Returns:
@@ -71,7 +76,7 @@ def from_done_api(env: Any, render_mode: str | None = None) -> Any:
         unwrapped.
 
     Raises:
-        ArgumentTypeError: if it cannot be stepped and reset.
+        ArgumentTypeError: `env` has no method `reset` or `step`.
 
     Example:
         >>> import gymcore as gym

@@ -1,4 +1,4 @@
-"""Environments and vector environments of today with the interface of Gym 0.21."""
+"""Gives environments and vector environments the interface of Gym 0.21."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def _new_seed() -> int:
 
 
 class SeedNextReset(Wrapper):
-    """Seed the environment in the next reset that is called without a seed."""
+    """Seeds the environment in the next reset, unless that reset is given a seed."""
 
     def __init__(self, env: Env[Any, Any], seed: int) -> None:
-        """Wrap `env`, with a seed for its next reset."""
+        """Wrap `env`; `seed` is for its next reset."""
         super().__init__(env)
         self._seed: int | None = seed
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
-        """Reset the environment, with the waiting seed unless `seed` is given."""
+        """Reset the environment, the first time with the stored seed unless `seed` is given."""
         seed = self._seed if seed is None else seed
         self._seed = None
         return self.env.reset(seed=seed, options=options)
@@ -47,12 +47,14 @@ class SeedNextReset(Wrapper):
 class DoneEnv(Wrapper):
     """An environment with the interface of Gym 0.21; see `gymcore.compat.to_done_api`.
 
-    It is an `Env`, so wrappers of that time can be put around it. Attributes of inner layers are
-    forwarded.
+    It is an `Env`, so wrappers of Gym 0.21 accept it. Attributes of inner layers are forwarded.
+
+    Attributes:
+        waiting_seed: The seed of the next reset, or None.
     """
 
     def __init__(self, env: Env[Any, Any]) -> None:
-        """Wrap an environment of today."""
+        """Wrap an environment with the current interface."""
         super().__init__(env)
         self.waiting_seed: int | None = None
         old_names: dict[str, Any] = {"render.modes": list(env.metadata.get("render_modes") or [])}
@@ -61,9 +63,9 @@ class DoneEnv(Wrapper):
         self.metadata = {**env.metadata, **old_names}
 
     def seed(self, seed: int | None = None) -> list[int]:
-        """Seed the next reset, None with a new seed; return a list of the seed.
+        """Set the seed of the next reset, and return it in a list.
 
-        A seed that is negative or not an integer is an `Error`.
+        None draws a new seed. Raises `Error` if the seed is negative or not an integer.
         """
         self.waiting_seed = _new_seed() if seed is None else seeding.checked_seed(seed)
         return [self.waiting_seed]
@@ -73,8 +75,8 @@ class DoneEnv(Wrapper):
     ) -> Any:
         """Begin an episode and return its first observation.
 
-        Without a `seed`, one given to `seed()` since the last reset is used. With `return_info`
-        (Gym 0.22), return a tuple of the observation and the info.
+        Without `seed`, the reset uses the seed that was passed to `seed()` since the last reset, if
+        any. With `return_info` (Gym 0.22), return a tuple of the observation and the info.
         """
         seed = self.waiting_seed if seed is None else seed
         self.waiting_seed = None
@@ -86,10 +88,10 @@ class DoneEnv(Wrapper):
         return convert_to_done_step_api(self.env.step(action))
 
     def render(self, mode: str = "human", **kwargs: Any) -> Any:
-        """Render the environment in any of its modes; others are an `UnsupportedMode` error.
+        """Render the environment in one of its modes; another raises `UnsupportedMode`.
 
-        The environment may have been made with another mode, or none: its `render_mode` is changed
-        for the duration of the call.
+        The environment may have been made with another mode, or with none: the call sets its
+        `render_mode` temporarily.
         """
         if mode == self.env.render_mode:
             return self.env.render(**kwargs)
@@ -109,13 +111,17 @@ class DoneEnv(Wrapper):
 class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
     """A vector environment with the interface of Gym 0.21; see `gymcore.compat.to_done_api`.
 
-    An environment that has ended restarts in the same step, whatever the autoreset mode of the
-    wrapped one: its row is the first observation of the new episode, and its info has the last one
-    as `terminal_observation`. Attributes of inner layers are forwarded.
+    A step that ends an episode also begins the next one, whatever the autoreset mode of the wrapped
+    vector environment is: the row is the first observation of the new episode, and the info has the
+    last observation of the old one as `terminal_observation`. Attributes of inner layers are
+    forwarded.
+
+    Attributes:
+        waiting_seed: The seed or seeds of the next reset, or None.
     """
 
     def __init__(self, env: Any) -> None:
-        """Wrap a vector environment of today, or a wrapper of Gym 0.26 around one."""
+        """Wrap a vector environment, or a wrapper of Gym 0.26 around one."""
         super().__init__(env if isinstance(env, VectorEnv) else env.unwrapped)
         self.env = env
         mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
@@ -130,9 +136,11 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
             return inner_attribute(self.__dict__.get("env"), name)
 
     def seed(self, seed: int | Sequence[int | None] | None = None) -> list[Any]:
-        """Seed the next reset; return a list of a list with the seed, for each environment.
+        """Set the seeds of the next reset; return a list with a list of one seed per environment.
 
-        `s` means `s + i` in environment `i`, None new seeds.
+        An integer `s` seeds environment `i` with `s + i`; None draws a new `s`. A sequence has a
+        seed for each environment, or None to leave its generator unchanged; another length raises
+        `InvalidArgument`.
         """
         if seed is None or isinstance(seed, (int, np.integer)):
             first = _new_seed() if seed is None else seeding.checked_seed(seed)
@@ -151,7 +159,8 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
     ) -> Any:
         """Begin new episodes and return the batch of their first observations.
 
-        Arguments are those of `DoneEnv.reset`; `return_info` adds the list of infos.
+        The arguments are those of `DoneEnv.reset`; with `return_info`, return the list of infos as
+        well.
         """
         seed = self.waiting_seed if seed is None else seed
         self.waiting_seed = None
@@ -163,8 +172,9 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
     ) -> tuple[Any, Array, npt.NDArray[np.bool_], list[dict[str, Any]]]:
         """Step the environments; return observations, rewards, dones and a list of infos.
 
-        Rewards are `[num_envs] float64`, dones `[num_envs] bool`. Where an episode has ended, the
-        info is its last, with `terminal_observation` and `TimeLimit.truncated`.
+        Rewards are float64 [num_envs], dones bool [num_envs]. The info of an environment whose
+        episode has ended is the last one of this episode, with `terminal_observation` and
+        `TimeLimit.truncated`.
         """
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         dones = terminations | truncations
@@ -177,7 +187,7 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
                 infos_list[lane]["episode"] = split_info(infos["episode"], lane)
         if self._same_step:
             last = infos["final_obs"]
-            # Beside final_info are the new episode's entries, and what wrappers added for the old.
+            # Outside final_info are the new episode's entries, and what wrappers added to the old.
             final_info = remove_gym26_names(infos).get("final_info", {})
             for lane in lanes:
                 infos_list[lane].update(split_info(final_info, lane))
@@ -194,7 +204,7 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         return observations, rewards, dones, infos_list
 
     def _list_infos(self, infos: dict[str, Any]) -> list[dict[str, Any]]:
-        """Return a dict for each lane, without what there is of ended episodes."""
+        """Return a dict for each lane, without the entries of ended episodes."""
         if not infos:
             return [{} for _ in range(self.num_envs)]
         final = {"final_obs", "final_observation", "final_info", "episode"}
@@ -202,13 +212,13 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         return [split_info(current, lane) if current else {} for lane in range(self.num_envs)]
 
     def step_async(self, actions: Any) -> None:
-        """Store the actions for `step_wait`; a second call is an `AlreadyPendingCallError`."""
+        """Store the actions for `step_wait`; a second call raises `AlreadyPendingCallError`."""
         if self._actions is not None:
             raise error.AlreadyPendingCallError("step_async was called twice", "step")
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, Array, npt.NDArray[np.bool_], list[dict[str, Any]]]:
-        """Step with the actions of `step_async`; without it, raise a `NoAsyncCallError`."""
+        """Step with the actions of `step_async`; without that call, raise `NoAsyncCallError`."""
         if self._actions is None:
             raise error.NoAsyncCallError("step_wait was called without step_async", "step")
         actions, self._actions = self._actions, None
@@ -217,7 +227,7 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
     def render(self, mode: str | None = None) -> Any:
         """Return a tuple of frames, or None, in the mode that the environments were made with.
 
-        Another `mode` is an `UnsupportedMode` error.
+        Another `mode` raises `UnsupportedMode`.
         """
         if mode is not None and mode != self.env.render_mode:
             raise error.UnsupportedMode(

@@ -1,8 +1,8 @@
-"""Environments and spaces of the package `gym`, under the ids by which Gymnasium's users know them.
+"""Environments of the package `gym`, under the same ids as in Gymnasium.
 
-`gymcore.make("GymV26Environment-v0", env_id="Name-v0")` makes one that is registered with `gym`;
-with `env=...` it takes an existing one. `GymV21Environment-v0` is for `gym` 0.21 and
-older, whose `step` returns four values.
+`gymcore.make("GymV26Environment-v0", env_id="Name-v0")` makes an environment that is registered
+with `gym`; `env=...` wraps an existing one. `GymV21Environment-v0` is for `gym` 0.21 and older,
+where `step` returns four values.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from gymcore.spaces.conversion import convert_space
 
 __all__ = ["GymV21Environment", "GymV26Environment"]
 
-# Modes that `make` passes on; the environment's own are known once it is made.
+# Modes that `make` accepts; the environment's own modes are known only after it was made.
 _MODES = ("human", "rgb_array", "ansi")
 
 
 def _old_env(env_id: str | None, make_kwargs: dict[str, Any] | None, env: Any) -> Any:
-    """Return the environment that was given, or the one that `gym` makes."""
+    """Return `env`, or make an environment with `gym` if it is None."""
     if env is not None:
         if env_id is not None or make_kwargs is not None:
             raise error.InvalidArgument(
@@ -34,7 +34,7 @@ def _old_env(env_id: str | None, make_kwargs: dict[str, Any] | None, env: Any) -
     except ImportError as missing:
         raise error.DependencyNotInstalled(
             "To use the gym compatibility environments, run `pip install gym==0.21` or "
-            "`pip install gym==0.26.2`, or give an environment as `env`"
+            "`pip install gym==0.26.2`, or pass an environment as `env`"
         ) from missing
     if env_id is None:
         raise error.ArgumentTypeError("env_id: expected an id of `gym`, or env, got None")
@@ -42,9 +42,9 @@ def _old_env(env_id: str | None, make_kwargs: dict[str, Any] | None, env: Any) -
 
 
 class GymV21Environment(EnvCompatibility):
-    """An environment of `gym` 0.21 as one of today; see `EnvCompatibility`.
+    """An environment of `gym` 0.21 with the current interface; see `EnvCompatibility`.
 
-    Spaces of `gym` become gymcore's.
+    Its spaces are converted to gymcore's.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(_MODES)}  # noqa: RUF012
@@ -56,16 +56,16 @@ class GymV21Environment(EnvCompatibility):
         env: Any = None,
         render_mode: str | None = None,
     ) -> None:
-        """Make the environment, or take it; see `GymV26Environment`."""
+        """Make the environment, or wrap `env`; see `GymV26Environment`."""
         super().__init__(_old_env(env_id, make_kwargs, env), render_mode)
         self.observation_space = convert_space(self.env.observation_space)
         self.action_space = convert_space(self.env.action_space)
 
 
 class GymV26Environment(ForeignEnv):
-    """An environment of `gym` 0.26 as one of gymcore's: other classes, the same interface.
+    """An environment of `gym` 0.26, which has the same interface, as a `gymcore.Env`.
 
-    Spaces of `gym` become gymcore's.
+    Its spaces are converted to gymcore's.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(_MODES)}  # noqa: RUF012
@@ -77,10 +77,18 @@ class GymV26Environment(ForeignEnv):
         env: Any = None,
         render_mode: str | None = None,
     ) -> None:
-        """Make the environment with `gym.make(env_id, **make_kwargs)`, or take `env`.
+        """Make the environment with `gym.make(env_id, **make_kwargs)`, or wrap `env`.
 
-        `render_mode` is for `gym.make`; a given `env` must have the same. Raises
-        `DependencyNotInstalled` without `gym`, and `InvalidArgument` if both are given.
+        Args:
+            env_id: An id that is registered with `gym`.
+            make_kwargs: Arguments of `gym.make`.
+            env: An environment, instead of `env_id` and `make_kwargs`.
+            render_mode: Passed to `gym.make`; `env` must have been made with the same.
+
+        Raises:
+            DependencyNotInstalled: There is no package `gym`.
+            InvalidArgument: Both `env_id` and `env` are given, or `env` has another render mode.
+            ArgumentTypeError: Neither is given.
         """
         if env is None and render_mode is not None:
             make_kwargs = {**(make_kwargs or {}), "render_mode": render_mode}

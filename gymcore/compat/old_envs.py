@@ -1,4 +1,4 @@
-"""Environments and vector environments of Gym 0.21, adapted to today's interface."""
+"""Gives environments and vector environments of Gym 0.21 the current interface."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def modern_metadata(metadata: dict[str, Any] | None) -> dict[str, Any]:
-    """Return a copy of metadata with `render_modes` and `render_fps` from their names in Gym 0.21.
+    """Return a copy of metadata, with Gym 0.21's keys also as `render_modes` and `render_fps`.
 
     Example:
         >>> modern_metadata({"render.modes": ["human"]})["render_modes"]
@@ -42,12 +42,13 @@ def modern_metadata(metadata: dict[str, Any] | None) -> dict[str, Any]:
 
 
 class EnvCompatibility(ForwardsAttributes, Env[Any, Any]):
-    """An environment of Gym 0.21 as one of today: `make(..., apply_api_compatibility=True)`.
+    """Gives an environment of Gym 0.21 the current interface.
 
-    The old environment needs no base class. It has `reset() -> observation`,
-    `step(action) -> (observation, reward, done, info)`, and perhaps `seed(seed)`,
+    Gym 0.26 adds it with `make(..., apply_api_compatibility=True)`. The old environment needs no
+    base class. It has `reset() -> observation`,
+    `step(action) -> (observation, reward, done, info)`, and optionally `seed(seed)`,
     `render(mode=...)` and `close()`. `info["TimeLimit.truncated"]` becomes `truncated`. Other
-    attributes are the old environment's.
+    attributes are forwarded to the old environment.
 
     Attributes:
         env: The old environment.
@@ -71,10 +72,10 @@ class EnvCompatibility(ForwardsAttributes, Env[Any, Any]):
     """
 
     def __init__(self, old_env: Any, render_mode: str | None = None) -> None:
-        """Take an environment.
+        """Wrap `old_env`.
 
-        With the render mode "human", an environment of Gym 0.21 is also shown at every reset and
-        step, as environments of today are.
+        With the render mode "human", every reset and step also calls its `render`, as current
+        environments do.
         """
         env = self.env = old_env
         self.metadata = modern_metadata(getattr(env, "metadata", None))
@@ -87,7 +88,7 @@ class EnvCompatibility(ForwardsAttributes, Env[Any, Any]):
 
     @property
     def np_random(self) -> np.random.Generator:
-        """The inner environment's random generator, of any type."""
+        """The random generator of the old environment, of any type."""
         return self.env.np_random
 
     @np_random.setter
@@ -95,13 +96,13 @@ class EnvCompatibility(ForwardsAttributes, Env[Any, Any]):
         self.env.np_random = value
 
     def close(self) -> None:
-        """Close the inner environment, if it can be closed."""
+        """Close the old environment, if it has `close`."""
         close = getattr(self.__dict__.get("env"), "close", None)
         if close is not None:
             close()
 
     def __str__(self) -> str:
-        """Return the wrapped environment's text."""
+        """Return the name of this class, followed by the old environment as text."""
         return f"<{type(self).__name__}{self.env}>"
 
     def __repr__(self) -> str:
@@ -111,7 +112,8 @@ class EnvCompatibility(ForwardsAttributes, Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
         """Begin an episode; return the observation, and an empty info.
 
-        `seed` goes to the old environment's `seed` method, if there is one; `options` are not used.
+        `seed` is passed to the old environment's method `seed`, if it has one; `options` are not
+        used.
         """
         if seed is not None:
             if hasattr(self.env, "seed"):
@@ -123,7 +125,7 @@ class EnvCompatibility(ForwardsAttributes, Env[Any, Any]):
         return observation, {}
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, Info]:
-        """Step the environment; an end by time limit is `truncated`, any other `terminated`."""
+        """Step the environment: the time limit sets `truncated`, any other end `terminated`."""
         result = self.env.step(action)
         if self.render_mode == "human":
             self.render()
@@ -133,22 +135,23 @@ class EnvCompatibility(ForwardsAttributes, Env[Any, Any]):
         """Render the environment in its `render_mode`; warn if that is None."""
         if self.render_mode is None:
             logger.warn(
-                "You are calling render method without specifying any render mode: give "
-                "EnvCompatibility (or make) a render_mode, e.g. 'rgb_array'."
+                "You are calling render method without specifying any render mode: pass a "
+                "render_mode to EnvCompatibility or make, e.g. 'rgb_array'."
             )
             return None
         return self.env.render(mode=self.render_mode)
 
 
 class OldEnvCreator:
-    """An entry point that puts `EnvCompatibility` around what another entry point makes.
+    """An entry point that wraps the environment of another entry point in `EnvCompatibility`.
 
     Attributes:
-        entry_point: What makes the environment of Gym 0.21, or where it is: "module:name".
+        entry_point: The class or function that makes the environment of Gym 0.21, or its place,
+            "module:name".
     """
 
     def __init__(self, entry_point: Any) -> None:
-        """Take a class, a function, or "module:name"."""
+        """Store a class, a function, or "module:name"."""
         self.entry_point = entry_point
 
     def _load(self) -> Any:
@@ -157,30 +160,30 @@ class OldEnvCreator:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The environment class's metadata, under today's names."""
+        """The metadata of the class of the environment, with the current keys."""
         return modern_metadata(self._load().metadata)
 
     def __call__(self, render_mode: str | None = None, **kwargs: Any) -> EnvCompatibility:
-        """Make the environment with `kwargs`; `render` uses `render_mode`."""
+        """Make the environment with `kwargs`, and wrap it; `render` uses `render_mode`."""
         return EnvCompatibility(self._load()(**kwargs), render_mode)
 
 
 class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, npt.NDArray[Any]]):
-    """A vector environment of Gym 0.21 as one of today, with `SAME_STEP` autoreset.
+    """Gives a vector environment of Gym 0.21 the current interface, with `SAME_STEP` autoreset.
 
-    The old one needs no base class. It has `num_envs`, `reset() -> observations` and
-    `step(actions) -> (observations, rewards, dones, infos)`, where `infos` is a list of dicts and
-    an ended environment has restarted. `TimeLimit.truncated` in a dict becomes `truncations`, and
-    `terminal_observation` becomes `final_obs`. Its spaces are those of a batch if it has
-    `single_observation_space`, and those of one environment otherwise (as in Stable Baselines).
-    Other attributes are the old vector environment's.
+    The old vector environment needs no base class. It has `num_envs`, `reset() -> observations` and
+    `step(actions) -> (observations, rewards, dones, infos)`, where `infos` is a list of dicts, and
+    a step that ends an episode has begun the next one. `TimeLimit.truncated` in a dict becomes
+    `truncations`, and `terminal_observation` becomes `final_obs`. If it has no
+    `single_observation_space`, its spaces are those of one environment (as in Stable Baselines).
+    Other attributes are forwarded to it.
 
     Attributes:
         env: The old vector environment.
     """
 
     def __init__(self, old_envs: Any, render_mode: str | None = None) -> None:
-        """Take an old vector environment; one without `num_envs` is an `ArgumentTypeError`."""
+        """Wrap `old_envs`; raise `ArgumentTypeError` if it has no `num_envs`."""
         if not isinstance(getattr(old_envs, "num_envs", None), (int, np.integer)):
             raise error.ArgumentTypeError(
                 f"old_envs: expected a vector environment with `num_envs`, got {type(old_envs)}"
@@ -201,8 +204,8 @@ class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, npt.NDArray
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Begin new episodes; return the batch of observations, and empty infos.
 
-        `seed` goes to the old vector environment's `seed` method. Of `options` only `reset_mask` is
-        used; one that leaves a lane out is an `InvalidArgument`.
+        `seed` is passed to the old vector environment's method `seed`. `options` may contain a
+        `reset_mask`, which must select all lanes; otherwise the call raises `InvalidArgument`.
         """
         _, mask = split_reset_mask(options, self.num_envs)
         if mask is not None and not mask.all():
@@ -217,7 +220,7 @@ class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, npt.NDArray
     def step(self, actions: Any) -> VectorStep[Any, npt.NDArray[Any]]:
         """Step the environments; see `VectorEnv.step`.
 
-        `final_obs` has None where the old vector environment gave no last observation.
+        `final_obs` is an object array, with None where `terminal_observation` is missing.
         """
         observations, rewards, dones, old_infos = self.env.step(actions)
         dones = np.asarray(dones, np.bool_)

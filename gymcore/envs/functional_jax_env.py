@@ -1,4 +1,4 @@
-"""Environments and vector environments over a `FuncEnv` that uses JAX (`pip install jax`).
+"""Environments and vector environments over a `FuncEnv` that uses JAX (the extra `jax`).
 
 For one that uses NumPy see `gymcore.experimental.functional_env`.
 """
@@ -45,7 +45,7 @@ def load_jax() -> ModuleType:
     except ImportError as problem:
         raise error.DependencyNotInstalled(
             "Jax is not installed therefore functional environments that use it cannot be run, "
-            "run `pip install jax`"
+            'run `pip install "gymcore[jax]"`'
         ) from problem
 
 

@@ -1,7 +1,7 @@
-"""`gymcore.vector.make`: Gym 0.26's function, on today's engines.
+"""`gymcore.vector.make`: Gym 0.26's function, with the current engines.
 
-`gymcore.vector` takes from here what it shows of the layers above it: `NativeVectorEnv` and
-`ArrayVectorEnv` too.
+`gymcore.vector` imports from here what it exports of the layers above it, `NativeVectorEnv` and
+`ArrayVectorEnv` among them.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class FunctionalEnv(Env[Any, Any]):
         Args:
             func_env: The functions, with `observation_space` and `action_space`.
             metadata: The environment's metadata.
-            render_mode: None or "rgb_array"; others are an `UnsupportedMode` error.
+            render_mode: None or "rgb_array"; others raise `UnsupportedMode`.
             spec: How the environment was made, if it was registered.
         """
         check_functions(func_env)

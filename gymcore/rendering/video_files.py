@@ -259,7 +259,7 @@ class _Encoder:
     """A running ffmpeg, which reads a pipe and writes a file."""
 
     def __init__(self, command: list[str], path: Path, overwrite: bool) -> None:
-        """Start it; `command` is complete but for the output file."""
+        """Start ffmpeg with `command`, to which the path of the output file is added."""
         self._owner = os.getpid()
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with ffmpeg)
         try:

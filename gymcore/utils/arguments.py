@@ -1,6 +1,6 @@
-"""Checks of arguments that several parts of the package take: counts, seeds, lanes and masks.
+"""Checks of arguments that several parts of the package share: counts, seeds, lanes and masks.
 
-Every engine uses these, so an argument means the same and fails in the same way whichever one runs.
+All engines use them, so an argument means the same, and raises the same error, in each of them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ RESET_MASK = "reset_mask"
 
 
 def count(name: str, value: Any, minimum: int = 0, maximum: int | None = None) -> int:
-    """Return an integer, Python's or NumPy's, as an int; errors call it `name`.
+    """Return a Python or NumPy integer as an int; errors call it `name`.
 
-    Another type is an `ArgumentTypeError`, a value out of range an `InvalidArgument`.
+    Another type raises `ArgumentTypeError`, a value out of range `InvalidArgument`.
 
     Example:
         >>> count("video_length", 0)
@@ -60,8 +60,8 @@ def seeds_per_env(
     """Return one seed, a Python int or None, for each environment.
 
     None seeds nothing; an integer `s` seeds environment `i` with `s + i`; a sequence or array of
-    length `num_envs` gives each environment its own. Another type is an `ArgumentTypeError`, a
-    wrong length or a negative seed an `InvalidArgument`.
+    length `num_envs` has a seed, or None, for each environment. Another type raises
+    `ArgumentTypeError`, a wrong length or a negative seed `InvalidArgument`.
 
     Example:
         >>> import numpy as np
@@ -105,10 +105,10 @@ def _as_seed(value: Any, name: str) -> int:
 def split_reset_mask(
     options: dict[str, Any] | None, num_envs: int
 ) -> tuple[dict[str, Any] | None, npt.NDArray[np.bool_] | None]:
-    """Return reset options without `reset_mask`, and the mask `[num_envs] bool`.
+    """Return reset options without `reset_mask`, and the mask, bool [num_envs].
 
     The caller's dict is not changed. The mask is None if all environments are to be reset. A wrong
-    type is an `ArgumentTypeError`; a wrong shape, or a mask that selects nothing, is an
+    type raises `ArgumentTypeError`; a wrong shape, or a mask that selects no environment, raises
     `InvalidArgument`.
 
     Example:
@@ -150,8 +150,8 @@ def lane_indices(
 ) -> Lanes:
     """Return indices of environments as a new int64 array.
 
-    `lanes` are indices, a mask `[num_envs] bool`, or None for all. Other types are an
-    `ArgumentTypeError`; indices out of range or given twice, or none, are an `InvalidArgument`.
+    `lanes` are indices, a bool mask [num_envs], or None for all. Other types raise
+    `ArgumentTypeError`; no indices, repeated ones, or ones out of range raise `InvalidArgument`.
 
     Example:
         >>> lane_indices([2, 0], num_envs=3), lane_indices(None, num_envs=2)
@@ -175,7 +175,7 @@ def lane_indices(
 
 
 def check_mask(mask: Any, num_envs: int, name: str = "mask") -> npt.NDArray[np.bool_]:
-    """Return `mask`, or raise an `InvalidArgument` if it is not a bool array `[num_envs]`."""
+    """Return `mask`; raise `InvalidArgument` if it is not a bool array [num_envs]."""
     expected = f"{name}: expected a bool array of shape ({num_envs},)"
     if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
         raise InvalidArgument(f"{expected}, got {mask!r}")

@@ -31,14 +31,14 @@ def colorize(string: str, color: str, bold: bool = False, highlight: bool = Fals
     Args:
         string: The text.
         color: One of gray, red, green, yellow, blue, magenta, cyan, white, crimson.
-        bold: Also bold.
-        highlight: Colour the background in place of the letters.
+        bold: Whether the text is bold.
+        highlight: Whether to colour the background instead of the letters.
 
     Returns:
         The text between the colour's escape code and the reset code.
 
     Raises:
-        UnknownColor: (a `KeyError` and a `ValueError`) for any other colour name.
+        UnknownColor: `color` is another name. It is a `KeyError` and a `ValueError`.
 
     Example:
         >>> colorize("low", "red", bold=True)

@@ -1,4 +1,4 @@
-"""How many CPUs this process may use: affinity and container limits included."""
+"""The number of CPUs that this process may use, by its affinity and container limits."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 def usable_cpus() -> int:
-    """Return how many threads of this process can run at once, at least 1."""
+    """Return the number of threads of this process that can run at once, at least 1."""
     return int(thread_limits()["usable"] or 1)
 
 
 def thread_limits() -> dict[str, int | float | None]:
-    """Return how many threads can run at once, and who says so.
+    """Return the number of threads that can run at once, and the limits that determine it.
 
     Returns:
-        `cpus`: CPUs of the machine; `affinity`: those that this process may use (None where the
-        platform has no affinity); `cgroup`: the container's quota in CPUs, may be fractional (None
-        without a quota); `usable`: the whole number that follows from all of them, at least 1.
+        `cpus`: CPUs of the machine; `affinity`: those that this process may use (None if the
+        platform has no affinity); `cgroup`: the container's quota in CPUs, which may be fractional
+        (None without a quota); `usable`: the smallest of these, rounded up, at least 1.
     """
     cpus = os.cpu_count() or 1
     affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
@@ -32,7 +32,7 @@ def thread_limits() -> dict[str, int | float | None]:
 
 
 def _read_words(path: Path) -> list[str]:
-    """Return the words in a small file, none if it cannot be read."""
+    """Return the words of a small file; an empty list if it cannot be read."""
     try:
         return path.read_text().split()
     except OSError:
@@ -47,7 +47,7 @@ def _cgroup_folders() -> list[Path]:
         return []
     inner = next((line[3:] for line in lines if line.startswith("0::")), "/")
     folder = _CGROUP / inner.strip("/")
-    # A container often sees the path that its group has outside: then only the root exists here.
+    # In a container, this may be the path of the group outside; then only the root exists here.
     folders = [folder, *folder.parents]
     return [each for each in folders if each == _CGROUP or _CGROUP in each.parents]
 

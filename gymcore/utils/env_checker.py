@@ -1,7 +1,7 @@
 """Checks of an environment before it is used: its spaces, seeding, determinism and returned data.
 
-`check_env` makes them all. What would break a program raises; what is only likely to be a mistake
-warns. Each check is a function of its own as well.
+`check_env` runs all of them. Errors are raised for what would break a program, warnings for what is
+probably a mistake.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ _HOW_TO = "See https://gymnasium.farama.org/introduction/create_custom_env/ for 
 
 
 def data_equivalence(data_1: Any, data_2: Any, exact: bool = False) -> bool:
-    """Whether two observations, infos or other nested data are the same, types included.
+    """Return whether two observations, infos or other nested data, and their types, are the same.
 
     Args:
-        data_1: Arrays, numbers, texts, and dicts, tuples and lists of these.
-        data_2: The same.
-        exact: Compare arrays bit for bit. Otherwise numbers in arrays may differ by 1e-5, relative
-            and absolute. Numbers outside arrays are always compared with `==`.
+        data_1: Arrays, numbers, strings, and dicts, tuples and lists of these.
+        data_2: Data to compare it with.
+        exact: Whether arrays must be equal. Otherwise numbers in arrays may differ by 1e-5,
+            relative and absolute. Numbers outside arrays must always be equal.
 
     Returns:
-        Whether types, keys (in any order), lengths, dtypes, shapes and values agree. NaN equals
-        nothing.
+        Whether types, keys (in any order), lengths, dtypes, shapes and values agree. NaN is not
+        equal to itself.
 
     Example:
         >>> data_equivalence({"x": np.array([1.0])}, {"x": np.array([1.000001])})
@@ -93,7 +93,7 @@ def _demand(condition: Any, message: str) -> None:
 
 
 def _takes(reset: Callable[..., Any], name: str) -> bool:
-    """Whether `reset` has an argument `name`, or takes any."""
+    """Return whether `reset` has an argument `name`, or accepts any."""
     parameters = inspect.signature(reset).parameters
     anything = parameters.get("kwargs")
     return name in parameters or (
@@ -102,12 +102,12 @@ def _takes(reset: Callable[..., Any], name: str) -> bool:
 
 
 def _is_random(env: Env[Any, Any]) -> bool:
-    """Whether the spec of an environment says that a seed does not determine it."""
+    """Return whether the spec of an environment says `nondeterministic`."""
     return env.spec is not None and bool(env.spec.nondeterministic)
 
 
 def _reset_pair(env: Env[Any, Any], **kwargs: Any) -> tuple[Any, Any]:
-    """Return observation and info of a reset, whatever it returned them in."""
+    """Reset, and return observation and info; raise `FailedCheck` if these are not two."""
     result = env.reset(**kwargs)
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise error.FailedCheck(
@@ -136,10 +136,10 @@ def check_reset_seed_determinism(env: Env[Any, Any]) -> None:
         env: The environment; it is reset five times.
 
     Raises:
-        Error: if `reset` has no argument `seed`.
-        FailedCheck: (also an `AssertionError`) if it cannot be reset with a seed, if an observation
-            lies outside the observation space, if a seed gives different observations (unless the
-            spec says `nondeterministic`), or if the generator is not seeded.
+        Error: `reset` has no argument `seed`.
+        FailedCheck: (also an `AssertionError`) It cannot be reset with a seed, an observation lies
+            outside the observation space, one seed leads to different observations (unless the spec
+            says `nondeterministic`), or the generator is not seeded.
     """
     if not _takes(env.reset, "seed"):
         raise error.Error(
@@ -222,14 +222,14 @@ def _same_generator(one: Any, other: Any) -> bool:
 
 
 def check_reset_options(env: Env[Any, Any]) -> None:
-    """Check that `reset` takes options.
+    """Check that `reset` accepts options.
 
     Args:
         env: The environment; it is reset once.
 
     Raises:
-        Error: if `reset` has no argument `options`.
-        FailedCheck: (also an `AssertionError`) if it cannot be reset with options.
+        Error: `reset` has no argument `options`.
+        FailedCheck: (also an `AssertionError`) It cannot be reset with options.
     """
     if not _takes(env.reset, "options"):
         raise error.Error(
@@ -252,7 +252,7 @@ def check_reset_return_info_deprecation(env: Env[Any, Any]) -> None:
         env: The environment; it is not run.
     """
     if "return_info" in inspect.signature(env.reset).parameters:
-        # The words, missing spaces included, are those that programs filter warnings by.
+        # Programs filter warnings by this text, missing spaces included.
         logger.warn(
             "`return_info` is deprecated as an optional argument to `reset`. `reset`"
             "should now always return `obs, info` where `obs` is an observation, and `info` is a "
@@ -280,7 +280,7 @@ def check_reset_return_type(env: Env[Any, Any]) -> None:
         env: The environment; it is reset once.
 
     Raises:
-        FailedCheck: (also an `AssertionError`) if it does not.
+        FailedCheck: (also an `AssertionError`) It does not.
     """
     result: Any = env.reset()
     _demand(
@@ -308,15 +308,15 @@ def check_reset_return_type(env: Env[Any, Any]) -> None:
 def check_step_determinism(env: Env[Any, Any], seed: int = 123) -> None:
     """Check that the first step after `reset(seed=seed)` always returns the same.
 
-    Nothing is checked if the spec says `nondeterministic`.
+    If the spec says `nondeterministic`, nothing is checked.
 
     Args:
-        env: The environment; it is reset and stepped twice, and its action space seeded.
-        seed: Of the environment and of the action.
+        env: The environment; it is reset and stepped twice, and its action space is seeded.
+        seed: Seed of the environment and of the action.
 
     Raises:
-        FailedCheck: (also an `AssertionError`) if the results or the generators' states differ, or
-            the first step truncates.
+        FailedCheck: (also an `AssertionError`) The results or the generators' states differ, or the
+            first step truncates.
     """
     if _is_random(env):
         return
@@ -359,14 +359,14 @@ def check_step_determinism(env: Env[Any, Any], seed: int = 123) -> None:
 def check_returned_data_not_reused(env: Env[Any, Any], seed: int = 123) -> None:
     """Check that every call returns new observation and info objects.
 
-    Callers keep what they get, so changing one result must not change another.
+    Callers keep results, so changing one must not change another.
 
     Args:
         env: The environment; it is reset twice and stepped at most twice in between.
-        seed: Of the environment and of the actions.
+        seed: Seed of the environment and of the actions.
 
     Raises:
-        FailedCheck: (also an `AssertionError`) if two calls return data with the same memory.
+        FailedCheck: (also an `AssertionError`) Two calls returned data that share memory.
     """
     env.action_space.seed(seed)
     calls = ["env.reset() (call 1)"]
@@ -394,7 +394,7 @@ def check_space_limit(space: Space[Any], space_type: str) -> None:
     """Warn about infinite bounds, and about actions that are not in [-1, 1] or [0, 1].
 
     Args:
-        space: The space; boxes inside `Dict` and `Tuple` are looked at as well.
+        space: The space; a `Box` inside of `Dict` and `Tuple` is checked as well.
         space_type: "observation" or "action".
     """
     if isinstance(space, spaces.Box):
@@ -407,7 +407,7 @@ def check_space_limit(space: Space[Any], space_type: str) -> None:
                 f"A Box {space_type} space maximum value is infinity. This is probably too high."
             )
         if space_type == "action" and len(space.shape) == 1:
-            # In float64: the absolute of the minimum of an integer type is not in the type.
+            # In float64: abs() of the minimum of an integer type overflows.
             low, high = space.low.astype(np.float64), space.high.astype(np.float64)
             normal = ((low == 0) | (abs(low) == abs(high))) & (low >= -1) & (high <= 1)
             if not normal.all():
@@ -429,23 +429,23 @@ def check_env(
     skip_render_check: bool = False,
     skip_close_check: bool = False,
 ) -> None:
-    """Check that an environment follows the interface, and seems to make sense.
+    """Check that an environment follows the interface, and warn about probable mistakes.
 
-    Give it the environment itself, without wrappers: `env.unwrapped`.
+    Pass the environment itself, without wrappers: `env.unwrapped`.
 
     Args:
         env: The environment; it is reset and stepped several times, and rendered if it has a render
             mode.
-        warn: Not used any more.
-        skip_render_check: Do not make the environment in each of its render modes (which needs
-            `env.spec`), nor render it.
+        warn: Ignored.
+        skip_render_check: Do not render the environment, and do not make it in each of its render
+            modes (which needs `env.spec`).
         skip_close_check: Do not make a second environment and close it twice.
 
     Raises:
-        ArgumentTypeError: if it is not an `Env`, or one of its spaces is not a `Space`.
-        AttributeError: if it lacks a space.
-        Error: if its `reset` takes no seed or no options.
-        FailedCheck: (also an `AssertionError`) what the checks of this module say.
+        ArgumentTypeError: `env` is not an `Env`, or one of its spaces is not a `Space`.
+        AttributeError: A space is missing.
+        Error: `reset` has no argument `seed` or `options`.
+        FailedCheck: (also an `AssertionError`) Another check failed.
 
     Example:
         >>> import gymcore

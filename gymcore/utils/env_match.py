@@ -1,4 +1,4 @@
-"""Whether two environments do the same, step by step."""
+"""A check that two environments return the same, step by step."""
 
 from __future__ import annotations
 
@@ -32,27 +32,26 @@ def check_environments_match(
 ) -> None:
     """Check that two environments return the same for the same random actions.
 
-    Both are reset with the seed, also after the end of an episode. Data is compared as
-    `data_equivalence` does.
+    Both are reset with `seed`, also after the end of an episode. `data_equivalence` compares.
 
     Args:
         env_a: One environment; its action space is seeded and sampled.
         env_b: The other.
-        num_steps: Steps to make.
-        seed: Of the environments and the actions.
-        skip_obs: Do not compare observations (nor their spaces).
+        num_steps: Number of steps.
+        seed: Seed of the environments and of the actions.
+        skip_obs: Do not compare observations and their spaces.
         skip_rew: Do not compare rewards.
         skip_terminal: Do not compare `terminated`.
         skip_truncated: Do not compare `truncated`.
-        skip_render: Do not compare frames. They are compared if both have the same render mode, and
-            it is not None or "human".
-        info_comparison: "equivalence": infos agree; "superset": the info of `env_b` has what that
-            of `env_a` has; "keys-equivalence": they have the same keys; "keys-superset": the info
-            of `env_b` has the keys of that of `env_a`; "skip": anything goes.
+        skip_render: Do not compare frames. Otherwise they are compared if both environments have
+            the same render mode, which is not None or "human".
+        info_comparison: "equivalence": infos are the same; "superset": the info of `env_b` contains
+            that of `env_a`; "keys-equivalence": infos have the same keys; "keys-superset": the info
+            of `env_b` has all keys of that of `env_a`; "skip": infos are not compared.
 
     Raises:
-        FailedCheck: (also an `AssertionError`) at the first difference, named with the step and
-            both values; or if `info_comparison` is none of the above.
+        FailedCheck: (also an `AssertionError`) Something differs: the message has the step and both
+            values. Or `info_comparison` is none of the above.
 
     Example:
         >>> import gymcore

@@ -1,4 +1,4 @@
-"""Pickling an object as the arguments it was made from."""
+"""Pickling objects as the arguments of their constructors."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 class EzPickle:
-    """Pickle and copy an object by its constructor's arguments instead of its attributes.
+    """Pickles and copies an object by its constructor's arguments instead of its attributes.
 
-    For an object that holds something which cannot be pickled (a simulator, a window) and that can
-    be made again from its arguments. What happened to the object since then is not kept.
+    It is for objects with attributes that cannot be pickled, such as a simulator or a window. The
+    copy is in the state after construction.
 
     Example:
         >>> import copy
@@ -23,7 +23,7 @@ class EzPickle:
     """
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        """Remember the arguments to make the object again from.
+        """Store the arguments from which the object is made again.
 
         Args:
             *args: Positional arguments of the subclass's constructor.
@@ -40,6 +40,6 @@ class EzPickle:
         }
 
     def __setstate__(self, d: dict[str, Any]) -> None:
-        """Make the object again, in place, from the arguments in `d`."""
-        # In place: a second, temporary object would be collected, and close what this one shares.
+        """Call the constructor of this object with the arguments in `d`."""
+        # A second, temporary object would be collected, and would close what both share.
         type(self).__init__(self, *d["_ezpickle_args"], **d["_ezpickle_kwargs"])

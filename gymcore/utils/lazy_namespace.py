@@ -1,4 +1,4 @@
-"""Packages whose names are imported at first use, so that importing them loads little."""
+"""Lazy imports of a package's names, so that importing the package loads little."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def lazy_namespace(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the `__getattr__` and `__dir__` of a package.
 
-    `modules` maps each module to the names that the package takes from it. A module of the package
-    itself is written with a dot and is available as an attribute too: `{".rendering": ()}`. What
-    `__getattr__` has imported becomes an ordinary attribute.
+    `modules` maps each module to the names that the package imports from it. A module of the
+    package itself is written with a dot, `{".rendering": ()}`, and is available as an attribute
+    too. A name that `__getattr__` has imported becomes an ordinary attribute.
 
     Example:
         >>> __getattr__, __dir__ = lazy_namespace("collections", {".abc": ("Sized",)})

@@ -1,4 +1,4 @@
-"""Walking nested dicts, tuples and lists, such as batches of composite observations."""
+"""Functions over nested dicts, tuples and lists, such as batches of composite observations."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["map_leaves", "named_leaves", "rows_at", "stack_nested"]
 
 
 def map_leaves(function: Callable[..., Any], first: Any, *others: Any) -> Any:
-    """Apply a function to the leaves of nested dicts, tuples and lists, and return that structure.
+    """Apply a function to the leaves of nested dicts, tuples and lists; return the same structure.
 
-    The function gets a leaf of `first` and the leaves in the same place of `others`. Named tuples
-    stay named tuples. A missing key is a `KeyError`, another length a `ValueError`.
+    The function is called with a leaf of `first` and the leaves in the same place of `others`.
+    Named tuples stay named tuples. A missing key raises `KeyError`, another length `ValueError`.
 
     Example:
         >>> map_leaves(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
@@ -34,16 +34,16 @@ def map_leaves(function: Callable[..., Any], first: Any, *others: Any) -> Any:
 
 
 def named_leaves(value: Any, prefix: str = "") -> dict[str, Any]:
-    """Return the leaves of a nested observation, action or space by `.key` (or `.index`) paths.
+    """Return the leaves of a nested observation, action or space; the keys are their paths.
 
-    Paths begin with `prefix`, which is the whole path of a value that is a leaf itself.
+    A path is `prefix`, followed by `.key` or `.index` for each level.
 
     Example:
         >>> named_leaves({"a": 1, "b": (2, 3)})
         {'.a': 1, '.b.0': 2, '.b.1': 3}
 
-    Different leaves have different paths: dots, brackets and backslashes within keys have a
-    backslash before them, and keys that are not strings are written in brackets.
+    Different leaves have different paths: dots, brackets and backslashes within keys are escaped
+    by a backslash, and keys that are not strings are written in brackets.
     """
     children: Any = getattr(value, "spaces", value)
     if isinstance(children, Mapping):
@@ -63,7 +63,7 @@ def named_leaves(value: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def stack_nested(items: Sequence[Any]) -> Any:
-    """Stack the leaves of one or more items of equal structure into arrays in that structure.
+    """Stack the leaves of items of equal structure; return that structure of new arrays.
 
     Example:
         >>> stack_nested([{"x": 1, "y": (2,)}, {"x": 3, "y": (4,)}])
@@ -73,9 +73,9 @@ def stack_nested(items: Sequence[Any]) -> Any:
 
 
 def rows_at(batch: Any, rows: npt.NDArray[np.int64]) -> Any:
-    """Return rows [K] of a batch, leaf by leaf: arrays [K, ...].
+    """Return the rows with indices `rows` [K] of each leaf of a batch, as new arrays [K, ...].
 
-    The batch may be an object array that holds one element per row, as `info["final_obs"]` may.
+    The batch may be an object array with one element per row, as `info["final_obs"]` may be.
 
     Example:
         >>> rows_at({"x": np.arange(3), "y": (np.eye(3),)}, np.array([2, 0]))["x"]

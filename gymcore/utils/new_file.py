@@ -1,4 +1,4 @@
-"""Files that appear whole: written under a temporary name in the same folder, then renamed."""
+"""Files that are written under a temporary name in the same folder, and then renamed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["NewFile", "check_target"]
 
 
 def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Raise an `OSError` unless a file can be made at `path`.
+    """Raise an `OSError` if no file can be made at `path`.
 
-    The name must be free, or with `overwrite` that of a regular file; a symbolic link is not
+    The name must be free or, with `overwrite`, that of a regular file; symbolic links are not
     followed. The folder must exist and be writable.
     """
     path = Path(path)
@@ -35,15 +35,15 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> None:
 
 
 class NewFile:
-    """A temporary file that takes its name when it is finished.
+    """A temporary file that gets its final name when it is finished.
 
-    Until then, and after a failure, there is what was there before. As a context manager it is
-    finished at the end of the block, and discarded after an exception. The temporary file of an
-    object that is collected is removed.
+    Until then, and after a failure, an existing file is unchanged. As a context manager, it is
+    finished at the end of the block, and discarded after an exception. If the object is collected,
+    its temporary file is removed.
 
     Attributes:
         path: The absolute path of the file.
-        part: Path of the temporary file: empty, in the same folder, with a random name.
+        part: Path of the temporary file, which is empty at first and has a random name.
 
     Example:
         >>> with NewFile("text.txt") as file:
@@ -53,10 +53,10 @@ class NewFile:
         'all of it'
     """
 
-    _owner = 0  # process that makes the temporary file
+    _owner = 0  # the process that made the temporary file
 
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
-        """Make the temporary file; an `OSError` as for `check_target`."""
+        """Make the temporary file; raise `OSError` as `check_target` does."""
         check_target(path, overwrite=overwrite)
         self.path = Path(path).absolute()
         self.part = self.path.with_name(f".{secrets.token_hex(8)}.part")
@@ -65,16 +65,16 @@ class NewFile:
         self.part.open("xb").close()  # "x" does not follow links
 
     def __del__(self) -> None:
-        """Remove the temporary file, as where a signal handler raises before `with` begins."""
+        """Remove the temporary file, for example if a signal handler raised before `with` began."""
         if self._owner == os.getpid():  # not a copy in a forked child
             self.discard()
 
     def finish(self) -> None:
-        """Rename the file; an `OSError` if the name is not free any more, as for `check_target`."""
+        """Rename the file; raise `OSError`, as `check_target` does, if the name is taken by now."""
         check_target(self.path, overwrite=self._overwrite)
         if not self._overwrite:
             try:
-                os.link(self.part, self.path)  # fails if a file has come there since
+                os.link(self.part, self.path)  # fails if the file exists by now
                 self.discard()
                 return
             except FileExistsError:
@@ -84,11 +84,11 @@ class NewFile:
         os.replace(self.part, self.path)
 
     def discard(self) -> None:
-        """Remove the temporary file, if it is there."""
+        """Remove the temporary file, if it exists."""
         self.part.unlink(missing_ok=True)
 
     def __enter__(self) -> NewFile:
-        """Return the file."""
+        """Return this object."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:

@@ -1,4 +1,4 @@
-"""How fast an environment steps, resets, is made and renders."""
+"""Measures how fast an environment steps, renders, and is made and reset."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["benchmark_init", "benchmark_render", "benchmark_step", "benchmark_vector_step"]
 
 _BLOCK = 64
-"""Actions that are sampled at a time, so that sampling is seldom and its time is not measured."""
+"""Number of actions that are sampled at a time, outside of the measured time."""
 
 
 def rate_of(prepare: Callable[[], Any], run: Callable[[Any], int], target_duration: float) -> float:
-    """Call `run(prepare())` until `run` has taken `target_duration` seconds; return its rate.
+    """Call `run(prepare())` until `run` has taken `target_duration` seconds; return the rate.
 
-    That is the sum of its results, divided by its time. At least one call is made.
+    The rate is the sum of the results of `run`, divided by its time. `run` is called at least once.
     """
     done, spent = 0, 0.0
     while True:
@@ -36,7 +36,7 @@ def rate_of(prepare: Callable[[], Any], run: Callable[[Any], int], target_durati
 def benchmark_step(
     env: Env[Any, Any], target_duration: float = 5, seed: int | None = None
 ) -> float:
-    """Return steps a second, with random actions; the resets of ended episodes take time as well.
+    """Return steps per second with random actions, including the resets of ended episodes.
 
     It measures for about `target_duration` seconds; `seed` seeds the environment and the actions.
 
@@ -63,10 +63,10 @@ def benchmark_step(
 def benchmark_vector_step(
     env: VectorEnv[Any, Any, Any], target_duration: float = 5, seed: int | None = None
 ) -> float:
-    """Return steps of single environments a second, with random actions, in any autoreset mode.
+    """Return steps of single environments per second with random actions, in any autoreset mode.
 
-    Arguments are those of `benchmark_step`. In NEXT_STEP, a step that resets counts as one; with
-    autoreset disabled, ended lanes are reset by a mask, which takes time and counts as none.
+    The arguments are those of `benchmark_step`. In next-step mode, a step that resets counts as a
+    step. With autoreset disabled, masked resets take time, but do not count as steps.
 
     Example:
         >>> import gymcore
@@ -97,9 +97,10 @@ def benchmark_vector_step(
 def benchmark_init(
     env_lambda: Callable[[], Env[Any, Any]], target_duration: float = 5, seed: int | None = None
 ) -> float:
-    """Return how many environments can be made by `env_lambda` and reset in a second.
+    """Return the number of environments that `env_lambda` makes, and that are reset, per second.
 
-    It measures for about `target_duration` seconds; each reset gets `seed`. Closing is not timed.
+    It measures for about `target_duration` seconds; `seed` is passed to each reset. Closing is not
+    measured.
 
     Example:
         >>> import gymcore
@@ -119,14 +120,11 @@ def benchmark_init(
 
 
 def benchmark_render(env: Env[Any, Any], target_duration: float = 5) -> float:
-    """Return frames a second; the environment is not stepped in between.
+    """Return frames per second; the environment is not stepped in between.
 
     Args:
         env: The environment, which has been reset.
-        target_duration: About how long to measure, in seconds.
-
-    Returns:
-        Frames a second.
+        target_duration: Approximate duration of the measurement, in seconds.
 
     Example:
         >>> import gymcore

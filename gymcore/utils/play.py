@@ -1,4 +1,4 @@
-"""Play an environment with the keyboard, in a window of pygame's."""
+"""Playing environments with the keyboard, in a pygame window."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["MissingKeysToAction", "PlayPlot", "PlayableGame", "display_arr", "pl
 
 
 class MissingKeysToAction(error.Error):
-    """The environment names no keys, and the caller gave none."""
+    """There are no keys: neither the environment nor the caller specifies any."""
 
 
 class PlayableGame:
@@ -30,12 +30,12 @@ class PlayableGame:
     Attributes:
         env: The environment.
         relevant_keys: Keys that are part of a combination.
-        original_video_size: Width and height of the frame, zoomed.
-        video_size: Width and height of the frame in the window.
+        original_video_size: Width and height of the zoomed frame in pixels.
+        video_size: Width and height of the frame in the window in pixels.
         screen: The window's surface.
         pressed_keys: Relevant keys that are down.
-        tapped_keys: Those that were pressed since they were last acted on, if only for a moment.
-        running: False once the window is closed, or Escape pressed.
+        tapped_keys: Relevant keys that were pressed, however briefly, since the last step.
+        running: False after the window was closed or Escape was pressed.
     """
 
     def __init__(
@@ -47,15 +47,16 @@ class PlayableGame:
         """Open the window.
 
         Args:
-            env: An environment that renders "rgb_array" or "rgb_array_list", and has been reset.
-            keys_to_action: From combinations of keys to actions; None asks the environment's
-                `get_keys_to_action`, or takes those of `gymcore.utils.play_keys`.
-            zoom: Factor on the size of the frames.
+            env: An environment with render mode "rgb_array" or "rgb_array_list", which has been
+                reset.
+            keys_to_action: Maps combinations of keys to actions. None calls the environment's
+                `get_keys_to_action`, or uses the keys of `gymcore.utils.play_keys`.
+            zoom: Factor by which frames are enlarged.
 
         Raises:
-            InvalidArgument: if the render mode is another one.
-            ArgumentTypeError: if `keys_to_action` is not a dict.
-            MissingKeysToAction: if there are no keys.
+            InvalidArgument: The render mode is another one.
+            ArgumentTypeError: `keys_to_action` is not a dict.
+            MissingKeysToAction: There are no keys.
         """
         if env.render_mode not in {"rgb_array", "rgb_array_list"}:
             raise error.InvalidArgument(
@@ -80,8 +81,8 @@ class PlayableGame:
             if keys_to_action is None:
                 if self.env.spec is None:
                     raise error.FailedCheck(
-                        "keys_to_action: expected a mapping, the environment has no keys and no "
-                        "spec"
+                        "keys_to_action: expected a dict, got None, and the environment has no "
+                        "keys and no spec"
                     )
                 raise MissingKeysToAction(
                     f"{self.env.spec.id} does not have explicit key to action mapping, please "
@@ -94,7 +95,7 @@ class PlayableGame:
         return {key for combination in keys_to_action for key in combination}
 
     def _get_video_size(self, zoom: float | None = None) -> tuple[int, int]:
-        """Return the width and height of the frames, zoomed."""
+        """Return the width and height of the zoomed frames."""
         frame: Any = self.env.render()
         if isinstance(frame, list):
             if not frame:
@@ -108,10 +109,10 @@ class PlayableGame:
         return (max(1, int(width * zoom)), max(1, int(height * zoom)))
 
     def process_event(self, event: pygame.event.Event) -> None:
-        """Take note of a pressed or released key, a new size of the window, or its end.
+        """Handle pressed and released keys, and changes of the window's size, focus and end.
 
         Args:
-            event: Any event of pygame's.
+            event: A pygame event; others are ignored.
         """
         pygame = load_pygame()
         if event.type == pygame.KEYDOWN:
@@ -129,7 +130,7 @@ class PlayableGame:
             scale = min(event.x / width, event.y / height)
             self.video_size = (max(1, round(width * scale)), max(1, round(height * scale)))
         elif event.type == pygame.WINDOWFOCUSLOST:
-            # The releases go to the other window.
+            # Another window will receive the release events.
             self.pressed_keys.clear()
 
 
@@ -139,16 +140,16 @@ def display_arr(
     video_size: tuple[int, int],
     transpose: bool | None,
 ) -> None:
-    """Draw a frame into the upper left of a surface.
+    """Draw a frame into the upper left corner of a surface.
 
     Args:
         screen: The surface.
-        arr: `[height, width, 3] uint8`.
-        video_size: Width and height that it is scaled to.
-        transpose: True for that order; False if the width comes first.
+        arr: The frame, uint8 [height, width, 3].
+        video_size: Width and height in pixels to which it is scaled.
+        transpose: Whether the axes have this order; otherwise `arr` is [width, height, 3].
 
     Raises:
-        FailedTypeCheck: (also an `AssertionError`) if `arr` is not an array of uint8.
+        FailedTypeCheck: (also an `AssertionError`) `arr` is not a uint8 array.
     """
     if not isinstance(arr, np.ndarray) or arr.dtype != np.uint8:
         kind = arr.dtype if isinstance(arr, np.ndarray) else type(arr)
@@ -161,7 +162,7 @@ def display_arr(
 
 
 def _noop_action(space: Any, noop: Any) -> Any:
-    """Return the action for no key: the caller's, or zeros where that is none for this space."""
+    """Return the action without a key: `noop`, or zeros if it is 0 and actions are arrays."""
     if isinstance(noop, int) and noop == 0 and space.shape:
         zeros = np.zeros(space.shape, space.dtype)
         if zeros in space:
@@ -170,7 +171,7 @@ def _noop_action(space: Any, noop: Any) -> Any:
 
 
 def _environment_keys(env: Env[Any, Any]) -> dict[Any, Any] | None:
-    """Return the keys that the environment, or this package for it, names."""
+    """Return the keys of the environment's own method, or of this package's tables, or None."""
     for holder in (env, env.unwrapped):
         if hasattr(holder, "get_keys_to_action"):
             return holder.get_keys_to_action()
@@ -179,7 +180,7 @@ def _environment_keys(env: Env[Any, Any]) -> dict[Any, Any] | None:
 
 
 def _key_codes(keys_to_action: dict[Any, Any]) -> dict[tuple[int, ...], Any]:
-    """Return the mapping with sorted key codes in place of letters."""
+    """Return the mapping, with sorted key codes instead of letters."""
     if not isinstance(keys_to_action, dict):
         raise error.ArgumentTypeError(
             f"keys_to_action must be a dictionary, got {type(keys_to_action)}"
@@ -213,30 +214,32 @@ def play(
     wait_on_player: bool = False,
     wait_for_start: bool = False,
 ) -> None:
-    """Let a person play, until the window is closed or Escape is pressed.
+    """Let a person play until the window is closed or Escape is pressed.
 
     Args:
-        env: An environment that renders "rgb_array" or "rgb_array_list".
-        transpose: Whether frames are `[height, width, 3]`, as everywhere in this package.
-        fps: Steps per second; None takes `metadata["render_fps"]`, or 30.
-        zoom: Factor on the size of the frames.
+        env: An environment with render mode "rgb_array" or "rgb_array_list".
+        transpose: Whether frames are [height, width, 3], as in all environments of this package.
+        fps: Steps per second; None stands for `metadata["render_fps"]`, or 30.
+        zoom: Factor by which frames are enlarged.
         callback: Called after every step with `(obs_t, obs_tp1, action, rew, terminated, truncated,
-            info)`; `PlayPlot(...).callback` draws. After a reset `obs_t` is the first observation;
-            Gymnasium gives the pair of it and its info.
-        keys_to_action: From combinations of keys to actions. A combination is a string of letters,
-            or a tuple of letters and of pygame's key codes. It counts while exactly these are down.
-            None asks the environment's `get_keys_to_action`, or takes those that
-            `gymcore.utils.play_keys` has for it.
-        seed: Of the first reset.
-        noop: The action while no combination is down. For an action space without 0, zeros.
-        wait_on_player: Let the game stand still while no key is down.
-        wait_for_start: Begin each episode when a key is pressed; the window's title says so.
+            info)`; `PlayPlot(...).callback` plots. After a reset, `obs_t` is the first observation;
+            Gymnasium passes a tuple of it and its info.
+        keys_to_action: Maps combinations of keys to actions. A combination is a string of letters,
+            or a tuple of letters and pygame's key codes. It is active while exactly these keys are
+            down. None calls the environment's `get_keys_to_action`, or uses the keys of
+            `gymcore.utils.play_keys`.
+        seed: Seed of the first reset.
+        noop: The action while no combination is active. If it is 0 and actions are arrays, it
+            stands for zeros.
+        wait_on_player: Whether to step only while a key is down.
+        wait_for_start: Whether each episode begins when a key is pressed; the window's title says
+            so.
 
     Raises:
-        InvalidArgument: if the render mode returns no images, or a combination is empty, or its
-            action none of the action space.
-        MissingKeysToAction: if there are no keys.
-        DependencyNotInstalled: if pygame is missing.
+        InvalidArgument: The render mode returns no images, a combination is empty, or its action is
+            not in the action space.
+        MissingKeysToAction: There are no keys.
+        DependencyNotInstalled: pygame is missing.
     """
     given = keys_to_action is not None
     if keys_to_action is None:
@@ -292,7 +295,7 @@ def _loop(
     wait_on_player: bool,
     wait_for_start: bool,
 ) -> None:
-    """Step and show until the player has enough."""
+    """Step and show frames until the player ends the game."""
     env, clock = game.env, pygame.time.Clock()
     ended, waiting, title = False, wait_for_start, pygame.display.get_caption()[0]
     if waiting:
@@ -329,17 +332,17 @@ def _loop(
 
 
 class PlayPlot:
-    """Draws numbers over the last steps, one diagram each: a callback for `gymcore.utils.play`.
+    """Plots numbers of the last steps, each in a diagram of its own; for `gymcore.utils.play`.
 
     Attributes:
         data_callback: Returns the numbers of a step.
-        horizon_timesteps: Steps that are shown.
+        horizon_timesteps: Number of steps that are shown.
         plot_names: Titles of the diagrams.
         fig: The matplotlib figure.
         ax: Its axes.
-        t: Steps so far.
-        data: For each diagram, its last numbers.
-        cur_plot: For each diagram, its line; None before the first step.
+        t: Number of steps so far.
+        data: The last numbers of each diagram.
+        cur_plot: The line of each diagram; None before the first step.
 
     Example:
         >>> import matplotlib
@@ -359,14 +362,14 @@ class PlayPlot:
         """Open the figure.
 
         Args:
-            callback: Takes `(obs_t, obs_tp1, action, rew, terminated, truncated, info)` and returns
-                a number for each diagram.
-            horizon_timesteps: How many steps to show.
-            plot_names: A title for each diagram.
+            callback: Is called with `(obs_t, obs_tp1, action, rew, terminated, truncated, info)`,
+                and returns a number for each diagram.
+            horizon_timesteps: Number of steps to show.
+            plot_names: Titles of the diagrams.
 
         Raises:
-            InvalidArgument: if there is no title, or the horizon is not positive.
-            DependencyNotInstalled: if matplotlib is missing.
+            InvalidArgument: There is no title, or the horizon is not positive.
+            DependencyNotInstalled: matplotlib is missing.
         """
         if not plot_names:
             raise error.InvalidArgument("plot_names: expected at least one name, got none")
@@ -414,12 +417,12 @@ class PlayPlot:
             obs_tp1: Observation after it.
             action: The action.
             rew: The reward.
-            terminated: Whether the episode has ended.
-            truncated: Whether it was cut.
+            terminated: Whether the episode has reached a terminal state.
+            truncated: Whether the episode was cut off.
             info: The info.
 
         Raises:
-            InvalidArgument: if the user's callback returns another number of numbers than titles.
+            InvalidArgument: The user's callback does not return one number for each title.
         """
         points = list(self.data_callback(obs_t, obs_tp1, action, rew, terminated, truncated, info))
         if len(points) != len(self.data):

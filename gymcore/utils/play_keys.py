@@ -1,7 +1,7 @@
-"""The keys with which people play: for each environment of this package, and for any other.
+"""The default keys for playing the environments of this package and others.
 
-A control is `(keys, action, words)`: a combination of keys, in which each may have alternatives
-(`left` is also A), what it does, and how that is called.
+A control is `(keys, action, words)`: a combination of keys, its action, and a description for the
+legend. Arrow keys have alternatives (A instead of `left`, for example).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gymcore.error import Error
 
 __all__ = ["Keys", "default_keys", "every_keys"]
 
-#: Key codes of SDL 2, which pygame calls K_LEFT and so on; letters are their ASCII codes.
+#: Key codes of SDL 2 (pygame's K_LEFT, ...); those of letters are their ASCII codes.
 _CODES = {"right": 1073741903, "left": 1073741904, "down": 1073741905, "up": 1073741906}
 _ALTERNATIVES = {"left": "a", "right": "d", "up": "w", "down": "s"}
 
@@ -25,12 +25,12 @@ _Control = tuple[tuple[str, ...], Any, str]
 
 
 class Keys(NamedTuple):
-    """What the keys do.
+    """The keys of an environment.
 
     Attributes:
-        actions: From combinations of key codes to actions, as `gymcore.utils.play` takes them;
-            `()` is the action without a key, if it is not 0.
-        legend: Lines that say so to a person.
+        actions: Maps combinations of key codes to actions, for `gymcore.utils.play`; `()` stands
+            for the action without a key, if it is not 0.
+        legend: Lines that describe the keys.
     """
 
     actions: dict[tuple[int, ...], Any]
@@ -38,19 +38,19 @@ class Keys(NamedTuple):
 
 
 def _moves(left: Any, right: Any, nothing: Any) -> list[_Control]:
-    """Return the controls of what can only go to the left or to the right."""
+    """Return the controls of an environment whose agent moves left or right."""
     controls: list[_Control] = [(("left",), left, "push left"), (("right",), right, "push right")]
     return controls if nothing is None else [*controls, ((), nothing, "")]
 
 
 def _directions(left: int, down: int, right: int, up: int) -> list[_Control]:
-    """Return the controls of who walks on a grid."""
+    """Return the controls of an environment whose agent moves on a grid."""
     moves = {"left": left, "right": right, "up": up, "down": down}
     return [((key,), action, key) for key, action in moves.items()]
 
 
 def _lander(left: Any, main: Any, right: Any) -> list[_Control]:
-    """Return the controls of the lander's three engines, one of which burns at a time."""
+    """Return the controls of the lander's three engines, of which one fires at a time."""
     return [
         (("left",), left, "push left"),
         (("up",), main, "main engine"),
@@ -59,7 +59,7 @@ def _lander(left: Any, main: Any, right: Any) -> list[_Control]:
 
 
 def _car(steer: dict[str, Any], pedals: dict[str, Any]) -> list[_Control]:
-    """Return the controls of the car; with continuous actions it steers and accelerates at once."""
+    """Return the controls of the car; continuous actions can steer and accelerate together."""
     words = {"left": "steer left", "right": "steer right", "up": "gas", "down": "brake"}
     controls: list[_Control] = [
         ((key,), action, words[key]) for key, action in (steer | pedals).items()
@@ -70,7 +70,7 @@ def _car(steer: dict[str, Any], pedals: dict[str, Any]) -> list[_Control]:
     return controls
 
 
-# By the name of the environment; where there are two, the first whose actions fit its space.
+# By the name of the environment; the first list whose actions are in its action space is used.
 _CONTROLS: dict[str, list[list[_Control]]] = {
     "CartPole": [_moves(0, 1, None)],
     "Acrobot": [_moves(0, 2, 1)],
@@ -94,12 +94,12 @@ _CONTROLS: dict[str, list[list[_Control]]] = {
     ],
 }
 
-# Keys that raise and lower the numbers of a continuous action, one after the other.
+# Keys that increase and decrease the numbers of a continuous action, in their order.
 _UP, _DOWN = "qwertyuiop", "asdfghjkl;"
 
 
 def default_keys(env: Any) -> Keys | None:
-    """Return the keys of an environment of this package's tables; None for any other."""
+    """Return the keys of an environment that is in this module's tables; None for others."""
     name = getattr(getattr(env, "spec", None), "name", None)
     for controls in _CONTROLS.get(str(name), ()):
         if all(_typed(action, env.action_space) in env.action_space for _, action, _ in controls):
@@ -108,10 +108,10 @@ def default_keys(env: Any) -> Keys | None:
 
 
 def every_keys(env: Any) -> Keys | None:
-    """Return the keys of any environment with up to ten actions, or with continuous ones.
+    """Return the keys of an environment with up to ten discrete, or with continuous actions.
 
-    These are the environment's own, this package's, the digits, or two letters for each of the
-    first ten numbers of an action. None if the action space is of another kind.
+    They are those of the environment, otherwise those of this module's tables, otherwise digits, or
+    two letters for each of the first ten numbers of an action; None for other action spaces.
     """
     for holder in (env, env.unwrapped):
         if hasattr(holder, "get_keys_to_action"):
@@ -133,7 +133,7 @@ def every_keys(env: Any) -> Keys | None:
 
 
 def _numbers(space: spaces.Box) -> Keys:
-    """Return two letters for each number of an action; those of two numbers can be combined."""
+    """Return two letters for each number of an action; keys of two numbers can be combined."""
     count = min(space.shape[0], len(_UP))
     middle = np.clip(np.zeros(space.shape), space.low, space.high)
     single: list[_Control] = []
@@ -152,7 +152,7 @@ def _numbers(space: spaces.Box) -> Keys:
 
 
 def _keys(controls: Iterable[_Control], space: Any) -> Keys:
-    """Return key codes and legend of controls."""
+    """Return the key codes and the legend of controls."""
     actions, legend = {}, []
     for names, action, words in controls:
         choices = [[name, *_ALTERNATIVES.get(name, "")] for name in names]
@@ -167,12 +167,12 @@ def _keys(controls: Iterable[_Control], space: Any) -> Keys:
 
 
 def _typed(action: Any, space: Any) -> Any:
-    """Return a list as an array of the space's dtype."""
+    """Return an action; lists become arrays of the space's dtype."""
     return np.array(action, space.dtype) if isinstance(action, list) else action
 
 
 def _legend_of(actions: dict[Any, Any], names: list[str] | None) -> list[str]:
-    """Return a line for each combination that an environment names."""
+    """Return a line for each combination of an environment's own keys."""
     words = {code: name for name, code in _CODES.items()} | {ord(" "): "space"}
     lines = []
     for keys, action in actions.items():

@@ -1,4 +1,4 @@
-"""Recording the arguments of a constructor, so that an object can be described and made again."""
+"""Records the arguments of constructors, so that objects can be described and made again."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing_extensions import Self
 
 
 def snapshot(value: Any) -> Any:
-    """Return a copy of the built-in containers in `value`; everything else is kept by reference.
+    """Copy the built-in containers in `value`, and keep everything else by reference.
 
-    This is what a recorded argument needs: a list that the caller changes later is recorded as it
-    was, while a model, an array or a function costs nothing and need not be copyable. A module is
-    recorded by its name, which can be pickled.
+    So a list that the caller changes later is recorded as it was, while models, arrays and
+    functions cost nothing and need not be copyable. A module is replaced by its name, which can be
+    pickled.
 
     Example:
         >>> weights = object()
@@ -39,10 +39,10 @@ _signature = functools.lru_cache(maxsize=256)(inspect.signature)
 class RecordConstructorArgs:
     """A base for wrappers that can be made again from `env.spec`.
 
-    What its constructor is called with, all but `env`, is recorded as `snapshot` does: containers
-    are copied, all else is kept by reference, so recording is cheap and works with any value. One
-    that cannot be written as JSON raises an error with its name only when the spec is serialised.
-    As in Gymnasium, `__init__` may also call `RecordConstructorArgs.__init__`, to record others.
+    The arguments of the constructor, except `env`, are recorded: containers are copied, everything
+    else is kept by reference. An argument that cannot be written as JSON raises an error with its
+    name only when the spec is serialised. As in Gymnasium, `__init__` may also call
+    `RecordConstructorArgs.__init__` to record other arguments.
 
     Example:
         >>> class Scaled(RecordConstructorArgs):
@@ -59,7 +59,7 @@ class RecordConstructorArgs:
         self = super().__new__(cls)
         try:
             bound = _signature(cls.__init__).bind(self, *args, **kwargs)
-        except TypeError:  # `__init__` will say what is wrong; copies are made without arguments
+        except TypeError:  # `__init__` will raise; copies are made without arguments
             return self
         bound.apply_defaults()
         values: dict[str, Any] = {}
@@ -72,10 +72,10 @@ class RecordConstructorArgs:
         return self
 
     def __init__(self, *, _disable_deepcopy: bool = False, **kwargs: Any) -> None:
-        """Record `kwargs` instead. The first call wins: a subclass records more than its base.
+        """Record `kwargs` instead. Only the first call counts, so a subclass overrides its base.
 
         Args:
-            _disable_deepcopy: Record containers by reference too.
+            _disable_deepcopy: Whether to keep containers by reference too.
             **kwargs: The constructor's arguments.
         """
         if "_records_itself" not in self.__dict__:

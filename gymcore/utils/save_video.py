@@ -1,4 +1,4 @@
-"""Videos from lists of frames, and the schedule by which episodes are recorded."""
+"""Videos from lists of frames, and the default schedule of recorded episodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def capped_cubic_video_schedule(episode_id: int) -> bool:
     """Return whether to record an episode: 0, 1, 8, 27, ... up to 729, then 1000, 2000, 3000, ...
 
     Args:
-        episode_id: Number of the episode, at least 0.
+        episode_id: Index of the episode, at least 0.
 
     Example:
         >>> [i for i in range(2500) if capped_cubic_video_schedule(i)]
@@ -43,28 +43,29 @@ def save_video(
 ) -> None:
     """Write the frames of one episode to mp4 files.
 
-    For an environment made with `render_mode="rgb_array_list"`, at the end of an episode. The
-    wrapper `RecordVideo` needs no list of frames.
+    Call it at the end of an episode of an environment with `render_mode="rgb_array_list"`. The
+    wrapper `RecordVideo` does not need a list of frames.
 
     Args:
-        frames: A list of frames `[height, width, 3] uint8`.
-        video_folder: Where the files go; made if it is not there. One of the same name is replaced.
-        episode_trigger: Takes `episode_index` and says whether to write
-            `{name_prefix}-episode-{episode_index}.mp4`. Without either trigger it is
+        frames: A list of frames, uint8 [height, width, 3].
+        video_folder: The folder of the files, which is created if necessary. A file of the same
+            name is replaced.
+        episode_trigger: Says for `episode_index` whether to write
+            `{name_prefix}-episode-{episode_index}.mp4`. Without either trigger, it is
             `capped_cubic_video_schedule`.
-        step_trigger: Takes the number of a step and says whether to write
+        step_trigger: Says for the number of a step whether to write
             `{name_prefix}-step-{number}.mp4`, which begins with that step's frame.
-        video_length: Frames of a video at the most; None for all.
-        name_prefix: How the files' names begin.
-        episode_index: Number of the episode.
+        video_length: Maximum number of frames of a video; None for all.
+        name_prefix: Prefix of the files' names.
+        episode_index: Index of the episode.
         step_starting_index: Number of the first frame's step.
-        save_logger: "bar" or any other text prints the files' names; None does not.
-        **kwargs: `fps`, frames per second; or `durations`, a list of how many seconds each frame is
-            shown, all the same.
+        save_logger: Any string, such as "bar", prints the files' names; None does not.
+        **kwargs: `fps`, frames per second; or `durations`, a list of equal durations of frames in
+            seconds.
 
     Raises:
-        ArgumentTypeError: if `frames` is not a list, or there is another keyword.
-        InvalidArgument: if there are no frames, or neither `fps` nor `durations`.
+        ArgumentTypeError: `frames` is not a list, or there is another keyword.
+        InvalidArgument: There are no frames, or neither `fps` nor `durations`.
 
     Example:
         >>> import gymcore
@@ -105,7 +106,7 @@ def save_video(
 
 
 def _frames_per_second(kwargs: dict[str, Any]) -> float:
-    """Return the frame rate given by the keywords of `save_video`."""
+    """Return the frame rate, given the keywords of `save_video`."""
     fps, durations = kwargs.pop("fps", None), kwargs.pop("durations", None)
     if kwargs:
         raise error.ArgumentTypeError(

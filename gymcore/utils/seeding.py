@@ -1,4 +1,4 @@
-"""Turn a seed into a NumPy random generator, the same one on every machine."""
+"""Makes NumPy random generators from seeds, which are the same on every machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def __getattr__(name: str) -> Any:
 
 
 def checked_seed(seed: SupportsIndex) -> int:
-    """Return `seed` as a Python int, or raise if it cannot seed a generator.
+    """Return `seed` as a Python int; raise if it cannot seed a generator.
 
     Args:
         seed: A non-negative integer: `int`, a NumPy integer, or anything else with `__index__`.

@@ -1,7 +1,7 @@
-"""Results of `step` with one flag `done` (Gym up to 0.25) and with two (Gym 0.26, Gymnasium).
+"""Conversion of `step`'s results between one flag (Gym up to 0.25) and two (Gym 0.26, Gymnasium).
 
-In the old form, `info["TimeLimit.truncated"]` tells why an episode is done. What a caller gives is
-never changed: where an info has to change, a copy of it is returned.
+In the old form, `info["TimeLimit.truncated"]` says why an episode is done. Arguments are never
+changed: an info that has to change is copied.
 """
 
 from __future__ import annotations
@@ -55,23 +55,23 @@ def _check_infos(infos: Any) -> None:
 
 
 def convert_to_terminated_truncated_step_api(step_returns: Any, is_vector_env: bool = False) -> Any:
-    """Return what `step` returned as five elements: observation, reward, two flags, info.
+    """Convert the result of `step` to five elements: observation, reward, two flags, info.
 
     An episode is truncated if it is done and `info["TimeLimit.truncated"]` is true; otherwise it is
     terminated. The key is left out of the infos that are returned.
 
     Args:
-        step_returns: Four elements, or five, which are returned as they are.
-        is_vector_env: Whether they come from a vector environment: `done` is then `[num_envs]
-            bool`, and the infos are a dict of arrays or a list of dicts.
+        step_returns: Four elements, or five, which are returned unchanged.
+        is_vector_env: Whether they come from a vector environment. Then `done` is a bool array
+            [num_envs], and the infos are a dict of arrays or a list of dicts.
 
     Returns:
-        A tuple of five. Observation and reward are the same objects; infos are copied (one level)
-        only if they had the key.
+        A tuple of five elements. Observation and reward are the same objects; infos are copied (one
+        level) only if they had the key.
 
     Raises:
-        FailedCheck: (also an `AssertionError`) if there are neither four nor five elements.
-        ArgumentTypeError: if infos of a vector environment are neither a list nor a dict.
+        FailedCheck: (also an `AssertionError`) There are neither four nor five elements.
+        ArgumentTypeError: The infos of a vector environment are neither a list nor a dict.
 
     Example:
         >>> info = {"TimeLimit.truncated": True, "x": 1}
@@ -102,28 +102,28 @@ def convert_to_terminated_truncated_step_api(step_returns: Any, is_vector_env: b
 def _without_key(info: dict[str, Any]) -> dict[str, Any]:
     if _KEY not in info:
         return info
-    # With the mask that vector environments put beside it: it would be a mask of nothing.
+    # The mask of the key in vector environments goes as well.
     return {key: value for key, value in info.items() if key not in (_KEY, f"_{_KEY}")}
 
 
 def convert_to_done_step_api(step_returns: Any, is_vector_env: bool = False) -> Any:
-    """Return what `step` returned as four elements: observation, reward, done, info.
+    """Convert the result of `step` to four elements: observation, reward, done, info.
 
-    If an episode is done, `info["TimeLimit.truncated"]` is whether it was truncated and not
+    If an episode is done, `info["TimeLimit.truncated"]` says whether it was truncated and not
     terminated.
 
     Args:
-        step_returns: Five elements, or four, which are returned as they are.
-        is_vector_env: Whether they come from a vector environment: the flags are then `[num_envs]
-            bool`, and the infos are a dict of arrays or a list of dicts.
+        step_returns: Five elements, or four, which are returned unchanged.
+        is_vector_env: Whether they come from a vector environment. Then the flags are bool arrays
+            [num_envs], and the infos are a dict of arrays or a list of dicts.
 
     Returns:
-        A tuple of four. Observation and reward are the same objects; infos are copied (one level)
-        only if they get the key.
+        A tuple of four elements. Observation and reward are the same objects; infos are copied (one
+        level) only if they get the key.
 
     Raises:
-        FailedCheck: (also an `AssertionError`) if there are neither four nor five elements.
-        ArgumentTypeError: if infos of a vector environment are neither a list nor a dict.
+        FailedCheck: (also an `AssertionError`) There are neither four nor five elements.
+        ArgumentTypeError: The infos of a vector environment are neither a list nor a dict.
 
     Example:
         >>> convert_to_done_step_api((0, 1.0, False, True, {"x": 1}))
@@ -157,21 +157,21 @@ def convert_to_done_step_api(step_returns: Any, is_vector_env: bool = False) -> 
 def step_api_compatibility(
     step_returns: Any, output_truncation_bool: bool = True, is_vector_env: bool = False
 ) -> Any:
-    """Return what `step` returned in the form asked for.
+    """Convert the result of `step` to five or to four elements.
 
     Args:
         step_returns: Four or five elements.
-        output_truncation_bool: Five elements, with `terminated` and `truncated`; otherwise four,
-            with `done`.
+        output_truncation_bool: Whether to return five elements, with `terminated` and `truncated`,
+            instead of four, with `done`.
         is_vector_env: Whether they come from a vector environment.
 
     Returns:
-        A tuple of five or four; see `convert_to_terminated_truncated_step_api` and
+        A tuple of five or four elements; see `convert_to_terminated_truncated_step_api` and
         `convert_to_done_step_api`.
 
     Raises:
-        FailedCheck: (also an `AssertionError`) if there are neither four nor five elements.
-        ArgumentTypeError: if infos of a vector environment are neither a list nor a dict.
+        FailedCheck: (also an `AssertionError`) There are neither four nor five elements.
+        ArgumentTypeError: The infos of a vector environment are neither a list nor a dict.
 
     Example:
         >>> step_api_compatibility((0, 1.0, True, {}))

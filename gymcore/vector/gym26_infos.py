@@ -98,7 +98,7 @@ def remove_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
 
 
 class ForwardsAttributes:
-    """An object whose other attributes, but for private ones, are those of its `env`."""
+    """Forwards public attributes that an object does not have to its `env`."""
 
     if not TYPE_CHECKING:
 

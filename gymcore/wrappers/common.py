@@ -192,8 +192,9 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
             self.checked_step = True
             result = _checks().env_step_passive_checker(self.env, action)
         data = (result[0], result[-1])
-        if self._previous_data is not None:
-            _checks().env_data_reuse_passive_checker(self._previous_data, data, source, "step")
+        previous = self._previous_data  # another thread may forget it meanwhile
+        if previous is not None:
+            _checks().env_data_reuse_passive_checker(previous, data, source, "step")
         self.checked_data_reuse = source == "step"
         self._previous_data = None if self.checked_data_reuse else data
         return result

@@ -974,8 +974,8 @@ cdef class Batch(LaneMemory):
     def rollout(self, actions, observations, rewards, terminated, truncated, final_observations=None):
         """Step every lane through actions [T, num_envs, ...], writing arrays [T, num_envs, ...] of the caller.
 
-        The GIL is free but for moments. `final_observations` (float32 [T, num_envs, size], same-step autoreset) gets
-        the last observation of every lane that ended at t, zeros elsewhere. Returns how many episodes ended.
+        The GIL is released nearly all the time. `final_observations` (float32 [T, num_envs, size], same-step autoreset)
+        gets the last observation of every lane that ended at t, and zeros elsewhere. Returns how many episodes ended.
         """
         cdef outputs_t out
         cdef cnp.ndarray checked

@@ -1,10 +1,10 @@
-/* MuJoCo's C functions, called by address: the build needs nothing of MuJoCo.
+/* MuJoCo's C functions, called by address, so that the build does not need MuJoCo.
  *
  * MuJoCo reports errors through a handler of the thread. Without a handler it prints them, appends them to a file in the
  * working directory and ends the process. Here the call returns an error instead: the handler jumps out of it, over
- * MuJoCo's own C frames, which need no unwinding: MuJoCo's Python package jumps over the same ones. Warnings are recorded
- * instead of printed. Threads that MuJoCo itself starts (mju_threadpool) have no handler: simulations with such threads are
- * refused (`check_threads` in simulations.pyx).
+ * MuJoCo's own C frames, which need no unwinding (MuJoCo's Python package does the same). Warnings are recorded instead of
+ * printed. Threads that MuJoCo itself starts (mju_threadpool) have no handler, so `check_threads` in simulations.pyx
+ * rejects simulations with such threads.
  *
  * A library has one of two interfaces for handlers, both per thread:
  *   set_log_handler                   for errors and warnings (MuJoCo 4)
@@ -102,8 +102,8 @@ static void gymcore_on_message(const gymcore_log_message *message)
         gymcore_on_warning(message->subject);
 }
 
-/* Send MuJoCo's messages of this thread to the trap, until gymcore_trap_close. MuJoCo's package drops an exception of a
- * callback with the state of a thread that Python does not know: while there is a callback, the thread is made known. */
+/* Send MuJoCo's messages of this thread to the trap, until gymcore_trap_close. If there is a Python callback, the thread is
+ * registered with Python, because otherwise MuJoCo's package would drop exceptions of the callback. */
 static void gymcore_trap_open(gymcore_trap *trap, const gymcore_mujoco *calls)
 {
     trap->thread = NULL;
@@ -139,7 +139,7 @@ static void gymcore_trap_close(gymcore_trap *trap, const gymcore_mujoco *calls)
     }
 }
 
-/* Handle signals; whether a handler raised an exception, which stays that of the thread. */
+/* Handle signals; returns whether a handler raised an exception, which stays set in the thread. */
 static int gymcore_handle_signals(void)
 {
     PyGILState_STATE state = PyGILState_Ensure();
@@ -148,8 +148,8 @@ static int gymcore_handle_signals(void)
     return raised;
 }
 
-/* Call a function `count` times; returns the outcome. After about 20 ms signals are handled between calls; an exception of
- * a handler is a failure, and so is one that another thread has put into `*stop`. After a failure the data must be reset. */
+/* Call a function `count` times; returns the outcome. Signals are handled between calls about every 20 ms. An exception of
+ * a handler is a failure, and so is one that another thread has stored in `*stop`. After a failure the data must be reset. */
 static int gymcore_mujoco_call(
     gymcore_trap *trap, gymcore_mujoco_function *function, const void *model, void *data, int count,
     PyObject *volatile *stop)

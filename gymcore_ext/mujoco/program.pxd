@@ -1,13 +1,13 @@
-"""Programs: how observations, rewards, terminations and initial states follow from the arrays of a simulation.
+"""Programs, which compute observations, rewards, terminations and initial states from the arrays of a simulation.
 
 A program is a list of operations on vectors of float64. An operand is a place in one of the *spaces* of a lane:
 its registers, the constants of the program, the action, the observation, or an array of MuJoCo's model or data.
 `gymcore.envs.mujoco.program` compiles programs from expressions; `simulations.pyx` checks that every operand stays in
 its space, so that running a program needs no checks.
 
-Results have the bits of the same expression in NumPy: sums are in NumPy's order, sines and cosines are NumPy's loops,
-and what follows the dtype of the action is rounded to float32 when actions are float32. Rounding the float64 result of
-one operation on float32 numbers gives the float32 result.
+Results are bit-identical to the same expression in NumPy: sums are in NumPy's order, sines and cosines are NumPy's
+loops, and results with the dtype of the action are rounded to float32 if actions are float32. Rounding the float64
+result of one operation on float32 numbers gives the float32 result.
 """
 from libc.math cimport fabs, isfinite, pow, sqrt
 from libc.stdint cimport int32_t, int64_t
@@ -18,7 +18,7 @@ from gymcore_ext.engine.step cimport rng_double, rng_t
 
 cdef enum:
     COPY, ADD, SUBTRACT, MULTIPLY, DIVIDE, ABSOLUTE, NEGATIVE, ROOT, SINE, COSINE
-    POWER                  # as NumPy's scalars
+    POWER                  # as for NumPy's scalars
     SMALLER, LARGER
     SELECT                 # b where a is not 0, else c
     LESS, LESS_EQUAL, FINITE, BOTH, EITHER, NEGATE_TRUTH
@@ -33,7 +33,7 @@ cdef enum:
 cdef enum:
     REGISTERS, CONSTANTS, ACTION, OBSERVATION, FIRST_ARRAY
 
-# Draws before a condition that nothing satisfies is a failure.
+# The number of draws after which an unsatisfied condition is a failure.
 cdef enum:
     MAX_DRAWS = 100000
 
@@ -66,7 +66,7 @@ cdef inline double rounded(double x, bint float32) noexcept nogil:
 
 
 cdef inline double pairwise_sum(const double* x, int64_t count, int64_t stride, bint float32) noexcept nogil:
-    """The sum in NumPy's order: eight partial sums for up to 128 elements, then the rest."""
+    """Return the sum in NumPy's order: eight partial sums for up to 128 elements, then the rest."""
     cdef double partial[8]
     cdef double total
     cdef int64_t i, k
@@ -114,7 +114,7 @@ cdef inline bint run_program(
     const operation_t* program, int64_t length, double* const* bases, const functions_t* functions, rng_t* rng,
     normal_t normal, void* bitgen, bint float32_actions
 ) noexcept nogil:
-    """Run the operations in order; returns False if a draw never satisfied its condition."""
+    """Run the operations in order; return False if a draw never satisfied its condition."""
     cdef const operation_t* op
     cdef double* out
     cdef const double* a

@@ -1,8 +1,8 @@
-"""Simulations: lanes whose physics is MuJoCo's own, as a kernel for a `Batch`.
+"""A kernel for a `Batch` whose lanes are MuJoCo simulations.
 
-A lane is an mjData, an mjModel (its own or a shared one), registers, and a table of the addresses of the spaces of
-programs. A step of a lane computes the controls, calls `mj_step` for every frame and `mj_rnePostConstraint`, and
-computes reward, termination and infos. One thread at a time steps a lane; models are only read.
+A lane consists of an mjData, an mjModel (its own or a shared one), registers, and a table of the addresses of the
+spaces of programs. A step of a lane computes the controls, calls `mj_step` for each frame and `mj_rnePostConstraint`
+once, and computes reward, termination and infos. One thread at a time steps a lane; models are only read.
 """
 cimport numpy as cnp
 from cpython.exc cimport PyErr_Fetch, PyErr_NormalizeException
@@ -63,7 +63,7 @@ cdef extern from "numpy/ufuncobject.h":
         const char* types
 
 
-# The functions that every MuJoCo has, and the two sets of handlers of which it has one (mujoco_calls.h).
+# The functions that every version has, and two rows of handlers, of which a version has one (mujoco_calls.h).
 FUNCTIONS = ("mj_step", "mj_forward", "mj_resetData", "mj_rnePostConstraint")
 HANDLERS = (
     ("_mjPRIVATE_setTlsLogHandler",),
@@ -115,7 +115,7 @@ ctypedef struct simulations_t:
     int32_t infos, info_count, info_width
     info_field_t* fields
     PyObject* exception                  # of a callback in Python, the first one that is not raised yet
-    # Positions and velocities to begin with instead of those of the program: [lanes or 1, size], or NULL.
+    # Initial positions and velocities that replace those of the program: [lanes or 1, size], or NULL.
     const double* qpos
     const double* qvel
     int64_t start_stride                 # in lanes: 0 or 1
@@ -130,14 +130,14 @@ cdef inline bint run_phase(
 
 
 cdef inline void load_parameters(const columns_t* columns, lane_t* lane, int count, int64_t i) noexcept nogil:
-    """Parameters are the first registers."""
+    """Copy the lane's parameters into the first registers."""
     cdef int k
     for k in range(count):
         lane.bases[REGISTERS][k] = columns.parameters[k][i * columns.parameter_stride]
 
 
 cdef void take_exception(PyObject** place) noexcept with gil:
-    """Move the exception of this thread, if there is one, to an empty place."""
+    """Take this thread's exception, if there is one, and store it if the place is empty."""
     cdef PyObject* kind
     cdef PyObject* value
     cdef PyObject* traceback
@@ -176,7 +176,7 @@ cdef void step_lanes(
     for i in range(lo, hi):
         rewards[i] = 0.0
         terminated[i] = 0
-        # Lanes that are about to begin a new episode, and all after an exception.
+        # Lanes that are about to begin a new episode are left out, and all lanes after an exception.
         if (columns.resetting != NULL and columns.resetting[i]) or self.exception != NULL:
             continue
         lane = &self.lanes[i]
@@ -273,35 +273,35 @@ cdef class Simulations:
     """Simulations of a batch, and the kernel that steps them.
 
     Args:
-        functions: addresses of MuJoCo's functions, a dict of FUNCTIONS, one row of HANDLERS, and CALLBACK.
-        models: an mjModel of MuJoCo's Python package for each lane; lanes may share one.
-        datas: an mjData for each lane, which nobody else may step meanwhile.
-        arrays: pairs ("data" or "model", name) of float64 arrays that programs use, FIRST_ARRAYS first.
-        programs: dict of PHASES to arrays of OPERATION.
-        constants: float64.
-        registers: number of registers of a lane; the first are its parameters.
-        parameters: dict of names to defaults.
-        observation_size: values of an observation.
-        action_size: values of an action.
-        infos: tuples (name, np.float64 or np.int64, size, whether resets leave it out).
-        info_register, reward_register, terminated_register: registers of these results.
-        frame_skip: simulation steps of a step.
-        on_fault: called with lanes, texts and whether they failed, after a call in which a simulation failed, diverged
+        functions: Addresses of MuJoCo's functions: a dict with FUNCTIONS, one row of HANDLERS, and CALLBACK.
+        models: An mjModel of MuJoCo's Python package for each lane; lanes may share one.
+        datas: An mjData for each lane, which must not be stepped elsewhere at the same time.
+        arrays: Pairs ("data" or "model", name) of the float64 arrays that programs use, beginning with FIRST_ARRAYS.
+        programs: Maps each of PHASES to an array of OPERATION.
+        constants: The constants of the programs, float64.
+        registers: Number of registers of a lane; the first ones are its parameters.
+        parameters: Maps names to defaults.
+        observation_size: Count of numbers in an observation.
+        action_size: Count of numbers in an action.
+        infos: Tuples (name, np.float64 or np.int64, size, whether resets leave it out).
+        info_register, reward_register, terminated_register: Registers of these results.
+        frame_skip: Simulation steps in a step.
+        on_fault: Called with lanes, texts and whether one failed, after a call in which a simulation failed, diverged
             or gave a warning. Raises for a failure, after which all lanes must be reset.
 
     Raises:
-        ValueError: an operand of a program is outside its space.
+        ValueError: An operand of a program is outside its space.
     """
 
     cdef simulations_t sims
     cdef kernel_t* kernel_memory
     cdef double* defaults
-    cdef list references           # what C points to
+    cdef list references           # keeps alive what C points to
     cdef tuple starts
     cdef object on_fault
     cdef readonly list models, datas
     cdef readonly tuple arrays
-    cdef const char* capsule_name  # of these simulations alone: a batch takes no other's for their kernel
+    cdef const char* capsule_name  # unique, so that a batch rejects other simulations for this kernel
     cdef readonly Py_ssize_t registers
 
     def __cinit__(
@@ -413,7 +413,7 @@ cdef class Simulations:
         return getattr(self.datas[0] if owner == "data" else self.models[0], name).size
 
     def _check(self, str phase, operations, list sizes):
-        """Raise unless all operands are in their spaces, and results where they are allowed."""
+        """Raise if an operand is outside its space, or a result in a space that is read-only."""
         writable = [REGISTERS, OBSERVATION]
         if phase in ("start", "before"):
             writable += [FIRST_ARRAY + k for k, (owner, _) in enumerate(self.arrays) if owner == "data"]
@@ -431,7 +431,7 @@ cdef class Simulations:
                 if code == WEIGHTED_ROWS:
                     used, stride = (width, count, count * width, 0)[k], 1 if k == 2 else stride
                 if k == 0 and follows_action and code != SUM:
-                    used = max(used, count)  # that many are rounded
+                    used = max(used, count)  # this many results are rounded
                 if not 0 <= space < len(sizes) or offset < 0 or stride < 0:
                     wrong = True
                 elif k == 0 or space != REGISTERS or offset or stride:
@@ -480,7 +480,7 @@ cdef class Simulations:
         kernel.reset = reset_lanes
 
     cdef const char* _text(self, str text):
-        """The text for C, valid as long as this object lives."""
+        """Return the text as a C string that is valid as long as this object lives."""
         encoded = text.encode()
         self.references.append(encoded)
         return encoded
@@ -500,11 +500,11 @@ cdef class Simulations:
             self.on_fault(lanes, texts, failed)
 
     def start_from(self, qpos=None, qvel=None):
-        """Set initial positions [1 or num_lanes, nq] and velocities [1 or num_lanes, nv], float64, of the next resets.
+        """Set the initial state of the next resets: float64 [1 or num_lanes, nq] and [1 or num_lanes, nv].
 
-        The program still draws its random numbers. None leaves the initial state to the program.
+        The program still draws its random numbers. None means that the program sets the initial state.
         """
-        # Copies of the very shape, which nobody else can change.
+        # Copies, which the caller cannot change.
         starts = [None if given is None else np.array(given, np.float64, order="C") for given in (qpos, qvel)]
         rows = {len(start) for start in starts if start is not None and start.ndim == 2}
         for name, start, size in zip(("qpos", "qvel"), starts, (self.sims.qpos_size, self.sims.qvel_size)):
@@ -530,7 +530,7 @@ cdef class Stepper:
     """Steps single simulations and returns MuJoCo's messages, which are neither printed nor written to a file.
 
     Args:
-        functions: addresses of MuJoCo's functions, see `Simulations`.
+        functions: Addresses of MuJoCo's functions, see `Simulations`.
     """
 
     cdef mujoco_t calls
@@ -563,14 +563,14 @@ cdef class Stepper:
 
 
 cdef int check_threads(object data) except -1:
-    """Raise for a simulation that is computed by MuJoCo's own threads, which have no trap (mujoco_calls.h)."""
+    """Raise if MuJoCo's own threads, which have no trap (mujoco_calls.h), would compute the simulation."""
     if getattr(data, "threadpool", 0):
         raise ValueError("data: expected a simulation without a thread pool: an error in it would end the process")
     return 0
 
 
 cdef int raise_exception(PyObject** place) except -1:
-    """Raise the exception that `take_exception` has moved here, if there is one."""
+    """Raise the exception that `take_exception` has stored, if there is one."""
     if place[0] == NULL:
         return 0
     exception = <object> place[0]
@@ -580,7 +580,7 @@ cdef int raise_exception(PyObject** place) except -1:
 
 
 cdef int set_functions(mujoco_t* calls, dict functions) except -1:
-    """Set addresses of MuJoCo's functions: FUNCTIONS, one set of HANDLERS, and CALLBACK if it is there."""
+    """Set the addresses of MuJoCo's functions: FUNCTIONS, one row of HANDLERS, and CALLBACK if it exists."""
     cdef void** slots = <void**> calls
     cdef size_t address
     names = FUNCTIONS + HANDLERS[0] + HANDLERS[1] + CALLBACK

@@ -1,12 +1,12 @@
 """Gym 0.21 for programs that were written for it: `import gymcore.compat.gym21 as gym`.
 
-`step` returns four values and `reset` an observation, environments have `seed` and `render(mode)`,
-wrappers and vector environments too; they run today's environments and engines.
-Environments that are registered here are old ones. Not here: `GoalEnv`, which moved to
-gymnasium-robotics.
+`step` returns four values, `reset` returns an observation, and environments, wrappers and vector
+environments have `seed` and `render(mode)`. The environments and engines behind this interface are
+the current ones. `register` expects environments with the old interface. `GoalEnv` is missing: it
+moved to gymnasium-robotics.
 
-Initial states for a seed differ from Gym 0.21's for environments of today. For environments that
-use `utils.seeding.np_random` they are the same.
+For a seed, the initial states of gymcore's environments differ from Gym 0.21's. Those of old
+environments that use `utils.seeding.np_random` are the same.
 """
 
 from __future__ import annotations

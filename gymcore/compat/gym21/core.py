@@ -14,7 +14,7 @@ class Env(gymcore.Env[Any, Any]):
     """Base of environments with the interface of Gym 0.21.
 
     A subclass defines `reset()`, which returns an observation, `step(action)`, which returns
-    observation, reward, done and info, and perhaps `seed(seed)`, `render(mode)` and `close()`.
+    observation, reward, done and info, and optionally `seed(seed)`, `render(mode)` and `close()`.
     """
 
     metadata: dict[str, Any] = {"render.modes": []}  # noqa: RUF012
@@ -37,7 +37,7 @@ class Env(gymcore.Env[Any, Any]):
 
 
 class Wrapper(core.Wrapper):
-    """Base of wrappers of Gym 0.21: everything is passed on, attributes of inner layers too."""
+    """Base of wrappers of Gym 0.21: forwards all calls, and attributes of inner layers."""
 
     def reset(self, **kwargs: Any) -> Any:
         """Reset the environment and return its first observation."""
@@ -60,11 +60,11 @@ class ObservationWrapper(Wrapper, core.ObservationWrapper):
     """A wrapper that changes observations: override `observation`."""
 
     def reset(self, **kwargs: Any) -> Any:
-        """Reset the environment and change its observation."""
+        """Reset the environment and return the changed observation."""
         return self.observation(self.env.reset(**kwargs))
 
     def step(self, action: Any) -> Any:
-        """Step the environment and change its observation."""
+        """Step the environment, with a changed observation."""
         observation, *rest = self.env.step(action)
         return self.observation(observation), *rest
 
@@ -73,7 +73,7 @@ class RewardWrapper(Wrapper, core.RewardWrapper):
     """A wrapper that changes rewards: override `reward`."""
 
     def step(self, action: Any) -> Any:
-        """Step the environment and change its reward."""
+        """Step the environment, with a changed reward."""
         observation, reward, *rest = self.env.step(action)
         return observation, self.reward(reward), *rest
 

@@ -1,9 +1,9 @@
 """Gym 0.26 for programs that were written for it: `import gymcore.compat.gym26 as gym`.
 
-Every name behaves as in Gym 0.26: wrappers forward attributes and take vector environments too,
-vector environments restart an ended environment in the same step, with its last observation and
-info under `final_observation` and `final_info`. They run today's environments, spaces and
-engines. A vector environment is not an `Env` here.
+Every name behaves as in Gym 0.26: wrappers forward attributes and also accept vector environments.
+Vector environments reset an ended environment in the same step, and return its last observation
+and info under `final_observation` and `final_info`. The environments, spaces and engines are the
+current ones. Unlike in Gym 0.26, a vector environment is not an `Env`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`gym.core` of Gym 0.26: today's `Env`, and wrappers that forward attributes and take batches."""
+"""`gym.core` of Gym 0.26: wrappers that forward attributes and accept vector environments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ActionWrapper", "Env", "ObservationWrapper", "RewardWrapper", "Wrapp
 def inner_attribute(env: Any, name: str) -> Any:
     """Return an attribute of the outermost layer, from `env` inwards, that has it.
 
-    A private name, or one that no layer has, is an `AttributeError`.
+    A private name, or one that no layer has, raises `AttributeError`.
     """
     if name.startswith("_"):
         raise AttributeError(f"accessing private attribute '{name}' is prohibited")
@@ -33,8 +33,8 @@ class Wrapper(
 ):
     """Base of wrappers of Gym 0.26.
 
-    `env.some_attribute` is that of the outermost layer that has one. Assignment sets the wrapper's
-    own. A vector environment may be wrapped too: in Gym 0.26 it was an environment.
+    Reading `env.name` searches the layers from the outside, and assigning to it sets the attribute
+    of the wrapper. `env` may be a vector environment, which was an environment in Gym 0.26.
 
     Example:
         >>> import gymcore.compat.gym26 as gym
@@ -46,7 +46,7 @@ class Wrapper(
     """
 
     def __init__(self, env: Any) -> None:
-        """Wrap an environment or a vector environment; else raise an `ArgumentTypeError`."""
+        """Wrap an environment or a vector environment; anything else raises `ArgumentTypeError`."""
         if not isinstance(env, VectorEnv):
             super().__init__(env)
             return
@@ -96,5 +96,5 @@ class ActionWrapper(
     """A wrapper that changes actions: override `action`."""
 
     def reverse_action(self, action: Any) -> Any:
-        """Return the caller's action for what the environment got."""
+        """Return the action that `action` changes into this action of the environment."""
         raise NotImplementedError

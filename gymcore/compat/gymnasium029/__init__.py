@@ -1,9 +1,9 @@
 """Gymnasium 0.26 to 0.29: `import gymcore.compat.gymnasium029 as gym`.
 
 Every name behaves as in Gymnasium 0.29, which is nearly Gym 0.26: wrappers forward attributes and
-take vector environments too, vector environments are environments and restart an ended one in the
-same step, with its last observation and info under `final_observation` and `final_info`. They run
-today's environments, spaces and engines.
+also accept vector environments. Vector environments are instances of `Env`. They reset an ended
+environment in the same step, and return its last observation and info under `final_observation` and
+`final_info`. The environments, spaces and engines are the current ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""MuJoCo: the base class of its environments, and rendering; mujoco itself is imported lazily."""
+"""MuJoCo environments: their base class and rendering; the package mujoco is imported lazily."""
 
 from gymcore.envs.mujoco.mujoco_env import MujocoEnv
 from gymcore.envs.mujoco.mujoco_rendering import MujocoRenderer

@@ -1,4 +1,4 @@
-"""Ant-v4: as Ant-v5 was before; contacts neither observed nor a cost by default."""
+"""Ant-v4: by default, contacts are neither observed nor a cost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
 class AntEnv(HealthV4, ant_v5.AntEnv):
-    """The ant of Ant-v5, with the healthy bonus also in the last step of an episode."""
+    """The ant of Ant-v5; the last step of an episode also gets the healthy reward."""
 
     compiled_methods = frozenset({"get_body_com"})
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 20}  # noqa: RUF012
@@ -38,7 +38,7 @@ class AntEnv(HealthV4, ant_v5.AntEnv):
     )
 
     def describe(self, simulation: Simulation) -> Description:
-        """Velocity and health minus effort, and contacts if they are used."""
+        """Reward velocity and health, minus the costs of the action and, if used, of contacts."""
         s = simulation
         skipped = 2 * self._exclude_current_positions_from_observation
         position = s.body_position("torso")[:2]

@@ -1,4 +1,4 @@
-"""Ant-v5: a body on four legs runs forward."""
+"""Ant-v5: a body with four legs runs forward."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ DEFAULT_CAMERA_CONFIG = {"distance": 4.0}
 
 
 class AntEnv(ActionCost, Health):
-    """A body on four legs of two joints each is rewarded for running to the right.
+    """A body with four legs of two joints each is rewarded for running in the direction of +x.
 
-    Schulman, Moritz, Levine, Jordan and Abbeel (2015). See docs/environments/mujoco/ant.md for the
-    figures.
+    Schulman, Moritz, Levine, Jordan and Abbeel (2015). docs/environments/mujoco/ant.md describes
+    observations, actions, rewards and arguments.
 
     Example:
         >>> env = AntEnv(healthy_z_range=(0.3, 1.0))
@@ -60,13 +60,13 @@ class AntEnv(ActionCost, Health):
 
     @property
     def observation_structure(self) -> dict[str, int]:
-        """How many numbers of each kind an observation has."""
+        """Count of numbers of each kind in an observation."""
         contacts = self.data.cfrc_ext[1:].size * self._include_cfrc_ext_in_observation
         skipped = 2 * self._exclude_current_positions_from_observation
         return joint_structure(self, skipped, cfrc_ext=contacts)
 
     def describe(self, simulation: Simulation) -> Description:
-        """Velocity and health minus effort and contacts."""
+        """Reward velocity and health, minus the costs of the action and of contacts."""
         s = simulation
         skipped = 2 * self._exclude_current_positions_from_observation
         observed = self.forces(s)[6:] if self._include_cfrc_ext_in_observation else ()
@@ -99,24 +99,24 @@ class AntEnv(ActionCost, Health):
         )
 
     def health(self, simulation: Simulation) -> Quantity:
-        """Whether all numbers are finite and the torso is neither low nor high."""
+        """Return whether the state is finite and the torso's height is in `healthy_z_range`."""
         s = simulation
         low, high = s.bounds("healthy_z_range")
         height = s.qpos[2]
         return every(finite(s.qpos)) & every(finite(s.qvel)) & (low <= height) & (height <= high)
 
     def forces(self, simulation: Simulation) -> Quantity:
-        """Forces and torques of contacts on each body, within bounds [6 nbody]."""
+        """Return clipped forces and torques of contacts on all bodies [6 * nbody]."""
         return clip(simulation.data.cfrc_ext, *simulation.bounds("contact_force_range"))
 
     def pressure(self, simulation: Simulation) -> Quantity:
-        """The cost of contacts."""
+        """Return the cost of contacts."""
         forces = self.forces(simulation)
         return simulation.parameter("contact_cost_weight") * total(square(forces))
 
     @property
     def contact_forces(self) -> npt.NDArray[np.float64]:
-        """Forces and torques of contacts, within bounds [nbody, 6] float64, a new array."""
+        """Clipped forces and torques of contacts, a new float64 array [nbody, 6]."""
         return self.value_of(self.forces).reshape(-1, 6)
 
     @property

@@ -1,4 +1,4 @@
-"""Described MuJoCo environments: compiled code runs the single environment and batches."""
+"""MuJoCo environments from a description, which compiled code runs, alone and in batches."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ _RENDERING_ARGUMENTS = (
 )
 
 
-# Arguments of Gymnasium's `_get_rew`, from the environment after a step, its action, whether the
-# episode has ended, and the infos.
+# The arguments of Gymnasium's `_get_rew`, each as a function of the environment after a step, the
+# action, whether the episode has ended, and the infos.
 _REWARD_ARGUMENTS: dict[str, Callable[[Any, Any, bool, Info], Any]] = {
     "action": lambda env, action, terminated, infos: action,
     "pos_after": lambda env, action, terminated, infos: env.data.qpos[2],
@@ -66,12 +66,12 @@ _REWARD_ARGUMENTS: dict[str, Callable[[Any, Any, bool, Info], Any]] = {
 class LaneSimulations(Simulations):
     """`Simulations` whose lanes can be saved.
 
-    A saved lane is MuJoCo's integration state and every array that programs read: it continues,
-    and is observed, exactly as the lane itself.
+    A saved lane contains MuJoCo's integration state and every array that programs read, so that a
+    restored lane continues, and is observed, exactly like the saved one.
     """
 
     def __init__(self, **arguments: Any) -> None:
-        """Set the size of a saved lane."""
+        """Compute the size of a saved lane."""
         mujoco = mujoco_module()
         self._signature = int(mujoco.mjtState.mjSTATE_INTEGRATION)
         self._state_size = int(mujoco.mj_stateSize(self.models[0], self._signature))
@@ -87,10 +87,10 @@ class LaneSimulations(Simulations):
         """Make the simulations of a batch.
 
         Args:
-            program: the compiled description.
-            models: a `mujoco.MjModel` for each lane; lanes may share one.
-            datas: a `mujoco.MjData` for each lane.
-            frame_skip: simulation steps in one step.
+            program: The compiled description.
+            models: A `mujoco.MjModel` for each lane; lanes may share one.
+            datas: A `mujoco.MjData` for each lane.
+            frame_skip: Simulation steps in one step of the environment.
         """
         return cls(
             functions=library_functions(),
@@ -112,7 +112,7 @@ class LaneSimulations(Simulations):
         )
 
     def save(self, indices: npt.NDArray[np.int64], into: npt.NDArray[np.float64]) -> None:
-        """Write lanes into an array float64 [len(indices), width]."""
+        """Write lanes into a float64 array [len(indices), width]."""
         mujoco = mujoco_module()
         saved = np.empty((len(indices), self.width))
         for row, lane in zip(saved, indices.tolist(), strict=True):
@@ -126,14 +126,14 @@ class LaneSimulations(Simulations):
         into[:] = saved
 
     def load(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[np.float64]) -> None:
-        """Restore saved lanes."""
+        """Restore lanes from a float64 array [len(indices), width]."""
         mujoco = mujoco_module()
         for row, lane in zip(saved, indices.tolist(), strict=True):
             model, data = self.models[lane], self.datas[lane]
             state = np.ascontiguousarray(row[: self._state_size])
             mujoco.mj_resetData(model, data)
             mujoco.mj_setState(model, data, state, self._signature)
-            # For all that programs do not read, such as what frames show; then the state again.
+            # Updates what programs do not read, such as positions in frames, but changes the state.
             with warnings_while("restoring a state"):
                 mujoco.mj_forward(model, data)
             mujoco.mj_setState(model, data, state, self._signature)
@@ -147,21 +147,23 @@ class LaneSimulations(Simulations):
 class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     """Base class of MuJoCo environments that are written as a description.
 
-    A subclass writes `describe`: the quantities of the simulation that are observed and rewarded,
-    and that end an episode. The description runs compiled, here in a batch of one and in
-    `MujocoVectorEnv` in a batch of many, with the same bits. `model` and `data` are those of
-    `MujocoEnv`; you may write into them.
+    A subclass defines `describe`, which says which quantities of the simulation are observed and
+    rewarded, and when an episode ends. Compiled code runs the description, here in a batch of one
+    and in `MujocoVectorEnv` in a batch of many, with bit-identical results. `model` and `data` are
+    those of `MujocoEnv`; you may change their contents.
 
-    - Observation float64 [size], as described. Action [size], float32 or float64, not clipped here.
-    - Reset options `qpos` [nq] and `qvel` [nv]: the initial state instead of the described one (its
-      random numbers are drawn nevertheless).
-    - MuJoCo resets a simulation whose state becomes nan or huge to its initial state: the episode
-      ends (`terminated`), with a warning. A simulation that fails raises `SimulationFailed`.
+    - Observations are float64 [size], as described. Actions are [size], float32 or float64, and are
+      not clipped here.
+    - The reset options `qpos` [nq] and `qvel` [nv] replace the described initial state; its random
+      numbers are drawn all the same.
+    - MuJoCo resets a simulation to its initial state if the state becomes nan or huge. The episode
+      then ends (`terminated`), with a warning. A simulation that fails raises `SimulationFailed`.
 
-    What is compiled in may be replaced: `frame_skip`, `model` and `data` (of the same sizes), and
-    constructor arguments with an underscore, such as `_exclude_current_positions_from_observation`;
-    `init_qpos` and `init_qvel`, also in place, take effect at the next reset. In place changes of
-    the model work at once, but for `dt`, which is that of the construction.
+    You may replace `frame_skip`, `model` and `data` (by ones of the same sizes), and constructor
+    arguments under their names with an underscore, such as
+    `_exclude_current_positions_from_observation`; this compiles the description again. Changes of
+    `init_qpos` and `init_qvel`, also in place, take effect at the next reset. Changes of the model
+    in place take effect immediately, except that the description keeps its `dt`.
     """
 
     kernel_module = ""
@@ -169,14 +171,14 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     observation_method = "_get_obs"
     compiled_methods = frozenset({"do_simulation", "_step_mujoco_simulation"})
     instead = "override describe(), or what it calls (see the class)"
-    # What `_get_rew` is given, names of `_REWARD_ARGUMENTS`; None if it is never called.
+    # The arguments of `_get_rew`, names of `_REWARD_ARGUMENTS`; None if it is never called.
     reward_arguments: ClassVar[tuple[str, ...] | None] = None
-    # Whether compiled code resets and rewards, or Python of a subclass.
+    # Whether compiled code resets and rewards, or methods of a subclass.
     _resets_compiled: ClassVar[bool] = True
     _rewards_compiled: ClassVar[bool] = True
     # Attributes that the compiled description depends on.
     _compiled_in: ClassVar[frozenset[str]] = frozenset()
-    # Columns of the weights that a subclass fixes.
+    # Columns of the weights whose values a subclass fixes.
     fixed: ClassVar[dict[str, float]] = {}
     metadata: dict[str, Any] = {  # noqa: RUF012
         "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"]
@@ -235,14 +237,14 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Load the model and compile the description.
 
         Args:
-            model_path: the model's file, see `expand_model_path`, or its XML.
-            frame_skip: simulation steps in one step.
-            **arguments: values of declared `Weight` attributes, and arguments of `MujocoEnv`:
+            model_path: The model's file, see `expand_model_path`, or its XML.
+            frame_skip: Simulation steps in one step of the environment.
+            **arguments: Values of declared `Weight` attributes, and arguments of `MujocoEnv`:
                 `render_mode`, `width`, `height`, `camera_id`, `camera_name`,
                 `default_camera_config`, `max_geom`, `visual_options`.
 
         Raises:
-            gymcore.error.ArgumentTypeError: the environment has no such argument.
+            gymcore.error.ArgumentTypeError: The environment has no such argument.
         """
         weights = {name: arguments.pop(name) for name in self.parameters if name in arguments}
         if unknown := sorted(arguments.keys() - set(_RENDERING_ARGUMENTS)):
@@ -281,21 +283,21 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         self._batch = self._own_batch()
 
     def fixed_digest(self) -> int:
-        """Digest of the model as it was compiled in, the description and `frame_skip`."""
+        """Return a digest of the compiled model, the description and `frame_skip`."""
         return self._fixed_digest
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute; compile again if the description depends on it.
 
         Raises:
-            InvalidArgument: a model or data of other sizes.
-            AttributeError: the attribute of a lane of a vector environment.
+            InvalidArgument: The new model or data has other sizes.
+            AttributeError: This is a lane of a vector environment, whose lanes share the attribute.
         """
         if name not in self._compiled_in or "_batch" not in self.__dict__:
             object.__setattr__(self, name, value)
             return
         if self._shares_batch:
-            raise AttributeError(f"{name}: all lanes of a vector environment have the same")
+            raise AttributeError(f"{name}: the lanes of a vector environment share it")
         if name == "frame_skip":
             value = checked_count(name, value)
         elif name in ("model", "data") and sizes_of(value) != sizes_of(getattr(self, name)):
@@ -310,7 +312,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             raise
 
     def _compile_again(self) -> None:
-        """Compile, and let the episode go on."""
+        """Compile again and continue the episode."""
         check_time_step(self.model, self.dt)
         before = self._batch
         self.__dict__.pop("_kernel_spec", None)
@@ -325,16 +327,16 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             self._np_random.bit_generator.seed_seq = seeds  # type: ignore[misc]
 
     def simulation(self) -> Simulation:
-        """Return the quantities of the model, for `describe`."""
+        """Return the quantities that `describe` combines."""
         return Simulation(
             self.model, self.data, self.dt, self.init_qpos, self.init_qvel, self.fixed
         )
 
     def describe(self, simulation: Simulation) -> Description:
-        """Return what the environment is; called once, after the model has been loaded.
+        """Return the description; called after the model was loaded, and when it is compiled again.
 
         Args:
-            simulation: the quantities of the model.
+            simulation: The quantities of the simulation.
         """
         raise NotImplementedError(f"{type(self).__name__} has no describe(simulation)")
 
@@ -351,7 +353,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         return Batch(simulations.kernel, len(datas), errors=error, constants=simulations, **options)
 
     def kernel_spec(self) -> dict[str, Any]:  # type: ignore[override]
-        """Return sizes, names and defaults of the kernel."""
+        """Return the sizes, names and defaults of the kernel."""
         spec = self.__dict__.get("_kernel_spec")
         if spec is None:
             spec = self._kernel_spec = kernel_spec(self._simulations.kernel)
@@ -374,11 +376,14 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Begin an episode; see `Env.reset`.
 
         Args:
-            seed: seeds `np_random`, as in Gymnasium.
+            seed: Seeds `np_random`, as in Gymnasium.
             options: `qpos` [nq] and `qvel` [nv], the initial state.
 
+        Returns:
+            The observation, a new float64 array [size], and the described infos.
+
         Raises:
-            InvalidArgument: positions or velocities have another shape or are not finite.
+            InvalidArgument: Positions or velocities have another shape or are not finite.
         """
         start = start_of(options, self.model.nq, self.model.nv, 1)
         if not all(map(np.array_equal, self._starts, (self.init_qpos, self.init_qvel))):
@@ -413,11 +418,13 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     def step(
         self, action: npt.ArrayLike
     ) -> tuple[npt.NDArray[np.float64], float, bool, bool, Info]:
-        """Step by an array of the shape of `action_space`; see `Env.step`.
+        """Step with an action of the shape of `action_space`; see `Env.step`.
+
+        The observation is a new float64 array [size].
 
         Raises:
-            InvalidAction: the action has another shape, or is nan or not numeric.
-            ResetNeeded: before the first reset.
+            InvalidAction: The action has another shape, or is nan or not numeric.
+            ResetNeeded: The environment was not reset yet.
             SimulationFailed: MuJoCo failed.
         """
         batch = self._batch
@@ -461,7 +468,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             *arguments: Those that the override was called with.
 
         Raises:
-            InvalidArgument: other arguments: the described reward is not computed again.
+            InvalidArgument: The arguments are others. The described reward is not computed again.
         """
         expected, reward, terms = self._compiled_reward
         if len(arguments) != len(expected) or not all(map(np.array_equal, arguments, expected)):
@@ -475,7 +482,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Return None: options give positions and velocities (`start_of`), not bounds."""
 
     def _refused(self, action: Any, problem: error.InvalidAction) -> error.InvalidAction:
-        """Return the error for an action, with Gymnasium's message where it has one."""
+        """Return the error for an action, with Gymnasium's message for a wrong shape."""
         expected = (self._program.action_size,)
         with contextlib.suppress(ValueError):  # lists of different lengths have no shape
             if (shape := np.shape(action)) != expected:
@@ -489,11 +496,11 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         quantity: Quantity | Callable[[Simulation], Quantity],
         action: npt.ArrayLike | None = None,
     ) -> npt.NDArray[np.float64]:
-        """Return the value of a quantity in the current simulation [size] float64, a new array.
+        """Return the value of a quantity in the current simulation, a new float64 array [size].
 
         Args:
-            quantity: the quantity, or a function of `simulation()` that returns it.
-            action: the action, if the quantity depends on one.
+            quantity: The quantity, or a function that returns it, given `simulation()`.
+            action: The action, if the quantity depends on one.
 
         Example:
             >>> from gymcore.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
@@ -520,7 +527,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     @property
     def state(self) -> npt.NDArray[np.float64] | None:
-        """Positions and velocities [nq + nv] float64, a copy; None before the first reset."""
+        """Positions and velocities, a float64 copy [nq + nv]; None before the first reset."""
         return self.state_vector() if self._batch.is_ready else None
 
     @state.setter
@@ -537,15 +544,15 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     def set_state(  # type: ignore[override]
         self, qpos: Any = None, qvel: Any = None, *, state: Any = None
     ) -> None:
-        """Set positions and velocities (`MujocoEnv`); or continue from what `get_state` returned.
+        """Set positions and velocities, as in `MujocoEnv`, or restore a state of `get_state`.
 
         Args:
-            qpos: positions [nq]; without `qvel` the same as `state`.
-            qvel: velocities [nv].
-            state: of `get_state`.
+            qpos: Positions [nq]; without `qvel`, a state of `get_state`.
+            qvel: Velocities [nv].
+            state: A state that `get_state` returned.
 
         Raises:
-            InvalidArgument: the state of another environment, or arrays of another length.
+            InvalidArgument: The state is of another environment, or arrays have another length.
         """
         if qvel is None:
             NativeEnv.set_state(self, qpos if state is None else state)
@@ -559,7 +566,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         self._batch.exclusively(self._batch.mark_ready)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return everything but the compiled parts, which `__setstate__` makes again."""
+        """Return everything except the compiled parts, which `__setstate__` makes again."""
         state = super().__getstate__()
         del state["_simulations"]
         # The lane is saved anyway, and MuJoCo 3.1 cannot read an MjData that it has pickled.
@@ -569,7 +576,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make simulation and batch again, and restore the lane."""
+        """Make the simulation and the batch again, and restore the lane."""
         self.data = state["mujoco_renderer"].data = mujoco_module().MjData(state["model"])
         super().__setstate__(state)
 
@@ -583,22 +590,22 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     # --- rendering ------------------------------------------------------------------------------
 
     def render(self) -> Any:
-        """Return a frame, or show it, as `render_mode` says; see `MujocoRenderer.render`."""
+        """Return or show a frame, as `render_mode` says; see `MujocoRenderer.render`."""
         return MujocoEnv.render(self)
 
     def _render_frame(self, render_mode: str, state: npt.NDArray[np.float64]) -> Any:
-        """Return a frame of this lane, by the renderer of the batch."""
+        """Return a frame of this lane, drawn by the renderer of the batch."""
         renderer = self.mujoco_renderer
         renderer.data = self.data
         return renderer.render(render_mode)
 
     def close(self) -> None:
-        """Close the window and free what rendering holds; you may reset the environment again."""
+        """Close the window and free rendering contexts; you may reset the environment again."""
         MujocoEnv.close(self)
 
 
 def model_bytes(model: Any) -> npt.NDArray[np.uint8]:
-    """Return the model as bytes, whatever the size of its frames."""
+    """Return the model as bytes, which do not depend on the size of its frames."""
     mujoco, visual = mujoco_module(), model.vis.global_
     size = visual.offwidth, visual.offheight
     visual.offwidth = visual.offheight = 0
@@ -618,10 +625,11 @@ def sizes_of(value: Any) -> tuple[Any, ...]:
 
 
 def start_of(options: dict[str, Any] | None, nq: int, nv: int, lanes: int) -> Start:
-    """Return positions and velocities of reset options, [1 or lanes, size] float64, or None.
+    """Return the positions and velocities of reset options, float64 [1 or lanes, size] or None.
 
     Raises:
-        InvalidArgument: they have another shape, or are not finite.
+        ArgumentTypeError: They are not numbers.
+        InvalidArgument: They have another shape, or are not finite.
     """
     arrays: list[npt.NDArray[np.float64] | None] = []
     for name, size in (("qpos", nq), ("qvel", nv)):

@@ -1,4 +1,4 @@
-"""Descriptions: what is observed and rewarded in a simulation, when it ends, how it starts."""
+"""Descriptions of environments: observations, rewards, the ends and the starts of episodes."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from gymcore.error import ArgumentTypeError, InvalidArgument
 
 @dataclass
 class Description:
-    """An environment on a MuJoCo model, for compiled code to run; see `CompiledMujocoEnv.describe`.
+    """An environment over a MuJoCo model, run by compiled code; see `CompiledMujocoEnv.describe`.
 
     Attributes:
-        observation: quantities, one after another in the observation (float64).
-        reward: of a step.
-        qpos: initial positions of an episode [nq].
-        qvel: initial velocities [nv].
-        terminated: whether a step ends the episode; None for never.
-        infos: entries of the info dict of a step: numbers if of size 1, else arrays.
-        reset_infos: entries of the info dict of a reset; their names are among those of `infos`.
-        draws: random numbers to draw first, in this order; those that only `qpos` and `qvel` use
-            follow in the order of their use.
-        control: controls of the actuators [nu]; None for the action itself.
-        action_size: numbers in an action; None for the number of actuators.
-        number_types: `int` or `float` by the name of an info, or "reward", that a single
-            environment returns as such a number, not as a NumPy scalar. In batches `int` infos are
-            int64.
+        observation: Quantities, which are joined to the observation, float64.
+        reward: Reward of a step.
+        qpos: Initial positions of an episode [nq].
+        qvel: Initial velocities [nv].
+        terminated: Whether a step ends the episode; None for never.
+        infos: Entries of the info dict of a step: numbers if their size is 1, otherwise arrays.
+        reset_infos: Entries of the info dict of a reset; their names are among those of `infos`.
+        draws: Random numbers that are drawn first, in this order. Others follow in the order in
+            which `qpos` and `qvel` use them.
+        control: Controls of the actuators [nu]; None for the action itself.
+        action_size: Count of numbers in an action; None for the number of actuators.
+        number_types: `int` or `float`, by the name of an info or by "reward": a single environment
+            returns a Python number of this type there instead of a NumPy scalar. In batches, `int`
+            infos are int64.
     """
 
     observation: Sequence[Operand]
@@ -65,7 +65,7 @@ class UnknownName(InvalidArgument, KeyError):
 
 
 def _number(kind: str, find: Callable[[str], Any], name: str) -> int:
-    """Return the number of a body or site by its name."""
+    """Return the index of a body or site, given its name."""
     try:
         number: int = find(name).id
     except KeyError as problem:
@@ -78,13 +78,14 @@ def _number(kind: str, find: Callable[[str], Any], name: str) -> int:
 
 
 class Arrays:
-    """The float64 arrays of a `mujoco.MjData` or `mujoco.MjModel` as quantities, by name, flat.
+    """The float64 arrays of a `mujoco.MjData` or `mujoco.MjModel`, as quantities of rank 1.
 
-    Contacts and constraints (`contact`, `efc_*`) are left out: they move in memory with every step.
+    An attribute of MuJoCo's object is the quantity. Contacts and constraints (`contact`, `efc_*`)
+    are left out, because MuJoCo moves them in memory in every step.
     """
 
     def __init__(self, owner: str, origin: Any) -> None:
-        """Take arrays of `origin`; `owner` is "data" or "model"."""
+        """Use the arrays of `origin`; `owner` is "data" or "model"."""
         self._owner = owner
         self._origin = origin
 
@@ -92,7 +93,7 @@ class Arrays:
         """Return the array as a quantity.
 
         Raises:
-            InvalidArgument: there is no such array, or it is not float64, or it moves in memory.
+            InvalidArgument: There is no such array, it is not float64, or it moves in memory.
         """
         if name.startswith("__"):
             raise AttributeError(name)
@@ -100,8 +101,8 @@ class Arrays:
         moves = self._owner == "data" and name.startswith(("efc_", "contact", "iefc_"))
         if moves or not isinstance(array, np.ndarray) or array.dtype != np.float64:
             raise InvalidArgument(
-                f"{self._owner}.{name}: expected the name of a float64 array that stays where "
-                f"it is, got {'one that moves' if moves else type(array).__name__}"
+                f"{self._owner}.{name}: expected the name of a float64 array with a fixed address, "
+                f"got {'an array that moves' if moves else type(array).__name__}"
             )
         return Array(self._owner, name, array.size)
 
@@ -115,15 +116,15 @@ class Arrays:
 
 
 class Simulation:
-    """The quantities of a model's simulation, which descriptions are made of.
+    """The quantities of a simulation, which a description combines.
 
     Attributes:
-        qpos: positions [nq]; `qvel`: velocities [nv].
-        action: the action [action_size], for rewards and controls.
-        data: arrays of `mujoco.MjData` by name, e.g. `simulation.data.cfrc_ext`.
-        model: arrays of `mujoco.MjModel` by name, e.g. `simulation.model.body_mass`.
-        init_qpos: the model's initial positions [nq] float64; `init_qvel`: velocities.
-        dt: simulated seconds in a step.
+        data: The arrays of `mujoco.MjData`, such as `simulation.data.cfrc_ext`.
+        model: The arrays of `mujoco.MjModel`, such as `simulation.model.body_mass`.
+        init_qpos: The model's initial positions, float64 [nq].
+        init_qvel: The model's initial velocities, float64 [nv].
+        dt: Simulated seconds in a step of the environment.
+        nq: Number of positions; `nv`: of velocities; `nu`: of actuators.
     """
 
     def __init__(
@@ -135,7 +136,7 @@ class Simulation:
         init_qvel: npt.NDArray[np.float64],
         fixed: Mapping[str, float] | None = None,
     ) -> None:
-        """Take a model and its data; `fixed` are parameters that cannot change."""
+        """Store a model and its data; `fixed` has the parameters whose values cannot change."""
         self._fixed = fixed or {}
         self._data = data
         self._model = model
@@ -157,7 +158,7 @@ class Simulation:
         return self.data.qvel
 
     def action(self, size: int | None = None) -> Quantity:
-        """Return the action of a step, of `size` numbers, by default one for each actuator."""
+        """Return the action of a step, of `size` numbers; by default one for each actuator."""
         return Action(self.nu if size is None else size)
 
     def parameter(self, name: str) -> Quantity:
@@ -169,11 +170,11 @@ class Simulation:
         return self.parameter(f"{name}_low"), self.parameter(f"{name}_high")
 
     def body_position(self, body: int | str) -> Quantity:
-        """Return the position of a body's frame [3], by its number or name."""
+        """Return the position [3] of the frame of a body, given its index or name."""
         return self.data.rows("xpos", body if isinstance(body, int) else self._body(body))
 
     def site_position(self, site: int | str) -> Quantity:
-        """Return the position of a site [3], by its number or name."""
+        """Return the position [3] of a site, given its index or name."""
         number = site if isinstance(site, int) else _number("site", self._data.site, site)
         return self.data.rows("site_xpos", number)
 
@@ -181,12 +182,12 @@ class Simulation:
         return _number("body", self._data.body, name)
 
     def rate(self, quantity: Quantity) -> Quantity:
-        """Return the rate at which a quantity changed in the step, per second."""
+        """Return the change of a quantity in the step, per second."""
         return (quantity - before(quantity)) / self.dt
 
 
 def uniform_start(simulation: Simulation) -> dict[str, Any]:
-    """Positions and velocities off by uniform noise of `reset_noise_scale`.
+    """Return initial positions and velocities with uniform noise, scaled by `reset_noise_scale`.
 
     Returns:
         `qpos` and `qvel` of a `Description`.
@@ -200,7 +201,9 @@ def uniform_start(simulation: Simulation) -> dict[str, Any]:
 
 
 def normal_start(simulation: Simulation) -> dict[str, Any]:
-    """Positions off by uniform noise of `reset_noise_scale`, velocities by normal noise of it.
+    """Return initial positions with uniform noise and velocities with normal noise.
+
+    `reset_noise_scale` scales both.
 
     Returns:
         `qpos` and `qvel` of a `Description`.

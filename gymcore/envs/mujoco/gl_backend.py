@@ -1,9 +1,9 @@
-"""The OpenGL of frames that no window shows, chosen by what the machine has, and freeing it.
+"""Selects the OpenGL backend of offscreen frames, and makes and frees its contexts.
 
-`MUJOCO_GL` decides, where it is set (`glfw`, `egl` or `osmesa`; `off` switches rendering off).
-Otherwise Linux takes GLFW where there is a display, then EGL, then OSMesa; macOS its own CGL;
-Windows GLFW. A backend is examined through `ctypes` before it is used: PyOpenGL keeps the first
-library that it loads for the whole process.
+The environment variable `MUJOCO_GL` selects one (`glfw`, `egl` or `osmesa`; `off` disables
+rendering). If it is not set, Linux uses GLFW if there is a display, otherwise EGL or OSMesa; macOS
+uses CGL, Windows GLFW. A backend is examined through `ctypes` before it is used, because PyOpenGL
+keeps the first library that it loads for the whole process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gymcore.envs.mujoco.library import mujoco_module
 
 OFF = ("off", "disable", "disabled", "false", "0")
 
-# Values of MUJOCO_GL that leave the choice to the system, as MuJoCo reads them.
+# Values of MUJOCO_GL for which MuJoCo, and this module, choose the backend.
 AUTOMATIC = ("", "on", "enable", "enabled", "true", "1")
 
 PACKAGES = {
@@ -37,12 +37,12 @@ PACKAGES = {
 # The backend that has drawn a frame in this process: PyOpenGL cannot change to another one.
 _working: str | None = None
 
-# The process where that was. A forked child has no OpenGL threads and would wait for them forever.
+# The process that drew it. A forked child has no OpenGL threads and would wait for them forever.
 _process: int | None = None
 
 
 class RenderingUnavailable(error.DependencyNotInstalled, RuntimeError):
-    """No OpenGL that can draw here; the message says what to install and what to set."""
+    """No OpenGL backend works here; the message says what to install or to set."""
 
 
 class UnknownBackend(error.InvalidArgument, RuntimeError):
@@ -57,8 +57,8 @@ def open_context(model: Any, width: int, height: int) -> tuple[str, Any, Any]:
         `free_contexts`. The current context stays the same.
 
     Raises:
-        RenderingUnavailable: nothing here can draw, or this is a forked child of a process that
-            has drawn.
+        RenderingUnavailable: No backend works, or this is a forked child of a process that has
+            drawn frames.
     """
     global _working, _process
     check_process()
@@ -78,21 +78,21 @@ def open_context(model: Any, width: int, height: int) -> tuple[str, Any, Any]:
 
 
 def check_process() -> None:
-    """Raise RenderingUnavailable in a forked child of a process that has drawn frames."""
+    """Raise `RenderingUnavailable` in a forked child of a process that has drawn frames."""
     if _process not in (None, os.getpid()):
         raise RenderingUnavailable(
-            f"process {os.getpid()} was forked after frames had been drawn in process {_process}, "
-            "and OpenGL does not outlive a fork. Start processes by another method (such as "
+            f"process {os.getpid()} was forked after process {_process} had drawn frames, and "
+            "OpenGL does not work after a fork. Start processes with another method (such as "
             '`AsyncVectorEnv(..., context="spawn")`), or before the first frame.'
         )
 
 
 @contextlib.contextmanager
 def current(backend: str, make_current: Callable[[], None]) -> Iterator[None]:
-    """Make an OpenGL context the current one of this thread, and afterwards the previous one.
+    """Make an OpenGL context current in this thread, and restore the previous one afterwards.
 
-    A context that stayed current could not be used by another thread, would prevent windows (GLX)
-    and EGL from making theirs current in this one, and would replace another library's.
+    A context that stayed current could not be used by another thread, would keep windows (GLX) and
+    EGL from making theirs current in this thread, and would replace that of another library.
     """
     restore = _restoring(backend)
     make_current()
@@ -103,7 +103,7 @@ def current(backend: str, make_current: Callable[[], None]) -> Iterator[None]:
 
 
 def free_contexts(backend: str, context: Any, rendering: Any) -> None:
-    """Free what `open_context` has made; the current context stays the same."""
+    """Free the contexts of `open_context`; the current context stays the same."""
     restore = _restoring(backend)
     try:
         context.make_current()
@@ -130,7 +130,7 @@ def _restoring(backend: str) -> Callable[[], None]:
         surfaces = (egl.eglGetCurrentSurface(one) for one in (egl.EGL_DRAW, egl.EGL_READ))
         before = (egl.eglGetCurrentDisplay(), *surfaces, context)
         return lambda: egl.eglMakeCurrent(*before)
-    return lambda: None  # OSMesa and CGL leave others alone
+    return lambda: None  # OSMesa and CGL do not change it
 
 
 def find_display() -> str | None:
@@ -151,7 +151,7 @@ def _candidates() -> list[str]:
         if wanted not in known:
             raise UnknownBackend(
                 "Environment variable MUJOCO_GL must be one of dict_keys(['glfw', 'egl', "
-                f"'osmesa']): got {wanted!r}. It may also be off, or unset"
+                f"'osmesa']): got {wanted!r}. It may also be off or unset"
             )
         return [known[wanted]]
     if sys.platform == "darwin":
@@ -169,10 +169,10 @@ def _try(name: str, model: Any, width: int, height: int) -> tuple[Any, Any]:
     """Return both contexts from one backend; an exception leaves nothing behind."""
     mujoco = mujoco_module()
     library = importlib.import_module(f"mujoco.{name}")
-    restore = _restoring(name)  # first: a new context of EGL's takes away the current one
+    restore = _restoring(name)  # first: a new EGL context replaces the current one
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # GLFW says what is wrong by warnings too
+            warnings.simplefilter("ignore")  # GLFW repeats its errors as warnings
             context = library.GLContext(width, height)
         try:
             context.make_current()
@@ -185,11 +185,11 @@ def _try(name: str, model: Any, width: int, height: int) -> tuple[Any, Any]:
     return context, rendering
 
 
-# What a backend needs, examined without loading it.
+# The requirements of backends, examined without loading them.
 
 
 def _missing(name: str) -> str | None:
-    """Return what a backend lacks here, or None."""
+    """Return what a backend lacks on this machine, or None."""
     check = {"glfw": _no_glfw, "egl": _no_egl, "osmesa": _no_osmesa}.get(name)
     platform = os.environ.get("PYOPENGL_PLATFORM", "").lower()
     if name in ("egl", "osmesa") and platform not in ("", name):
@@ -277,30 +277,30 @@ def _explanation(failures: list[tuple[str, str]]) -> str:
     chosen = os.environ.get("MUJOCO_GL")
     if chosen:
         lines.append(
-            f"The environment variable MUJOCO_GL={chosen} allows no other backend; unset it to "
-            "have one chosen, or set it to egl, osmesa or glfw."
+            f"The environment variable MUJOCO_GL={chosen} allows no other backend; unset it, or "
+            "set it to egl, osmesa or glfw."
         )
     else:
         lines.append(
-            "Install one of these; the environment variable MUJOCO_GL=egl (or osmesa, or glfw) "
-            "then chooses it, and without it the first that works is taken."
+            "Install one of these. The environment variable MUJOCO_GL=egl (or osmesa, or glfw) "
+            "selects it; otherwise the first one that works is used."
         )
     return "\n".join(lines)
 
 
-# Freeing contexts: once, in the process that made them, and in time at exit.
+# Frees contexts once, in the process that made them, and early enough at exit.
 
 _unreleased: list[weakref.finalize[..., Any]] = []
 
-# Resources of the parent in a forked child. They stay referenced: collected, they free themselves.
+# The parent's resources in a forked child, referenced because collecting them would free them.
 _inherited: list[Any] = []
 
 
 def release_once(owner: object, free: Callable[..., None], *args: Any) -> weakref.finalize:
-    """Return a finalizer that frees a resource of `owner`: when called, with `owner`, or at exit.
+    """Return a finalizer that frees a resource when called, when `owner` is collected, or at exit.
 
-    It calls `free(*args)`, once; `args` must not refer to `owner`. A forked child never frees it:
-    windows and contexts belong to the parent.
+    It calls `free(*args)` once; `args` must not refer to `owner`. A forked child never calls it,
+    because windows and contexts belong to the parent.
 
     Example:
         >>> class Owner: ...
@@ -314,8 +314,8 @@ def release_once(owner: object, free: Callable[..., None], *args: Any) -> weakre
         False
     """
     release = weakref.finalize(owner, _in_process, os.getpid(), free, args)
-    # The hook of `weakref` runs after those of GLFW and PyOpenGL, which destroy the contexts. Hooks
-    # run from the last registered to the first, so this one is registered again.
+    # The exit hook of `weakref` runs after those of GLFW and PyOpenGL, which destroy the contexts.
+    # Hooks run in reverse order of their registration, so this one is registered again.
     release.atexit = False
     _unreleased[:] = [one for one in _unreleased if one.alive]
     _unreleased.append(release)

@@ -1,4 +1,4 @@
-"""HalfCheetah-v4: as HalfCheetah-v5, with another name in its infos."""
+"""HalfCheetah-v4: HalfCheetah-v5 with the info `reward_run` instead of `reward_forward`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class HalfCheetahEnv(half_cheetah_v5.HalfCheetahEnv):
     __init__ = constructor_v4(half_cheetah_v5.HalfCheetahEnv)
 
     def describe(self, simulation: Simulation) -> Description:
-        """As HalfCheetah-v5, without infos of resets."""
+        """Describe HalfCheetah-v5, without infos of resets."""
         described = super().describe(simulation)
         infos = {
             "reward_run" if name == "reward_forward" else name: value

@@ -11,9 +11,10 @@ DEFAULT_CAMERA_CONFIG = {"distance": 4.0}
 
 
 class HalfCheetahEnv(ActionCost):
-    """A planar cheetah of two legs, driven at six joints, is rewarded for running to the right.
+    """A planar cheetah with two legs and six actuated joints is rewarded for running to the right.
 
-    Wawrzynski (2009). See docs/environments/mujoco/half_cheetah.md for the figures.
+    Wawrzynski (2009). docs/environments/mujoco/half_cheetah.md describes observations, actions,
+    rewards and arguments.
 
     Example:
         >>> env = HalfCheetahEnv(ctrl_cost_weight=0.2)
@@ -39,11 +40,11 @@ class HalfCheetahEnv(ActionCost):
 
     @property
     def observation_structure(self) -> dict[str, int]:
-        """How many numbers of each kind an observation has."""
+        """Count of numbers of each kind in an observation."""
         return joint_structure(self, 1 * self._exclude_current_positions_from_observation)
 
     def describe(self, simulation: Simulation) -> Description:
-        """Velocity minus effort, on joints as seen in the plane."""
+        """Reward velocity, minus the cost of the action."""
         s = simulation
         skipped = 1 * self._exclude_current_positions_from_observation
         x = s.qpos[0]

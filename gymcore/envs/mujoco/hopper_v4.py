@@ -1,4 +1,4 @@
-"""Hopper-v4: as Hopper-v5 was before."""
+"""Hopper-v4: Hopper-v5 with fewer infos and another healthy reward."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
 class HopperEnv(PlanarWalkerV4, hopper_v5.HopperEnv):
-    """The hopper of Hopper-v5, with the healthy bonus also in the last step of an episode."""
+    """The hopper of Hopper-v5; the last step of an episode also gets the healthy reward."""
 
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 125}  # noqa: RUF012
     observation_structure: Any = None

@@ -21,9 +21,10 @@ DEFAULT_CAMERA_CONFIG = {
 
 
 class HopperEnv(PlanarWalker):
-    """A torso on one leg of three joints, in a plane, is rewarded for hopping to the right.
+    """A planar torso with one leg of three joints is rewarded for hopping to the right.
 
-    Erez, Tassa and Todorov (2011). See docs/environments/mujoco/hopper.md for the figures.
+    Erez, Tassa and Todorov (2011). docs/environments/mujoco/hopper.md describes observations,
+    actions, rewards and arguments.
 
     Example:
         >>> env = HopperEnv()
@@ -51,11 +52,11 @@ class HopperEnv(PlanarWalker):
     )
 
     def describe(self, simulation: Simulation) -> Description:
-        """As `PlanarWalker`."""
+        """Describe a `PlanarWalker` whose survival reward is a Python float."""
         return replace(super().describe(simulation), number_types={"reward_survive": float})
 
     def health(self, simulation: Simulation) -> Quantity:
-        """Whether the torso is high and upright, and everything else within bounds."""
+        """Return whether the torso is high and upright, and all other numbers are within bounds."""
         s = simulation
         min_state, max_state = s.bounds("healthy_state_range")
         return every(within(min_state, joined(s.qpos[2:], s.qvel), max_state)) & super().health(s)

@@ -1,4 +1,4 @@
-"""Humanoid-v4: as Humanoid-v5 was before; contacts are observed and cost nothing."""
+"""Humanoid-v4: contacts are observed, but are not a cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
 class HumanoidEnv(HealthV4, humanoid_v5.HumanoidEnv):
-    """The humanoid of Humanoid-v5, with the healthy bonus also in the last step of an episode."""
+    """The humanoid of Humanoid-v5; the last step of an episode also gets the healthy reward."""
 
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 67}  # noqa: RUF012
     observation_structure: Any = None
@@ -37,7 +37,7 @@ class HumanoidEnv(HealthV4, humanoid_v5.HumanoidEnv):
     )
 
     def describe(self, simulation: Simulation) -> Description:
-        """Velocity of the center of mass and health minus effort."""
+        """Reward velocity of the center of mass and health, minus the cost of the controls."""
         s = simulation
         position = humanoid_v5.center_of_mass(s)
         velocity = s.rate(position)

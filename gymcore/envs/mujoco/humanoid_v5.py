@@ -1,4 +1,4 @@
-"""Humanoid-v5: a body on two legs runs forward."""
+"""Humanoid-v5: a body with two legs runs forward."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ DEFAULT_CAMERA_CONFIG = {
 
 
 def mass_center(model: Any, data: Any) -> npt.NDArray[np.float64]:
-    """Where the center of mass is in the plane.
+    """Return the horizontal position of the center of mass.
 
     Args:
         model: a `mujoco.MjModel`.
         data: its `mujoco.MjData`.
 
     Returns:
-        x and y [2] float64, a new array.
+        x and y, a new float64 array [2].
     """
     mass = model.body_mass[:, None]
     center: npt.NDArray[np.float64] = ((mass * data.xipos).sum(axis=0) / mass.sum())[:2]
@@ -37,15 +37,16 @@ def mass_center(model: Any, data: Any) -> npt.NDArray[np.float64]:
 
 
 def center_of_mass(simulation: Simulation) -> Quantity:
-    """Where the center of mass is in the plane [2]."""
+    """Return the horizontal position of the center of mass [2]."""
     mass = simulation.model.body_mass
     return (weighted_rows(mass, simulation.data.xipos) / total(mass))[:2]
 
 
 class HumanoidEnv(ControlCost, HumanoidBody, Health):
-    """A body of thirteen parts on two legs is rewarded for running to the right.
+    """A body of thirteen parts, with two legs, is rewarded for running in the direction of +x.
 
-    Tassa, Erez and Todorov (2012). See docs/environments/mujoco/humanoid.md for the figures.
+    Tassa, Erez and Todorov (2012). docs/environments/mujoco/humanoid.md describes observations,
+    actions, rewards and arguments.
 
     Example:
         >>> env = HumanoidEnv(include_cinert_in_observation=False)
@@ -85,7 +86,7 @@ class HumanoidEnv(ControlCost, HumanoidBody, Health):
     )
 
     def describe(self, simulation: Simulation) -> Description:
-        """Velocity of the center of mass and health minus effort and contacts."""
+        """Reward velocity and health, minus the costs of controls and contacts."""
         s = simulation
         velocity = s.rate(center_of_mass(s))
         forward = s.parameter("forward_reward_weight") * velocity[0]
@@ -118,12 +119,12 @@ class HumanoidEnv(ControlCost, HumanoidBody, Health):
         )
 
     def health(self, simulation: Simulation) -> Quantity:
-        """Whether the torso is neither low nor high."""
+        """Return whether the torso's height is in `healthy_z_range`."""
         low, high = simulation.bounds("healthy_z_range")
         return within(low, simulation.qpos[2], high)
 
     def pressure(self, simulation: Simulation) -> Quantity:
-        """The cost of contacts."""
+        """Return the cost of contacts."""
         return self.cost_of_contacts(simulation, "contact_cost")
 
     @property

@@ -1,4 +1,4 @@
-"""HumanoidStandup-v4: as HumanoidStandup-v5 was before, with fixed weights."""
+"""HumanoidStandup-v4: fixed weights, longer observations and fewer infos."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HumanoidStandupEnv(humanoidstandup_v5.HumanoidStandupEnv):
     __init__ = constructor_v4(humanoidstandup_v5.HumanoidStandupEnv, ())
 
     def describe(self, simulation: Simulation) -> Description:
-        """As HumanoidStandup-v5, with the whole observation and fewer infos."""
+        """Describe HumanoidStandup-v5, with longer observations and fewer infos."""
         described = super().describe(simulation)
         names = ("reward_linup", "reward_quadctrl", "reward_impact")
         return replace(

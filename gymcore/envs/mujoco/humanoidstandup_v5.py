@@ -1,4 +1,4 @@
-"""HumanoidStandup-v5: a body on the ground gets up."""
+"""HumanoidStandup-v5: a body that lies on the ground stands up."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ DEFAULT_CAMERA_CONFIG = {
 class HumanoidStandupEnv(ControlCost, HumanoidBody):
     """A body of thirteen parts lies on its back and is rewarded for its height.
 
-    Tassa, Erez and Todorov (2012). See docs/environments/mujoco/humanoidstandup.md for the figures.
+    Tassa, Erez and Todorov (2012). docs/environments/mujoco/humanoidstandup.md describes
+    observations, actions, rewards and arguments.
 
     Example:
         >>> env = HumanoidStandupEnv()
@@ -54,9 +55,9 @@ class HumanoidStandupEnv(ControlCost, HumanoidBody):
     )
 
     def describe(self, simulation: Simulation) -> Description:
-        """Height minus effort and contacts."""
+        """Reward height, minus the costs of controls and contacts."""
         s = simulation
-        # The weight `uph_cost_weight` has never had an effect, in Gymnasium neither.
+        # As in Gymnasium, the weight `uph_cost_weight` has no effect.
         height = s.qpos[2] / self.model.opt.timestep
         effort = self.effort(s)
         impact = self.impact(s)
@@ -81,7 +82,7 @@ class HumanoidStandupEnv(ControlCost, HumanoidBody):
         )
 
     def impact(self, simulation: Simulation) -> Quantity:
-        """The cost of contacts."""
+        """Return the cost of contacts."""
         return self.cost_of_contacts(simulation, "impact_cost")
 
 

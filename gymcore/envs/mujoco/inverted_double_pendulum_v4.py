@@ -1,4 +1,4 @@
-"""InvertedDoublePendulum-v4: as InvertedDoublePendulum-v5 was before."""
+"""InvertedDoublePendulum-v4: another reward, longer observations and no infos."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
 class InvertedDoublePendulumEnv(inverted_double_pendulum_v5.InvertedDoublePendulumEnv):
-    """The poles of InvertedDoublePendulum-v5, which get the bonus also when they fall."""
+    """The poles of InvertedDoublePendulum-v5; the step of the fall also gets the healthy reward."""
 
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 20}  # noqa: RUF012
 
@@ -31,7 +31,7 @@ class InvertedDoublePendulumEnv(inverted_double_pendulum_v5.InvertedDoublePendul
     )
 
     def describe(self, simulation: Simulation) -> Description:
-        """As InvertedDoublePendulum-v5, alive in every step, and without infos."""
+        """Describe InvertedDoublePendulum-v5, healthy in every step, and without infos."""
         described = super().describe(simulation)
         infos = {name: as_quantity(value) for name, value in described.infos.items()}
         reward = (simulation.parameter("healthy_reward") + infos["distance_penalty"]) + infos[
@@ -40,7 +40,7 @@ class InvertedDoublePendulumEnv(inverted_double_pendulum_v5.InvertedDoublePendul
         return replace(described, reward=reward, infos={}, number_types={})
 
     def constraint_forces(self, simulation: Simulation) -> Quantity:
-        """Observed forces of constraints: at all joints."""
+        """Return the observed constraint forces: those of all joints."""
         return clip(simulation.data.qfrc_constraint, -10.0, 10.0)
 
 

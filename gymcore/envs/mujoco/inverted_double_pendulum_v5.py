@@ -19,9 +19,10 @@ DEFAULT_CAMERA_CONFIG = {
 
 
 class InvertedDoublePendulumEnv(CompiledMujocoEnv):
-    """A cart on a rail carries two poles, end to end; it is rewarded while the upper end is high.
+    """A cart on a rail balances two poles, one on the other, and is rewarded for keeping them up.
 
-    See docs/environments/mujoco/inverted_double_pendulum.md for the figures.
+    docs/environments/mujoco/inverted_double_pendulum.md describes observations, actions, rewards
+    and arguments.
 
     Example:
         >>> env = InvertedDoublePendulumEnv()
@@ -43,7 +44,7 @@ class InvertedDoublePendulumEnv(CompiledMujocoEnv):
     )
 
     def describe(self, simulation: Simulation) -> Description:
-        """Survival minus the distance of the upper end from its target, and velocities."""
+        """Reward survival, minus penalties for the velocities and for the tip's distance."""
         s = simulation
         x, y = s.site_position(0)[0], s.site_position(0)[2]
         alive = y > 1.0
@@ -70,7 +71,7 @@ class InvertedDoublePendulumEnv(CompiledMujocoEnv):
         )
 
     def constraint_forces(self, simulation: Simulation) -> Quantity:
-        """Observed forces of constraints: at the cart, from the ends of its rail."""
+        """Return the observed constraint force: that of the cart at the ends of its rail."""
         return clip(simulation.data.qfrc_constraint, -10.0, 10.0)[:1]
 
 

@@ -1,4 +1,4 @@
-"""InvertedPendulum-v4: as InvertedPendulum-v5, rewarded also for the step of the fall."""
+"""InvertedPendulum-v4: InvertedPendulum-v5, with a reward also for the step of the fall."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class InvertedPendulumEnv(inverted_pendulum_v5.InvertedPendulumEnv):
     __init__ = constructor_v4(inverted_pendulum_v5.InvertedPendulumEnv, ())
 
     def describe(self, simulation: Simulation) -> Description:
-        """As InvertedPendulum-v5, with 1 for every step, and without infos."""
+        """Describe InvertedPendulum-v5, with a reward of 1 in every step, and without infos."""
         described = super().describe(simulation)
         return replace(described, reward=1.0, infos={}, number_types={"reward": float})
 

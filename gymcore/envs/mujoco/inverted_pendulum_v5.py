@@ -16,10 +16,10 @@ DEFAULT_CAMERA_CONFIG = {
 
 
 class InvertedPendulumEnv(CompiledMujocoEnv):
-    """A cart on a rail carries a pole; it is rewarded while the pole stands.
+    """A cart on a rail balances a pole, and is rewarded while the pole stands.
 
-    Barto, Sutton and Anderson (1983). See docs/environments/mujoco/inverted_pendulum.md for the
-    figures.
+    Barto, Sutton and Anderson (1983). docs/environments/mujoco/inverted_pendulum.md describes
+    observations, actions, rewards and arguments.
 
     Example:
         >>> env = InvertedPendulumEnv()
@@ -39,11 +39,11 @@ class InvertedPendulumEnv(CompiledMujocoEnv):
 
     @property
     def observation_structure(self) -> dict[str, int]:
-        """How many numbers of each kind an observation has."""
+        """Count of numbers of each kind in an observation."""
         return {"qpos": self.model.nq, "qvel": self.model.nv}
 
     def describe(self, simulation: Simulation) -> Description:
-        """1 for a step after which the pole stands."""
+        """Reward each step after which the pole stands with 1."""
         s = simulation
         standing = every(finite(s.qpos)) & every(finite(s.qvel)) & (abs(s.qpos[1]) <= 0.2)
         return Description(

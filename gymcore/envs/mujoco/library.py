@@ -1,4 +1,4 @@
-"""MuJoCo as it is installed: its package, imported lazily, its C functions and its messages."""
+"""The installed MuJoCo: its Python package, imported lazily, its C functions and its messages."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def mujoco_module() -> ModuleType:
     """Return the module mujoco; the first call imports it.
 
     Raises:
-        gymcore.error.DependencyNotInstalled: it is not installed, or older than 3.1.
-        gymcore.error.InvalidArgument: the environment variable `MUJOCO_GL` has a value that MuJoCo
-            does not know; importing it fails then.
+        gymcore.error.DependencyNotInstalled: It is not installed, or is older than 3.1.
+        gymcore.error.InvalidArgument: The environment variable `MUJOCO_GL` has a value with which
+            the import of mujoco fails.
     """
     loaded = sys.modules.get("mujoco")
     if loaded is not None and hasattr(loaded, "mj_step"):
@@ -50,7 +50,7 @@ def mujoco_module() -> ModuleType:
     version = str(getattr(mujoco, "__version__", "0"))
     if _numbers(version) < OLDEST:
         raise error.DependencyNotInstalled(
-            f"MuJoCo {version} is too old, 3.1 is the oldest that can be used: run "
+            f"MuJoCo {version} is too old: expected 3.1 or newer, run "
             '`pip install --upgrade "gymcore[mujoco]"`'
         )
     return mujoco
@@ -58,12 +58,12 @@ def mujoco_module() -> ModuleType:
 
 @contextlib.contextmanager
 def warnings_while(doing: str) -> Iterator[None]:
-    """Raise MuJoCo's warnings as Python's; MuJoCo would print them, and write them into a file.
+    """Turn MuJoCo's warnings into Python's; MuJoCo would print them and write them to a file.
 
-    The warning that `settotalmass` is deprecated is left out: HalfCheetah's model needs it.
+    The deprecation warning for `settotalmass`, which HalfCheetah's model needs, is suppressed.
 
     Args:
-        doing: the activity, for the message, such as "loading ant.xml".
+        doing: The activity that the message names, such as "loading ant.xml".
     """
     mujoco = mujoco_module()
     messages: list[str] = []
@@ -85,30 +85,30 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 class SimulationFailed(error.EnvironmentFailed):
-    """MuJoCo failed in simulations of a batch; `lanes` has their indices. Reset them."""
+    """MuJoCo failed in simulations of a batch, which must be reset; `lanes` has their indices."""
 
 
 @cache
 def library_functions() -> dict[str, int]:
-    """Return the addresses of the C functions that compiled code calls, by name.
+    """Return the names and addresses of the C functions that compiled code calls.
 
     The first call stops the clock of MuJoCo's profiler (`data.timer`), which its Python package
     starts and which slows steps down (docs/environments/mujoco.md has figures). The environment
-    variable `GYMCORE_MUJOCO_TIMERS=1` leaves it on; `mujoco.set_mjcb_time` starts another.
+    variable `GYMCORE_MUJOCO_TIMERS=1` keeps it; `mujoco.set_mjcb_time` sets another one.
 
     Raises:
-        gymcore.error.DependencyNotInstalled: mujoco is not installed, or has no such functions.
+        gymcore.error.DependencyNotInstalled: mujoco is not installed, or lacks these functions.
     """
     mujoco = mujoco_module()
     folder = Path(str(mujoco.__file__)).parent
     files = [file for pattern in _LIBRARY_FILES for file in sorted(folder.glob(pattern))]
     if not files:
-        raise error.DependencyNotInstalled(f"no library of MuJoCo in {folder}: install it again")
+        raise error.DependencyNotInstalled(f"{folder} has no MuJoCo library: install mujoco again")
     library = ctypes.CDLL(str(files[0]))
     version = mujoco.mj_version()
     if library.mj_version() != version:
         raise error.DependencyNotInstalled(
-            f"{files[0]} is version {library.mj_version()}, the Python package {version}: install "
+            f"{files[0]} has version {library.mj_version()}, its Python package {version}: install "
             "mujoco again"
         )
     _stop_clock(library)
@@ -125,7 +125,7 @@ def library_functions() -> dict[str, int]:
 
 
 def _stop_clock(library: ctypes.CDLL) -> None:
-    """Stop the profiler's clock, unless the user wants it."""
+    """Stop the profiler's clock, unless `GYMCORE_MUJOCO_TIMERS` keeps it."""
     wanted = os.environ.get("GYMCORE_MUJOCO_TIMERS", "0") not in ("", "0")
     if wanted or mujoco_module().get_mjcb_time() is not None:
         return
@@ -145,7 +145,7 @@ def step_simulation(model: Any, data: Any, count: int) -> None:
     MuJoCo's warnings become Python's.
 
     Raises:
-        SimulationFailed: MuJoCo failed; the data must be reset.
+        SimulationFailed: MuJoCo failed; the simulation must be reset.
     """
     message = _stepper().step(model, data, count)
     if message is not None:
@@ -153,7 +153,7 @@ def step_simulation(model: Any, data: Any, count: int) -> None:
 
 
 def report_faults(lanes: Sequence[int], texts: Sequence[str], failed: bool) -> None:
-    """Warn of MuJoCo's messages about lanes, or raise if simulations failed.
+    """Raise if simulations failed; otherwise show MuJoCo's messages about lanes as a warning.
 
     Raises:
         SimulationFailed: MuJoCo failed.
@@ -163,5 +163,5 @@ def report_faults(lanes: Sequence[int], texts: Sequence[str], failed: bool) -> N
     )
     more = f" (and {len(lanes) - 4} more lanes)" if len(lanes) > 4 else ""
     if failed:
-        raise SimulationFailed(f"MuJoCo gave up: {shown}{more}. Reset all lanes.", lanes=lanes)
+        raise SimulationFailed(f"MuJoCo failed: {shown}{more}. Reset all lanes.", lanes=lanes)
     logger.warn(f"MuJoCo: {shown}{more}")

@@ -1,4 +1,4 @@
-"""The base class of environments written in Python on MuJoCo's bindings."""
+"""The base class of environments that are written in Python over MuJoCo's package."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class BrokenModel(error.InvalidArgument):
 
 
 def expand_model_path(model_path: str | os.PathLike[str]) -> str:
-    """Return the path of a model's file, which must exist (else `ModelNotFound`, an `OSError`).
+    """Return the path of a model's file; raise `ModelNotFound`, an `OSError`, if it does not exist.
 
-    A path that begins with `/`, `.` or `~` is taken as it is; any other is the name of one of
-    gymcore's models, a file in its folder `assets`.
+    A path that begins with `/` or `.` is returned unchanged, and `~` is expanded. Any other path is
+    the name of a model of gymcore, a file in its folder `assets`.
 
     Example:
         >>> expand_model_path("/there/is/none.xml")
@@ -58,27 +58,27 @@ def expand_model_path(model_path: str | os.PathLike[str]) -> str:
     return full
 
 
-# More simulation steps than anyone waits for, and more pixels than a frame has.
+# Upper limit of simulation steps in a step, and of the width and height of frames.
 MAX_COUNT = 1_000_000
 
 
 class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
     """Base class of a MuJoCo environment: loads a model, steps, resets and renders it.
 
-    A subclass writes `step` and `reset_model`, and declares `metadata` with `render_modes` and,
-    if it is to be checked, `render_fps`, which must be `round(1 / dt)`.
+    A subclass defines `step` and `reset_model`, and `metadata` with `render_modes` and, optionally,
+    `render_fps`, which must be `round(1 / dt)`.
 
     Attributes:
         model: The `mujoco.MjModel`.
         data: Its `mujoco.MjData`.
-        init_qpos: A copy of the model's initial positions [nq] float64.
-        init_qvel: A copy of its initial velocities [nv] float64.
+        init_qpos: A copy of the model's initial positions, float64 [nq].
+        init_qvel: A copy of its initial velocities, float64 [nv].
         frame_skip: Simulation steps in one step of the environment.
-        action_space: A float32 box, from the ranges of the model's actuators.
-        fullpath: Path of the model's file; empty if the model came as XML.
+        action_space: A float32 `Box` of the control ranges of the model's actuators.
+        fullpath: Path of the model's file; empty if the model was given as XML.
         width: Width of frames in pixels; `height`: their height.
-        camera_id: As given; `camera_name`: as given.
-        mujoco_renderer: The `MujocoRenderer`; it makes nothing before the first frame.
+        camera_id: The constructor's argument; `camera_name`: likewise.
+        mujoco_renderer: The `MujocoRenderer`, which opens a window or context at the first frame.
 
     Example:
         >>> model = '''
@@ -128,7 +128,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         max_geom: int = 1000,
         visual_options: dict[int, bool] | None = None,
     ) -> None:
-        """Load the model; nothing is rendered and no window opened yet.
+        """Load the model, without rendering or opening a window.
 
         Args:
             model_path: The model's file (MJCF or URDF as XML, or `.mjb`), see `expand_model_path`;
@@ -139,20 +139,20 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
             render_mode: `"human"`, `"rgb_array"`, `"depth_array"`, `"rgbd_tuple"` or None.
             width: Width of frames in pixels.
             height: Height of frames in pixels.
-            camera_id: Number of the model's camera; -1 is the free one.
-            camera_name: Its name instead. Without either it is the free camera.
+            camera_id: Index of a camera of the model; -1 is the free camera, the default.
+            camera_name: Name of a camera of the model, instead of `camera_id`.
             default_camera_config: Attributes of `mujoco.MjvCamera` (`distance`, `azimuth`,
                 `elevation`, `lookat`, `trackbodyid`, ...) and their values, for the free camera.
-            max_geom: Maximal number of geoms in a frame.
-            visual_options: Flags of `mujoco.mjtVisFlag` and whether they are on.
+            max_geom: Maximum number of geoms in a frame.
+            visual_options: Values of flags of `mujoco.mjtVisFlag`.
 
         Raises:
             gymcore.error.DependencyNotInstalled: mujoco is not installed.
-            ModelNotFound: there is no such file.
-            BrokenModel: MuJoCo cannot load it, or its time step is not above 0.
-            gymcore.error.FailedCheck: `frame_skip` is not from 1 to 1,000,000, or
+            ModelNotFound: The file does not exist.
+            BrokenModel: MuJoCo cannot load it, or its time step is not positive.
+            gymcore.error.FailedCheck: `frame_skip` is not in 1 to 1,000,000, or
                 `metadata["render_fps"]` is not `round(1 / dt)`.
-            gymcore.error.InvalidArgument: both `camera_id` and `camera_name` are given, or another
+            gymcore.error.InvalidArgument: Both `camera_id` and `camera_name` are given, or another
                 argument for rendering is invalid.
         """
         self.frame_skip = checked_count("frame_skip", frame_skip)
@@ -189,7 +189,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
     # Steps of the construction, which a subclass may override.
 
     def _initialize_simulation(self) -> tuple[Any, Any]:
-        """Return the model, with an offscreen buffer that holds a frame, and its data."""
+        """Return the model, whose offscreen buffer is large enough for a frame, and its data."""
         model = self._load_model()
         visual = model.vis.global_
         visual.offwidth = max(visual.offwidth, self.width)
@@ -224,7 +224,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         return mujoco_module().MjData(model)
 
     def _check_frames_per_second(self) -> None:
-        """Raise unless `metadata["render_fps"]`, where it is declared, is `round(1 / dt)`."""
+        """Raise if `metadata` has `render_fps`, and it is not `round(1 / dt)`."""
         if "render_fps" not in self.metadata:
             return
         declared, expected = self.metadata["render_fps"], round(1.0 / self.dt)
@@ -235,23 +235,23 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
             )
 
     def _set_action_space(self) -> Box:
-        """Set and return `action_space`: a float32 box of the actuators' control ranges."""
+        """Set and return `action_space`, a float32 `Box` of the actuators' control ranges."""
         low, high = self.model.actuator_ctrlrange.astype(np.float32).reshape(-1, 2).T
         self.action_space = Box(low=low, high=high, dtype=np.float32)
         return self.action_space
 
-    # What a subclass writes.
+    # What a subclass defines.
 
     def step(
         self, action: NDArray[np.float32]
     ) -> tuple[NDArray[np.float64], SupportsFloat, bool, bool, Info]:
-        """See `gymcore.Env.step`; a subclass writes it, with `do_simulation`."""
+        """See `gymcore.Env.step`; a subclass defines it, using `do_simulation`."""
         raise NotImplementedError(f"{type(self).__name__} has no step(action)")
 
     def reset_model(self) -> NDArray[np.float64]:
-        """Put the simulation into an initial state, with `set_state`; return the observation.
+        """Set an initial state with `set_state`, and return the observation.
 
-        A subclass writes it and draws from `np_random`. The simulation has been reset already.
+        A subclass defines it, and draws from `np_random`. The simulation was reset before the call.
         """
         raise NotImplementedError(f"{type(self).__name__} has no reset_model()")
 
@@ -264,11 +264,11 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
     def reset(
         self, *, seed: int | None = None, options: Options = None
     ) -> tuple[NDArray[np.float64], Info]:
-        """Reset the simulation, then let `reset_model` choose the initial state.
+        """Reset the simulation, and call `reset_model` for the initial state.
 
         Args:
             seed: See `gymcore.Env.reset`.
-            options: Not used here; a subclass may use them.
+            options: Not used by this class; a subclass may use them.
 
         Returns:
             The results of `reset_model` and `_get_reset_info`.
@@ -282,11 +282,11 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         return observation, info
 
     def render(self) -> Any:
-        """Return a frame, or show it, as `render_mode` says: see `MujocoRenderer.render`."""
+        """Return or show a frame, as `render_mode` says: see `MujocoRenderer.render`."""
         return self.mujoco_renderer.render(self.render_mode)
 
     def close(self) -> None:
-        """Close the window and free what rendering holds; you may go on, also rendering."""
+        """Close the window and free rendering contexts; the environment stays usable."""
         renderer = getattr(self, "mujoco_renderer", None)
         if renderer is not None:
             renderer.close()
@@ -299,17 +299,17 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         return self.model.opt.timestep * self.frame_skip
 
     def set_state(self, qpos: ArrayLike, qvel: ArrayLike) -> None:
-        """Set positions and velocities, and compute all that follows (`mj_forward`).
+        """Set positions and velocities, and compute everything that depends on them (`mj_forward`).
 
-        Activations of actuators, controls and the time stay as they are.
+        Activations of actuators, controls and the time are unchanged.
 
         Args:
-            qpos: [nq] float64.
-            qvel: [nv] float64.
+            qpos: Positions, float64 [nq].
+            qvel: Velocities, float64 [nv].
 
         Raises:
-            gymcore.error.FailedCheck: a shape is wrong; nothing has been set.
-            gymcore.error.InvalidArgument: numbers are not finite; nothing has been set.
+            gymcore.error.FailedCheck: A shape is wrong; nothing has been set.
+            gymcore.error.InvalidArgument: Numbers are not finite; nothing has been set.
         """
         for name, given, size in (("qpos", qpos, self.model.nq), ("qvel", qvel, self.model.nv)):
             if np.shape(given) != (size,):
@@ -328,11 +328,11 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
 
         Args:
             ctrl: Controls [nu]; MuJoCo clamps them to the model's ranges.
-            n_frames: Steps of the simulation.
+            n_frames: Number of simulation steps.
 
         Raises:
-            gymcore.error.InvalidAction: `ctrl` has another shape, or is not numeric; nothing has
-                been simulated.
+            gymcore.error.InvalidAction: `ctrl` has another shape, or is not numeric; no step was
+                made.
         """
         shape = np.shape(ctrl)
         if shape != (self.model.nu,):
@@ -342,7 +342,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         self._step_mujoco_simulation(ctrl, n_frames)
 
     def _step_mujoco_simulation(self, ctrl: ArrayLike, n_frames: int) -> None:
-        """Step, then compute forces at the bodies (`cfrc_ext`, ...), which `mj_step` does not."""
+        """Step, and compute forces on bodies (`cfrc_ext`, ...), which `mj_step` leaves out."""
         if type(n_frames) is not int or not 0 <= n_frames <= MAX_COUNT:
             n_frames = checked_count("n_frames", n_frames, 0)
         try:
@@ -358,28 +358,28 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         ) from problem
 
     def get_body_com(self, body_name: str) -> NDArray[np.float64]:
-        """Return the position of a body's frame in the world [3] float64, a view.
+        """Return the position of a body's frame in the world, float64 [3], a view.
 
         Raises:
-            KeyError: the model has no such body; the message lists the names.
+            KeyError: The model has no such body; the message lists the names.
         """
         return self.data.body(body_name).xpos
 
     def state_vector(self) -> NDArray[np.float64]:
-        """Return positions and velocities [nq + nv] float64, a new array."""
+        """Return positions and velocities, a new float64 array [nq + nv]."""
         return np.concatenate([self.data.qpos.flat, self.data.qvel.flat])
 
 
 def _is_xml(model_path: Any) -> bool:
-    """Return whether this is a model rather than the path of one."""
+    """Return whether `model_path` is XML."""
     return isinstance(model_path, str) and model_path.lstrip().startswith("<")
 
 
 def check_time_step(model: Any, dt: float) -> None:
-    """Raise unless steps of the simulation take time, and their frequency is a number.
+    """Check that the time step is positive and its inverse finite.
 
     Raises:
-        BrokenModel: the model's time step is not above 0.
+        BrokenModel: It is not.
     """
     if not (dt > 0 and 1.0 / dt < np.inf):
         raise BrokenModel(f"model: expected a time step above 0, got {model.opt.timestep}")

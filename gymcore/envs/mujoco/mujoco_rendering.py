@@ -1,7 +1,7 @@
 """Frames and windows of a MuJoCo simulation.
 
-They are not drawn by `mujoco.Renderer` and `mujoco.viewer`:
-`docs/environments/mujoco_rendering.md` says what these lack, with versions.
+`docs/environments/mujoco_rendering.md` says why this module does not use `mujoco.Renderer` and
+`mujoco.viewer`.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ __all__ = [
 
 OFFSCREEN_MODES = ("rgb_array", "depth_array", "rgbd_tuple")
 
-# Seconds that a window delays the program at most, whatever the simulated time is.
+# Maximum delay of the program in one frame of a window, in seconds.
 MAX_WAIT = 0.5
 
-# Seconds between two looks at the keys while the simulation is paused.
+# Seconds between two frames while the simulation is paused.
 PAUSED_FRAME = 1 / 30
 
-# Of a window without a width and height, on a small screen.
+# Minimum size of a window without a given width and height.
 MIN_SIZE = (640, 480)
 
 HELP = {
@@ -70,11 +70,11 @@ class UnknownVisualOption(error.InvalidArgument, IndexError):
 
 
 class UnknownAttribute(error.InvalidArgument, AttributeError):
-    """A name that is not an attribute of the MuJoCo object that it is for."""
+    """A name that is not an attribute of the MuJoCo object."""
 
 
 class SceneFull(error.Error, RuntimeError):
-    """A marker for which a scene has no place."""
+    """A marker for which the scene has no free geom."""
 
 
 class BaseRender:
@@ -84,11 +84,11 @@ class BaseRender:
         model: The `mujoco.MjModel`.
         data: The `mujoco.MjData` that is shown.
         cam: The `mujoco.MjvCamera`.
-        vopt: The `mujoco.MjvOption`: what is shown.
+        vopt: The `mujoco.MjvOption`, which says what is shown.
         pert: The `mujoco.MjvPerturb`.
         scn: The `mujoco.MjvScene` that markers are added to.
         viewport: The `mujoco.MjrRect` of a frame.
-        con: The `mujoco.MjrContext`, which a viewer makes.
+        con: The `mujoco.MjrContext`, which the subclass makes.
     """
 
     con: Any
@@ -118,7 +118,7 @@ class BaseRender:
         self._init_camera()
 
     def _init_camera(self) -> None:
-        """Point the free camera at the middle of the geoms, at a distance that fits the model."""
+        """Point the free camera at the center of the geoms, at a distance that fits the model."""
         self.cam.type = mujoco_module().mjtCamera.mjCAMERA_FREE
         self.cam.fixedcamid = -1
         center = self.model.stat.center
@@ -128,7 +128,7 @@ class BaseRender:
         self.cam.distance = self.model.stat.extent
 
     def _set_mujoco_buffer(self) -> None:
-        """Let MuJoCo draw into the viewer's buffer."""
+        """Make MuJoCo draw into the viewer's buffer."""
         raise NotImplementedError(f"{type(self).__name__} has no buffer")
 
     def make_context_current(self) -> None:
@@ -136,24 +136,24 @@ class BaseRender:
         raise NotImplementedError(f"{type(self).__name__} has no OpenGL context")
 
     def add_marker(self, **marker_params: Any) -> None:
-        """Show a geom in the next frame only, by default a white sphere of 1 cm at the origin.
+        """Show a geom in the next frame only; by default a white sphere of 1 cm at the origin.
 
         Args:
             **marker_params: `pos` [3], `size` [3], `mat` [3, 3] or [9], `rgba` [4], `type` (a
                 `mujoco.mjtGeom`), `label` (text), or another attribute of `mujoco.MjvGeom`.
 
         Raises:
-            gymcore.error.InvalidArgument: a value does not fit its attribute.
+            gymcore.error.InvalidArgument: A value does not fit its attribute.
         """
         geom = mujoco_module().MjvGeom()
         for name in marker_params:
             if name.startswith("_") or not hasattr(geom, name):
-                logger.warn(f"add_marker: a geom has no attribute {name!r}, it is ignored")
+                logger.warn(f"add_marker: a geom has no attribute {name!r}, which is ignored")
         _set_geom(geom, marker_params)
         self._markers.append(marker_params)
 
     def add_overlay(self, gridpos: int, text1: str, text2: str) -> None:
-        """Write two columns of a line into a corner (`mujoco.mjtGridPos`) of all later frames."""
+        """Add a line of two columns to a corner (`mujoco.mjtGridPos`) of all later frames."""
         lines = self._overlays.setdefault(int(gridpos), ["", ""])
         lines[0] += f"{text1}\n"
         lines[1] += f"{text2}\n"
@@ -169,7 +169,7 @@ class BaseRender:
         self.scn.ngeom += 1
 
     def _update_scene(self, markers: list[dict[str, Any]]) -> None:
-        """Put the current state of the simulation and markers into the scene."""
+        """Update the scene with the current state of the simulation, and add markers."""
         mujoco = mujoco_module()
         everything = int(mujoco.mjtCatBit.mjCAT_ALL)
         with warnings_while("drawing"):
@@ -180,14 +180,14 @@ class BaseRender:
             self._add_marker_to_scene(marker)
 
     def _draw_overlays(self, overlays: dict[int, list[str]]) -> None:
-        """Draw texts over the frame, by their corners."""
+        """Draw texts over the frame; the keys are their corners."""
         mujoco = mujoco_module()
         font = mujoco.mjtFontScale.mjFONTSCALE_150
         for gridpos, (left, right) in overlays.items():
             mujoco.mjr_overlay(font, gridpos, self.viewport, left, right, self.con)
 
     def close(self) -> None:
-        """Free what the viewer holds; a second call does nothing."""
+        """Free the viewer's resources; a second call does nothing."""
         if self._release is None:
             raise NotImplementedError(f"{type(self).__name__} holds nothing to free")
         self._release()
@@ -196,9 +196,9 @@ class BaseRender:
 
 
 class OffScreenViewer(BaseRender):
-    """Draws frames of a simulation in memory, in an OpenGL context of its own.
+    """Draws frames of a simulation into memory, with an OpenGL context of its own.
 
-    All frames must be drawn by the same thread: an OpenGL context belongs to one.
+    All frames must be drawn by one thread, to which the OpenGL context belongs.
 
     Attributes:
         backend: `"egl"`, `"osmesa"`, `"glfw"` or `"cgl"`.
@@ -217,7 +217,7 @@ class OffScreenViewer(BaseRender):
         """Make the context and the scene; see `BaseRender`.
 
         Raises:
-            RenderingUnavailable: no OpenGL can draw here.
+            RenderingUnavailable: No OpenGL backend works here.
         """
         if width < 1 or height < 1:
             raise error.InvalidArgument(
@@ -236,7 +236,7 @@ class OffScreenViewer(BaseRender):
                 )
 
     def _set_mujoco_buffer(self) -> None:
-        """Let MuJoCo draw into the buffer in memory."""
+        """Make MuJoCo draw into the offscreen buffer."""
         mujoco = mujoco_module()
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self.con)
 
@@ -244,8 +244,8 @@ class OffScreenViewer(BaseRender):
         """Make the viewer's OpenGL context the current one of this thread.
 
         Raises:
-            gymcore.error.ClosedEnvironmentError: the viewer has been closed.
-            RenderingUnavailable: this process was forked from the one that made the viewer.
+            gymcore.error.ClosedEnvironmentError: The viewer has been closed.
+            RenderingUnavailable: This process was forked from the one that made the viewer.
         """
         if not self._release.alive:
             raise error.ClosedEnvironmentError("the viewer has been closed")
@@ -262,20 +262,21 @@ class OffScreenViewer(BaseRender):
 
         Args:
             render_mode: What to return, see below.
-            camera_id: Camera of the model from now on, -1 for the free one; None keeps the last.
-            segmentation: Return which object each pixel shows instead of its color.
+            camera_id: Index of the camera for this and later frames, -1 for the free camera; None
+                keeps the last one.
+            segmentation: Whether to return the object that each pixel shows instead of its color.
 
         Returns:
-            New arrays. `"rgb_array"`: [height, width, 3] uint8, or with `segmentation`
-            [height, width, 2] int32, type (`mujoco.mjtObj`) and number of the object, -1 and -1
-            for none. `"depth_array"`: [height, width] float32, OpenGL's depth buffer, from 0 (the
-            near plane) to 1 (the far plane), not a distance: see
-            `docs/environments/mujoco_rendering.md` for the formula. `"rgbd_tuple"`: both.
+            New arrays. `"rgb_array"`: uint8 [height, width, 3], or with `segmentation` int32
+            [height, width, 2]: type (`mujoco.mjtObj`) and index of the object, -1 and -1 for none.
+            `"depth_array"`: float32 [height, width], OpenGL's depth buffer from 0 (near plane) to 1
+            (far plane); `docs/environments/mujoco_rendering.md` has the formula for distances.
+            `"rgbd_tuple"`: both.
 
         Raises:
-            UnexpectedMode: the mode is another one.
-            gymcore.error.InvalidArgument: the model has no such camera.
-            gymcore.error.ClosedEnvironmentError: the viewer has been closed.
+            UnexpectedMode: The mode is unknown.
+            gymcore.error.InvalidArgument: The model has no such camera.
+            gymcore.error.ClosedEnvironmentError: The viewer has been closed.
         """
         if render_mode not in OFFSCREEN_MODES:
             raise _unexpected(render_mode, OFFSCREEN_MODES)
@@ -307,7 +308,7 @@ class OffScreenViewer(BaseRender):
         return depth if render_mode == "depth_array" else (rgb, depth)
 
     def _segments(self, colors: NDArray[np.uint8]) -> NDArray[np.int32]:
-        """Return types and numbers of objects [height, width, 2] int32, from segment colors."""
+        """Return types and indices of objects, int32 [height, width, 2], from segment colors."""
         wide = colors.astype(np.int32)
         segments = wide[..., 0] + (wide[..., 1] << 8) + (wide[..., 2] << 16)
         geoms = self.scn.geoms[: self.scn.ngeom]
@@ -320,11 +321,11 @@ class OffScreenViewer(BaseRender):
 
 
 class WindowViewer(BaseRender):
-    """Shows a simulation in a window of its own, moved by mouse and keys; there may be several.
+    """Shows a simulation in a window of its own, controlled by mouse and keys.
 
-    It draws in the thread that calls `render`, and only then; `render` waits so that simulated
-    seconds take as long as real ones. After the user has closed the window `render` does nothing,
-    and the program continues.
+    `render` draws a frame in the calling thread, and waits so that simulated time passes as fast as
+    real time. After the user has closed the window, `render` does nothing, and the program
+    continues.
 
     Attributes:
         window: GLFW's window.
@@ -339,10 +340,10 @@ class WindowViewer(BaseRender):
         max_geom: int = 1000,
         visual_options: dict[int, bool] | None = None,
     ) -> None:
-        """Open the window; see `BaseRender`. Without a size it takes half of the screen's.
+        """Open the window; see `BaseRender`. Without a size, it has half the size of the screen.
 
         Raises:
-            gymcore.error.Error: no window can be opened here.
+            gymcore.error.Error: No window can be opened here.
         """
         super().__init__(model, data, width or 0, height or 0, max_geom, visual_options)
         mujoco = mujoco_module()
@@ -366,7 +367,7 @@ class WindowViewer(BaseRender):
         self._clock_start: tuple[float, float] | None = None
 
     def _set_mujoco_buffer(self) -> None:
-        """Let MuJoCo draw into the window."""
+        """Make MuJoCo draw into the window."""
         mujoco = mujoco_module()
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_WINDOW, self.con)
 
@@ -374,7 +375,7 @@ class WindowViewer(BaseRender):
         """Make the window's OpenGL context the current one of this thread.
 
         Raises:
-            gymcore.error.ClosedEnvironmentError: the window has been closed.
+            gymcore.error.ClosedEnvironmentError: The window has been closed.
         """
         if not self.is_open:
             raise error.ClosedEnvironmentError("the window has been closed")
@@ -382,15 +383,15 @@ class WindowViewer(BaseRender):
 
     @property
     def is_open(self) -> bool:
-        """Whether neither the program nor the user has closed the window."""
+        """Whether the window is open."""
         return bool(self._release.alive)
 
     def see_by(self, camera_id: int) -> None:
-        """Look through a camera of the model, by its number; -1 is the free camera."""
+        """Use the camera of the model with this index; -1 is the free camera."""
         _set_camera(self.cam, self.model, camera_id)
 
     def render(self) -> None:
-        """Show the current state, and wait for as long as it took in simulated time."""
+        """Show the current state, and wait until real time has caught up with simulated time."""
         markers, self._markers = self._markers, []
         self._draw(markers)
         while self.paused and not self._one_frame and self.is_open:
@@ -420,7 +421,7 @@ class WindowViewer(BaseRender):
             self.free()
 
     def _create_overlay(self, overlays: dict[int, list[str]]) -> None:
-        """Add the help to the texts that are shown."""
+        """Add "Paused" and the help to the texts."""
         gridpos = int(mujoco_module().mjtGridPos.mjGRID_BOTTOMLEFT)
         left, right = overlays.get(gridpos, ["", ""])
         if self.paused:
@@ -440,13 +441,13 @@ class WindowViewer(BaseRender):
                 if ahead > 0:
                     time.sleep(min(ahead, MAX_WAIT))
                 return
-        # The first frame, a reset, or a program slower than the simulation: start again.
+        # The first frame, a reset, or a program slower than real time: restart the clock.
         self._clock_start = now, simulated
 
     # The user's input.
 
     def _connect(self) -> None:
-        """Let GLFW call the methods below; it must not keep the viewer alive."""
+        """Register the methods below with GLFW, without keeping the viewer alive."""
         reference = weakref.ref(self)
 
         def bound(name: str) -> Callable[..., None]:
@@ -464,7 +465,7 @@ class WindowViewer(BaseRender):
         glfw.set_scroll_callback(self.window, bound("_scroll_callback"))
 
     def _key_callback(self, window: Any, key: int, scancode: int, action: int, mods: int) -> None:
-        """Do what a key stands for, see `HELP`."""
+        """Handle a pressed key, see `HELP`."""
         glfw, flags = self._glfw, mujoco_module().mjtVisFlag
         if action != glfw.PRESS:
             return
@@ -493,11 +494,11 @@ class WindowViewer(BaseRender):
             glfw.set_window_should_close(window, True)
 
     def _mouse_button_callback(self, window: Any, button: int, act: int, mods: int) -> None:
-        """Remember where a drag begins."""
+        """Remember where a drag of the mouse begins."""
         self._cursor = self._glfw.get_cursor_pos(window)
 
     def _cursor_pos_callback(self, window: Any, xpos: float, ypos: float) -> None:
-        """Turn (left button), move (right) or zoom (middle) the camera by a drag."""
+        """Turn (left button), move (right) or zoom (middle) the camera by dragging the mouse."""
         glfw, motions = self._glfw, mujoco_module().mjtMouse
         shift = glfw.PRESS in (
             glfw.get_key(window, glfw.KEY_LEFT_SHIFT),
@@ -517,11 +518,11 @@ class WindowViewer(BaseRender):
         self._cursor = xpos, ypos
 
     def _scroll_callback(self, window: Any, x_offset: float, y_offset: float) -> None:
-        """Zoom by the wheel."""
+        """Zoom with the wheel."""
         self._move_camera(mujoco_module().mjtMouse.mjMOUSE_ZOOM, 0.0, 0.05 * y_offset)
 
     def _move_camera(self, action: int, rel_dx: float, rel_dy: float) -> None:
-        """Move the free camera by a fraction of the window's height."""
+        """Move the camera by fractions of the window's height."""
         move = mujoco_module().mjv_moveCamera
         try:
             move(self.model, action, rel_dx, rel_dy, self.scn, self.cam)
@@ -533,7 +534,7 @@ def _open_window(width: int | None, height: int | None) -> tuple[Any, Any]:
     """Return the module glfw and a new window."""
     problem = find_display()
     if sys.platform == "darwin" and threading.current_thread() is not threading.main_thread():
-        problem = "macOS lets only the main thread do that"
+        problem = "on macOS only the main thread can do that"
     if problem is not None:
         raise error.Error(
             f'render_mode "human" opens a window, and {problem}. It needs: {PACKAGES["glfw"]}'
@@ -548,7 +549,7 @@ def _open_window(width: int | None, height: int | None) -> tuple[Any, Any]:
         warnings.simplefilter("always")
         window = None
         for samples in (4, 0):
-            # MuJoCo's offscreen contexts leave a hint that windows be invisible.
+            # MuJoCo's offscreen contexts leave the hint that windows are invisible.
             glfw.default_window_hints()
             glfw.window_hint(glfw.SAMPLES, samples)
             window = window or glfw.create_window(width, height, "MuJoCo", None, None)
@@ -560,7 +561,7 @@ def _open_window(width: int | None, height: int | None) -> tuple[Any, Any]:
 
 
 def _close_window(glfw: Any, window: Any, context: Any) -> None:
-    """Free MuJoCo's context, which is in the window's, and destroy the window."""
+    """Free MuJoCo's context, which belongs to the window, and destroy the window."""
     with current("glfw", lambda: glfw.make_context_current(window)):
         context.free()
     glfw.destroy_window(window)
@@ -568,18 +569,18 @@ def _close_window(glfw: Any, window: Any, context: Any) -> None:
 
 
 class MujocoRenderer:
-    """Draws a simulation, in memory or in a window, which the first frame makes.
+    """Draws a simulation into memory or in a window; the first frame opens it.
 
-    It can be pickled and copied: the copy has settings, model and data, and makes its own viewers.
+    It can be pickled and copied: the copy has the settings, model and data, and its own viewers.
 
     Attributes:
         model: The `mujoco.MjModel`.
         data: The `mujoco.MjData` that is shown.
-        default_cam_config: Attributes of the free camera, read when a viewer is made.
-        camera_id: Number of the camera, -1 for the free one.
+        default_cam_config: Attributes of the free camera, which are read when a viewer is made.
+        camera_id: Index of the camera, -1 for the free camera.
         width: Width of a frame in pixels; `height`: its height.
-        max_geom: Maximal number of geoms in a frame.
-        viewer: What drew last, an `OffScreenViewer` or a `WindowViewer`; None before.
+        max_geom: Maximum number of geoms in a frame.
+        viewer: The viewer of the last frame, an `OffScreenViewer` or a `WindowViewer`, or None.
     """
 
     def __init__(
@@ -594,23 +595,23 @@ class MujocoRenderer:
         camera_name: str | None = None,
         visual_options: dict[int, bool] | None = None,
     ) -> None:
-        """Check the settings; the first frame makes a viewer.
+        """Store the settings; the first frame makes a viewer.
 
         Args:
             model: The `mujoco.MjModel`.
             data: Its `mujoco.MjData`.
             default_cam_config: Attributes of `mujoco.MjvCamera` and their values, for the free
-                camera: `distance`, `azimuth`, `elevation`, `lookat`. With `type` as
-                `mujoco.mjtCamera.mjCAMERA_TRACKING` and a `trackbodyid` it follows that body.
+                camera: `distance`, `azimuth`, `elevation`, `lookat`. With `type` set to
+                `mujoco.mjtCamera.mjCAMERA_TRACKING` and a `trackbodyid`, it follows that body.
             width: Width of a frame in pixels; optional for a window.
             height: Height of a frame in pixels; optional for a window.
-            max_geom: Maximal number of geoms in a frame.
-            camera_id: Number of the model's camera, -1 for the free one.
-            camera_name: Its name instead. Without either it is the free camera.
-            visual_options: Flags of `mujoco.mjtVisFlag` and whether they are on.
+            max_geom: Maximum number of geoms in a frame.
+            camera_id: Index of a camera of the model; -1 is the free camera, the default.
+            camera_name: Name of a camera of the model, instead of `camera_id`.
+            visual_options: Values of flags of `mujoco.mjtVisFlag`.
 
         Raises:
-            gymcore.error.InvalidArgument: both `camera_id` and `camera_name` are given, or there is
+            gymcore.error.InvalidArgument: Both `camera_id` and `camera_name` are given, or there is
                 no such camera, attribute or flag.
         """
         mujoco = mujoco_module()
@@ -622,7 +623,7 @@ class MujocoRenderer:
         _apply_visual_options(mujoco.MjvOption(), visual_options)
         if camera_id is not None:
             _check_camera_id(model, camera_id)
-        # Gymnasium overwrites a `type` by the free camera.
+        # Gymnasium replaces a `type` with that of the free camera.
         has_type = default_cam_config is not None and "type" in default_cam_config
         self._keep_type = camera_id is None and camera_name is None and has_type
         if camera_name is not None:
@@ -651,9 +652,9 @@ class MujocoRenderer:
             New arrays, or None for `"human"`.
 
         Raises:
-            UnexpectedMode: the mode is another one; it is an `AttributeError`.
-            gymcore.error.FailedCheck: a frame needs `width` and `height`.
-            RenderingUnavailable: no OpenGL can draw here; the message says what to install.
+            UnexpectedMode: The mode is unknown; this is also an `AttributeError`.
+            gymcore.error.FailedCheck: `width` or `height` is None, and the mode is not "human".
+            RenderingUnavailable: No OpenGL backend works; the message says what to install.
         """
         if render_mode != "human" and (self.width is None or self.height is None):
             raise error.FailedCheck(
@@ -661,7 +662,7 @@ class MujocoRenderer:
                 "render_mode is not `human`."
             )
         viewer = self._get_viewer(render_mode)
-        # A batch shows its lanes with one renderer, one after another.
+        # A batch draws its lanes with one renderer, one after another.
         viewer.data = self.data
         if isinstance(viewer, WindowViewer):
             viewer.render()
@@ -695,19 +696,19 @@ class MujocoRenderer:
             viewer.see_by(self.camera_id)
 
     def _set_cam_config(self) -> None:
-        """Set the attributes `default_cam_config` of the current viewer's camera."""
+        """Apply `default_cam_config` to the current viewer's camera."""
         if self.viewer is not None:
             _apply_camera_config(self.viewer.cam, self.default_cam_config)
 
     def close(self) -> None:
-        """Close the window and free the contexts; a later frame makes new ones."""
+        """Close the window and free the contexts; the next frame makes new ones."""
         for viewer in (self._offscreen, self._window):
             if viewer is not None:
                 viewer.close()
         self._offscreen = self._window = self.viewer = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the settings, without viewers: these belong to this process."""
+        """Return the settings without the viewers, which belong to this process."""
         return {**self.__dict__, "viewer": None, "_offscreen": None, "_window": None}
 
 
@@ -760,7 +761,7 @@ def _apply_visual_options(options: Any, flags: dict[int, bool] | None) -> None:
 
 
 def _check_camera_id(model: Any, camera_id: Any) -> None:
-    """Raise unless the model has the camera; MuJoCo would end the process."""
+    """Raise if the model has no such camera, with which MuJoCo would end the process."""
     try:
         number = operator.index(camera_id)
     except TypeError:
@@ -775,7 +776,7 @@ def _check_camera_id(model: Any, camera_id: Any) -> None:
 
 
 def _set_camera(camera: Any, model: Any, camera_id: int) -> None:
-    """Make a `mujoco.MjvCamera` a camera of the model, or for -1 the free one."""
+    """Set a `mujoco.MjvCamera` to a camera of the model, or to the free camera if it is -1."""
     _check_camera_id(model, camera_id)
     types = mujoco_module().mjtCamera
     camera.type = types.mjCAMERA_FREE if camera_id == -1 else types.mjCAMERA_FIXED
@@ -783,7 +784,7 @@ def _set_camera(camera: Any, model: Any, camera_id: int) -> None:
 
 
 def _find_camera(model: Any, name: str) -> int:
-    """Return the number of a camera by its name; as in Gymnasium -1, the free one, without it."""
+    """Return the index of a camera, given its name; as in Gymnasium, -1 if there is none."""
     if not isinstance(name, str):
         raise error.ArgumentTypeError(
             f"camera_name: expected a string, got {name!r} ({type(name).__name__})"
@@ -799,12 +800,12 @@ def _find_camera(model: Any, name: str) -> int:
 
 
 def _cameras(model: Any) -> str:
-    """Return numbers and names of the model's cameras, as text."""
+    """Return indices and names of the model's cameras, as text."""
     names = (f"{number} {model.camera(number).name!r}" for number in range(model.ncam))
     return "it has " + (", ".join(names) or "none")
 
 
-# Attributes of a geom that mjv_initGeom sets, with their defaults.
+# The attributes of a geom that mjv_initGeom sets, with their defaults.
 _GEOM_DEFAULTS: dict[str, NDArray[Any]] = {
     "size": np.full(3, 0.01),
     "pos": np.zeros(3),
@@ -814,7 +815,7 @@ _GEOM_DEFAULTS: dict[str, NDArray[Any]] = {
 
 
 def _set_geom(geom: Any, marker: dict[str, Any]) -> None:
-    """Set the attributes of a geom; by default it is a white sphere of 1 cm."""
+    """Set the attributes of a geom; the default is a white sphere of 1 cm."""
     mujoco = mujoco_module()
     values = dict(_GEOM_DEFAULTS)
     for name in values.keys() & marker.keys():
@@ -834,7 +835,7 @@ def _set_geom(geom: Any, marker: dict[str, Any]) -> None:
         raise error.InvalidArgument(
             f"type: expected a shape of mujoco.mjtGeom, got {kind!r}"
         ) from problem
-    # mjv_initGeom leaves these as they were in memory that MuJoCo does not clear.
+    # mjv_initGeom does not set these, and MuJoCo does not clear their memory.
     geom.category = int(mujoco.mjtCatBit.mjCAT_DECOR)
     geom.objtype = int(mujoco.mjtObj.mjOBJ_UNKNOWN)
     geom.objid = geom.segid = -1

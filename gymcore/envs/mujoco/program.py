@@ -1,4 +1,4 @@
-"""Descriptions compiled for `gymcore_ext.mujoco.simulations`, and quantities evaluated by NumPy."""
+"""Compiles descriptions for `gymcore_ext.mujoco.simulations`; evaluates quantities with NumPy."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ REGISTERS, CONSTANTS, ACTION, OBSERVATION, FIRST_ARRAY = range(5)
 Place = tuple[int, int, int]
 NOWHERE: Place = (REGISTERS, 0, 0)
 
-# Phases that know the action.
+# Phases in which the action is known.
 _WITH_ACTION = ("before", "after")
 
 
 class Program:
-    """A compiled description: the arguments of `Simulations` that follow from it.
+    """A compiled description: the arguments of `Simulations` that depend on it.
 
     Args:
-        description: the environment.
-        parameters: defaults of its parameters.
-        nq: number of positions.
-        nv: number of velocities.
-        nu: number of actuators.
+        description: The description of the environment.
+        parameters: Defaults of its parameters.
+        nq: Number of positions.
+        nv: Number of velocities.
+        nu: Number of actuators.
 
     Raises:
-        InvalidArgument: a quantity has the wrong length, or is used where it has no value.
+        InvalidArgument: A quantity has the wrong length, or is used where it has no value.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Program:
         self.terminated_register = self._scalar("terminated", terminated)
         if description.control is None and self.action_size != nu:
             raise InvalidArgument(
-                f"action_size: expected {nu}, as many as actuators, or a control, "
+                f"action_size: expected {nu}, the number of actuators, or a control, "
                 f"got {self.action_size}"
             )
         control = q.as_quantity(
@@ -86,15 +86,15 @@ class Program:
             self._write("start", start, (FIRST_ARRAY + k, 0, 1))
 
     def _write_infos(self, description: Description) -> tuple[tuple[Any, ...], ...]:
-        """Compute infos into registers; return their fields."""
+        """Compute the infos into registers; return their fields."""
         if unknown := description.reset_infos.keys() - description.infos.keys():
             raise InvalidArgument(
                 f"reset_infos: expected names of infos ({sorted(description.infos)}), "
                 f"got {sorted(unknown)}"
             )
         entries = {name: q.as_quantity(value) for name, value in description.infos.items()}
-        # Of a single environment: infos that are float32 after a float32 action, and what are
-        # numbers of Python.
+        # For single environments: infos that are float32 after a float32 action, and results that
+        # are Python numbers.
         self.float32_infos = tuple(
             name
             for name, entry in entries.items()
@@ -158,11 +158,11 @@ class Program:
             self._emit(phase, Op.COPY, quantity.size, out, place)
 
     def _is_simple(self, phase: str, quantity: q.Quantity) -> bool:
-        """Return whether it can be computed right into its destination."""
+        """Return whether the quantity can be computed directly into its destination."""
         return type(quantity) is q.Computed and (phase, id(quantity)) not in self._places
 
     def _place(self, phase: str, quantity: q.Quantity) -> Place:
-        """Return where the quantity is, after the operations of the phase so far."""
+        """Return the place of the quantity after the operations so far; compute it if necessary."""
         key = (phase, id(quantity))
         if key not in self._places:
             self._quantities.append(quantity)
@@ -192,8 +192,8 @@ class Program:
         if isinstance(quantity, q.Action):
             if phase not in _WITH_ACTION:
                 raise InvalidArgument(
-                    "action: expected in rewards, terminations, infos and controls of steps only "
-                    "(the last controls are data.ctrl)"
+                    "action: has a value only in rewards, terminations, infos and controls of "
+                    "steps (the last controls are data.ctrl)"
                 )
             _sized("action", quantity, self.action_size)
             return ACTION, 0, 1
@@ -210,7 +210,7 @@ class Program:
         """Compute a quantity before the step, into registers."""
         if phase != "after":
             raise InvalidArgument(
-                "before(): expected in rewards, terminations and infos of steps only"
+                "before(): has a value only in rewards, terminations and infos of steps"
             )
         at = self._reserve(quantity.size)
         self._write("before", quantity.quantity, (REGISTERS, at, 1))
@@ -252,7 +252,7 @@ class Program:
 
     def _draw(self, phase: str, draw: q.Draw, out: Place) -> None:
         if phase != "start":
-            raise InvalidArgument("draws: expected at the beginning of an episode only")
+            raise InvalidArgument("draws: have values only at the beginning of an episode")
         operands = [self._place(phase, one) for one in draw.operands]
         first = len(self._operations[phase])
         self._emit(phase, draw.code, draw.size, out, *operands)
@@ -263,14 +263,14 @@ class Program:
 
 
 def _sized(name: str, quantity: q.Quantity, size: int) -> q.Quantity:
-    """Return the quantity; raise unless it has this length."""
+    """Return the quantity; raise if it has another length."""
     if quantity.size != size:
         raise InvalidArgument(f"{name}: expected a quantity of length {size}, got {quantity.size}")
     return quantity
 
 
 def sources_of(arrays: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the names of the arrays of the data that programs read."""
+    """Return the names of the arrays of `mujoco.MjData` that programs read."""
     return tuple(name for owner, name in arrays if owner == "data")
 
 
@@ -312,7 +312,7 @@ _FUNCTIONS: dict[int, Callable[..., Any]] = {
 
 
 class Evaluator:
-    """Evaluates quantities on one model and its data, each once.
+    """Evaluates quantities for one model and its data, each once.
 
     Example:
         >>> from gymcore.envs.mujoco.quantities import Constant, norm
@@ -327,13 +327,13 @@ class Evaluator:
         parameters: Mapping[str, float] | None = None,
         action: npt.ArrayLike | None = None,
     ) -> None:
-        """Take a simulation.
+        """Store the simulation and what else quantities may depend on.
 
         Args:
-            model: a `mujoco.MjModel`.
-            data: its `mujoco.MjData`.
-            parameters: values of the environment's parameters, by column.
-            action: of the step that led here, if there was one.
+            model: A `mujoco.MjModel`.
+            data: Its `mujoco.MjData`.
+            parameters: Values of the environment's parameters, by column.
+            action: The action of the last step, if there was one.
         """
         self.model = model
         self.data = data
@@ -342,10 +342,10 @@ class Evaluator:
         self._values: dict[int, tuple[q.Quantity, Values]] = {}
 
     def __call__(self, quantity: q.Quantity) -> Values:
-        """Return the quantity's numbers [size], float64; float32 if it follows float32 actions.
+        """Return the value [size], float64; float32 if the quantity follows a float32 action.
 
         Raises:
-            InvalidArgument: it needs an action, a state before the step, or draws.
+            InvalidArgument: The quantity needs an action, the state before the step, or draws.
         """
         if id(quantity) not in self._values:
             # Kept with the quantity, so that its id stays unique.
@@ -372,7 +372,7 @@ class Evaluator:
         if isinstance(quantity, q.Computed) and not isinstance(quantity, q.Draw):
             return self._compute(quantity)
         raise InvalidArgument(
-            f"{type(quantity).__name__.lower()}: expected a quantity of the simulation as it is"
+            f"{type(quantity).__name__.lower()}: expected a quantity of the current simulation"
         )
 
     def _compute(self, quantity: q.Computed) -> Values:
@@ -380,7 +380,7 @@ class Evaluator:
         if quantity.precision is Precision.ACTION and self.action is not None:
             dtype = np.float32 if self.action.dtype == np.float32 else np.float64
             operands = [operand.astype(dtype) for operand in operands]
-        # Sums start from the first term: a sum of negative zeros is one.
+        # The initial value -0.0 keeps the sign of a sum of negative zeros.
         if quantity.code == Op.SUM:
             return operands[0].sum(initial=-0.0, keepdims=True)
         if quantity.code == Op.EVERY:

@@ -1,4 +1,4 @@
-"""Pusher-v4: as Pusher-v5 was before, with another cylinder; costs are those before the step."""
+"""Pusher-v4: another model; the costs are those of the state before the step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
 class PusherEnv(pusher_v5.PusherEnv):
-    """The arm of Pusher-v5 with the model of earlier versions."""
+    """The arm of Pusher-v5, with the model of earlier versions."""
 
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 20}  # noqa: RUF012
 
@@ -26,7 +26,7 @@ class PusherEnv(pusher_v5.PusherEnv):
     __init__ = constructor_v4(pusher_v5.PusherEnv, (), xml_file="pusher.xml")
 
     def describe(self, simulation: Simulation) -> Description:
-        """Distances before the step and effort, as costs; infos of these without weights."""
+        """Penalize distances before the step and the action; infos have them without weights."""
         s = simulation
         tip, thing, goal = map(s.body_position, ("tips_arm", "object", "goal"))
         near = -before(norm(thing - tip))

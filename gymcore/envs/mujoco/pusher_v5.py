@@ -20,9 +20,9 @@ DEFAULT_CAMERA_CONFIG = {
 
 
 class PusherEnv(CompiledMujocoEnv):
-    """An arm of seven joints is rewarded for a cylinder near its goal, and a hand near it.
+    """An arm of seven joints is rewarded for moving a cylinder to a goal with its hand.
 
-    See docs/environments/mujoco/pusher.md for the figures.
+    docs/environments/mujoco/pusher.md describes observations, actions, rewards and arguments.
 
     Example:
         >>> env = PusherEnv()
@@ -47,7 +47,7 @@ class PusherEnv(CompiledMujocoEnv):
     )
 
     def describe(self, simulation: Simulation) -> Description:
-        """Distances and effort after the step, as costs."""
+        """Penalize the distances after the step, and the action."""
         s = simulation
         tip, thing, goal = map(s.body_position, ("tips_arm", "object", "goal"))
         near = -norm(thing - tip) * s.parameter("reward_near_weight")
@@ -61,7 +61,7 @@ class PusherEnv(CompiledMujocoEnv):
         )
 
     def start(self, simulation: Simulation) -> dict[str, Any]:
-        """The arm at its place, the cylinder within reach and not yet at the goal."""
+        """Return the initial state: the arm at rest, the cylinder away from the goal."""
         s = simulation
         cylinder = uniform([-0.3, -0.2], [0.0, 0.2], 2).until(lambda drawn: norm(drawn) > 0.17)
         velocities = s.init_qvel + uniform(-0.005, 0.005, s.nv)

@@ -1,8 +1,8 @@
 """Quantities of a simulation: expressions that compiled code evaluates in every lane.
 
-A quantity is a vector of float64 of known length. `Simulation` has positions, velocities, all other
-arrays of MuJoCo's data and model, and the action. Arithmetic, comparisons, slices and the functions
-of this module make new ones. Writing an expression computes nothing.
+A quantity is a float64 vector of known length. `Simulation` provides positions, velocities, all
+other arrays of MuJoCo's data and model, and the action. Arithmetic, comparisons, slices and the
+functions of this module make new quantities; they compute nothing yet.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Op = IntEnum(
 
 
 class Precision(Enum):
-    """What a quantity does to the dtype of an operation, by NumPy's rules of promotion."""
+    """The effect of a quantity on the dtype of an operation, by NumPy's promotion rules."""
 
-    WEAK = 0  # a Python number or a truth: the other operand decides
+    WEAK = 0  # a Python number or a truth value: the other operand decides
     ACTION = 1  # has the dtype of the action: float32 or float64
     FLOAT64 = 2
 
@@ -48,14 +48,14 @@ def _operator(code: int, doc: str, *, swapped: bool = False) -> Callable[..., Qu
 
 
 class Quantity:
-    """A vector of `size` float64 numbers; one of size 1 combines with any other.
+    """A vector of `size` float64 numbers; a quantity of size 1 is broadcast.
 
-    `+ - * / **` and comparisons (1.0 where they hold, else 0.0) work element by element, also with
-    numbers and arrays; `& | ~` combine truths; `[index]` and `[start:stop:step]` select.
+    `+ - * / **` and comparisons (1.0 for true, 0.0 for false) work element by element, also with
+    numbers and arrays; `& | ~` combine truth values; `[index]` and `[start:stop:step]` select.
 
-    Costs of an action have its dtype, as in NumPy: what arithmetic, `square`, `total`, `minimum`,
-    `maximum`, `clip` and `where` make of actions and Python numbers alone is rounded to float32
-    when the actions are float32.
+    As in NumPy, costs of an action have its dtype: results of arithmetic, `square`, `total`,
+    `minimum`, `maximum`, `clip` and `where` on actions and Python numbers alone are rounded to
+    float32 if the action is float32.
 
     Example:
         >>> speed = Constant([3.0, 4.0])
@@ -63,7 +63,7 @@ class Quantity:
         (1, 1)
     """
 
-    # NumPy arrays leave operators to this class.
+    # Makes NumPy arrays defer to the operators of this class.
     __array_ufunc__ = None
     precision = Precision.FLOAT64
 
@@ -77,7 +77,7 @@ class Quantity:
         if isinstance(index, slice):
             start, stop, step = index.indices(self.size)
             if step < 1:
-                raise InvalidArgument(f"index: expected a slice that goes forward, got {index}")
+                raise InvalidArgument(f"index: expected a slice with a positive step, got {index}")
             return Selection(self, start, max(0, -(-(stop - start) // step)), step)
         return Selection(self, range(self.size)[index], 1, 1)
 
@@ -89,7 +89,7 @@ class Quantity:
     __rmul__ = _operator(Op.MULTIPLY, "Return the products.", swapped=True)
     __truediv__ = _operator(Op.DIVIDE, "Return the quotients.")
     __rtruediv__ = _operator(Op.DIVIDE, "Return the quotients.", swapped=True)
-    __pow__ = _operator(Op.POWER, "Return the powers, by C's `pow` as NumPy's scalars.")
+    __pow__ = _operator(Op.POWER, "Return the powers, by C's `pow` as for NumPy's scalars.")
     __lt__ = _operator(Op.LESS, "Return where this is less.")
     __le__ = _operator(Op.LESS_EQUAL, "Return where this is less or equal.")
     __gt__ = _operator(Op.LESS, "Return where this is greater.", swapped=True)
@@ -108,7 +108,7 @@ class Quantity:
 
     def __bool__(self) -> bool:
         raise ArgumentTypeError(
-            "a quantity has no value before a simulation runs: use where(), &, | and ~ in place of "
+            "a quantity has no value before a simulation runs: use where(), &, | and ~ instead of "
             "if, and, or, not"
         )
 
@@ -117,7 +117,7 @@ Operand = Quantity | float | npt.ArrayLike
 
 
 class Constant(Quantity):
-    """Numbers that never change."""
+    """Constant numbers."""
 
     def __init__(self, values: npt.ArrayLike) -> None:
         if type(values) in (bool, int, float):
@@ -127,10 +127,10 @@ class Constant(Quantity):
 
 
 class Array(Quantity):
-    """An array of MuJoCo's data or model, flat."""
+    """An array of MuJoCo's data or model, with rank 1."""
 
     def __init__(self, owner: str, name: str, size: int) -> None:
-        """Name it; `owner` is "data" or "model"."""
+        """Store the array's name; `owner` is "data" or "model"."""
         super().__init__(size)
         self.owner = owner
         self.name = name
@@ -143,7 +143,7 @@ class Action(Quantity):
 
 
 class Parameter(Quantity):
-    """A number of the environment that may differ between lanes; see `CompiledMujocoEnv`."""
+    """A parameter of the environment, which may differ between lanes; see `Weight`."""
 
     precision = Precision.WEAK
 
@@ -156,7 +156,7 @@ class Selection(Quantity):
     """Some elements of another quantity."""
 
     def __init__(self, whole: Quantity, start: int, size: int, step: int) -> None:
-        """Take `size` elements from `start`, `step` apart."""
+        """Select `size` elements from index `start` on, at distances of `step`."""
         super().__init__(size)
         self.precision = whole.precision
         self.whole = whole
@@ -164,7 +164,7 @@ class Selection(Quantity):
         self.step = step
 
 
-# Operations that return truths, and those that compute in float64. Others follow their operands.
+# Operations that return truth values, and those in float64. Others depend on their operands.
 _TRUTHS = {Op.LESS, Op.LESS_EQUAL, Op.FINITE, Op.BOTH, Op.EITHER, Op.NEGATE_TRUTH, Op.EVERY}
 _FLOAT64 = {Op.SINE, Op.COSINE, Op.POWER, Op.WEIGHTED_ROWS, Op.UNIFORM, Op.NORMAL}
 
@@ -175,10 +175,10 @@ class Computed(Quantity):
     def __init__(
         self, code: int, *operands: Operand, size: int | None = None, width: int = 0
     ) -> None:
-        """Make the operation; without `size` all operands are as long, or one number.
+        """Make the operation; without `size`, the operands have equal lengths, or length 1.
 
         Raises:
-            InvalidArgument: operands of different lengths.
+            InvalidArgument: The operands have different lengths.
         """
         self.code = code
         self.operands = tuple(map(as_quantity, operands))
@@ -206,12 +206,12 @@ class Before(Quantity):
 
 
 class Draw(Computed):
-    """Random numbers of a lane, drawn at the beginning of an episode."""
+    """Random numbers, which a lane draws at the beginning of an episode."""
 
     condition: Quantity | None = None
 
     def until(self, condition: Callable[[Quantity], Quantity]) -> Self:
-        """Draw all of it again until the condition holds.
+        """Repeat the draw until the condition holds; return the draw itself.
 
         Example:
             >>> goal = uniform(-0.2, 0.2, 2).until(lambda drawn: norm(drawn) < 0.2)
@@ -221,7 +221,7 @@ class Draw(Computed):
 
 
 class Joined(Quantity):
-    """Quantities one after another."""
+    """The concatenation of quantities."""
 
     def __init__(self, *parts: Operand) -> None:
         self.parts = tuple(map(as_quantity, parts))
@@ -231,7 +231,7 @@ class Joined(Quantity):
 
 
 def as_quantity(value: Any) -> Quantity:
-    """Return a quantity itself, or numbers as a quantity; else raise ArgumentTypeError."""
+    """Return a quantity, or numbers as a quantity; raise `ArgumentTypeError` for anything else."""
     if isinstance(value, Quantity):
         return value
     try:
@@ -248,7 +248,7 @@ def before(quantity: Quantity) -> Quantity:
 
 
 def joined(*parts: Operand) -> Quantity:
-    """Return the parts one after another."""
+    """Return the concatenation of the parts."""
     return Joined(*parts)
 
 
@@ -264,12 +264,12 @@ def root(x: Operand) -> Quantity:
 
 
 def sin(x: Operand) -> Quantity:
-    """Return the sines, with NumPy's bits."""
+    """Return the sines, bit-identical to NumPy's."""
     return Computed(Op.SINE, x)
 
 
 def cos(x: Operand) -> Quantity:
-    """Return the cosines, with NumPy's bits."""
+    """Return the cosines, bit-identical to NumPy's."""
     return Computed(Op.COSINE, x)
 
 
@@ -279,17 +279,17 @@ def clip(x: Operand, low: Operand, high: Operand) -> Quantity:
 
 
 def minimum(x: Operand, y: Operand) -> Quantity:
-    """Return the smaller of each two elements."""
+    """Return the element-wise minimum."""
     return Computed(Op.SMALLER, x, y)
 
 
 def maximum(x: Operand, y: Operand) -> Quantity:
-    """Return the larger of each two elements."""
+    """Return the element-wise maximum."""
     return Computed(Op.LARGER, x, y)
 
 
 def where(condition: Operand, x: Operand, y: Operand) -> Quantity:
-    """Return elements of `x` where the condition holds, else of `y`."""
+    """Return the elements of `x` where the condition holds, and of `y` elsewhere."""
     return Computed(Op.SELECT, condition, x, y)
 
 
@@ -299,7 +299,7 @@ def finite(x: Operand) -> Quantity:
 
 
 def every(x: Operand) -> Quantity:
-    """Return whether all elements hold."""
+    """Return whether all elements are true."""
     return Computed(Op.EVERY, x, size=1)
 
 
@@ -309,15 +309,15 @@ def total(x: Operand) -> Quantity:
 
 
 def norm(x: Operand) -> Quantity:
-    """Return the Euclidean length."""
+    """Return the Euclidean norm."""
     return root(total(square(x)))
 
 
 def weighted_rows(weights: Quantity, rows: Quantity) -> Quantity:
-    """Return the sum of rows [n, width], each times its weight [n]: [width].
+    """Return the sum [width] of rows [n, width], multiplied by their weights [n].
 
     Raises:
-        InvalidArgument: the size of `rows` is not a multiple of that of `weights`.
+        InvalidArgument: The size of `rows` is not a multiple of that of `weights`.
     """
     if weights.size == 0 or rows.size % weights.size:
         raise InvalidArgument(

@@ -1,4 +1,4 @@
-"""Reacher-v4: as Reacher-v5 was before; costs are those before the step."""
+"""Reacher-v4: the costs are those of the state before the step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
 class ReacherEnv(reacher_v5.ReacherEnv):
-    """The arm of Reacher-v5, which also sees the gap's height."""
+    """The arm of Reacher-v5, which also observes the difference in height to the target."""
 
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 50}  # noqa: RUF012
 
@@ -24,7 +24,7 @@ class ReacherEnv(reacher_v5.ReacherEnv):
     __init__ = constructor_v4(reacher_v5.ReacherEnv, ())
 
     def describe(self, simulation: Simulation) -> Description:
-        """Distance before the step and effort, as costs."""
+        """Penalize the distance before the step, and the action."""
         s = simulation
         gap = s.body_position("fingertip") - s.body_position("target")
         distance = -before(norm(gap))

@@ -17,9 +17,9 @@ DEFAULT_CAMERA_CONFIG: dict[str, float] = {"trackbodyid": 0}
 
 
 class ReacherEnv(CompiledMujocoEnv):
-    """An arm of two joints in a plane is rewarded for its fingertip near a target.
+    """A planar arm of two joints is rewarded for moving its fingertip to a target.
 
-    See docs/environments/mujoco/reacher.md for the figures.
+    docs/environments/mujoco/reacher.md describes observations, actions, rewards and arguments.
 
     Example:
         >>> env = ReacherEnv()
@@ -42,7 +42,7 @@ class ReacherEnv(CompiledMujocoEnv):
     )
 
     def describe(self, simulation: Simulation) -> Description:
-        """Distance and effort after the step, as costs."""
+        """Penalize the distance after the step, and the action."""
         s = simulation
         gap = s.body_position("fingertip") - s.body_position("target")
         distance = -norm(gap) * s.parameter("reward_dist_weight")
@@ -55,13 +55,13 @@ class ReacherEnv(CompiledMujocoEnv):
         )
 
     def joints(self, simulation: Simulation) -> list[Quantity]:
-        """Angles of the arm, place of the target, velocities of the arm."""
+        """Return the observed angles and velocities of the arm, and the target's position."""
         s = simulation
         angles = s.qpos[:2]
         return [cos(angles), sin(angles), s.qpos[2:], s.qvel[:2]]
 
     def start(self, simulation: Simulation) -> dict[str, Any]:
-        """The arm about its place, the target within reach."""
+        """Return the initial state: the arm nearly straight, the target in reach."""
         s = simulation
         positions = uniform(-0.1, 0.1, s.nq)
         target = uniform(-0.2, 0.2, 2).until(lambda drawn: norm(drawn) < 0.2)

@@ -1,4 +1,4 @@
-"""Versions 2 and 3 of MuJoCo's environments, which needed mujoco-py."""
+"""Versions 2 and 3 of the MuJoCo environments, which needed mujoco-py."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from gymcore import error
 
 
 class RetiredEnv(error.DeprecatedEnv, ImportError):
-    """The environment needed a library that is gone; the message names its successor."""
+    """The environment needs a discontinued library; the message names its successor."""
 
 
 def refuse(successor: str, **kwargs: Any) -> NoReturn:
-    """Refuse to make an environment, as its entry point.
+    """Raise `RetiredEnv`; the entry point of versions 2 and 3.
 
     Example:
         >>> refuse("Ant-v5")  # doctest: +ELLIPSIS
@@ -23,5 +23,5 @@ def refuse(successor: str, **kwargs: Any) -> NoReturn:
     raise RetiredEnv(
         "The mujoco v2 and v3 based environments have been moved to the gymnasium-robotics project "
         "(https://github.com/Farama-Foundation/gymnasium-robotics). They need mujoco-py, which is "
-        f"gone: use {successor}"
+        f"discontinued: use {successor}"
     )

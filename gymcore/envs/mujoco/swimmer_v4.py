@@ -1,4 +1,4 @@
-"""Swimmer-v4: as Swimmer-v5, with other names in its infos."""
+"""Swimmer-v4: Swimmer-v5 with other names in its infos."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SwimmerEnv(swimmer_v5.SwimmerEnv):
     __init__ = constructor_v4(swimmer_v5.SwimmerEnv)
 
     def describe(self, simulation: Simulation) -> Description:
-        """As Swimmer-v5, without infos of resets."""
+        """Describe Swimmer-v5, with other names of infos, and without infos of resets."""
         described = super().describe(simulation)
         infos = dict(described.infos)
         forward = infos.pop("reward_forward")

@@ -10,9 +10,10 @@ from gymcore.envs.mujoco.weights import Scale, Weight
 
 
 class SwimmerEnv(ActionCost):
-    """Three links with two joints, in a plane of fluid, are rewarded for swimming to the right.
+    """Three links with two joints, in a planar fluid, are rewarded for swimming to the right.
 
-    Coulom (2002). See docs/environments/mujoco/swimmer.md for the figures.
+    Coulom (2002). docs/environments/mujoco/swimmer.md describes observations, actions, rewards and
+    arguments.
 
     Example:
         >>> env = SwimmerEnv()
@@ -38,11 +39,11 @@ class SwimmerEnv(ActionCost):
 
     @property
     def observation_structure(self) -> dict[str, int]:
-        """How many numbers of each kind an observation has."""
+        """Count of numbers of each kind in an observation."""
         return joint_structure(self, 2 * self._exclude_current_positions_from_observation)
 
     def describe(self, simulation: Simulation) -> Description:
-        """Velocity minus effort."""
+        """Reward velocity, minus the cost of the action."""
         s = simulation
         skipped = 2 * self._exclude_current_positions_from_observation
         velocity = s.rate(s.qpos[:2])

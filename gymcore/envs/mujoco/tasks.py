@@ -1,4 +1,4 @@
-"""What several tasks share: costs, health, legged walkers in a plane, and the humanoid's body."""
+"""Parts that several tasks share: costs, health, planar walkers, and the humanoid's body."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
 
 
 def joint_structure(env: CompiledMujocoEnv, skipped: int, **others: int) -> dict[str, int]:
-    """Return how many numbers of each kind an observation has, without `skipped` positions."""
+    """Return the count of numbers of each kind in an observation without `skipped` positions."""
     return {
         "skipped_qpos": skipped,
         "qpos": env.model.nq - skipped,
@@ -27,24 +27,24 @@ def joint_structure(env: CompiledMujocoEnv, skipped: int, **others: int) -> dict
 
 # Constructor arguments of the tasks.
 _ARGUMENTS = {
-    "xml_file": "the model's file, see `expand_model_path`.",
-    "frame_skip": "simulation steps in one step.",
+    "xml_file": "the model's file; see `expand_model_path`.",
+    "frame_skip": "simulation steps in one step of the environment.",
     "default_camera_config": "attributes of the free camera.",
     "forward_reward_weight": "weight of the velocity.",
     "ctrl_cost_weight": "weight of the squared action.",
     "contact_cost_weight": "weight of the squared contact forces.",
     "contact_cost_range": "bounds of the cost of contacts.",
-    "contact_force_range": "bounds that contact forces are clipped to.",
-    "use_contact_forces": "whether contacts are observed and cost.",
+    "contact_force_range": "bounds to which contact forces are clipped.",
+    "use_contact_forces": "whether contacts are observed and a cost.",
     "impact_cost_weight": "weight of the squared contact forces.",
     "impact_cost_range": "bounds of the cost of contacts.",
     "uph_cost_weight": "has no effect.",
-    "healthy_reward": "reward of a healthy step.",
-    "main_body": "number or name of the body whose velocity counts.",
+    "healthy_reward": "reward of a step in which it is healthy.",
+    "main_body": "index or name of the body whose velocity is rewarded.",
     "terminate_when_unhealthy": "whether the episode ends when it is unhealthy.",
-    "healthy_state_range": "all other positions and velocities at which it is healthy.",
-    "healthy_z_range": "heights at which it is healthy.",
-    "healthy_angle_range": "angles of the torso at which it is healthy.",
+    "healthy_state_range": "bounds of all other positions and velocities while it is healthy.",
+    "healthy_z_range": "bounds of the torso's height while it is healthy.",
+    "healthy_angle_range": "bounds of the torso's angle while it is healthy.",
     "reward_near_weight": "weight of the distance between fingertip and object.",
     "reward_dist_weight": "weight of the distance to the goal.",
     "reward_control_weight": "weight of the squared action.",
@@ -58,13 +58,13 @@ _ARGUMENTS = {
 
 
 def constructor(constants: dict[str, Any] | None = None, /, **defaults: Any) -> Callable[..., None]:
-    """Return an `__init__` with arguments of these names, in this order, and these defaults.
+    """Return an `__init__` whose arguments have these names, order and defaults.
 
-    An argument that `CompiledMujocoEnv` does not take becomes an attribute with an underscore.
+    An argument that is not one of `CompiledMujocoEnv` becomes an attribute with an underscore.
 
     Args:
-        constants: arguments whose values are fixed.
-        **defaults: other arguments, which `_ARGUMENTS` documents.
+        constants: Arguments whose values are fixed.
+        **defaults: Other arguments, which `_ARGUMENTS` documents.
     """
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter(name, kind, default=defaults[name]) for name in defaults]
@@ -97,9 +97,9 @@ def constructor_v4(
     """Return the `__init__` of version 4: model, frame skip and camera are not arguments.
 
     Args:
-        v5: the class of version 5, whose defaults are used.
-        names: the other arguments; None for all of version 5.
-        **constants: what is fixed at another value than version 5's default.
+        v5: The class of version 5, which provides the defaults.
+        names: The other arguments; None for all of version 5.
+        **constants: Arguments that are fixed, at other values than version 5's defaults.
     """
     parameters = list(inspect.signature(v5.__init__).parameters.values())[1:-1]
     defaults = {parameter.name: parameter.default for parameter in parameters}
@@ -141,7 +141,7 @@ class Health(CompiledMujocoEnv):
     """A bonus of `healthy_reward` while the simulation is healthy; unhealthy episodes end.
 
     A subclass declares the weights `healthy_reward` (a `Bonus`) and `terminate_when_unhealthy` (a
-    `Switch`), and writes `health`.
+    `Switch`), and defines `health`.
     """
 
     compiled_methods = frozenset({"is_healthy", "healthy_reward"})
@@ -151,12 +151,12 @@ class Health(CompiledMujocoEnv):
         raise NotImplementedError(f"{type(self).__name__} has no health(simulation)")
 
     def survival(self, simulation: Simulation, healthy: Quantity | None = None) -> Quantity:
-        """Return the reward for health; `healthy` is `health(simulation)`, if you have it."""
+        """Return the reward for health; `healthy` may be the result of `health(simulation)`."""
         healthy = self.health(simulation) if healthy is None else healthy
         return healthy * simulation.parameter("healthy_reward")
 
     def ending(self, simulation: Simulation, healthy: Quantity | None = None) -> Quantity:
-        """Return whether the episode ends as unhealthy; `healthy` as for `survival`."""
+        """Return whether bad health ends the episode; `healthy` is as for `survival`."""
         healthy = self.health(simulation) if healthy is None else healthy
         return ~healthy & simulation.parameter("terminate_when_unhealthy")
 
@@ -167,7 +167,7 @@ class Health(CompiledMujocoEnv):
 
 
 class HealthV4(Health):
-    """Health before v5: if unhealthy episodes end, their last step gets the bonus as well."""
+    """Health before v5: where bad health ends an episode, its last step is rewarded too."""
 
     compiled_methods = frozenset({"terminated"})
 
@@ -184,14 +184,14 @@ class HealthV4(Health):
 
 
 def within(low: Quantity, x: Quantity, high: Quantity) -> Quantity:
-    """Return whether x is strictly between two bounds."""
+    """Return whether `x` is strictly between two bounds."""
     return (low < x) & (x < high)
 
 
 class PlanarWalker(ActionCost, Health):
-    """A body whose first joints are x, height and angle of its torso, rewarded for its velocity.
+    """A planar body whose first joints are x, height and angle of its torso, rewarded for velocity.
 
-    Erez, Tassa and Todorov (2011). See docs/environments/mujoco/hopper.md for the figures.
+    Erez, Tassa and Todorov (2011); see docs/environments/mujoco/hopper.md.
     """
 
     reward_arguments = ("x_velocity", "action")
@@ -206,11 +206,11 @@ class PlanarWalker(ActionCost, Health):
 
     @property
     def observation_structure(self) -> dict[str, int]:
-        """How many numbers of each kind an observation has."""
+        """Count of numbers of each kind in an observation."""
         return joint_structure(self, 1 * self._exclude_current_positions_from_observation)
 
     def describe(self, simulation: Simulation) -> Description:
-        """Velocity and health minus effort."""
+        """Reward velocity and health, minus the cost of the action."""
         s = simulation
         skipped = 1 * self._exclude_current_positions_from_observation
         x = s.qpos[0]
@@ -244,17 +244,17 @@ class PlanarWalker(ActionCost, Health):
 
 
 class PlanarWalkerV4(HealthV4, PlanarWalker):
-    """Walkers before v5: another bonus and fewer infos."""
+    """Planar walkers before v5: another healthy reward and fewer infos."""
 
     def describe(self, simulation: Simulation) -> Description:
-        """As version 5 describes it, with fewer infos."""
+        """Describe version 5, with fewer infos."""
         described = super().describe(simulation)
         infos = {name: described.infos[name] for name in ("x_position", "x_velocity")}
         return replace(described, infos=infos, reset_infos={}, number_types={})
 
 
 class HumanoidBody(CompiledMujocoEnv):
-    """The humanoid's body, whose observation has what the switches include."""
+    """The humanoid's body; arguments select the parts of its observation."""
 
     _exclude_current_positions_from_observation: bool = True
     _include_cinert_in_observation: bool = True
@@ -263,7 +263,7 @@ class HumanoidBody(CompiledMujocoEnv):
     _include_cfrc_ext_in_observation: bool = True
 
     def observed(self, simulation: Simulation) -> list[Quantity]:
-        """Return the observed quantities, without those of the world and of the free joint."""
+        """Return the observed quantities, without those of the world and of the root joint."""
         s = simulation
         skipped = 2 * self._exclude_current_positions_from_observation
         parts = [s.qpos[skipped:], s.qvel]
@@ -278,7 +278,7 @@ class HumanoidBody(CompiledMujocoEnv):
         return parts
 
     def observed_v4(self, simulation: Simulation) -> list[Quantity]:
-        """Return those before v5: also of the world and the free joint."""
+        """Return the quantities observed before v5, also those of the world and root joint."""
         s = simulation
         skipped = 2 * self._exclude_current_positions_from_observation
         data = s.data
@@ -286,13 +286,13 @@ class HumanoidBody(CompiledMujocoEnv):
         return [s.qpos[skipped:], s.qvel, *parts]
 
     def cost_of_contacts(self, simulation: Simulation, name: str) -> Quantity:
-        """Return the cost of contact forces, by `{name}_weight` and within `{name}_range`."""
+        """Return the cost of contacts: `{name}_weight` times forces squared, in `{name}_range`."""
         cost = simulation.parameter(f"{name}_weight") * total(square(simulation.data.cfrc_ext))
         return clip(cost, *simulation.bounds(f"{name}_range"))
 
     @property
     def observation_structure(self) -> dict[str, int]:
-        """How many numbers of each kind an observation has."""
+        """Count of numbers of each kind in an observation."""
         skipped = 2 * self._exclude_current_positions_from_observation
         data = self.data
         return joint_structure(

@@ -1,4 +1,4 @@
-"""Reading and writing the whole state of a simulation, and checking that resets reset it."""
+"""Reading and writing the complete state of a simulation, and a check of resets."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def get_state(env: Any, state_type: Any = None) -> npt.NDArray[np.float64]:
     """Return the state of the simulation.
 
     Args:
-        env: a MuJoCo environment, which may be wrapped.
-        state_type: a `mujoco.mjtState`; None for `mjSTATE_FULLPHYSICS`.
+        env: A MuJoCo environment, which may be wrapped.
+        state_type: A `mujoco.mjtState`; None for `mjSTATE_FULLPHYSICS`.
 
     Returns:
-        A new array [`mujoco.mj_stateSize(model, state_type)`] float64.
+        A new float64 array [`mujoco.mj_stateSize(model, state_type)`].
 
     Example:
         >>> import gymcore as gym
@@ -40,16 +40,16 @@ def get_state(env: Any, state_type: Any = None) -> npt.NDArray[np.float64]:
 
 
 def set_state(env: Any, state: npt.NDArray[np.float64], state_type: Any = None) -> None:
-    """Put the simulation into a state, and compute what follows from it.
+    """Set the state of the simulation, and compute everything that depends on it (`mj_forward`).
 
     Args:
-        env: as for `get_state`.
-        state: the result of `get_state` for this `state_type`.
-        state_type: as for `get_state`.
+        env: As for `get_state`.
+        state: The result of `get_state` for this `state_type`.
+        state_type: As for `get_state`.
 
     Raises:
         ArgumentTypeError: `state` is not a float64 array of that size; nothing has changed.
-        InvalidArgument: it is not finite; nothing has changed.
+        InvalidArgument: `state` is not finite; nothing has changed.
     """
     mujoco = mujoco_module()
     model, data = env.unwrapped.model, env.unwrapped.data
@@ -70,15 +70,15 @@ def set_state(env: Any, state: npt.NDArray[np.float64], state_type: Any = None) 
 
 
 def check_mujoco_reset_state(env: Any, seed: int = 1234, state_type: Any = None) -> None:
-    """Check that `env.reset(seed=seed)` does not depend on the steps before.
+    """Check that `env.reset(seed=seed)` does not depend on the steps before it.
 
     Args:
-        env: as for `get_state`; it is reset and stepped.
-        seed: of the resets.
-        state_type: a `mujoco.mjtState`; None for `mjSTATE_INTEGRATION`.
+        env: As for `get_state`; it is reset and stepped.
+        seed: Seed of the resets.
+        state_type: A `mujoco.mjtState`; None for `mjSTATE_INTEGRATION`.
 
     Raises:
-        gymcore.error.FailedCheck: it does; also an `AssertionError`.
+        gymcore.error.FailedCheck: It does; this is also an `AssertionError`.
     """
     kind = _kind(state_type, "mjSTATE_INTEGRATION")
     env.action_space.seed(seed)

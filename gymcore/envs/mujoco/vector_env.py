@@ -1,4 +1,4 @@
-"""Many simulations of a described MuJoCo environment in one batch."""
+"""Batches of simulations of a `CompiledMujocoEnv`."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _OPTIONS = ("gravity", "wind", "magnetic", "density", "viscosity", "impratio")
 
 
 class MujocoVectorEnv(NativeVectorEnv):
-    """Steps a batch of MuJoCo simulations in compiled code, over all processors.
+    """Steps a batch of MuJoCo simulations in compiled code, on all processors.
 
-    A subclass names a `CompiledMujocoEnv`. Lane `i` of `reset(seed=s)` equals
-    `make(id).reset(seed=s + i)`, bit for bit, at any number of threads. Threads take lanes one by
-    one, so that a lane with many contacts does not delay the others.
+    A subclass sets `env_class` to a `CompiledMujocoEnv`. Lane `i` of `reset(seed=s)` equals
+    `make(id).reset(seed=s + i)`, bit for bit, with any number of threads.
+    Threads take lanes one by one, so that a lane with many contacts does not delay the others.
 
-    - `reset(options=...)` also takes `qpos` [nq] or [num_envs, nq] and `qvel` likewise, the initial
-      state.
+    - `reset(options=...)` accepts the initial state: `qpos`, [nq] or [num_envs, nq], and `qvel`,
+      [nv] or [num_envs, nv].
     - `set_attr` also sets arrays of the model (`"body_mass"`, `"geom_friction"`, `"dof_damping"`,
-      ...) and physical options (`"gravity"`, `"wind"`, `"density"`, `"viscosity"`): one for all
-      lanes, or `[num_envs, ...]` with one for each. Lanes that differ have models of their own.
-      `mj_setConst` computes what follows.
-    - `get_attr("data")` and `get_attr("model")` are the simulations themselves, to read between
+      ...) and physical options (`"gravity"`, `"wind"`, `"density"`, `"viscosity"`, ...): one value
+      for all lanes, or `[num_envs, ...]` with one for each lane, which gives each lane a model of
+      its own. `mj_setConst` updates the quantities that depend on them.
+    - `get_attr("data")` and `get_attr("model")` return MuJoCo's own objects, to be read between
       steps.
     """
 
@@ -45,7 +45,7 @@ class MujocoVectorEnv(NativeVectorEnv):
     _model: CompiledMujocoEnv
 
     def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
-        """Return the number of threads, by default that of processors."""
+        """Return the number of threads, by default one for each usable processor."""
         threads = min(usable_cpus() if num_threads is None else num_threads, self.num_envs)
         return threads, -1
 
@@ -56,7 +56,7 @@ class MujocoVectorEnv(NativeVectorEnv):
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Begin new episodes; see `NativeVectorEnv.reset`, and the class for `qpos` and `qvel`."""
         if self.closed:
-            return super().reset()  # says so
+            return super().reset()  # raises ClosedEnvironmentError
         model = self._model.model
         start = start_of(options, model.nq, model.nv, self.num_envs)
         self._simulations.start_from(*start)
@@ -84,8 +84,8 @@ class MujocoVectorEnv(NativeVectorEnv):
         """Set a weight, `state` [nq + nv], `np_random`, or an array of models; see the class.
 
         Raises:
-            InvalidArgument: the shape is another, or numbers are not finite; nothing has changed.
-            AttributeError: lanes have no such attribute, or it is read-only.
+            InvalidArgument: The shape is wrong, or numbers are not finite; nothing has changed.
+            AttributeError: Lanes have no such attribute, or it is read-only.
         """
         if self._is_of_model(name):
             self._set_of_model(name, values)
@@ -105,8 +105,8 @@ class MujocoVectorEnv(NativeVectorEnv):
         shapes = ((size,), (self.num_envs, size))
         if states.shape not in shapes or not np.isfinite(states).all():
             raise InvalidArgument(
-                f"state: expected {model.nq} positions and {model.nv} velocities, finite, for all "
-                f"lanes or each of {self.num_envs}, got shape {states.shape}"
+                f"state: expected {model.nq} positions and {model.nv} velocities, all finite, for "
+                f"all lanes or for each of {self.num_envs}, got shape {states.shape}"
             )
         self._seeds.ensure()
         mujoco, simulations = mujoco_module(), self._simulations
@@ -178,13 +178,13 @@ class MujocoVectorEnv(NativeVectorEnv):
     # --- rendering ------------------------------------------------------------------------------
 
     def render(self) -> Any:
-        """Return a frame of every lane, or show all in a window, as `render_mode` says."""
+        """Return a frame of every lane, or show all lanes in a window, as `render_mode` says."""
         if self.render_mode in ("depth_array", "rgbd_tuple"):
             return self.call("_render_frame", self.render_mode, None)
         return super().render()
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Stop the threads, close the window and free what rendering holds."""
+        """Stop the threads, close the window and free rendering contexts."""
         super().close_extras(**kwargs)
         self._model.close()
 
@@ -194,5 +194,5 @@ def _state(data: Any) -> npt.NDArray[np.float64]:
 
 
 def _owner(model: Any, name: str) -> Any:
-    """Return what has the attribute: the model or its physical options."""
+    """Return the object that has the attribute: the model or its physical options."""
     return model.opt if name in _OPTIONS else model

@@ -1,4 +1,4 @@
-"""Walker2d-v4: as Walker2d-v5 was before, with less friction under the right foot."""
+"""Walker2d-v4: another healthy reward, fewer infos, and less friction of the right foot."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymcore.envs.mujoco.walker2d_v5 import DEFAULT_CAMERA_CONFIG as DEFAULT_CAM
 
 
 class Walker2dEnv(PlanarWalkerV4, walker2d_v5.Walker2dEnv):
-    """The walker of Walker2d-v5, with the healthy bonus also in the last step of an episode."""
+    """The walker of Walker2d-v5; the last step of an episode also gets the healthy reward."""
 
     metadata = {**CompiledMujocoEnv.metadata, "render_fps": 125}  # noqa: RUF012
     observation_structure: Any = None

@@ -16,9 +16,10 @@ DEFAULT_CAMERA_CONFIG = {
 
 
 class Walker2dEnv(PlanarWalker):
-    """A torso on two legs of three joints each, in a plane, is rewarded for walking to the right.
+    """A planar torso with two legs of three joints each is rewarded for walking to the right.
 
-    Erez, Tassa and Todorov (2011). See docs/environments/mujoco/walker2d.md for the figures.
+    Erez, Tassa and Todorov (2011). docs/environments/mujoco/walker2d.md describes observations,
+    actions, rewards and arguments.
 
     Example:
         >>> env = Walker2dEnv()

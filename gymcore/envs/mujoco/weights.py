@@ -1,4 +1,4 @@
-"""Numbers of described environments as attributes, which may differ between lanes of a batch."""
+"""Parameters of described environments as attributes, which may differ between lanes."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def to_columns(parameter: Parameter, value: Any) -> dict[str, float]:
 
 
 class Weight(Parameter):
-    """A number of a described environment, which may differ between lanes.
+    """A parameter of a described environment, which may differ between lanes.
 
-    A class declares it, its constructor passes the value on, and `describe` uses it as
-    `simulation.parameter(name)`. A subclass that assigns a value to the name fixes it: it is no
-    longer an argument, but a constant of the description.
+    A class declares it as a class attribute, its constructor passes the value on, and `describe`
+    reads it with `simulation.parameter(name)`. A subclass that assigns a value to the class
+    attribute makes the parameter a constant of the description, which is no longer an argument.
 
-    As in Gymnasium, the attribute is also available with an underscore before its name.
+    As in Gymnasium, the attribute is also available under its name with an underscore.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class Weight(Parameter):
         encode: Callable[[Any], tuple[float, ...]] = as_weight,
         decode: Callable[[Sequence[float]], Any] = first,
     ) -> None:
-        """Name the columns, if their names differ from the attribute's."""
+        """Name the columns of the batch, if they differ from the attribute's name."""
         super().__init__(*columns, encode=encode, decode=decode)
 
     def __get__(self, env: Any, owner: type[Any]) -> Any:
-        """Return the lane's value, or on the class the declaration."""
+        """Return the lane's value; of the class, the declaration."""
         return self if env is None else super().__get__(env, owner)
 
 
@@ -75,7 +75,7 @@ class Range(Weight):
         super().__init__(encode=as_range, decode=tuple)
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Learn the attribute's name."""
+        """Derive the names of the columns from the attribute's name."""
         self.name = name
         self.columns = (f"{name}_low", f"{name}_high")
 
@@ -88,32 +88,32 @@ class Scale(Weight):
 
 
 class Switch(Weight):
-    """True or False; in a description 1.0 or 0.0."""
+    """A flag, which is 1.0 or 0.0 in a description."""
 
     def __init__(self) -> None:
         super().__init__(encode=as_switch, decode=lambda columns: bool(columns[0]))
 
 
 class Bonus(Weight):
-    """A weight whose attribute is the reward of the lane's current state, as in Gymnasium.
+    """A weight whose attribute reads as the reward for the lane's current state, as in Gymnasium.
 
-    That reward is the quantity `survival(simulation)` of the environment. The weight itself is the
-    attribute with an underscore.
+    The reward is the quantity `survival(simulation)` of the environment. The attribute with an
+    underscore is the weight itself.
     """
 
     def __get__(self, env: Any, owner: type[Any]) -> Any:
-        """Return the current reward, or on the class the declaration."""
+        """Return the reward for the current state; of the class, the declaration."""
         return self if env is None else float(env.value_of(env.survival)[0])
 
 
 class PrivateName:
-    """The attribute of a weight with an underscore before its name."""
+    """The attribute of a weight under its name with an underscore."""
 
     def __init__(self, weight: Weight) -> None:
         self.weight = weight
 
     def __get__(self, env: Any, owner: Any) -> Any:
-        """Return the lane's value, or what a subclass has fixed."""
+        """Return the lane's value, or the constant of a subclass."""
         if env is None:
             return self
         if self.weight.name not in owner.parameters:
@@ -121,10 +121,10 @@ class PrivateName:
         return Parameter.__get__(self.weight, env, owner)
 
     def __set__(self, env: Any, value: Any) -> None:
-        """Write the lane's value."""
+        """Set the lane's value."""
         if self.weight.name not in env.parameters:
             raise AttributeError(
-                f"{self.weight.name}: {type(env).__name__} has it fixed at "
+                f"{self.weight.name}: {type(env).__name__} fixes its value at "
                 f"{getattr(env, self.weight.name)}"
             )
         self.weight.__set__(env, value)

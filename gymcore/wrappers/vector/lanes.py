@@ -78,7 +78,7 @@ def make_single(
         env: The vector environment.
         wrapper: A class derived from `base`, or a function that makes one from an environment.
         base: What the wrapper has to be.
-        kwargs: Its arguments, but for the environment.
+        kwargs: Its arguments, except the environment.
 
     Raises:
         ArgumentTypeError: It is something else.

@@ -144,7 +144,7 @@ class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
             env: The vector environment.
             wrapper: A class derived from `gymcore.wrappers.TransformAction`, or a function that
                 makes one from an environment.
-            **kwargs: Its arguments, but for the environment.
+            **kwargs: Its arguments, except the environment.
 
         Raises:
             ArgumentTypeError: if `env` is not a `VectorEnv`, or `wrapper` no such class.

@@ -123,7 +123,7 @@ class VectorizeTransformReward(_LaneRewards):
             env: The vector environment.
             wrapper: A class derived from `gymcore.wrappers.TransformReward`, or a function that
                 makes one from an environment.
-            **kwargs: Its arguments, but for the environment.
+            **kwargs: Its arguments, except the environment.
 
         Raises:
             ArgumentTypeError: if `env` is not a `VectorEnv`, or `wrapper` no such class.

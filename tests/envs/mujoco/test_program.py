@@ -248,5 +248,5 @@ def test_values_that_a_simulation_does_not_have():
         ("before", q.before(s.qpos)),
         ("draw", q.standard_normal(1)),
     ):
-        with pytest.raises(error.InvalidArgument, match=f"{name}: expected a quantity of the sim"):
+        with pytest.raises(error.InvalidArgument, match=f"{name}: expected a quantity of the cur"):
             evaluate(quantity)

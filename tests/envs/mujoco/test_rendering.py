@@ -483,7 +483,7 @@ def test_a_forked_child_is_told_instead_of_hanging(make):
         answers = pipe.read().splitlines()
     assert os.waitpid(child, 0)[1] == 0
     assert len(answers) == 2
-    assert all("does not outlive a fork" in answer for answer in answers)
+    assert all("does not work after a fork" in answer for answer in answers)
     renderer.render("rgb_array")
 
 

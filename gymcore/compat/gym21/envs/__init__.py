@@ -1,4 +1,4 @@
-"""`gym.envs` of Gym 0.21: its registry; the environments are today's."""
+"""`gym.envs` of Gym 0.21: its registry, with the current environments."""
 
 from gymcore.compat.gym21.envs import registration
 from gymcore.compat.gym21.envs.registration import make, register, registry, spec

@@ -15,7 +15,7 @@ __all__ = ["EnvRegistry", "EnvSpec", "make", "register", "registry", "spec"]
 
 
 class EnvRegistry:
-    """Today's registry, which is a dict, with the attributes of the one in Gym 0.21."""
+    """The current registry, which is a dict, with the attributes that it had in Gym 0.21."""
 
     env_specs = specs.registry
 
@@ -28,9 +28,9 @@ registry = EnvRegistry()
 
 
 def make(id: str, **kwargs: Any) -> Any:
-    """Make an environment with the interface of Gym 0.21; `kwargs` are for `gymcore.make`.
+    """Make an environment with the interface of Gym 0.21; `kwargs` are those of `gymcore.make`.
 
-    Nothing is checked while it runs, unless `disable_env_checker=False`.
+    `disable_env_checker=False` adds the checks of the passive checker.
 
     Example:
         >>> env = make("CartPole-v1")
@@ -44,7 +44,7 @@ def make(id: str, **kwargs: Any) -> Any:
 
 
 def register(id: str, entry_point: Any, **kwargs: Any) -> None:
-    """Register an environment of Gym 0.21; `gymcore.make` makes it with today's interface.
+    """Register an environment of Gym 0.21; `gymcore.make` gives it the current interface.
 
     `entry_point` is a class, a function or "module:name"; `kwargs` are as for `gymcore.register`.
 

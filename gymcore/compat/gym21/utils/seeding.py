@@ -1,4 +1,4 @@
-"""`gym.utils.seeding` of Gym 0.21: Mersenne twisters that are seeded with a hash."""
+"""`gym.utils.seeding` of Gym 0.21: Mersenne Twister generators, seeded with a hash."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["create_seed", "hash_seed", "np_random"]
 
 
 def np_random(seed: int | None = None) -> tuple[np.random.RandomState, int]:
-    """Return a generator and its seed, the same numbers as Gym 0.21's for a seed.
+    """Return a generator that draws the same numbers as Gym 0.21's, and its seed.
 
-    None takes a seed from the operating system; other seeds that are not non-negative integers
-    raise an `Error`.
+    None draws the seed from the operating system. A seed that is negative or not an integer raises
+    `Error`.
 
     Example:
         >>> generator, seed = np_random(0)
@@ -35,13 +35,13 @@ def np_random(seed: int | None = None) -> tuple[np.random.RandomState, int]:
 
 
 def hash_seed(seed: int | None = None, max_bytes: int = 8) -> int:
-    """Return a hash of a seed (None: a random one), to make generators of similar seeds differ."""
+    """Return a hash of a seed (random if None), so that generators of similar seeds differ."""
     seed = create_seed(max_bytes=max_bytes) if seed is None else seed
     return int.from_bytes(hashlib.sha512(str(seed).encode()).digest()[:max_bytes], "little")
 
 
 def create_seed(a: int | None = None, max_bytes: int = 8) -> int:
-    """Return `a` cut to `max_bytes` bytes, or a seed from the operating system."""
+    """Return `a` modulo `2**(8 * max_bytes)`, or, if it is None, a seed of the operating system."""
     if a is None:
         return int.from_bytes(os.urandom(max_bytes), "little")
     return int(a) % 2 ** (8 * max_bytes)

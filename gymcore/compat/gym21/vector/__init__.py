@@ -40,7 +40,7 @@ class SyncVectorEnv(VectorEnv):
     """
 
     def __init__(self, env_fns: Iterable[EnvFn], *args: Any, **kwargs: Any) -> None:
-        """Make the environments; arguments are those of `gym26.vector.SyncVectorEnv`."""
+        """Make the environments; the arguments are those of `gym26.vector.SyncVectorEnv`."""
         super().__init__(vector.SyncVectorEnv(_modern_fns(env_fns), *args, **kwargs))
 
 
@@ -48,7 +48,7 @@ class AsyncVectorEnv(VectorEnv):
     """Step several environments in worker processes; see `to_done_api`."""
 
     def __init__(self, env_fns: Iterable[EnvFn], *args: Any, **kwargs: Any) -> None:
-        """Start the worker processes; arguments are those of `gym26.vector.AsyncVectorEnv`."""
+        """Start the workers; the arguments are those of `gym26.vector.AsyncVectorEnv`."""
         super().__init__(vector.AsyncVectorEnv(_modern_fns(env_fns), *args, **kwargs))
 
 
@@ -61,7 +61,8 @@ def make(
 ) -> VectorEnv:
     """Make a vector environment with the interface of Gym 0.21.
 
-    The arguments are those of `gymcore.vector.make`.
+    The arguments are those of `gymcore.vector.make`. The environments run in worker processes, or
+    one after another in this process if `asynchronous` is False.
     """
     env_fns = single_env_fns(make_single, find_spec(id), num_envs, wrappers, True, kwargs)
     return (AsyncVectorEnv if asynchronous else SyncVectorEnv)(env_fns)

@@ -1,4 +1,4 @@
-"""The wrappers of Gym 0.21: those of Gym 0.26, between environments with the old interface."""
+"""The wrappers of Gym 0.21: those of Gym 0.26, with the four-value interface on both sides."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ["LazyFrames", *_NAMES]
 
 
 class _OldForm(DoneEnv):
-    """A wrapper of Gym 0.26 with the old interface, around environments that have it."""
+    """A wrapper of Gym 0.26 with the four-value interface, around environments that have it too."""
 
     modern: Any  # the class of Gym 0.26
 
@@ -48,7 +48,7 @@ class _OldForm(DoneEnv):
         return super().__new__(cls)
 
     def __init__(self, env: Any, *args: Any, **kwargs: Any) -> None:
-        """Wrap an environment; arguments are those of the wrapper of Gym 0.26."""
+        """Wrap an environment; the arguments are those of the wrapper of Gym 0.26."""
         inner = from_done_api(env)
         if self.modern.__name__ in _RENDERING and inner.render_mode is None:
             # In Gym 0.21 any environment could return images.

@@ -1,4 +1,4 @@
-"""`gym.envs` of Gym 0.26: its registry; the environments are today's."""
+"""`gym.envs` of Gym 0.26: its registry, with the current environments."""
 
 from gymcore.compat.gym26.envs import registration
 from gymcore.compat.gym26.envs.registration import load, make, register, registry, spec

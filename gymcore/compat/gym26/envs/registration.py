@@ -37,7 +37,7 @@ __all__ = [
 
 _RENDERING = ("HumanRendering", "RenderCollection")
 _LAYERS = ("PassiveEnvChecker", "OrderEnforcing", "TimeLimit", *_RENDERING)
-"""What `gymcore.make` puts around environments, by name."""
+"""Names of the wrappers that `gymcore.make` adds."""
 
 
 def make(
@@ -48,16 +48,16 @@ def make(
     disable_env_checker: bool | None = None,
     **kwargs: Any,
 ) -> Env[Any, Any]:
-    """Make an environment as Gym 0.26 did: its wrappers forward attributes.
+    """Make an environment whose wrappers forward attributes, as in Gym 0.26.
 
     Args:
         id: The environment's id, or its spec.
-        max_episode_steps: Time limit, in place of the registered one.
-        autoreset: Whether `AutoResetWrapper` goes around the time limit.
+        max_episode_steps: Time limit, instead of the registered one.
+        autoreset: Whether to add `AutoResetWrapper`, outside the time limit.
         apply_api_compatibility: Whether the entry point makes an environment with the interface of
-            Gym 0.21, around which `EnvCompatibility` goes; None does as registered.
-        disable_env_checker: Whether to leave out `PassiveEnvChecker`; None does as registered.
-        **kwargs: Arguments of the environment, `render_mode` first of all.
+            Gym 0.21, to be wrapped in `EnvCompatibility`. None: as registered.
+        disable_env_checker: Whether to leave out `PassiveEnvChecker`. None: as registered.
+        **kwargs: Arguments of the environment, such as `render_mode`.
 
     Example:
         >>> env = make("CartPole-v1", autoreset=True)
@@ -79,7 +79,7 @@ def make(
 
 
 def _of_this_era(env: Any, autoreset: bool = False) -> Any:
-    """Return an environment with Gym 0.26's wrappers in place of those that `make` has added."""
+    """Return an environment with Gym 0.26's wrappers instead of those that `make` has added."""
     cls = type(env)
     is_layer = cls.__module__.startswith("gymcore.wrappers.") and cls.__name__ in _LAYERS
     if is_layer and cls.__name__ in _RENDERING:
@@ -105,11 +105,11 @@ def register(
     apply_api_compatibility: bool = False,
     **kwargs: Any,
 ) -> None:
-    """Register an environment, so that `make` of this and of today's namespace finds it.
+    """Register an environment for `make` of this namespace and of `gymcore`.
 
-    The arguments are those of `gymcore.register`. `autoreset` says whether an ended episode is
-    followed by a reset in the same step, `apply_api_compatibility` whether the entry point makes an
-    environment with the interface of Gym 0.21.
+    The arguments are those of `gymcore.register`, and two more: `autoreset` says whether the step
+    that ends an episode resets the environment, `apply_api_compatibility` whether the entry point
+    makes an environment with the interface of Gym 0.21.
 
     Example:
         >>> register("Maze-v0", entry_point="games.mazes:Maze", max_episode_steps=100)
@@ -137,9 +137,9 @@ def load_env_plugins(entry_point: str = "gym.envs") -> None:
     """Let installed packages register their environments, as `import gym` did.
 
     Args:
-        entry_point: Group of entry points: functions, which are called. The name of one is the
-            namespace of the ids, but for `__root__` and `__internal__`. One that fails is a
-            warning.
+        entry_point: Name of the group of entry points. Each is a function, which is called without
+            arguments. Its name becomes the namespace of the ids that it registers, unless it is
+            `__root__` or `__internal__`. One that raises causes a warning.
     """
     for plugin in metadata.entry_points(group=entry_point):
         is_root = plugin.name in ("__root__", "__internal__")

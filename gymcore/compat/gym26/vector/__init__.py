@@ -18,7 +18,7 @@ EnvFn = Callable[[], Any]
 
 
 def check_spaces(envs: Any, observation_space: Any, action_space: Any) -> Any:
-    """Return `envs`; close them and raise `SpaceMismatch` if a given single space differs."""
+    """Return `envs`; if a space that is not None differs, close them and raise `SpaceMismatch`."""
     for name, space in (("observation_space", observation_space), ("action_space", action_space)):
         single = getattr(envs, f"single_{name}")
         if space is not None and space != single:
@@ -36,14 +36,14 @@ class VectorEnvWrapper(Gym26VectorEnv):
     _actions: Any = None
 
     def step_async(self, actions: Any) -> None:
-        """Begin a step; without worker processes, keep the actions for `step_wait`."""
+        """Begin a step; without worker processes, store the actions for `step_wait`."""
         if hasattr(self.env, "step_async"):
             self.env.step_async(actions)
         else:
             self._actions = actions
 
     def step_wait(self, **kwargs: Any) -> Any:
-        """Finish the step that `step_async` began; `AsyncVectorEnv` takes a `timeout`."""
+        """Finish the step that `step_async` began; `AsyncVectorEnv` accepts a `timeout` [s]."""
         if hasattr(self.env, "step_wait"):
             results = self.env.step_wait(**kwargs)
         else:
@@ -80,7 +80,8 @@ class SyncVectorEnv(VectorEnvWrapper):
     ) -> None:
         """Make the environments; `gymcore.vector.SyncVectorEnv` describes the arguments.
 
-        The spaces are those of one environment, checked if given.
+        `observation_space` and `action_space` are those of one environment; environments with other
+        spaces raise `SpaceMismatch`.
         """
         envs = vector.SyncVectorEnv(env_fns, copy=copy, autoreset_mode=AutoresetMode.SAME_STEP)
         super().__init__(check_spaces(envs, observation_space, action_space))
@@ -97,9 +98,10 @@ class AsyncVectorEnv(VectorEnvWrapper):
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        """Start the workers; arguments are those of `gymcore.vector.AsyncVectorEnv`.
+        """Start the workers; the arguments are those of `gymcore.vector.AsyncVectorEnv`.
 
-        The spaces are those of one environment, checked if given.
+        `observation_space` and `action_space` are those of one environment; environments with other
+        spaces raise `SpaceMismatch`.
         """
         kwargs["autoreset_mode"] = AutoresetMode.SAME_STEP
         envs = vector.AsyncVectorEnv(env_fns, *args, **kwargs)
@@ -116,8 +118,8 @@ def make(
 ) -> Gym26VectorEnv:
     """Make a vector environment of Gym 0.26.
 
-    Arguments are those of `gymcore.vector.make`; `asynchronous` was True by default in Gym 0.26.
-    Single environments are made by `make` of this namespace, whose arguments are taken too.
+    The arguments are those of `gymcore.vector.make`, and those of `make` of this namespace, which
+    makes the single environments. In Gym 0.26, `asynchronous` was True by default.
     """
     env_spec = find_spec(id) if isinstance(id, str) else id
     if asynchronous is None and wrappers is None and env_spec.vector_entry_point is not None:

@@ -1,7 +1,7 @@
-"""The wrappers of Gym 0.26 (and `Monitor` of 0.21), by their names and with their behaviour.
+"""The wrappers of Gym 0.26, and `Monitor` of Gym 0.21.
 
-`gymcore.wrappers` has Gymnasium's under most of these names. Attributes of inner layers are
-forwarded by all of them, and most take a vector environment too, as in Gym 0.26.
+Under most of these names, `gymcore.wrappers` has Gymnasium's wrappers. As in Gym 0.26, all of these
+forward attributes of inner layers, and most of them also accept a vector environment.
 """
 
 from __future__ import annotations

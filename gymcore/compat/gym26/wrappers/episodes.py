@@ -1,4 +1,4 @@
-"""Wrappers of Gym 0.26 that concern episodes, or what a step returns."""
+"""Wrappers of Gym 0.26 for episodes, and for the values that a step returns."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ Array = npt.NDArray[Any]
 class AutoResetWrapper(Wrapper, RecordConstructorArgs):
     """Reset in the step that ends an episode (Gym 0.26).
 
-    That step returns the first observation of the new episode, with the reward and flags of the
-    old one. The info is the new episode's, with the last observation and info of the old one under
-    `final_observation` and `final_info`, and under `terminal_observation` and `terminal_info`, as
-    Gym 0.25 had them. `Autoreset` is the wrapper of Gymnasium 1.x, which resets one step later.
+    That step returns the first observation of the new episode, and the reward and flags of the old
+    one. The info is that of the new episode. It also contains the last observation and info of the
+    old one, as `final_observation` and `final_info` and under their names in Gym 0.25,
+    `terminal_observation` and `terminal_info`; a reset that returns one of these keys raises
+    `FailedCheck`. `gymcore.wrappers.Autoreset`, which Gymnasium 1.x has, resets one step later.
 
     Example:
         >>> import gymcore as gym
@@ -68,7 +69,7 @@ class AutoResetWrapper(Wrapper, RecordConstructorArgs):
 class TimeLimit(common.TimeLimit[Any, Any], Wrapper):
     """Truncate episodes after a number of steps (Gym 0.26).
 
-    As `gymcore.wrappers.TimeLimit`, but the limit may be left out.
+    It is `gymcore.wrappers.TimeLimit`, except that the limit may be left out.
 
     Example:
         >>> import gymcore as gym
@@ -82,15 +83,16 @@ class TimeLimit(common.TimeLimit[Any, Any], Wrapper):
 
         Args:
             env: The environment.
-            max_episode_steps: As in `gymcore.wrappers.TimeLimit`; None for the limit that the
-                environment was registered with (without one, an `ArgumentTypeError`).
+            max_episode_steps: As in `gymcore.wrappers.TimeLimit`. None stands for the limit with
+                which the environment was registered; if there is none, the call raises
+                `ArgumentTypeError`.
         """
         if max_episode_steps is None and isinstance(env, Env):
             max_episode_steps = None if env.spec is None else env.spec.max_episode_steps
             if max_episode_steps is None:
                 raise error.ArgumentTypeError(
                     "max_episode_steps: expected an integer, got None, and the environment was "
-                    "registered without one"
+                    "registered without a time limit"
                 )
         common.TimeLimit.__init__(self, env, 1 if max_episode_steps is None else max_episode_steps)
 
@@ -102,7 +104,7 @@ class PassiveEnvChecker(common.PassiveEnvChecker[Any, Any], Wrapper):
 class OrderEnforcing(common.OrderEnforcing[Any, Any], Wrapper):
     """Raise if `step` or `render` is called before `reset` (Gym 0.26).
 
-    As `gymcore.wrappers.OrderEnforcing`, but arguments of `render` are passed on.
+    It is `gymcore.wrappers.OrderEnforcing`, except that it passes on arguments of `render`.
     """
 
     def render(self, *args: Any, **kwargs: Any) -> Any:
@@ -115,20 +117,20 @@ class OrderEnforcing(common.OrderEnforcing[Any, Any], Wrapper):
 class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
     """Add the return, length and time of an episode to the info of its last step (Gym 0.26).
 
-    `info["episode"]` is `{"r": return, "l": steps, "t": seconds since this wrapper was made}`, with
-    float32 and int32 scalars; the environment's own info is left as it is.
+    `info["episode"]` is `{"r": return, "l": steps, "t": seconds since this wrapper was made}`: a
+    float32 scalar, an int32 scalar and a float. The info is a new dict.
 
-    A vector environment may be given too. Its infos then have `infos["episode"]`, a dict of arrays
-    [num_envs] float64 that are 0 where no episode has ended, and the mask `infos["_episode"]`.
+    For a vector environment, `infos["episode"]` is a dict of float64 arrays [num_envs], which are 0
+    where no episode has ended, and `infos["_episode"]` is the mask of ended episodes.
 
     Attributes:
-        t0: When the wrapper was made, by `time.perf_counter`.
+        t0: Time at which the wrapper was made, of `time.perf_counter`, in seconds.
         num_envs: 1, or the number of lanes.
-        episode_count: Episodes that have ended.
-        episode_returns: Returns of the current episodes so far, [num_envs] float32.
-        episode_lengths: Steps of the current episodes so far, [num_envs] int32.
-        return_queue: Returns of the last episodes.
-        length_queue: Lengths of the last episodes.
+        episode_count: Number of episodes that have ended.
+        episode_returns: Returns of the current episodes so far, float32 [num_envs].
+        episode_lengths: Steps of the current episodes so far, int32 [num_envs].
+        return_queue: Returns of the last `deque_size` episodes.
+        length_queue: Lengths of the last `deque_size` episodes.
 
     Example:
         >>> import gymcore as gym
@@ -145,7 +147,7 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
 
         Args:
             env: The environment.
-            deque_size: How many episodes the queues keep; None for all.
+            deque_size: Number of episodes that the queues keep; None keeps all.
         """
         if deque_size is not None:
             deque_size = count("deque_size", deque_size, 0)
@@ -192,7 +194,7 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
         return observation, reward, terminated, truncated, info
 
     def _episode_infos(self, ended: npt.NDArray[np.bool_]) -> Info:
-        """Return the statistics of ended episodes, as entries of an info."""
+        """Return the entries that are added to the info of this step."""
         duration = round(time.perf_counter() - self.t0, 6)
         returns, lengths = self.episode_returns, self.episode_lengths
         if not self.is_vector_env:
@@ -206,15 +208,15 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
 
 
 class StepAPICompatibility(Wrapper, RecordConstructorArgs):
-    """Let `step` return five values, or four, of an environment that returns either (Gym 0.26).
+    """Convert what `step` returns to five values or to four (Gym 0.26).
 
-    Five: observation, reward, terminated, truncated, info. Four: observation, reward, done, info,
-    where `info["TimeLimit.truncated"]` distinguishes the two ways of ending. Only `step` changes;
-    `gymcore.compat.to_done_api` changes `reset`, `render` and seeding as well. A vector environment
-    may be given too.
+    Five values are observation, reward, terminated, truncated, info. Four are observation, reward,
+    done, info, where `info["TimeLimit.truncated"]` says how the episode ended. Only `step` changes;
+    `gymcore.compat.to_done_api` also converts `reset`, `render` and seeding. The environment may
+    return either number of values, and may be a vector environment.
 
     Attributes:
-        output_truncation_bool: Whether there are five.
+        output_truncation_bool: Whether `step` returns five values.
 
     Example:
         >>> import gymcore as gym
@@ -226,7 +228,7 @@ class StepAPICompatibility(Wrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Any, output_truncation_bool: bool = True) -> None:
-        """Wrap an environment or a vector environment whose steps have four or five values."""
+        """Wrap an environment or a vector environment whose `step` returns four or five values."""
         Wrapper.__init__(self, env)
         self.is_vector_env = getattr(env, "is_vector_env", False)
         self.output_truncation_bool = output_truncation_bool
@@ -241,7 +243,7 @@ class StepAPICompatibility(Wrapper, RecordConstructorArgs):
 class VectorListInfo(Wrapper, RecordConstructorArgs):
     """Return infos as a list of one dict for each environment (Gym 0.26).
 
-    `DictInfoToList` is the wrapper of Gymnasium 1.x.
+    Gymnasium 1.x has `DictInfoToList` instead.
 
     Example:
         >>> import gymcore as gym
@@ -254,7 +256,7 @@ class VectorListInfo(Wrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Any) -> None:
-        """Wrap a vector environment; a single one is a `FailedTypeCheck` (an `AssertionError`)."""
+        """Wrap a vector environment; another raises `FailedTypeCheck` (an `AssertionError`)."""
         if not getattr(env, "is_vector_env", False):
             raise error.FailedTypeCheck(
                 "This wrapper can only be used in vectorized environments: expected a "

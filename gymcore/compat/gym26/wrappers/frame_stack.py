@@ -1,4 +1,4 @@
-"""`FrameStack` and `LazyFrames` of Gym 0.26: stacks of observations that share their frames."""
+"""`FrameStack` and `LazyFrames` of Gym 0.26: stacks of observations that share memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["FrameStack", "LazyFrames"]
 
 
 def _lz4_block() -> ModuleType:
-    """Return the module that compresses."""
+    """Import `lz4.block`, or raise `DependencyNotInstalled`."""
     try:
         import lz4.block
     except ImportError as problem:
@@ -33,7 +33,7 @@ def _lz4_block() -> ModuleType:
 
 
 class _CompressedFrame:
-    """An array that is held as its lz4-compressed bytes."""
+    """An array, stored as lz4-compressed bytes."""
 
     __slots__ = ("_bytes", "dtype", "shape")
 
@@ -48,16 +48,16 @@ class _CompressedFrame:
 
 
 class LazyFrames:
-    """Frames that look like one array [len(frames), ...] and are stacked when they are read.
+    """A sequence of frames that is stacked into one array [len(frames), ...] when it is read.
 
-    Stacks that follow each other hold the same frames, so a replay memory of stacks of four takes a
-    quarter of what stacked arrays take. With `lz4_compress` frames are held compressed.
+    Consecutive stacks share their frames, so a replay buffer of stacks of four needs a quarter of
+    the memory of stacked arrays. `lz4_compress` stores the frames compressed.
 
     Attributes:
         shape: Shape of the stack.
         frame_shape: Shape of a frame.
-        dtype: Dtype of both.
-        lz4_compress: Whether frames are held compressed.
+        dtype: Dtype of the frames.
+        lz4_compress: Whether the frames are stored compressed.
 
     Example:
         >>> import numpy as np
@@ -71,11 +71,11 @@ class LazyFrames:
 
     __slots__ = ("_frames", "dtype", "frame_shape", "lz4_compress", "shape")
 
-    # NumPy lets `array == frames` and the like go through `__array__`.
+    # NumPy evaluates `array == frames` with `__array__`.
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, frames: Sequence[Any], lz4_compress: bool = False) -> None:
-        """Hold arrays of one shape and dtype, not copied; to compress them needs lz4."""
+        """Store arrays of one shape and dtype without copying; `lz4_compress` needs lz4."""
         if not len(frames):
             raise error.InvalidArgument("frames: expected at least one frame, got none")
         self._frames = [_as_frame(frame, lz4_compress) for frame in frames]
@@ -87,7 +87,7 @@ class LazyFrames:
     def __array__(
         self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
     ) -> npt.NDArray[Any]:
-        """Return the stack as a new array; `copy=False` is a `ValueError`."""
+        """Return the stack as a new array; `copy=False` raises `ValueError`."""
         if copy is False:
             raise ValueError("LazyFrames cannot be made an array without a copy")
         stack: npt.NDArray[Any] = self[:]
@@ -98,7 +98,7 @@ class LazyFrames:
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> npt.NDArray[Any]:
-        """Return one frame (not copied unless it is compressed), or a new array of several."""
+        """Return one frame (the stored array, unless compressed), or a new array of several."""
         if isinstance(index, (int, np.integer)):
             return np.asarray(self._frames[index])
         if isinstance(index, slice):
@@ -120,7 +120,7 @@ class LazyFrames:
 
 
 def _as_frame(frame: Any, compress: bool) -> Any:
-    """Return a frame as it is held: an array, or compressed."""
+    """Return a frame as it is stored: as an array, or compressed."""
     if isinstance(frame, _CompressedFrame):
         return frame
     frame = np.asarray(frame)
@@ -128,15 +128,15 @@ def _as_frame(frame: Any, compress: bool) -> Any:
 
 
 class FrameStack(ObservationWrapper, RecordConstructorArgs):
-    """Show the last `num_stack` observations, as `LazyFrames` (Gym 0.26).
+    """Return the last `num_stack` observations, as `LazyFrames` (Gym 0.26).
 
-    The stack of a reset is the first observation, `num_stack` times. `FrameStackObservation` is the
-    wrapper of Gymnasium 1.x, whose stacks are arrays.
+    `reset` returns the first observation, `num_stack` times. Gymnasium 1.x has
+    `FrameStackObservation` instead, whose stacks are arrays.
 
     Attributes:
-        frames: The last observations, compressed with `lz4_compress`.
-        num_stack: How many there are.
-        lz4_compress: Whether they are held compressed, each one once.
+        frames: The last observations, compressed if `lz4_compress` is set.
+        num_stack: Number of observations in a stack.
+        lz4_compress: Whether observations are stored compressed; each is compressed once.
 
     Example:
         >>> import gymcore as gym
@@ -152,10 +152,10 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
         """Wrap `env`.
 
         Args:
-            env: An environment whose observations are arrays (a `Box` space); another is a
-                `FailedTypeCheck` (an `AssertionError`).
-            num_stack: Observations in a stack, at least 1.
-            lz4_compress: Hold them compressed, which needs lz4.
+            env: An environment with a `Box` observation space; another raises `FailedTypeCheck`
+                (an `AssertionError`).
+            num_stack: Number of observations in a stack, at least 1.
+            lz4_compress: Whether to store them compressed, which needs lz4.
         """
         ObservationWrapper.__init__(self, env)
         space = box_space(env.observation_space, "FrameStack", "observation")
@@ -168,7 +168,7 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
         self.observation_space = Box(low, high, dtype=space.dtype)
 
     def observation(self, observation: Any = None) -> LazyFrames:
-        """Return the stack of the last observations; before the first reset, a `ResetNeeded`."""
+        """Return the stack of the last observations; before a reset, raise `ResetNeeded`."""
         if len(self.frames) != self.num_stack:
             raise error.ResetNeeded(
                 f"FrameStack: expected {self.num_stack} observations, got {len(self.frames)}; "

@@ -25,19 +25,19 @@ __all__ = [
 ]
 
 _WEIGHTS = np.array([9798.0, 19235.0, 3735.0], np.float32)
-"""0.299, 0.587 and 0.114 as OpenCV has them: multiples of 2**-15 that sum up to 1."""
+"""0.299, 0.587 and 0.114 as in OpenCV: multiplied by 2**15 and rounded, with the sum 2**15."""
 
 
 def to_grayscale(images: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Return the brightness of RGB images uint8 [..., 3], rounded as `cv2.cvtColor` does it.
+    """Return the brightness of RGB images, uint8 [..., 3], rounded as by `cv2.cvtColor`.
 
-    The result is a new array uint8 [...]: 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601).
+    The result is a new uint8 array [...]: 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601).
 
     Example:
         >>> to_grayscale(np.array([[255, 255, 255], [255, 0, 0], [0, 0, 255]], np.uint8))
         array([255,  76,  29], dtype=uint8)
     """
-    # Every product and sum is an integer below 2**24, which float32 holds exactly: fast and exact.
+    # All products and sums are integers below 2**24, which float32 represents exactly.
     gray = images.astype(np.float32) @ _WEIGHTS
     gray += 2.0**14
     gray *= 2.0**-15
@@ -45,21 +45,21 @@ def to_grayscale(images: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 
 
 class GrayScaleObservation(ObservationWrapper, RecordConstructorArgs):
-    """Convert RGB images to grayscale, as `cv2.cvtColor` does it (Gym 0.26).
+    """Convert RGB images to grayscale, as `cv2.cvtColor` does (Gym 0.26).
 
-    In Gymnasium 1.x, `GrayscaleObservation` has other weights, and does not round.
+    `GrayscaleObservation` of Gymnasium 1.x has other weights and does not round.
 
     Attributes:
-        keep_dim: Whether observations have an axis of one channel.
+        keep_dim: Whether observations have a channel axis, of length 1.
     """
 
     def __init__(self, env: Env[Any, Any], keep_dim: bool = False) -> None:
         """Wrap `env`.
 
         Args:
-            env: An environment with a `Box` observation space [height, width, 3]; another is a
+            env: An environment with a `Box` observation space [height, width, 3]; another raises
                 `FailedTypeCheck` (an `AssertionError`).
-            keep_dim: Return [height, width, 1], not [height, width].
+            keep_dim: Whether to return [height, width, 1] instead of [height, width].
         """
         ObservationWrapper.__init__(self, env)
         space = env.observation_space
@@ -79,20 +79,20 @@ class GrayScaleObservation(ObservationWrapper, RecordConstructorArgs):
 
 
 class ResizeObservation(ObservationWrapper, RecordConstructorArgs):
-    """Resize images by the area each new pixel covers (Gym 0.26).
+    """Resize images, averaging over the area of each new pixel (Gym 0.26).
 
-    `shape` may be one number, and images without channels come back with an axis for one:
-    [height, width, 1]. (In Gym 0.26 the observation space lacked that axis; here it has it.) In
-    Gymnasium 1.x, `ResizeObservation` takes a tuple only and adds no axis.
+    Images without a channel axis become [height, width, 1]. In Gym 0.26, the observation space
+    lacked that axis; here it has it. `ResizeObservation` of Gymnasium 1.x accepts only a tuple as
+    `shape`, and adds no axis.
     """
 
     def __init__(self, env: Env[Any, Any], shape: tuple[int, int] | int) -> None:
         """Wrap `env`.
 
         Args:
-            env: An environment with a `Box` observation space of rank 2 or 3; another is a
-                `FailedTypeCheck`.
-            shape: New height and width, or one number for both.
+            env: An environment with a `Box` observation space of rank 2 or 3; another raises
+                `FailedTypeCheck` (an `AssertionError`).
+            shape: New height and width in pixels, or one number for both.
         """
         ObservationWrapper.__init__(self, env)
         sizes: Any = (shape, shape) if isinstance(shape, (int, np.integer)) else shape
@@ -114,18 +114,18 @@ class ResizeObservation(ObservationWrapper, RecordConstructorArgs):
         self.observation_space = Box(0, 255, shape=self.shape + channels, dtype=np.uint8)
 
     def observation(self, observation: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the resized image, a new array [height, width, channels]."""
+        """Return the resized image, a new uint8 array [height, width, channels]."""
         area = self._cv2.INTER_AREA
         image: Any = self._cv2.resize(observation, self.shape[::-1], interpolation=area)
         return image.reshape(*self.shape, -1)
 
 
 class AtariPreprocessing(atari_preprocessing.AtariPreprocessing[Any], Wrapper):
-    """Prepare an Atari environment for learning from images (Gym 0.26).
+    """Preprocess the frames of an Atari environment (Gym 0.26).
 
-    As `gymcore.wrappers.AtariPreprocessing`, but an environment without a spec, or with
-    "NoFrameskip" in its id, need not say that it repeats no action, and wrong arguments are
-    `AssertionError`s too.
+    It is `gymcore.wrappers.AtariPreprocessing`, except that an environment without a spec, or with
+    "NoFrameskip" in its id, is assumed to repeat no actions, and that errors of arguments are also
+    `AssertionError`s.
     """
 
     def __init__(
@@ -149,16 +149,16 @@ class AtariPreprocessing(atari_preprocessing.AtariPreprocessing[Any], Wrapper):
             raise error.FailedTypeCheck(str(problem)) from None
 
     def _env_skips_frames(self) -> bool:
-        """Return whether the environment is assumed to repeat actions."""
+        """Return whether the environment is assumed to repeat actions by itself."""
         spec = self.env.spec
         return spec is not None and "NoFrameskip" not in spec.id and super()._env_skips_frames()
 
 
 class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
-    """Put what `render` returns into observations, which become dicts (Gym 0.26).
+    """Add rendered images to observations, which become dicts (Gym 0.26).
 
-    `AddRenderObservation` is the wrapper of Gymnasium 1.x, whose observations may be bare images.
-    The environment is reset once when it is wrapped, for the shape of its images.
+    Gymnasium 1.x has `AddRenderObservation` instead, whose observations may also be the images
+    alone. The constructor resets the environment once, to learn the shape of its images.
 
     Example:
         >>> import gymcore as gym
@@ -176,14 +176,15 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
         render_kwargs: dict[str, dict[str, Any]] | None = None,
         pixel_keys: Sequence[str] = ("pixels",),
     ) -> None:
-        """Wrap an environment with a render mode that returns images (else an `AttributeError`).
+        """Wrap `env`.
 
         Args:
-            env: The environment.
-            pixels_only: Leave out the environment's observations. Otherwise dict entries stay, and
-                arrays go under "state".
-            render_kwargs: Arguments of `render`, for each of the pixel keys.
-            pixel_keys: The names of the images; other entries must not have them.
+            env: An environment with a Box or Dict observation space. Its render mode returns
+                images; without a render mode, the call raises `AttributeError`.
+            pixels_only: Whether to leave out the environment's observations. Otherwise the entries
+                of a dict are kept, and an array becomes the entry "state".
+            render_kwargs: Arguments of `render` for each of the pixel keys.
+            pixel_keys: Keys of the images; the observations must not contain them.
         """
         ObservationWrapper.__init__(self, env)
         if env.render_mode is None:
@@ -223,7 +224,7 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
     def render(self, *args: Any, **kwargs: Any) -> Any:
         """Render the environment with any arguments that its `render` takes.
 
-        In a mode that collects frames, those that observations took are returned as well.
+        If the render mode collects frames, the result includes those that observations used.
         """
         frames = self.env.render(*args, **kwargs)
         if isinstance(frames, list):
@@ -232,7 +233,7 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
         return frames
 
     def _state_entries(self, observation: Any) -> dict[str, Any]:
-        """Return a new dict of the environment's entries of an observation."""
+        """Return the environment's own entries of an observation, as a new dict."""
         if self._pixels_only:
             return {}
         return dict(observation) if self._is_dict else {"state": observation}
@@ -246,7 +247,7 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
 
 
 def _space_of(image: Any) -> Box:
-    """Return the space of images like this one."""
+    """Return the space of images with the shape and dtype of this one."""
     if not isinstance(image, np.ndarray):
         raise error.ArgumentTypeError(
             f"Render method returns a {type(image)}, expected an array. Use a render_mode "

@@ -1,4 +1,4 @@
-"""`NormalizeObservation` and `NormalizeReward` of Gym 0.26, of environments and of batches."""
+"""`NormalizeObservation` and `NormalizeReward` of Gym 0.26."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Array = npt.NDArray[Any]
 
 
 class NormalizeObservation(Wrapper, RecordConstructorArgs):
-    """Normalise observations by the mean and variance of all so far (Gym 0.26).
+    """Normalise observations with the mean and variance of all observations so far (Gym 0.26).
 
-    Statistics and observations are float64, and the observation space stays the same. The
-    observation of every reset and step is counted first, then normalised. A vector environment may
-    be given too; the last observations in its infos are left as they are.
+    Statistics and observations are float64; the observation space is unchanged. Each observation
+    first updates the statistics, and is then normalised. `env` may be a vector environment; the
+    final observations in its infos are not normalised.
 
     Attributes:
         obs_rms: The statistics: `mean`, `var`, `count`.
@@ -56,7 +56,7 @@ class NormalizeObservation(Wrapper, RecordConstructorArgs):
         return self._normalized(observation), info
 
     def normalize(self, obs: Array) -> Array:
-        """Count a batch `[num_envs, ...]` in, and return it normalised."""
+        """Update the statistics with a batch [num_envs, ...]; return it normalised, a new array."""
         result: Array = np.array(obs, np.float64)
         self.obs_rms.update(result)
         result -= self.obs_rms.mean
@@ -72,13 +72,13 @@ class NormalizeObservation(Wrapper, RecordConstructorArgs):
 class NormalizeReward(Wrapper, RecordConstructorArgs):
     """Divide rewards by the standard deviation of the discounted return (Gym 0.26).
 
-    The return is `returns * gamma + reward`; it is counted into the statistics, the reward scaled,
-    and the return set to 0 if the episode ended, terminated or truncated. A vector environment may
-    be given too: the lanes share the statistics.
+    Each step computes the return as `returns * gamma + reward`, updates the statistics with it and
+    scales the reward. The end of an episode, terminated or truncated, sets its return to 0. `env`
+    may be a vector environment, whose lanes share the statistics.
 
     Attributes:
         return_rms: The statistics: `mean`, `var`, `count`.
-        returns: Discounted returns [1] or [num_envs] of the current episodes.
+        returns: Discounted returns of the current episodes, float64 [1] or [num_envs].
         gamma: The discount factor.
         epsilon: Added to the variance.
 
@@ -110,6 +110,6 @@ class NormalizeReward(Wrapper, RecordConstructorArgs):
         return observation, scaled, terminated, truncated, info
 
     def normalize(self, rews: Any) -> Any:
-        """Count the returns in, and return the rewards scaled."""
+        """Update the statistics with the returns; return the scaled rewards."""
         self.return_rms.update(self.returns)
         return rews / np.sqrt(self.return_rms.var + self.epsilon)

@@ -1,4 +1,4 @@
-"""Wrappers of Gym 0.26 that render: `RecordVideo`, `Monitor` (of 0.21), and windows and lists."""
+"""Wrappers of Gym 0.26 that render, and `Monitor` of Gym 0.21."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ __all__ = [
 
 
 class HumanRendering(rendering.HumanRendering[Any, Any], Wrapper):  # type: ignore[misc]
-    """Show the frames of an environment that only returns them."""
+    """Show the frames of an environment with render mode "rgb_array" in a window."""
 
 
 class RenderCollection(rendering.RenderCollection[Any, Any], Wrapper):
-    """Collect a frame at every reset and step, for `render` to return as a list."""
+    """Collect a frame at each reset and step; `render` returns them as a list."""
 
 
 class VideoRecorder:
-    """Writes what an environment renders to an mp4 file, a frame for each `capture_frame`.
+    """Writes frames of an environment to an mp4 or GIF file, one for each `capture_frame`.
 
-    Next to the video there is a JSON file with `metadata`. Frames are encoded as they come.
+    A JSON file with `metadata` is written next to the video. Each frame is encoded immediately.
 
     Attributes:
         env: The environment.
         path: Path of the video.
         metadata: The contents of the JSON file.
         metadata_path: Path of the JSON file.
-        enabled: Whether this records.
-        frames_per_sec: From `env.metadata["render_fps"]`, else 30.
+        enabled: Whether frames are recorded.
+        frames_per_sec: `env.metadata["render_fps"]`, or 30 without this entry.
         broken: Whether `render` returned no frame.
     """
 
@@ -61,11 +61,18 @@ class VideoRecorder:
         enabled: bool = True,
         base_path: str | None = None,
     ) -> None:
-        """Prepare a file for an environment that renders images.
+        """Open a file for an environment that renders images.
 
-        Of a vector environment, the first lane is recorded. `path` ends in .mp4 or .gif,
-        `base_path` has no suffix; without either the file is temporary. Both, or another suffix,
-        are an `Error`. Unless `enabled`, nothing happens.
+        Args:
+            env: The environment; of a vector environment, the first lane is recorded.
+            path: Path of the video, which ends in .mp4 or .gif.
+            metadata: Entries of the JSON file.
+            enabled: Whether to record at all.
+            base_path: Path of the video without ".mp4", instead of `path`. Without either, the file
+                is temporary.
+
+        Raises:
+            Error: Both paths are given, or `path` has another suffix.
         """
         self.env = env
         self.enabled = enabled
@@ -85,7 +92,7 @@ class VideoRecorder:
         self.path = str(path)
         base, suffix = os.path.splitext(self.path)
         if suffix not in (".mp4", ".gif"):
-            raise error.Error(f"path: expected a name that ends in .mp4, got {self.path!r}")
+            raise error.Error(f"path: expected a name that ends in .mp4 or .gif, got {self.path!r}")
         self.frames_per_sec = self.output_frames_per_sec = env.metadata.get("render_fps", 30)
         self.metadata = {**(metadata or {}), "content_type": f"video/{suffix[1:]}"}
         self.metadata_path = f"{base}.meta.json"
@@ -98,7 +105,7 @@ class VideoRecorder:
         return self.enabled and not self.broken
 
     def capture_frame(self) -> None:
-        """Render the environment and write the frame; `ClosedEnvironmentError` after `close`."""
+        """Render the environment and write the frame; raise an error after `close`."""
         if not self.functional:
             return
         if self._writer is None:
@@ -135,17 +142,18 @@ class VideoRecorder:
 
 
 class RecordVideo(Wrapper, RecordConstructorArgs):
-    """Record videos of some episodes, or from some steps on (Gym 0.26).
+    """Record videos of selected episodes, or from selected steps on (Gym 0.26).
 
     A video ends in the step that ends its episode, or after `video_length` further frames. Of a
-    vector environment the first lane is recorded. `gymcore.wrappers.RecordVideo` is Gymnasium's,
+    vector environment, the first lane is recorded. `gymcore.wrappers.RecordVideo` is Gymnasium's,
     whose videos end with the next reset.
 
     Attributes:
-        video_recorder: Writes the current video; `recording` says whether there is one, and
-            `recorded_frames` how many frames it has.
-        step_id: Steps so far.
-        episode_id: Episodes that have ended.
+        video_recorder: The `VideoRecorder` of the current or last video, or None.
+        recording: Whether a video is being recorded.
+        recorded_frames: Number of frames of the current video.
+        step_id: Number of steps so far.
+        episode_id: Number of episodes that have ended.
     """
 
     def __init__(
@@ -159,8 +167,9 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
     ) -> None:
         """Wrap an environment, or a vector environment, that renders images.
 
-        The arguments are those of `gymcore.wrappers.RecordVideo`, but both triggers together are a
-        `FailedCheck` (an `AssertionError`), and `video_length` counts the frames after the first.
+        The arguments are those of `gymcore.wrappers.RecordVideo`, except that `video_length` counts
+        the frames after the first. Both triggers together raise `FailedCheck` (an
+        `AssertionError`).
         """
         Wrapper.__init__(self, env)
         self.is_vector_env = getattr(env, "is_vector_env", False)
@@ -189,7 +198,7 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         self.episode_id = 0
 
     def reset(self, **kwargs: Any) -> tuple[Any, Info]:
-        """Reset the environment; perhaps begin a video."""
+        """Reset the environment, and begin a video if a trigger says so."""
         result = self.env.reset(**kwargs)
         self.terminated = self.truncated = False
         if self.recording:
@@ -199,7 +208,7 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         return result
 
     def step(self, action: Any) -> tuple[Any, Any, Any, Any, Info]:
-        """Step the environment and record its frame; of a batch that of the first lane."""
+        """Step the environment, and record a frame; of a batch, that of the first lane."""
         result: Any = self.env.step(action)
         if self.terminated or self.truncated:
             return result
@@ -219,7 +228,7 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         return result
 
     def start_video_recorder(self) -> None:
-        """Begin a video with the current frame, and end the one before."""
+        """Finish the current video, and begin one with the current frame."""
         self.close_video_recorder()
         number = f"step-{self.step_id}" if self.step_trigger else f"episode-{self.episode_id}"
         self.video_recorder = VideoRecorder(
@@ -251,7 +260,7 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         return self.episode_trigger is not None and self.episode_trigger(self.episode_id)
 
     def _capture(self) -> bool:
-        """Add a frame; return whether the video has its length."""
+        """Record a frame; return whether this completed `video_length`."""
         assert self.video_recorder is not None
         self.video_recorder.capture_frame()
         self.recorded_frames += 1
@@ -265,13 +274,13 @@ FILE_PREFIX = "openaigym"
 
 
 class Monitor(Wrapper, RecordConstructorArgs):
-    """Write videos of some episodes, and the returns and lengths of all, into a folder (Gym 0.21).
+    """Write videos of selected episodes and the returns and lengths of all to a folder (Gym 0.21).
 
-    Steps may have four values or five, which are passed on as they are.
+    `step` may return four values or five, which are passed on unchanged.
 
-    Files are `openaigym.video.N.PID.videoNNNNNN.mp4` (with a `.meta.json` file each) and
-    `openaigym.episode_batch.N.PID.stats.json`, which `close` writes if there were episodes. Gym's
-    manifest file, which uploads to a website needed, is not written.
+    The files are `openaigym.video.N.PID.videoNNNNNN.mp4`, each with a `.meta.json` file, and
+    `openaigym.episode_batch.N.PID.stats.json`, which `close` writes if an episode was begun. Gym's
+    manifest file, which uploads to its website needed, is not written.
 
     Example:
         >>> import gymcore as gym
@@ -297,20 +306,21 @@ class Monitor(Wrapper, RecordConstructorArgs):
         """Wrap `env`.
 
         Args:
-            env: The environment; for videos one that renders images.
-            directory: The folder, made if it is not there.
-            video_callable: Whether to record an episode, by its number; None for
-                `capped_cubic_video_schedule`, False for no videos.
-            force: Remove the files of an earlier run.
-            resume: Keep the files of an earlier run.
-            write_upon_reset: Write the statistics at every reset too.
-            uid: Part of file names, in place of the process id.
-            mode: "evaluation" or "training", noted in the statistics.
+            env: The environment, which renders images if videos are to be recorded.
+            directory: The folder, which is created if necessary.
+            video_callable: A function that says for the number of an episode whether to record it.
+                None stands for `capped_cubic_video_schedule`, False records no videos.
+            force: Whether to remove the files of an earlier run.
+            resume: Whether to keep the files of an earlier run.
+            write_upon_reset: Whether to write the statistics at each reset as well.
+            uid: Part of the file names, instead of the process id.
+            mode: "training" (the default) or "evaluation", which is stored in the statistics.
 
         Raises:
-            Error: if there are files of an earlier run, and neither `force` nor `resume`.
-            InvalidArgument: for another mode.
-            ArgumentTypeError: if `video_callable` is not a function.
+            Error: The folder contains files of an earlier run, and neither `force` nor `resume` is
+                set.
+            InvalidArgument: `mode` is unknown.
+            ArgumentTypeError: `video_callable` is not a function.
         """
         Wrapper.__init__(self, env)
         if mode not in (None, "evaluation", "training"):

@@ -1,4 +1,4 @@
-"""Wrappers of Gym 0.26 that change actions, rewards or observations by a rule."""
+"""Wrappers of Gym 0.26 that change actions, rewards or observations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 
 
 def box_space(space: Any, wrapper: str, kind: str) -> Box:
-    """Return a space, or raise `FailedTypeCheck` (an `AssertionError`) if it is not a `Box`."""
+    """Return `space`; raise `FailedTypeCheck` (an `AssertionError`) if it is not a `Box`."""
     if not isinstance(space, Box):
         raise error.FailedTypeCheck(f"{wrapper}: expected a Box {kind} space, got {space}")
     return space
@@ -40,9 +40,9 @@ def _check_function(f: Any) -> None:
 
 
 class ClipAction(ActionWrapper, RecordConstructorArgs):
-    """Clip actions to the bounds of the action space, which stays as it is (Gym 0.26).
+    """Clip actions to the bounds of the action space, which is unchanged (Gym 0.26).
 
-    In Gymnasium 1.x, `ClipAction` has an action space without bounds.
+    The action space of Gymnasium 1.x's `ClipAction` is unbounded.
 
     Example:
         >>> import gymcore as gym
@@ -51,24 +51,24 @@ class ClipAction(ActionWrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Env[Any, Any]) -> None:
-        """Wrap an environment with a `Box` action space; another is a `FailedTypeCheck`."""
+        """Wrap an environment with a `Box` action space; another raises `FailedTypeCheck`."""
         ActionWrapper.__init__(self, env)
         box_space(env.action_space, "ClipAction", "action")
 
     def action(self, action: Any) -> Array:
-        """Return the clipped action, a new array of the action space's dtype."""
+        """Return the clipped action, a new array with the action space's dtype."""
         space: Any = self.action_space
         return np.clip(action, space.low, space.high).astype(space.dtype, copy=False)
 
 
 class RescaleAction(ActionWrapper, RecordConstructorArgs):
-    """Let actions have other bounds than the environment's (Gym 0.26).
+    """Rescale actions from new bounds to those of the environment (Gym 0.26).
 
-    An action outside the new bounds is an error, and rounding never leaves the old ones. In
-    Gymnasium 1.x, `RescaleAction` does neither, and differs in the last bits.
+    An action outside the new bounds raises `InvalidAction`, and rescaled actions are clipped to the
+    environment's bounds. `RescaleAction` of Gymnasium 1.x does neither, and rounds differently.
 
     Attributes:
-        min_action: Lower bounds, an array of the action space's shape and dtype.
+        min_action: Lower bounds, an array with the action space's shape and dtype.
         max_action: Upper bounds, likewise.
 
     Example:
@@ -87,9 +87,9 @@ class RescaleAction(ActionWrapper, RecordConstructorArgs):
         """Wrap an environment with a `Box` action space.
 
         Args:
-            env: The environment; another action space is a `FailedTypeCheck`.
-            min_action: Lower bound of all components, or an array of them.
-            max_action: Upper bounds, at least as large (else a `FailedCheck`).
+            env: The environment; another action space raises `FailedTypeCheck`.
+            min_action: Lower bound of all components, or an array of bounds.
+            max_action: Upper bound or bounds; smaller ones than `min_action` raise `FailedCheck`.
         """
         ActionWrapper.__init__(self, env)
         space = box_space(env.action_space, "RescaleAction", "action")
@@ -106,7 +106,7 @@ class RescaleAction(ActionWrapper, RecordConstructorArgs):
         self.action_space = Box(self.min_action, self.max_action, space.shape, space.dtype)
 
     def action(self, action: Any) -> Array:
-        """Return the action in the environment's bounds; outside the new bounds is an error."""
+        """Return the rescaled action, a new array; raise `InvalidAction` outside the bounds."""
         lowest, highest = self.min_action, self.max_action
         action = np.asarray(action, self.action_space.dtype)
         if not ((action >= lowest).all() and (action <= highest).all()):
@@ -119,7 +119,7 @@ class RescaleAction(ActionWrapper, RecordConstructorArgs):
 
 
 class TransformReward(RewardWrapper, RecordConstructorArgs):
-    """Change rewards by a function `f`.
+    """Apply a function to rewards.
 
     Example:
         >>> import gymcore as gym
@@ -130,7 +130,7 @@ class TransformReward(RewardWrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Env[Any, Any], f: Callable[[SupportsFloat], SupportsFloat]) -> None:
-        """Wrap `env`; an `f` that cannot be called is a `FailedTypeCheck`."""
+        """Wrap `env`; an `f` that cannot be called raises `FailedTypeCheck`."""
         _check_function(f)
         RewardWrapper.__init__(self, env)
         self.f = f
@@ -141,7 +141,7 @@ class TransformReward(RewardWrapper, RecordConstructorArgs):
 
 
 class TransformObservation(ObservationWrapper, RecordConstructorArgs):
-    """Change observations by a function `f`; the observation space stays as it is (Gym 0.26).
+    """Apply a function to observations; the observation space is unchanged (Gym 0.26).
 
     Example:
         >>> import gymcore as gym
@@ -151,7 +151,7 @@ class TransformObservation(ObservationWrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Env[Any, Any], f: Callable[[Any], Any]) -> None:
-        """Wrap `env`; an `f` that cannot be called is a `FailedTypeCheck`."""
+        """Wrap `env`; an `f` that cannot be called raises `FailedTypeCheck`."""
         _check_function(f)
         ObservationWrapper.__init__(self, env)
         self.f = f
@@ -170,14 +170,14 @@ class FlattenObservation(ObservationWrapper, RecordConstructorArgs):
         self.observation_space = flatten_space(env.observation_space)
 
     def observation(self, observation: Any) -> Any:
-        """Return the flat observation."""
+        """Return the flattened observation."""
         return flatten(self.env.observation_space, observation)
 
 
 class FilterObservation(ObservationWrapper, RecordConstructorArgs):
-    """Keep some entries of dict observations, in the order the environment has them (Gym 0.26).
+    """Select entries of dict observations, in the environment's order (Gym 0.26).
 
-    In Gymnasium 1.x, `FilterObservation` must be given keys, whose order it follows.
+    `FilterObservation` of Gymnasium 1.x requires `filter_keys`, and returns entries in their order.
 
     Example:
         >>> from gymcore import Env, spaces
@@ -195,8 +195,9 @@ class FilterObservation(ObservationWrapper, RecordConstructorArgs):
         """Wrap an environment with a `Dict` observation space.
 
         Args:
-            env: The environment; another observation space is a `FailedTypeCheck`.
-            filter_keys: The keys to keep, which the space must have; None for all.
+            env: The environment; another observation space raises `FailedTypeCheck`.
+            filter_keys: Keys to select; one that the space lacks raises `InvalidArgument`. None
+                selects all.
         """
         filter_keys = None if filter_keys is None else tuple(filter_keys)
         self._saved_kwargs["filter_keys"] = filter_keys
@@ -226,11 +227,10 @@ class FilterObservation(ObservationWrapper, RecordConstructorArgs):
 class TimeAwareObservation(ObservationWrapper, RecordConstructorArgs):
     """Append the number of steps since the reset to observations (Gym 0.26).
 
-    Observations are float64, though their space is float32, and no time limit is needed. In
-    Gymnasium 1.x, `TimeAwareObservation` has more forms.
+    Observations are float64, although their space is float32. The environment needs no time limit.
 
     Attributes:
-        t: Steps since the reset.
+        t: Number of steps since the reset.
 
     Example:
         >>> import gymcore as gym
@@ -241,7 +241,7 @@ class TimeAwareObservation(ObservationWrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Env[Any, Any]) -> None:
-        """Wrap an environment with a float32 `Box` of rank 1; another is a `FailedTypeCheck`."""
+        """Wrap `env`, whose observation space is a float32 `Box` (else raise `FailedTypeCheck`)."""
         ObservationWrapper.__init__(self, env)
         space = env.observation_space
         if not isinstance(space, Box) or space.dtype != np.float32:
@@ -255,7 +255,7 @@ class TimeAwareObservation(ObservationWrapper, RecordConstructorArgs):
         self.t = 0
 
     def observation(self, observation: Any) -> npt.NDArray[np.float64]:
-        """Return the observation with the time at its end, a new float64 array."""
+        """Return the observation with the number of steps appended, a new float64 array."""
         return np.append(observation, np.float64(self.t))
 
     def step(self, action: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`gymnasium.envs` of 0.29: its registry; the environments are today's."""
+"""`gymnasium.envs` of 0.29: its registry, with the current environments."""
 
 from gymcore.compat.gymnasium029.envs import registration
 from gymcore.compat.gymnasium029.envs.registration import (

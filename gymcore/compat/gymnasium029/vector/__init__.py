@@ -1,4 +1,4 @@
-"""`gymnasium.vector` of 0.29: that of Gym 0.26, whose vector environments are environments."""
+"""`gymnasium.vector` of 0.29: that of Gym 0.26, with vector environments that are an `Env`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from gymcore import error
-from gymcore import vector as today
+from gymcore import vector as current
 from gymcore.compat.gym26 import vector as gym26
 from gymcore.compat.gym26.envs import registration
 from gymcore.core import Env, Info, Options
@@ -28,14 +28,14 @@ __all__ = [
 EnvWrappers = Callable[[Any], Any] | Iterable[Callable[[Any], Any]] | None
 
 
-class VectorEnv(today.VectorEnv[Any, Any, Any], Env[Any, Any]):  # type: ignore[misc]
-    """Base of vector environments, which were environments in Gymnasium 0.29.
+class VectorEnv(current.VectorEnv[Any, Any, Any], Env[Any, Any]):  # type: ignore[misc]
+    """Base of vector environments, which are instances of `Env` in Gymnasium 0.29.
 
     A subclass overrides `reset_wait`, `step_async` and `step_wait`, or `reset` and `step`.
     """
 
     def __init__(self, num_envs: int, observation_space: Any, action_space: Any) -> None:
-        """Take the number of environments and the spaces of one, and batch these."""
+        """Store the number of environments and the spaces of one of them, and batch the spaces."""
         self.num_envs = num_envs
         self.single_observation_space = observation_space
         self.single_action_space = action_space
@@ -102,11 +102,12 @@ def make_vec(
         vectorization_mode: "async" for worker processes, "sync" for this process, "custom" for the
             compiled engine.
         vector_kwargs: Arguments of `AsyncVectorEnv` or `SyncVectorEnv`.
-        wrappers: A function, or several, applied to each single environment.
+        wrappers: A function, or several, applied to each single environment; not with "custom".
         **kwargs: Arguments of `make`.
 
     Raises:
-        Error: There is no such mode, or the id has no compiled engine, or that with `wrappers`.
+        Error: `vectorization_mode` is unknown, or is "custom" and the id has no compiled engine or
+            `wrappers` are given.
     """
     env_spec = find_spec(id) if isinstance(id, str) else id
     if vectorization_mode == "custom":
@@ -137,9 +138,9 @@ def make(
     disable_env_checker: bool | None = None,
     **kwargs: Any,
 ) -> VectorEnvWrapper:
-    """Make a vector environment, as `gymcore.vector.make` does with the same arguments.
+    """Make a vector environment; the arguments are those of `gymcore.vector.make`.
 
-    `asynchronous` was True by default in Gymnasium 0.29.
+    In Gymnasium 0.29, `asynchronous` was True by default.
     """
     env_spec = find_spec(id) if isinstance(id, str) else id
     mode = "async" if asynchronous else "sync"

@@ -1,4 +1,4 @@
-"""The wrappers of Gymnasium 0.29: those of Gym 0.26, but for what is defined here."""
+"""The wrappers of Gymnasium 0.29: those of Gym 0.26, except for the ones defined here."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = list(wrappers.__all__)
 class RecordEpisodeStatistics(wrappers.RecordEpisodeStatistics):
     """Add the return, length and time of an episode to the info of its last step (0.29).
 
-    `info["episode"]` is `{"r": returns, "l": steps, "t": seconds since the episodes began}`, arrays
-    `[num_envs]` (for a single environment `[1]`) float32, int32 and float32 that are 0 where no
-    episode has ended. For a vector environment `infos["_episode"]` is the mask.
+    `info["episode"]` is `{"r": returns, "l": steps, "t": seconds since the episodes began}`:
+    float32, int32 and float32 arrays [num_envs], or [1] for a single environment, which are 0 where
+    no episode has ended. `infos["_episode"]` of a vector environment is the mask of ended episodes.
 
     Example:
         >>> import gymcore.compat.gymnasium029 as gym
@@ -39,7 +39,7 @@ class RecordEpisodeStatistics(wrappers.RecordEpisodeStatistics):
         return super().reset(**kwargs)
 
     def _episode_infos(self, ended: npt.NDArray[np.bool_]) -> Info:
-        """Return what the info of this step gets."""
+        """Return the entries that are added to the info of this step."""
         now = time.perf_counter()
         times = np.round(now - self.episode_start_times, 6)
         self.episode_start_times[ended] = now
@@ -56,7 +56,7 @@ class RecordEpisodeStatistics(wrappers.RecordEpisodeStatistics):
 class NormalizeReward(wrappers.NormalizeReward):
     """Divide rewards by the standard deviation of the discounted return (0.29).
 
-    The return is `returns * gamma * (1 - terminated) + reward`, and goes on after a truncation.
+    The return is `returns * gamma * (1 - terminated) + reward`; a truncation does not reset it.
     """
 
     def step(self, action: Any) -> tuple[Any, Any, Any, Any, Info]:
@@ -69,22 +69,22 @@ class NormalizeReward(wrappers.NormalizeReward):
 
 
 class ResizeObservation(wrappers.ResizeObservation):
-    """Resize images by the area each new pixel covers (0.29): no axis for channels is added."""
+    """Resize images, averaging over the area of each new pixel (0.29); adds no channel axis."""
 
     def __init__(self, env: Any, shape: tuple[int, int] | int) -> None:
-        """Wrap an environment whose observations are images; `shape` may be one number."""
+        """Wrap an environment whose observations are images; a number is height and width."""
         super().__init__(env, shape)
         image_shape = self.shape + env.observation_space.shape[2:]
         self.observation_space = Box(0, 255, shape=image_shape, dtype=np.uint8)
 
     def observation(self, observation: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the resized image, a new array."""
+        """Return the resized image, a new array of the observation space's shape."""
         return super().observation(observation).reshape(self.observation_space.shape)
 
 
 class RecordVideo(wrappers.RecordVideo):
-    """Record videos of some episodes, or from some steps on (0.29)."""
+    """Record videos of selected episodes, or from selected steps on (0.29)."""
 
     def __init__(self, *args: Any, disable_logger: bool = False, **kwargs: Any) -> None:
-        """Wrap an environment; `disable_logger` does nothing, as nothing is logged."""
+        """Wrap an environment; `disable_logger` has no effect, because nothing is logged."""
         super().__init__(*args, **kwargs)
