@@ -140,6 +140,7 @@ class Server:
         self._socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT_MILLISECONDS)
         self._socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 3 * HEARTBEAT_MILLISECONDS)
         self._socket.setsockopt(zmq.RCVTIMEO, POLL_MILLISECONDS)
+        self._socket.setsockopt(zmq.ROUTER_MANDATORY, True)  # what cannot be sent is an error
         self._socket.setsockopt(zmq.RCVHWM, 16)
         self._socket.setsockopt(zmq.SNDHWM, 16)
         self._socket.setsockopt(zmq.IPV6, version_6)
@@ -179,9 +180,13 @@ class Server:
                 self._report()
 
     def _send(self, frames: list[Frame]) -> None:
+        """Send a reply, without waiting: a client that takes none must not keep others waiting."""
+        zmq = self._zmq
         try:
-            self._socket.send_multipart(frames, self._zmq.NOBLOCK, copy=len(frames) == 2)
-        except self._zmq.ZMQError as problem:  # the client is gone, or takes nothing
+            # Lets the socket hear which replies have left: until then the queue counts as full.
+            self._socket.getsockopt(zmq.EVENTS)
+            self._socket.send_multipart(frames, zmq.NOBLOCK, copy=len(frames) == 2)
+        except zmq.ZMQError as problem:  # the client is gone, or takes nothing
             self._log(f"a reply could not be sent: {problem}")
 
     def _answer(self, frames: list[bytes]) -> list[Frame]:

@@ -69,6 +69,17 @@ class Raw:
 SESSION = "0" * 32
 
 
+def test_no_reply_is_dropped_where_requests_follow_at_once():
+    """A queue of ZeroMQ counts as full until its socket hears what its own thread has sent on."""
+    ahead = 8
+    with running(Recorder()) as server, Raw(server.address) as client:
+        client.ask(VERSION, SESSION, 0, "hello", [])
+        for number in range(1, 2001):
+            client.socket.send_multipart(encode((VERSION, SESSION, number, "echo", [number])))
+            if number > ahead:
+                assert client.reply() == (VERSION, number - ahead, "ok", [number - ahead])
+
+
 def test_requests_and_replies():
     with running(Recorder()) as server, Client(server.address, "test") as client:
         assert client.hello == {"kind": "test"}
