@@ -13,10 +13,10 @@ from gymcore_ext.arrays cimport (
     ArrayRing, array_pointer, check_no_overlap, copy_bytes, fork_generation, has_shape, lane_pointer, make_room,
 )
 from gymcore_ext.engine.step cimport (
-    BLOCK, FLOAT64, INT64, JOB_CAPSULE, MAX_INFOS, MAX_PARTS, STREAM_BYTES, STREAM_WORDS, TERMINATIONS, advance,
-    begin_deferred, clock_now, flag_t, info_field_t, job_t, kernel_t, lanes_t, lifecycle_t, moved, outputs_t,
-    pool_free, pool_new, pool_run, pool_t, reset_job, reset_t, roll_job, rollout_t, shifted, step_job, subset_job,
-    subset_t,
+    BLOCK, FLOAT64, INT64, JOB_CAPSULE, MAX_INFOS, MAX_PARTS, MOST_LANES, NEVER, STREAM_BYTES, STREAM_WORDS,
+    TERMINATIONS, advance, begin_deferred, clock_now, flag_t, info_field_t, job_t, kernel_t, lanes_t, lifecycle_t, moved,
+    outputs_t, pool_free, pool_new, pool_run, pool_t, range_t, reset_job, reset_t, roll_job, rollout_t, run_alone,
+    shifted, step_job, subset_job, subset_t,
 )
 from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
 from gymcore_ext.engine.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, LaneMemory
@@ -73,11 +73,12 @@ cdef class Threads:
         cdef job_t function = <job_t> PyCapsule_GetPointer(job, JOB_CAPSULE)
         cdef void* context = PyCapsule_GetContext(job)
         cdef pool_t* pool = self.pool if self.generation == fork_generation else NULL
+        cdef range_t lanes = range_t(0, count)
         with nogil:
-            if pool == NULL:
+            if pool == NULL or count == 0:
                 function(context, 0, count)
             else:
-                pool_run(pool, function, context, 0, count, 1, 1, self.helpers)
+                pool_run(pool, function, context, &lanes, 1, 1, self.helpers, NEVER)
 
     cdef void stop(self) noexcept:
         """End the threads. In the child of a fork they do not exist: their memory is left alone."""
@@ -127,6 +128,7 @@ cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
 cdef int64_t count_bad(check_t* check, int64_t size, Threads threads) except -1:
     """0 if all values are actions; the caller must own the threads, or give None."""
     cdef int64_t lo = 0, hi, bad, ended
+    cdef range_t part
     cdef pool_t* pool = NULL
     if size < SHARED_VALUES:
         return check_job(check, 0, size)
@@ -139,7 +141,8 @@ cdef int64_t count_bad(check_t* check, int64_t size, Threads threads) except -1:
             if pool != NULL:
                 # A check is no step: the one that follows is not to take the threads for awake because of it.
                 ended = pool.ended
-                bad = pool_run(pool, check_job, check, lo, hi, CHECK_LEAST, CHECK_MOST, threads.helpers)
+                part = range_t(lo, hi)
+                bad = pool_run(pool, check_job, check, &part, CHECK_LEAST, CHECK_MOST, threads.helpers, NEVER)
                 pool.ended = ended
             else:
                 bad = check_job(check, lo, hi)
@@ -575,11 +578,12 @@ cdef enum:
     LEAST_WORK = 5000
     # Steps in one call that are worth waking every thread.
     LONG_ROLLOUT = 4
-    # Nanoseconds of work between two looks at signals, and steps of lanes to begin with where their cost is not known.
+    # Nanoseconds of work between two looks at signals.
     PART = 2000000
     # The same where a lane takes long: at the end of every part threads wait for the last lane.
     GRAIN_PART = 10000000
-    FIRST_PART = 4
+    # Lanes that take no longer than a part or two where a lane does not take long: done without a look at the clock.
+    BRIEF_LANES = 32768
     # Lanes that a rollout takes through many steps before it turns to others: their state stays in the caches.
     ROLLED_LANES = 4096
 
@@ -617,7 +621,7 @@ cdef class Batch(LaneMemory):
     cdef readonly dict spec        # kernel_spec, and the layout of observations
     cdef dict subsets              # arrays for steps of fewer lanes, by their number
     cdef object before_reset
-    cdef int64_t part, reset_part  # steps and resets of lanes between two looks at signals
+    cdef int64_t rolled            # steps of lanes that a rollout does in PART or GRAIN_PART, as the last one did
     # Of a batch of one: names of infos, or "reward", that are float32 after a float32 action. Compiled, because what
     # NumPy takes for it after MuJoCo's physics is 9 % of a step of Reacher.
     cdef public tuple float32_numbers
@@ -660,7 +664,7 @@ cdef class Batch(LaneMemory):
         self.reuse = reuse
         self.arrays = self._arrays(num_envs)
         self.subsets = {}
-        self.part = self.reset_part = FIRST_PART if spec.grain else max(PART // spec.cost, 1)
+        self.rolled = 1 if spec.grain else max(PART // spec.cost, 1)
 
     cdef StepArrays _arrays(self, Py_ssize_t n):
         return StepArrays(n, self.spec, self.lanes.episodes.mode, self.reuse, self.statistics)
@@ -706,7 +710,7 @@ cdef class Batch(LaneMemory):
     cdef int64_t _run(self, const void* actions, outputs_t* out, int64_t steps) except -1:
         """Step (steps = 0) or roll out every lane, by one thread or the pool."""
         cdef rollout_t job
-        cdef int64_t count, n = self.lanes.num_envs
+        cdef int64_t count, spent, n = self.lanes.num_envs
         job.lanes = &self.lanes
         out.streamed = (
             self.lanes.parts == 1 and self.lanes.row_bytes[0] <= 8 * STREAM_WORDS
@@ -715,11 +719,14 @@ cdef class Batch(LaneMemory):
         job.out = out
         job.steps = 0
         if steps == 0:
-            return self._share(step_job, &job, n, 0, &self.part)
+            return self._share(step_job, &job, n, 0)
         count = 0
         while True:
-            job.steps = min(max(self.part // min(n, ROLLED_LANES), 1), steps)
-            count += self._share(roll_job, &job, n, job.steps, &self.part)
+            job.steps = min(max(self.rolled // min(n, ROLLED_LANES), 1), steps)
+            spent = -clock_now()
+            count += self._share(roll_job, &job, n, job.steps)
+            spent += clock_now()
+            self.rolled = max(min(2 * self.rolled, n * job.steps * self._aim() // max(spent, 1)), 1)
             steps -= job.steps
             if steps == 0:
                 return count
@@ -736,47 +743,41 @@ cdef class Batch(LaneMemory):
             raise
         return 0
 
-    cdef int64_t _share(self, job_t job, void* context, int64_t n, int64_t steps, int64_t* part) except -1:
-        """Do a job on [0, n), one step (steps = 0) or many of each lane, and handle signals every few milliseconds.
+    cdef inline int64_t _aim(self) noexcept:
+        """Nanoseconds of work between two looks at signals."""
+        return GRAIN_PART if self.lanes.kernel.grain else PART
 
-        `part`: how many steps of lanes that is; it is adapted by the clock.
-        """
-        cdef int64_t lo = 0, hi, lanes, spent, count = 0
-        cdef int64_t aim = GRAIN_PART if self.lanes.kernel.grain else PART
-        if n <= part[0] and steps == 0 and self.lanes.kernel.grain == 0:
-            return self._do(job, context, 0, n, 0)
-        while True:
-            lanes = max(part[0] // max(steps, 1), 1)
-            if self.lanes.kernel.grain == 0:
-                lanes = (lanes + 63) & ~<int64_t> 63  # whole cache lines of their flags
-            hi = min(n, lo + lanes)
-            spent = -clock_now()
-            count += self._do(job, context, lo, hi, steps)
-            spent += clock_now()
-            if spent > 2 * aim:
-                part[0] = max(part[0] // 2, 1)
-            elif spent < aim // 2 and (hi - lo) * max(steps, 1) > part[0] // 2:
-                part[0] *= 2
-            if hi == n:
-                return count
-            self._handle_signals()
-            lo = hi
+    cdef int64_t _share(self, job_t job, void* context, int64_t n, int64_t steps) except -1:
+        """Do a job on [0, n), one step (steps = 0) or many of each lane, and handle signals every few milliseconds."""
+        cdef bint brief = n <= BRIEF_LANES and steps == 0 and self.lanes.kernel.grain == 0
+        cdef int64_t end = 0, count = 0
+        cdef range_t left
+        while end < n:
+            left = range_t(end, min(n, end + MOST_LANES))
+            end = left.hi
+            while True:
+                count += self._do(job, context, &left, steps, NEVER if brief else clock_now() + self._aim())
+                if left.lo == left.hi:
+                    break
+                self._handle_signals()
+        return count
 
-    cdef int64_t _do(self, job_t job, void* context, int64_t lo, int64_t hi, int64_t steps) noexcept:
-        """Do a job on [lo, hi), by one thread or the pool."""
+    cdef int64_t _do(self, job_t job, void* context, range_t* lanes, int64_t steps, int64_t until) noexcept:
+        """Do a job, by one thread or the pool, and begin no lane after a time; `lanes` has what is left then."""
         cdef pool_t* pool = self.threads.pool
         cdef int helpers = self.threads.count - 1 if steps >= LONG_ROLLOUT else self.threads.helpers
-        cdef int64_t grain = self.lanes.kernel.grain, count, n = hi - lo
+        cdef int64_t grain = self.lanes.kernel.grain, count, n = lanes.hi - lanes.lo
         cdef int64_t share = (n + self.threads.count - 1) // self.threads.count
         cdef int64_t least = grain or (min(share, LEAST_WORK // self.lanes.kernel.cost) + 64) & ~<int64_t> 63
         if pool != NULL and n > least:
             with nogil:
-                count = pool_run(pool, job, context, lo, hi, least, grain or MOST_TAKEN, helpers)
+                count = pool_run(pool, job, context, lanes, least, grain or MOST_TAKEN, helpers, until)
         elif n < GIL_LANES and steps == 0 and grain == 0:
-            count = job(context, lo, hi)
+            count = job(context, lanes.lo, lanes.hi)
+            lanes.lo = lanes.hi
         else:
             with nogil:
-                count = job(context, lo, hi)
+                count = run_alone(job, context, lanes, grain or MOST_TAKEN, until)
         return count
 
     cdef int _raise_faults(self) except -1:
@@ -877,7 +878,7 @@ cdef class Batch(LaneMemory):
             job.action_bytes = self.lanes.action_bytes
             job.out = &out
             job.indices = <const int64_t*> cnp.PyArray_DATA(lanes)
-            count = self._share(subset_job, &job, n, 0, &self.part)
+            count = self._share(subset_job, &job, n, 0)
             infos = self._finish(arrays, &out, lanes, count)
         finally:
             self.busy = 0
@@ -1104,7 +1105,7 @@ cdef class Batch(LaneMemory):
             job.options = limits
             job.indices = <const int64_t*> cnp.PyArray_DATA(chosen)
             if spec.grain:
-                self._share(reset_job, &job, count, 0, &self.reset_part)
+                self._share(reset_job, &job, count, 0)
             with nogil:
                 if spec.grain == 0:
                     reset_job(&job, 0, count)

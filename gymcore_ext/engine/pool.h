@@ -21,6 +21,14 @@
 /* Work on lanes [lo, hi); results are added up. */
 typedef int64_t gymcore_job(void *context, int64_t lo, int64_t hi);
 
+/* Lanes that are to be done. */
+typedef struct {
+    int64_t lo, hi;
+} gymcore_range;
+
+/* As a time: no end. */
+#define GYMCORE_NEVER INT64_MAX
+
 struct gymcore_pool;
 
 typedef struct {
@@ -92,10 +100,8 @@ typedef struct gymcore_pool {
 /* A thread that takes as many lanes or more takes whole cache lines of their flags. */
 #define GYMCORE_LINE 64
 
-/* Lanes that are shared at a time: they are counted in halves of a word. */
-#ifndef GYMCORE_MOST_LANES
+/* Lanes of one job: they are counted in halves of a word. */
 #define GYMCORE_MOST_LANES ((int64_t)1 << 31)
-#endif
 #define GYMCORE_LANES(lo, hi) ((int64_t)((uint64_t)(hi) << 32 | (uint64_t)(lo)))
 #define GYMCORE_LOWEST(left) ((int64_t)((uint64_t)(left) & 0xffffffff))
 #define GYMCORE_HIGHEST(left) ((int64_t)((uint64_t)(left) >> 32))
@@ -183,15 +189,33 @@ GYMCORE_INLINE void gymcore_pool_wake(gymcore_pool *pool, int most)
             PyThread_release_lock(pool->worker[i].wake);
 }
 
-/* Run the job that is set over lanes [first, first + lanes), at most GYMCORE_MOST_LANES. */
-static void gymcore_pool_share(gymcore_pool *pool, int64_t first, int64_t lanes, int helpers)
+/* Take the lanes that nobody has begun, and leave them undone. */
+GYMCORE_INLINE gymcore_range gymcore_pool_drop(gymcore_pool *pool)
 {
+    int64_t left;
+    gymcore_range rest;
+    do {
+        left = gymcore_load64(&pool->left);
+        rest = (gymcore_range){GYMCORE_LOWEST(left), GYMCORE_HIGHEST(left)};
+        if (rest.lo >= rest.hi)
+            return (gymcore_range){0, 0};
+    } while (!gymcore_replace64(&pool->left, left, 0));
+    gymcore_add64(&pool->lanes_open, rest.lo - rest.hi);
+    return rest;
+}
+
+/* Do the job that is set on lanes [first, first + lanes), and begin none after a time; returns those that are left, counted
+ * from `first`. */
+static gymcore_range gymcore_pool_share(gymcore_pool *pool, int64_t first, int64_t lanes, int helpers, int64_t until)
+{
+    gymcore_range rest = {0, 0};
     pool->first = first;
     gymcore_store64(&pool->lanes_open, lanes);
     gymcore_store64(&pool->left, GYMCORE_LANES(0, lanes));
     gymcore_pool_wake(pool, helpers);
     while (gymcore_pool_take(pool, 1))
-        ;
+        if (until != GYMCORE_NEVER && gymcore_clock() >= until)
+            rest = gymcore_pool_drop(pool);
     for (int spins = 0; spins < GYMCORE_BUSY_SPINS && gymcore_load64(&pool->lanes_open) > 0; spins++)
         gymcore_pause();
     while (gymcore_load64(&pool->lanes_open) > 0) {
@@ -200,32 +224,46 @@ static void gymcore_pool_share(gymcore_pool *pool, int64_t first, int64_t lanes,
             break;
         PyThread_acquire_lock(pool->finished, WAIT_LOCK);
     }
+    return rest;
 }
 
-/* Run the job over lanes [lo, hi) and return the sum of its results. A thread takes `least` to `most` of them at a time;
- * `helpers`: how many workers the job is worth waking, if it comes alone. */
-static int64_t gymcore_pool_run(
-    gymcore_pool *pool, gymcore_job *job, void *context, int64_t lo, int64_t hi, int64_t least, int64_t most, int helpers)
+/* Do a job by the calling thread alone, at most `most` lanes at a time; see `gymcore_pool_run`. */
+GYMCORE_INLINE int64_t gymcore_run_alone(
+    gymcore_job *job, void *context, gymcore_range *lanes, int64_t most, int64_t until)
 {
-    int64_t begun = gymcore_clock(), sum;
+    int64_t sum = 0;
+    do {
+        int64_t hi = lanes->hi - lanes->lo > most ? lanes->lo + most : lanes->hi;
+        sum += job(context, lanes->lo, hi);
+        lanes->lo = hi;
+    } while (lanes->lo < lanes->hi && (until == GYMCORE_NEVER || gymcore_clock() < until));
+    return sum;
+}
+
+/* Do a job on lanes, at least one and at most GYMCORE_MOST_LANES, and return the sum of its results. None is begun after the
+ * time `until`: those that are left then stay in `lanes`. A thread takes `least` to `most` of them at a time; `helpers`: how
+ * many workers the job is worth waking, if it comes alone. */
+static int64_t gymcore_pool_run(
+    gymcore_pool *pool, gymcore_job *job, void *context, gymcore_range *lanes, int64_t least, int64_t most, int helpers,
+    int64_t until)
+{
+    int64_t begun = gymcore_clock(), count = lanes->hi - lanes->lo, sum;
     int soon = begun - pool->ended < GYMCORE_SOON_NS;
     if (pool->chooses && !(soon ? pool->choice.shared : helpers)) {
-        sum = job(context, lo, hi);
+        sum = gymcore_run_alone(job, context, lanes, most, until);
     } else {
         pool->job = job;
         pool->context = context;
         gymcore_store64(&pool->least, least);
         gymcore_store64(&pool->most, most);
         gymcore_store64(&pool->sum, 0);
-        for (int64_t first = lo, count; first < hi; first += count) {
-            count = hi - first < GYMCORE_MOST_LANES ? hi - first : GYMCORE_MOST_LANES;
-            gymcore_pool_share(pool, first, count, soon ? pool->workers : helpers);
-        }
+        gymcore_range rest = gymcore_pool_share(pool, lanes->lo, count, soon ? pool->workers : helpers, until);
+        *lanes = (gymcore_range){lanes->lo + rest.lo, lanes->lo + rest.hi};
         sum = gymcore_load64(&pool->sum);
     }
     pool->ended = gymcore_clock();
     if (pool->chooses && soon)
-        gymcore_choose(&pool->choice, hi - lo, begun, pool->ended);
+        gymcore_choose(&pool->choice, count - (lanes->hi - lanes->lo), begun, pool->ended);
     return sum;
 }
 

@@ -134,9 +134,15 @@ cdef extern from "engine/pool.h":
     int64_t clock_now "gymcore_clock"() noexcept nogil
     pool_t* pool_new "gymcore_pool_new"(int threads, bint chooses)
     void pool_free "gymcore_pool_free"(pool_t* pool) noexcept nogil
+    ctypedef struct range_t "gymcore_range":
+        int64_t lo, hi
+    int64_t NEVER "GYMCORE_NEVER"
+    int64_t MOST_LANES "GYMCORE_MOST_LANES"
     int64_t pool_run "gymcore_pool_run"(
-        pool_t* pool, job_t job, void* context, int64_t lo, int64_t hi, int64_t least, int64_t most, int helpers
+        pool_t* pool, job_t job, void* context, range_t* lanes, int64_t least, int64_t most, int helpers, int64_t until
     ) noexcept nogil
+    int64_t run_alone "gymcore_run_alone"(
+        job_t job, void* context, range_t* lanes, int64_t most, int64_t until) noexcept nogil
 
 
 cdef enum:
