@@ -21,7 +21,7 @@ def portable_norms() -> Iterator[None]:
     """
     of_numpy = np.linalg.norm
 
-    def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002
+    def norm(x, ord=None, axis=None, keepdims=False):
         if np.ndim(x) == 1 and ord in (None, 2) and axis is None and not keepdims:
             return np.sqrt(np.add.accumulate(np.square(x))[-1])
         return of_numpy(x, ord, axis, keepdims)
