@@ -14,9 +14,9 @@ from gymcore_ext.arrays cimport (
 )
 from gymcore_ext.engine.step cimport (
     BLOCK, FLOAT64, INT64, JOB_CAPSULE, MAX_INFOS, MAX_PARTS, MOST_LANES, NEVER, STREAM_BYTES, STREAM_WORDS,
-    TERMINATIONS, advance, begin_deferred, clock_now, flag_t, info_field_t, job_t, kernel_t, lanes_t, lifecycle_t, moved,
-    outputs_t, pool_free, pool_new, pool_run, pool_t, range_t, reset_job, reset_t, roll_job, rollout_t, run_alone,
-    shifted, step_job, subset_job, subset_t,
+    TERMINATIONS, advance, begin_deferred, clock_now, flag_t, info_field_t, job_t, kernel_t, lanes_t, lifecycle_t,
+    moved, outputs_t, pool_free, pool_new, pool_run, pool_t, range_t, reset_job, reset_t, roll_job, rollout_t,
+    run_alone, shifted, step_job, subset_job, subset_t,
 )
 from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
 from gymcore_ext.engine.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, LaneMemory
