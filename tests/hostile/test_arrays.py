@@ -111,7 +111,9 @@ def hostile(rng: np.random.Generator, valid: Any) -> Any:
         return tuple(hostile(rng, part) for part in valid)
     result = np.asarray(valid)
     for _ in range(rng.integers(1, 4)):
-        result = np.asanyarray(CHANGES[rng.integers(len(CHANGES))](rng, result))
+        change = CHANGES[rng.integers(len(CHANGES))]
+        with contextlib.suppress(AttributeError):  # a masked record, which NumPy cannot copy
+            result = np.asanyarray(change(rng, result))
     if rng.random() < 0.1:
         return result.tolist()
     return result
