@@ -90,6 +90,8 @@ class _Kernel:
             action,
         )
         program.names()
+        self.source = program.source()
+        self.copies_actions = indexes(program.functions["step"])
         self.saved_dtype = np.dtype([tuple(field) for field in program.state])
         try:
             self.kernel = CustomKernel(
@@ -274,7 +276,7 @@ class Env(NativeEnv[Any]):
     @classmethod
     def source(cls) -> str:
         """Return the text of the loops that are generated around the functions."""
-        return cls.program().source()
+        return _kernel_of(cls).source
 
     @classmethod
     def program(cls) -> Program:
@@ -319,7 +321,7 @@ class Env(NativeEnv[Any]):
             errors=error,
             constants=lanes,
             layout=made.program.layout,
-            copies_actions=indexes(made.program.functions["step"]),
+            copies_actions=made.copies_actions,
             **options,
         )
         if interpreted:

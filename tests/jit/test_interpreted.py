@@ -112,6 +112,15 @@ def test_dict_observations_in_the_callers_arrays_and_at_the_end() -> None:
         )
 
 
+def test_saving_reads_no_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.11 raises SystemError where two threads parse at a time."""
+    envs = batch(Taxi, 2)
+    envs.reset(seed=1)
+    with monkeypatch.context() as patch:
+        patch.setattr("ast.parse", None)
+        assert len(envs.get_state()) == 2
+
+
 def test_states_parameters_and_copies() -> None:
     envs = batch(Everything, 3, scale=0.25)
     envs.set_attr("steps", [5, 6, 7])
