@@ -114,10 +114,14 @@ def test_dict_observations_in_the_callers_arrays_and_at_the_end() -> None:
 
 def test_saving_reads_no_source(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python 3.11 raises SystemError where two threads parse at a time."""
+
+    def parse(*arguments: Any, **options: Any) -> Any:
+        raise SystemError("AST constructor recursion depth mismatch")
+
     envs = batch(Taxi, 2)
     envs.reset(seed=1)
     with monkeypatch.context() as patch:
-        patch.setattr("ast.parse", None)
+        patch.setattr("ast.parse", parse)
         assert len(envs.get_state()) == 2
 
 
