@@ -582,8 +582,6 @@ cdef enum:
     PART = 2000000
     # The same where a lane takes long: at the end of every part threads wait for the last lane.
     GRAIN_PART = 10000000
-    # Lanes that take no longer than a part or two where a lane does not take long: done without a look at the clock.
-    BRIEF_LANES = 32768
     # Lanes that a rollout takes through many steps before it turns to others: their state stays in the caches.
     ROLLED_LANES = 4096
 
@@ -621,7 +619,7 @@ cdef class Batch(LaneMemory):
     cdef readonly dict spec        # kernel_spec, and the layout of observations
     cdef dict subsets              # arrays for steps of fewer lanes, by their number
     cdef object before_reset
-    cdef int64_t rolled            # steps of lanes that a rollout does in PART or GRAIN_PART, as the last one did
+    cdef int64_t rolled            # steps of lanes that a rollout takes between two looks at signals, as last measured
     # Of a batch of one: names of infos, or "reward", that are float32 after a float32 action. Compiled, because what
     # NumPy takes for it after MuJoCo's physics is 9 % of a step of Reacher.
     cdef public tuple float32_numbers
@@ -749,7 +747,7 @@ cdef class Batch(LaneMemory):
 
     cdef int64_t _share(self, job_t job, void* context, int64_t n, int64_t steps) except -1:
         """Do a job on [0, n), one step (steps = 0) or many of each lane, and handle signals every few milliseconds."""
-        cdef bint brief = n <= BRIEF_LANES and steps == 0 and self.lanes.kernel.grain == 0
+        cdef bint brief = n < GIL_LANES and steps == 0 and self.lanes.kernel.grain == 0  # without the clock
         cdef int64_t end = 0, count = 0
         cdef range_t left
         while end < n:
