@@ -132,10 +132,11 @@ _kernels: dict[type[Env], _Kernel] = {}
 
 
 def _kernel_of(cls: type[Env]) -> _Kernel:
-    with _one_thread:
-        if cls not in _kernels:
-            _kernels[cls] = _Kernel(cls)
-        return _kernels[cls]
+    if cls not in _kernels:  # only makers wait for each other
+        with _one_thread:
+            if cls not in _kernels:
+                _kernels[cls] = _Kernel(cls)
+    return _kernels[cls]
 
 
 def _length(shape: tuple[int, ...]) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -100,6 +102,16 @@ def first_observation(envs: Any) -> Any:
     return plain(envs.reset(seed=1)[0])
 
 
+def elsewhere(call: Callable[[], Any]) -> Any:
+    """Return what a call returns in another thread, which waits for locks that this one left."""
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(call()), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert results, "a call that does not end, or raises"
+    return results[0]
+
+
 def in_random_order(rng: np.random.Generator, executed: list[Any]) -> list[int]:
     """The numbers of these instructions: each that a call executes once, then repetitions."""
     numbers = {instruction: number for number, instruction in reversed([*enumerate(executed)])}
@@ -126,6 +138,9 @@ def test_every_instruction(engine: str, rng: np.random.Generator, rounds: Any) -
             interrupts += raises_at(calls[name], instruction)
             assert first_observation(envs) == expected, (name, instruction)
             envs.step(envs.action_space.sample())
+    for call in calls.values():
+        elsewhere(call)
+        assert elsewhere(lambda: first_observation(envs)) == expected
     envs.close()
     print(f"{engine}: {interrupts} of {sum(map(len, numbers.values()))} instructions")
     assert interrupts

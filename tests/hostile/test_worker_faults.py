@@ -64,13 +64,16 @@ def test_random_kills_and_stops(rng: np.random.Generator, rounds: Any) -> None:
     before = descendants()
     envs = make()
     check_works(envs)
+    timers = []
     for _ in rounds:
         pid = envs.processes[rng.integers(3)].pid
         if rng.random() < 0.5:
-            threading.Timer(0.01 * rng.random(), _send, (pid, signal.SIGKILL)).start()
+            timer = threading.Timer(0.01 * rng.random(), _send, (pid, signal.SIGKILL))
         else:
             _send(pid, signal.SIGSTOP)
-            threading.Timer(0.05 * rng.random(), _send, (pid, signal.SIGCONT)).start()
+            timer = threading.Timer(0.05 * rng.random(), _send, (pid, signal.SIGCONT))
+        timer.start()
+        timers.append(timer)
         for _ in range(20):
             choice = rng.integers(3)
             with contextlib.suppress(error.WorkerDied, error.WorkerTimeout, error.ResetNeeded):
@@ -84,8 +87,8 @@ def test_random_kills_and_stops(rng: np.random.Generator, rounds: Any) -> None:
         with contextlib.suppress(error.WorkerDied):  # a kill may come late
             assert (envs.reset(seed=1)[0] == 0).all()
             check_rows(envs.step([0] * NUM_ENVS))
-    while threading.active_count() > 1:
-        pass
+    for timer in timers:
+        timer.join()
     with contextlib.suppress(error.WorkerDied):
         envs.reset(seed=1)
     check_works(envs)

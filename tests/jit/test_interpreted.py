@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 import weakref
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import gymcore as gym
 from gymcore import error, jit, spaces
 from tests.for_each import for_each
+from tests.interrupts import at_every_instruction
 from tests.jit.classes import CLASSES, Arm, CartPole, Everything, MountainCar, Taxi
 from tests.testing_env import assert_same
 
@@ -123,6 +125,17 @@ def test_saving_reads_no_source(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("ast.parse", parse)
         assert len(envs.get_state()) == 2
+
+
+def test_an_exception_at_any_instruction_of_saving_stops_no_other_thread() -> None:
+    envs = batch(Taxi, 2)
+    envs.reset(seed=1)
+    assert list(at_every_instruction(envs.get_state))
+    saved: list[Any] = []
+    other = threading.Thread(target=lambda: saved.append(envs.get_state()), daemon=True)
+    other.start()
+    other.join(20)
+    assert len(saved[0]) == 2
 
 
 def test_states_parameters_and_copies() -> None:
