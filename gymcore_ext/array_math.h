@@ -20,6 +20,9 @@ typedef struct {
 #define MATH_TARGET
 #include "array_math.h"
 #if GYMCORE_ISA_COUNT > 1
+#define MATH_ISA _v2
+#define MATH_TARGET GYMCORE_TARGET_V2
+#include "array_math.h"
 #define MATH_ISA _v3
 #define MATH_TARGET GYMCORE_TARGET_V3
 #include "array_math.h"
@@ -31,6 +34,7 @@ typedef struct {
 static const gymcore_array_math gymcore_array_maths[GYMCORE_ISA_COUNT] = {
     { gymcore_sincos_array_baseline, gymcore_mod_array_baseline, gymcore_clip_array_baseline },
 #if GYMCORE_ISA_COUNT > 1
+    { gymcore_sincos_array_v2, gymcore_mod_array_v2, gymcore_clip_array_v2 },
     { gymcore_sincos_array_v3, gymcore_mod_array_v3, gymcore_clip_array_v3 },
     { gymcore_sincos_array_v4, gymcore_mod_array_v4, gymcore_clip_array_v4 },
 #endif

@@ -49,7 +49,7 @@ cdef extern from *:
     void* zeroed "gymcore_zeroed"(size_t size) noexcept nogil
 
 
-ISA_NAMES = ("baseline", "x86-64-v3", "x86-64-v4")[:ISA_COUNT]
+ISA_NAMES = ("baseline", "x86-64-v2", "x86-64-v3", "x86-64-v4")[:ISA_COUNT]
 
 
 # NumPy types by their numbers in kernel.h.

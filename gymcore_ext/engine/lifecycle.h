@@ -6,6 +6,10 @@
 
 #include "../include/gymcore/kernel.h"
 
+#if defined(__x86_64__) && defined(__clang__)
+#include <cpuid.h>
+#endif
+
 /* A step limit that no count reaches. */
 #define GYMCORE_NO_LIMIT INT32_MAX
 
@@ -32,6 +36,9 @@ typedef struct {
 #define LIFECYCLE_TARGET
 #include "lifecycle.h"
 #if GYMCORE_ISA_COUNT > 1
+#define LIFECYCLE_ISA _v2
+#define LIFECYCLE_TARGET GYMCORE_TARGET_V2
+#include "lifecycle.h"
 #define LIFECYCLE_ISA _v3
 #define LIFECYCLE_TARGET GYMCORE_TARGET_V3
 #include "lifecycle.h"
@@ -43,6 +50,7 @@ typedef struct {
 static const gymcore_lifecycle gymcore_lifecycles[GYMCORE_ISA_COUNT] = {
     { gymcore_count_step_baseline, gymcore_outside_baseline, gymcore_nans_baseline, gymcore_wide_nans_baseline },
 #if GYMCORE_ISA_COUNT > 1
+    { gymcore_count_step_v2, gymcore_outside_v2, gymcore_nans_v2, gymcore_wide_nans_v2 },
     { gymcore_count_step_v3, gymcore_outside_v3, gymcore_nans_v3, gymcore_wide_nans_v3 },
     { gymcore_count_step_v4, gymcore_outside_v4, gymcore_nans_v4, gymcore_wide_nans_v4 },
 #endif
@@ -125,18 +133,32 @@ GYMCORE_INLINE int64_t gymcore_flagged(const uint8_t *flags, int64_t lo, int64_t
     return count;
 }
 
-/* The best instruction set that this processor has and this build carries: an index of gymcore_kernel.loops. */
+/* The best instruction set that this processor has and this build carries: an index of gymcore_kernel.step. A level is
+ * asked for as a whole, because a hypervisor may mask any of its features. */
 static int gymcore_best_isa(void)
 {
-#if GYMCORE_ISA_COUNT > 1
+#if GYMCORE_ISA_COUNT == 1
+    return 0;
+#else
     __builtin_cpu_init();
-    int v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-    int v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+#if defined(__clang__) && __clang_major__ < 19
+    /* Clang 16 knows neither the levels nor all of their features. */
+    unsigned eax, ebx, basic = 0, extended = 0, edx;
+    __get_cpuid(1, &eax, &ebx, &basic, &edx);
+    __get_cpuid(0x80000001, &eax, &ebx, &extended, &edx);
+    int v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") && (basic & bit_CMPXCHG16B) &&
+             (extended & bit_LAHF_LM);
+    int v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+             __builtin_cpu_supports("bmi2") && (basic & bit_F16C) && (basic & bit_MOVBE) && (extended & bit_LZCNT);
+    int v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
              __builtin_cpu_supports("avx512vl");
-    return v3 ? (v4 ? 2 : 1) : 0;
 #else
-    return 0;
+    int v2 = __builtin_cpu_supports("x86-64-v2") != 0;
+    int v3 = __builtin_cpu_supports("x86-64-v3") != 0;
+    int v4 = __builtin_cpu_supports("x86-64-v4") != 0;
+#endif
+    return v4 ? 3 : v3 ? 2 : v2 ? 1 : 0;
 #endif
 }
 

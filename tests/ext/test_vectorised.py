@@ -1,7 +1,8 @@
-"""The compiler turns the loops over lanes into vector code, with the flags of the build.
+"""Compilers turn the loops over lanes into vector code, with the flags of the build.
 
-Compiling takes a dozen seconds, a third of it for Acrobot, so the reports are kept in pytest's
-cache until a source, the flags or the compiler change.
+Every GCC and Clang on PATH that gymcore supports is asked, for every instruction set. Compiling
+takes a dozen seconds for each, a third of it for Acrobot, so the reports are kept in pytest's cache
+until a source, the flags or the compiler change.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sysconfig
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -27,10 +29,15 @@ from tests.ext.lanes import KERNELS
 
 PACKAGE = Path(gymcore_ext.__file__).parent
 INCLUDE = PACKAGE / "include"
-# Bytes of a vector of each instruction set.
-WIDTHS = {"v3": 32, "v4": 64}
+# Bytes of a vector of each instruction set that the loops are compiled for.
+WIDTHS = {
+    "x86_64": {"baseline": 16, "v2": 16, "v3": 32, "v4": 64},
+    "aarch64": {"baseline": 16},
+}.get(platform.machine(), {})
 # Functions of every kernel that have the loop of a step.
 STEP_LOOPS = ("step_shared", "step_varied")
+# Kernels whose steps compute. Those of tables gather, which is no faster as vector code.
+COMPUTING = (*KERNELS, "blackjack")
 # Loops of the engine: header, function, comment.
 ENGINE_LOOPS = [
     ("lifecycle.h", "gymcore_count_step", "count steps"),
@@ -38,14 +45,13 @@ ENGINE_LOOPS = [
     ("lifecycle.h", "gymcore_nans", "look for nan"),
     ("array_math.h", "gymcore_sincos_array", "sine and cosine"),
     ("array_math.h", "gymcore_mod_array", "mod two pi"),
-    ("array_math.h", "gymcore_clip_array", "clip"),
 ]
 ENGINE_SOURCE = """
 #include "engine/lifecycle.h"
 #include "array_math.h"
 const void *tables[] = { gymcore_lifecycles, gymcore_array_maths };
 """
-# What comes after vectorisation takes most of the time and changes nothing in the report.
+# What comes after vectorisation takes most of GCC's time and changes nothing in the report.
 SHORTCUTS = (
     "-fdisable-rtl-combine", "-fdisable-rtl-postreload", "-fno-gcse", "-fno-gcse-after-reload",
     "-fno-rerun-cse-after-loop", "-fira-algorithm=priority", "-fira-region=one",
@@ -57,22 +63,49 @@ SHORTCUTS = (
 Report = dict[tuple[str, str, int], list[int]]
 
 
-def find_compiler() -> tuple[str, str]:
-    """The GCC to ask and its version; skips the test where there is none that can tell."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip(f"instruction sets of x86-64, not of {platform.machine()}")
-    compiler = shutil.which(shlex.split(os.environ.get("CC", "gcc"))[0])
-    if compiler is None:
-        pytest.skip("no gcc on this machine")
-    about = subprocess.run(
-        [compiler, "--version"], capture_output=True, text=True, check=True
-    ).stdout
-    version = subprocess.run(
-        [compiler, "-dumpfullversion"], capture_output=True, text=True, check=False
-    ).stdout.strip()
-    if "Free Software Foundation" not in about or int(version.partition(".")[0] or 0) < 12:
-        pytest.skip(f"no gcc 12 or later: {about.splitlines()[0]}")
-    return compiler, version
+class Compiler(NamedTuple):
+    """A compiler on PATH."""
+
+    command: str
+    family: str
+    version: str
+
+    def __str__(self) -> str:
+        """The name of its tests."""
+        return f"{self.family} {self.version}"
+
+    def isas(self) -> list[str]:
+        """The instruction sets for which loops must be vector code."""
+        isas = list(WIDTHS)
+        if platform.machine() == "x86_64" and self.family == "GCC" and self.version < "14":
+            isas.remove("baseline")  # GCC 12 does not vectorise comparisons for plain SSE2
+        return isas
+
+
+def find_compilers() -> list[Compiler]:
+    """The compilers on PATH, each version once: GCC 12 and newer, Clang 16 and newer."""
+    names = [*shlex.split(os.environ.get("CC", ""))[:1], "gcc", "clang"]
+    names += [f"gcc-{k}" for k in range(12, 20)] + [f"clang-{k}" for k in range(16, 30)]
+    compilers = {}
+    for command in filter(None, map(shutil.which, names)):
+        macros = subprocess.run(
+            [command, "-dM", "-E", "-x", "c", os.devnull],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        clang = "__clang__" in macros
+        prefix, oldest = ("clang_", 16) if clang else ("GNUC", 12)
+        numbers = dict(re.findall(rf"#define __{prefix}(\w*?)_*_ (\d+)$", macros, re.MULTILINE))
+        parts = ("major", "minor", "patchlevel") if clang else ("", "_MINOR", "_PATCHLEVEL")
+        version = ".".join(numbers.get(part, "0") for part in parts)
+        if int(version.partition(".")[0]) >= oldest:
+            compiler = Compiler(command, "Clang" if clang else "GCC", version)
+            compilers.setdefault(str(compiler), compiler)
+    return list(compilers.values())
+
+
+COMPILERS = find_compilers()
 
 
 def flags() -> list[str]:
@@ -89,23 +122,28 @@ def translate(folder: Path) -> None:
     directives = "language_level=3,boundscheck=False,wraparound=False,cdivision=True"
     subprocess.run(
         [sys.executable, "-m", "cython", "-X", directives, "-I", PACKAGE.parent, "-o", folder,
-         *(PACKAGE / "physics" / f"{name}.pyx" for name in KERNELS)],
+         *(PACKAGE / "physics" / f"{name}.pyx" for name in COMPUTING)],
         check=True,
         cwd=PACKAGE.parent,
     )  # fmt: skip
 
 
-def ask(compiler: str, source: Path) -> str:
+def ask(compiler: Compiler, source: Path) -> str:
     """Compile and return what the compiler says of vectors, function by function."""
-    dump = source.with_suffix(".vect")
+    dump = source.with_suffix(f".{compiler.family}")
+    if compiler.family == "GCC":
+        report = [*SHORTCUTS, f"-fdump-tree-vect-optimized={dump}"]
+        told = re.compile(r"^;; Function \S+|^\S+: optimized: loop vectorized .*", re.MULTILINE)
+    else:
+        report = ["-fsave-optimization-record=yaml", f"-foptimization-record-file={dump}",
+                  "-foptimization-record-passes=loop-vectorize"]  # fmt: skip
+        told = re.compile(r"^--- !Passed\n.*?^\.\.\.$", re.MULTILINE | re.DOTALL)
     subprocess.run(
-        [compiler, *flags(), *SHORTCUTS, f"-I{PACKAGE}", f"-I{INCLUDE}",
-         f"-I{sysconfig.get_path('include')}",
-         f"-fdump-tree-vect-optimized={dump}", "-S", "-o", os.devnull, source],
+        [compiler.command, *flags(), *report, f"-I{PACKAGE}", f"-I{INCLUDE}",
+         f"-I{sysconfig.get_path('include')}", "-S", "-o", os.devnull, source],
         check=True,
         capture_output=True,
     )  # fmt: skip
-    told = re.compile(r"^;; Function \S+|^\S+: optimized: loop vectorized .*", re.MULTILINE)
     return "\n".join(told.findall(dump.read_text()))
 
 
@@ -120,16 +158,38 @@ def parse(text: str) -> Report:
             r"(?:.*/)?([^/:]+):(\d+):\d+: optimized: loop vectorized using (\d+) byte", line
         ):
             report[function, match[1], int(match[2])].append(int(match[3]))
+    for record in text.split("--- !Passed")[1:]:
+        (header, line), (name,), (lanes,) = (
+            re.search(pattern, record).groups()  # type: ignore[union-attr]
+            for pattern in (
+                r"DebugLoc:\s+{ File: '?(?:[^',]*/)?([^/',]+)'?,\s+Line: (\d+)",
+                r"Function: +'?([\w.]+)",
+                r"VectorizationFactor: +'?(\d+)",
+            )
+        )
+        # Lanes that an iteration takes, most of whose variables have eight bytes.
+        report[name.partition(".")[0], header, int(line)].append(int(lanes) * 8)
     return report
+
+
+@pytest.fixture(scope="module", params=COMPILERS or [None], ids=str)
+def compiler(request: pytest.FixtureRequest) -> Compiler:
+    """A compiler to ask."""
+    if not WIDTHS:
+        pytest.skip(f"instruction sets of x86-64 and aarch64, not of {platform.machine()}")
+    if request.param is None:
+        pytest.skip("no GCC 12 or newer and no Clang 16 or newer on PATH")
+    return request.param
 
 
 @pytest.fixture(scope="module")
 def reports(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, compiler: Compiler, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Report]:
     """Reports of every kernel, and of the engine's loops."""
-    compiler, version = find_compiler()
-    content = hashlib.sha256(" ".join([version, *flags(), *SHORTCUTS, ENGINE_SOURCE]).encode())
+    content = hashlib.sha256(
+        " ".join([str(compiler), *flags(), *SHORTCUTS, *COMPUTING, ENGINE_SOURCE]).encode()
+    )
     for path in sorted([*PACKAGE.rglob("*.h"), *(PACKAGE / "physics").glob("*.p*")]):
         content.update(path.read_bytes())
     key = f"gymcore/vectorised-{content.hexdigest()[:24]}"
@@ -138,7 +198,7 @@ def reports(
         folder = tmp_path_factory.mktemp("vectorised")
         (folder / "engine.c").write_text(ENGINE_SOURCE)
         translate(folder)
-        names = ("acrobot", "engine", *(set(KERNELS) - {"acrobot"}))
+        names = ("acrobot", "engine", *(set(COMPUTING) - {"acrobot"}))
         with ThreadPoolExecutor(2) as pool:
             told = pool.map(lambda name: ask(compiler, folder / f"{name}.c"), names)
             texts = dict(zip(names, told, strict=True))
@@ -156,28 +216,31 @@ def line_of(header: str, comment: str) -> int:
     return found[0]
 
 
-@pytest.mark.parametrize("isa", WIDTHS)
+def widths_of(report: Report, function: str, header: str, comment: str) -> list[int]:
+    """Widths of the vectors of a loop: compilers name its line, or that of the pragma before it."""
+    line = line_of(header, comment)
+    return [w for k in (line - 1, line) for w in report.get((function, header, k), [])]
+
+
 @pytest.mark.parametrize("loop", STEP_LOOPS)
-@pytest.mark.parametrize("name", KERNELS)
-def test_kernels(reports: dict[str, Report], name: str, loop: str, isa: str) -> None:
-    function, line = f"{name}_{loop}_{isa}", line_of("lanes.h", "step")
-    # The compiler names the line of the loop, or that of the pragma before it.
-    widths = [w for k in (line - 1, line) for w in reports[name].get((function, "lanes.h", k), [])]
-    assert WIDTHS[isa] in widths, f"{function} is not vector code: {reports[name]}"
+@pytest.mark.parametrize("name", COMPUTING)
+def test_kernels(compiler: Compiler, reports: dict[str, Report], name: str, loop: str) -> None:
+    for isa in compiler.isas():
+        widths = widths_of(reports[name], f"{name}_{loop}_{isa}", "lanes.h", "step")
+        assert WIDTHS[isa] in widths, f"{isa}: {reports[name]}"
 
 
-@pytest.mark.parametrize("isa", WIDTHS)
 @pytest.mark.parametrize(("header", "function", "comment"), ENGINE_LOOPS)
 def test_engine(
-    reports: dict[str, Report], header: str, function: str, comment: str, isa: str
+    compiler: Compiler, reports: dict[str, Report], header: str, function: str, comment: str
 ) -> None:
-    where = (f"{function}_{isa}", header, line_of(header, comment))
-    assert WIDTHS[isa] in reports["engine"].get(where, []), reports["engine"]
+    for isa in compiler.isas():
+        widths = widths_of(reports["engine"], f"{function}_{isa}", header, comment)
+        assert WIDTHS[isa] in widths, f"{isa}: {reports['engine']}"
 
 
-def test_a_loop_with_a_branch_is_noticed(tmp_path: Path) -> None:
+def test_a_loop_with_a_branch_is_noticed(compiler: Compiler, tmp_path: Path) -> None:
     """The judge can tell: a loop that calls an unknown function is not reported."""
-    compiler, _ = find_compiler()
     source = tmp_path / "probe.c"
     source.write_text(
         "double f(double);\n"

@@ -14,7 +14,7 @@
 #include "rng.h"
 
 #define GYMCORE_KERNEL_CAPSULE "gymcore_ext.kernel"
-#define GYMCORE_KERNEL_ABI 9
+#define GYMCORE_KERNEL_ABI 10
 
 /* Arrays that observations, or infos, may consist of. */
 #define GYMCORE_MAX_PARTS 16
@@ -126,7 +126,7 @@ typedef struct {
     int32_t cost; /* about how many nanoseconds a lane's step takes: how many threads a batch is worth */
     /* Whether something happened to lanes that Python must hear of, as a simulation that failed; NULL: nothing can. */
     int (*faulted)(const void *constants);
-    gymcore_step_loops step[GYMCORE_ISA_COUNT]; /* baseline first, then x86-64-v3, x86-64-v4 */
+    gymcore_step_loops step[GYMCORE_ISA_COUNT]; /* baseline, then x86-64-v2, v3 and v4 */
 } gymcore_kernel;
 
 #endif

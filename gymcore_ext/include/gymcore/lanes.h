@@ -34,6 +34,10 @@
 #include "kernel.h"
 #include "math.h"
 
+/* Functions of the physics that Cython declares inline. */
+#undef CYTHON_INLINE
+#define CYTHON_INLINE inline GYMCORE_ALWAYS_INLINE
+
 #define LANE(suffix) GYMCORE_JOIN(LANE_NAME, suffix)
 #ifndef LANE_PARAMETERS
 #define LANE_PARAMETERS LANE(_parameters)
@@ -203,6 +207,9 @@ static void LANE(_write_infos_of_lanes)(const gymcore_columns *columns, void *co
 #define LANE_TARGET
 #include "lanes.h"
 #if GYMCORE_ISA_COUNT > 1
+#define LANE_ISA _v2
+#define LANE_TARGET GYMCORE_TARGET_V2
+#include "lanes.h"
 #define LANE_ISA _v3
 #define LANE_TARGET GYMCORE_TARGET_V3
 #include "lanes.h"
@@ -241,6 +248,7 @@ static gymcore_kernel LANE(_kernel) = {
     .step = {
         { LANE(_step_shared_baseline), LANE(_step_varied_baseline) },
 #if GYMCORE_ISA_COUNT > 1
+        { LANE(_step_shared_v2), LANE(_step_varied_v2) },
         { LANE(_step_shared_v3), LANE(_step_varied_v3) },
         { LANE(_step_shared_v4), LANE(_step_varied_v4) },
 #endif

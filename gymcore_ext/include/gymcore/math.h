@@ -99,12 +99,14 @@ GYMCORE_INLINE void gymcore_sincos(double x, double *sine, double *cosine)
     double head = 1.0 - half;
     double cosine_y = head + (((1.0 - head) - half) + (z * c - y * tail));
 
-    /* Odd quadrants swap the two, bit 1 of n and of n + 1 are the signs. Bit masks, not branches. */
+    /* Odd quadrants swap the two, bit 1 of n and of n + 1 are the signs. Bit masks, not branches; and of the two ways to
+     * make a mask of one bit the one that no compiler recognises as a truth value: GCC 14 and newer cannot vectorise the
+     * conversion of `0 - (quadrant & 1)`. */
     uint64_t quadrant = gymcore_bits(shifted);
-    uint64_t swap = (uint64_t)0 - (quadrant & 1);
+    uint64_t keep = (quadrant & 1) - 1;
     uint64_t sine_bits = gymcore_bits(sine_y);
     uint64_t cosine_bits = gymcore_bits(cosine_y);
-    uint64_t difference = (sine_bits ^ cosine_bits) & swap;
+    uint64_t difference = (sine_bits ^ cosine_bits) & ~keep;
     *sine = gymcore_from_bits((sine_bits ^ difference) ^ ((quadrant & 2) << 62));
     *cosine = gymcore_from_bits((cosine_bits ^ difference) ^ (((quadrant + 1) & 2) << 62));
 }
