@@ -1,5 +1,12 @@
 """What this build of the package is: compiler, flags, versions and instruction sets, for bug reports."""
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.stdint cimport int64_t
+from libc.string cimport memcmp, memset
+
+from gymcore_ext.engine.step cimport KERNEL_CAPSULE, columns_t, flag_t, kernel_t
+
 from gymcore_ext.engine.lane_memory import ISA_NAMES, choose_isa
+from gymcore_ext.physics import acrobot, cartpole, mountain_car, mountain_car_continuous, pendulum
 
 
 cdef extern from *:
@@ -23,6 +30,42 @@ cdef extern from *:
     const char* SWITCHES "GYMCORE_SWITCHES"
 
 
+cdef bint is_scalar(object capsule, int isa):
+    """Whether a step loop takes one lane at a time, found out by running it.
+
+    The reward of a lane is written where the next lane's first state variable is. A scalar loop reads the reward there,
+    vector code has read the variable by then: it loads several lanes before it stores the first.
+    """
+    cdef const kernel_t* kernel = <const kernel_t*> PyCapsule_GetPointer(capsule, KERNEL_CAPSULE)
+    cdef double[8 * 65] memory
+    cdef double* state[8]
+    cdef double* parameters[32]
+    cdef float[512] observations
+    cdef float[64] floats
+    cdef int64_t[64] integers
+    cdef flag_t[64] ends
+    cdef columns_t columns
+    cdef void* parts = &observations[0]
+    cdef const void* actions = &integers[0]
+    cdef int k, i
+    if kernel.state_count > 8 or kernel.parameter_count > 32 or kernel.observation_size > 8 or kernel.action_size > 1:
+        raise ValueError(f"kernel: {kernel.name.decode()} is too large to be examined")
+    memset(memory, 0, sizeof(memory))
+    memset(&columns, 0, sizeof(columns))
+    for k in range(kernel.state_count):
+        state[k] = memory + 65 * k
+    for k in range(kernel.parameter_count):
+        parameters[k] = &kernel.parameter_defaults[k]
+    columns.state, columns.parameters = state, parameters
+    for i in range(64):
+        floats[i], integers[i] = 1.0, 1
+    if kernel.action_size:
+        actions = &floats[0]
+    kernel.step[isa].shared(&columns, actions, &parts, memory + 1, ends, 0, 64)
+    # Both lanes began in the same state.
+    return memcmp(observations, observations + kernel.observation_size, 4 * kernel.observation_size) != 0
+
+
 def build_info():
     """Facts of the build, ready for JSON.
 
@@ -30,7 +73,8 @@ def build_info():
         A dict with `compiler` and its version, `flags` (of the modules that step lanes; the others have -O2 or -O1
         where these have -O3), `cython` and `numpy_headers` (versions it was built with), `debug`, `sanitized` and
         `coverage` (bool, the environment switches of setup.py), `isa_built` (names of the instruction sets the loops
-        were compiled for) and `isa` (the one in use here, see `GYMCORE_ISA`).
+        were compiled for), `isa` (the one in use here, see `GYMCORE_ISA`) and `scalar_loops` (names of the classic
+        control environments whose steps are not vector code with it: their batches are several times slower).
 
     Raises:
         ValueError: the environment variable GYMCORE_ISA names an instruction set that this machine does not have.
@@ -42,6 +86,7 @@ def build_info():
         True
     """
     switches = SWITCHES.decode().split()
+    isa = choose_isa()
     return {
         "compiler": COMPILER.decode(),
         "flags": COMPILE_FLAGS.decode(),
@@ -51,5 +96,9 @@ def build_info():
         "sanitized": "SANITIZE" in switches,
         "coverage": "COVERAGE" in switches,
         "isa_built": list(ISA_NAMES),
-        "isa": ISA_NAMES[choose_isa()],
+        "isa": ISA_NAMES[isa],
+        "scalar_loops": [
+            module.__name__.rpartition(".")[2] for module in
+            (acrobot, cartpole, mountain_car, mountain_car_continuous, pendulum) if is_scalar(module.kernel, isa)
+        ],
     }

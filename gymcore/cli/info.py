@@ -62,7 +62,7 @@ def _text(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {_text(each)}" for name, each in value.items())
     if isinstance(value, (list, tuple, set, frozenset)):
-        return " ".join(map(str, value))
+        return " ".join(map(str, value)) or "none"
     return str(value)
 
 

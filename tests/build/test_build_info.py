@@ -10,6 +10,8 @@ import pytest
 import gymcore_ext
 from gymcore_ext.build_info import build_info
 from gymcore_ext.engine.lane_memory import ISA_NAMES
+from tests.ext.instruction_sets import available
+from tests.ext.lanes import KERNELS
 
 
 def test_it_names_compiler_versions_and_flags():
@@ -35,6 +37,17 @@ def test_it_says_which_instruction_set_is_in_use(monkeypatch):
     assert facts["isa"] in ISA_NAMES
     monkeypatch.setenv("GYMCORE_ISA", "baseline")
     assert build_info()["isa"] == "baseline"
+
+
+@pytest.mark.parametrize("isa", available())
+def test_it_says_which_step_loops_are_scalar(monkeypatch, isa):
+    monkeypatch.setenv("GYMCORE_ISA", isa)
+    facts = build_info()
+    optimised = not (facts["debug"] or facts["sanitized"] or facts["coverage"])
+    if optimised and isa != "baseline":  # which compilers of x86-64 cannot all make vector code for
+        assert facts["scalar_loops"] == []
+    if facts["debug"]:
+        assert set(facts["scalar_loops"]) == set(KERNELS)
 
 
 def test_an_instruction_set_that_is_not_there_is_refused(monkeypatch):
