@@ -58,15 +58,6 @@ def compiler_flags() -> tuple[list[str], list[str]]:
 
 
 COMPILING, LINKING = compiler_flags()
-# Folders and modules with loops over lanes have -O3; what every step passes besides has -O2. The
-# others have -O1, which takes half of the time of -O2: no step was slower for it.
-LEVELS = {
-    "-O3": (
-        "physics", "wrappers", "batch", "lane_memory", "lane_math", "env_loop", "atari", "rollouts",
-        "racing",
-    ),
-    "-O2": ("arrays", "batch_buffer", "infos", "custom_kernel"),
-}  # fmt: skip
 # What Cython adds to each module that uses memoryviews, 0.9 MB of C, is a module of its own: four
 # times less to compile.
 SHARED = "gymcore_ext.memoryviews"
@@ -96,18 +87,12 @@ BUILD_INFO_MACROS = [
 ]
 
 
-def optimized(*names: str) -> list[str]:
-    """Flags of the compiler for a module, by its folder and its name."""
-    level = next((level for level, some in LEVELS.items() if {*names} & {*some}), "-O1")
-    return [level if flag == "-O3" else flag for flag in COMPILING]
-
-
 def stamp() -> str:
     """A file that is newer than what another configuration built, so that all is built again."""
     text = "\n".join(
         map(
             repr,
-            [COMPILING, LEVELS, LINKING, DIRECTIVES, MACROS, BUILD_INFO_MACROS, SHARED],
+            [COMPILING, LINKING, DIRECTIVES, MACROS, BUILD_INFO_MACROS, SHARED],
         )
     )
     path = ROOT / STAMP
@@ -134,7 +119,7 @@ def extensions() -> list[Extension]:
             SHARED,
             [],
             depends=[stamp()],
-            extra_compile_args=optimized(),
+            extra_compile_args=COMPILING,
             extra_link_args=LINKING,
         )
     ] + [
@@ -144,7 +129,7 @@ def extensions() -> list[Extension]:
             depends=depends,
             include_dirs=[str(PACKAGE), str(PACKAGE / "include"), numpy.get_include()],
             define_macros=MACROS + BUILD_INFO_MACROS * (source.stem == "build_info"),
-            extra_compile_args=optimized(source.parent.name, source.stem),
+            extra_compile_args=COMPILING,
             extra_link_args=LINKING,
             # NumPy's own normal distribution, where a module draws from it.
             library_dirs=[str(NUMPY_RANDOM)] * (source.stem in DRAWS_NORMALS),

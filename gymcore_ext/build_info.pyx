@@ -70,11 +70,11 @@ def build_info():
     """Facts of the build, ready for JSON.
 
     Returns:
-        A dict with `compiler` and its version, `flags` (of the modules that step lanes; the others have -O2 or -O1
-        where these have -O3), `cython` and `numpy_headers` (versions it was built with), `debug`, `sanitized` and
-        `coverage` (bool, the environment switches of setup.py), `isa_built` (names of the instruction sets the loops
-        were compiled for), `isa` (the one in use here, see `GYMCORE_ISA`) and `scalar_loops` (names of the classic
-        control environments whose steps are not vector code with it: their batches are several times slower).
+        A dict with `compiler` and its version, `flags`, `cython` and `numpy_headers` (versions it was built with),
+        `debug`, `sanitized` and `coverage` (bool, the environment switches of setup.py), `isa_built` (names of the
+        instruction sets the loops were compiled for), `isa` (the one in use here, see `GYMCORE_ISA`) and
+        `scalar_loops` (names of the classic control environments whose steps are not vector code with it: their
+        batches are several times slower).
 
     Raises:
         ValueError: the environment variable GYMCORE_ISA names an instruction set that this machine does not have.
