@@ -10,7 +10,7 @@ import os
 import sys
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, Literal, SupportsFloat, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, SupportsFloat, TypeAlias
 
 import numpy as np
 from typing_extensions import TypeVar
@@ -20,8 +20,6 @@ from gymcore.specs import EnvSpec, WrapperSpec, place_of
 from gymcore.utils import RecordConstructorArgs, seeding
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from gymcore.spaces import Space
 
 ObsType = TypeVar("ObsType", default=Any)

@@ -2,7 +2,7 @@
 
 python tools/release.py [PYTHON...]
 
-Without arguments the wheels are for those of Python 3.10 to 3.13 that are on PATH or were installed
+Without arguments the wheels are for those of Python 3.11 to 3.14 that are on PATH or were installed
 by pyenv. On Linux, auditwheel gives them the oldest manylinux tag that fits. Each is installed in a
 virtual environment of its own, where tools/smoke_test.py runs. The files go to dist/.
 """
@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-VERSIONS = ("3.10", "3.11", "3.12", "3.13")
+VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 def pythons() -> list[str]:

@@ -8,10 +8,9 @@ from __future__ import annotations
 import copy
 import dataclasses
 import importlib
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
-from typing_extensions import Self, dataclass_transform
 
 from gymcore import error
 from gymcore.core import Info, Options

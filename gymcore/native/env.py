@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache, wraps
 from importlib import import_module
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +30,6 @@ from gymcore.rendering.frames import DrawnEnv
 from gymcore.utils import seeding
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.lane_memory import kernel_spec
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 # Mode of a Batch that leaves the lifecycle to the wrappers around a single environment.
 SINGLE = 3

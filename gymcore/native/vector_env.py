@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +31,6 @@ from gymcore.vector.vector_env import EnvIds, Seeds
 from gymcore_ext.arrays import Turn, one_at_a_time
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from gymcore.native.env import NativeEnv
     from gymcore.spaces import Space
 

@@ -6,11 +6,11 @@ import copy
 import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Generic, SupportsIndex
+from typing import Any, Generic, Self, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import Self, TypeVar
+from typing_extensions import TypeVar
 
 from gymcore.utils import seeding
 

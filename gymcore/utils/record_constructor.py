@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from types import ModuleType
-from typing import Any
-
-from typing_extensions import Self
+from typing import Any, Self
 
 
 def snapshot(value: Any) -> Any:

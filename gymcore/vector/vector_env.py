@@ -9,7 +9,7 @@ slot; `AutoresetMode` says when.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +34,6 @@ from gymcore.vector.lane_episodes import AutoresetMode, LaneEpisodes
 from gymcore.vector.utils.infos import merge_info
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from gymcore.spaces import Space
     from gymcore.specs import EnvSpec
 

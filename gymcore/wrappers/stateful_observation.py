@@ -436,7 +436,8 @@ def normalize(wrapper: Any, observations: Any) -> npt.NDArray[np.float32]:
     observations = np.asarray(observations)
     if update:
         rms.update(observations)
-    return np.float32((observations - rms.mean) / np.sqrt(rms.var + wrapper.epsilon))
+    scaled: Any = np.float32((observations - rms.mean) / np.sqrt(rms.var + wrapper.epsilon))
+    return scaled
 
 
 class TimeFormat:

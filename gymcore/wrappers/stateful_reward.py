@@ -77,5 +77,5 @@ class NormalizeReward(
             # The variance of one number: 0, or NaN if it is not finite.
             self.return_rms.update_from_moments(discounted, discounted - discounted, 1)
         deviation = math.sqrt(self.return_rms.var + self.epsilon)
-        scaled: Any = reward / np.float64(deviation)
+        scaled: Any = reward / np.float64(deviation)  # type: ignore[operator]
         return observation, scaled, terminated, truncated, info

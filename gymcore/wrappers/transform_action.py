@@ -309,7 +309,8 @@ class DiscretizeAction(TransformAction[ObsType, Any, npt.NDArray[Any]]):
             bins[:, i] = np.abs(x[:, None] - centers).argmin(axis=1)
         if self.multidiscrete:
             return bins
-        return np.ravel_multi_index(tuple(bins.T), tuple(self.bins)).astype(np.int64, copy=False)
+        numbers: Any = np.ravel_multi_index(tuple(bins.T), tuple(self.bins))
+        return numbers.astype(np.int64, copy=False)
 
 
 def _box(wrapper: ActionWrapper[Any, Any, Any], env: Env[Any, Any]) -> Box[Any]:

@@ -6,6 +6,7 @@ import ast
 import importlib
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,11 @@ import gymcore
 from gymcore.cli.info import OPTIONAL_PACKAGES
 from tests.syntax import statements
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 ROOT = Path(__file__).parents[2]
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT: dict[str, Any] = PYPROJECT["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
-PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 def names(requirements: list[str]) -> set[str]:
@@ -81,8 +77,7 @@ def test_tests_need_nothing_that_the_test_extra_lacks():
     local |= {path.name for path in (ROOT / "tests").rglob("*") if path.is_dir()}
     local |= {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
     local |= {"gymcore", "gymcore_ext", "tests", "tools"}
-    # tomllib: Python 3.11 and newer; the tests that use it take tomli before.
-    known = {"__future__", "tomllib"} | local | sys.stdlib_module_names | skipped_without
+    known = {"__future__"} | local | sys.stdlib_module_names | skipped_without
     declared = names(PROJECT["dependencies"]) | names(EXTRAS["test"])
     spelled = {name.lower().replace("-", "_") for name in declared} | {"zmq"}  # of pyzmq
     assert {name for name in imported - known if name.lower() not in spelled} == set()

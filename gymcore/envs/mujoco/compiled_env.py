@@ -6,7 +6,7 @@ import contextlib
 import copy
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,9 +32,6 @@ from gymcore.utils import seeding
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.lane_memory import kernel_spec
 from gymcore_ext.mujoco.simulations import Simulations
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 Start = tuple["npt.NDArray[np.float64] | None", "npt.NDArray[np.float64] | None"]
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 # Operations by their numbers in gymcore_ext/mujoco/program.pxd.
 Op = IntEnum(

@@ -135,7 +135,7 @@ def read_from_shared_memory(space: Space[Any], shared_memory: SharedMemory, n: i
 @read_from_shared_memory.register(MultiDiscrete)
 @read_from_shared_memory.register(MultiBinary)
 def _read_array(space: Space[Any], shared_memory: SharedMemory, n: int = 1) -> npt.NDArray[Any]:
-    return _view(shared_memory, space.dtype).reshape((n, *space.shape))  # type: ignore[misc]
+    return _view(shared_memory, space.dtype).reshape((n, *space.shape))  # type: ignore[arg-type,misc]
 
 
 @read_from_shared_memory.register(Tuple)
