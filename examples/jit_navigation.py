@@ -1,6 +1,6 @@
 """An environment of your own in one file: a boat that has to reach a buoy.
 
-    pip install "gymcore[jit]"
+    pip install numba
     python examples/jit_navigation.py
 
 Without Numba, or with GYMCORE_JIT=0, the same file runs as ordinary Python.

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from gymcore import error, logger
 from gymcore.error import ArgumentTypeError, Error, InvalidArgument
+from gymcore.utils.optional_packages import pip_install
 from gymcore.utils.record_constructor import snapshot
 
 _ENV_ID = re.compile(r"(?:([\w:-]+)/)?([\w:.-]+?)(?:-v(\d+))?")
@@ -583,7 +584,7 @@ def _gymnasium_spec(env_id: str) -> EnvSpec:
         registration = importlib.import_module("gymnasium.envs.registration")
     except ModuleNotFoundError as missing:
         raise error.DependencyNotInstalled(
-            f"{env_id} is made by the package gymnasium: run `pip install gymnasium`"
+            f"{env_id} is made by the package gymnasium: run `{pip_install('gymnasium')}`"
         ) from missing
     name = _import_prefix(env_id.removeprefix(GYMNASIUM))
     try:

@@ -14,6 +14,7 @@ from typing import Any
 
 from gymcore.cli.formats import byte_count
 from gymcore.utils.cpus import _cgroup_folders, _read_words, thread_limits
+from gymcore.utils.optional_packages import OPTIONAL_PACKAGES
 
 HELP = "print versions, processor, compiler and CPU features for a bug report"
 
@@ -64,29 +65,6 @@ def _text(value: object) -> str:
     if isinstance(value, (list, tuple, set, frozenset)):
         return " ".join(map(str, value)) or "none"
     return str(value)
-
-
-# Import name of every optional package -> the distribution that contains it.
-OPTIONAL_PACKAGES = {
-    "pygame": "pygame",
-    "Box2D": "box2d",
-    "mujoco": "mujoco",
-    "ale_py": "ale-py",
-    "cv2": "opencv-python-headless",
-    "imageio": "imageio",
-    "lz4": "lz4",
-    "matplotlib": "matplotlib",
-    "zmq": "pyzmq",
-    "msgpack": "msgpack",
-    "ray": "ray",
-    "torch": "torch",
-    "jax": "jax",
-    "numba": "numba",
-    "gymnasium": "gymnasium",
-    "envpool": "envpool",
-    "stable_baselines3": "stable-baselines3",
-    "pufferlib": "pufferlib",
-}
 
 
 def cpu_model() -> str:

@@ -11,33 +11,32 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gymcore.cli.errors import CliError
+from gymcore.utils.optional_packages import pip_install
 
-HELP = "list the environment ids by family, and the extra that a family needs"
+HELP = "list the environment ids by family, and the packages that a family needs"
 
 
 class Family(NamedTuple):
     """What a family of environments requires.
 
     Attributes:
-        extra: Name of the extra that installs it.
         needs: Modules without which its environments cannot be made.
         renders: Modules without which they run but cannot be drawn.
     """
 
-    extra: str
     needs: tuple[str, ...] = ()
     renders: tuple[str, ...] = ()
 
 
 # By folder below `gymcore.envs`. Requirements of other packages are unknown.
 FAMILIES = {
-    "classic_control": Family("classic-control", renders=("pygame",)),
-    "toy_text": Family("toy-text", renders=("pygame",)),
-    "box2d": Family("box2d", needs=("Box2D",), renders=("pygame",)),
-    "mujoco": Family("mujoco", needs=("mujoco",)),
-    "atari": Family("atari", needs=("ale_py",)),
-    "phys2d": Family("jax", needs=("jax",), renders=("pygame",)),
-    "tabular": Family("jax", needs=("jax",), renders=("pygame",)),
+    "classic_control": Family(renders=("pygame",)),
+    "toy_text": Family(renders=("pygame",)),
+    "box2d": Family(needs=("Box2D",), renders=("pygame",)),
+    "mujoco": Family(needs=("mujoco",)),
+    "atari": Family(needs=("ale_py",)),
+    "phys2d": Family(needs=("jax",), renders=("pygame",)),
+    "tabular": Family(needs=("jax",), renders=("pygame",)),
 }
 
 # A family with more ids is listed on request only.
@@ -124,9 +123,9 @@ def by_family(*, include_replaced: bool = True) -> dict[str, dict[str, Any]]:
         include_replaced: Also the ids for which there is a newer version.
 
     Returns:
-        Family name -> `installed` (bool), `extra` (str or None), `missing` and `missing_rendering`
-        (names of modules), `environments`: a list of `id`, `native` (bool) and `max_episode_steps`
-        (int or None). Families and ids are sorted.
+        Family name -> `installed` (bool), `missing` and `missing_rendering` (names of modules),
+        `environments`: a list of `id`, `native` (bool) and `max_episode_steps` (int or None).
+        Families and ids are sorted.
 
     Example:
         >>> cartpole = by_family()["classic_control"]["environments"][1]
@@ -146,9 +145,8 @@ def by_family(*, include_replaced: bool = True) -> dict[str, dict[str, Any]]:
             continue
         name = family_of(spec)
         if name not in families:
-            family = FAMILIES.get(name, Family(""))
+            family = FAMILIES.get(name, Family())
             families[name] = {
-                "extra": family.extra or None,
                 "installed": not _absent(family.needs),
                 "missing": _absent(family.needs),
                 "missing_rendering": _absent(family.renders),
@@ -209,9 +207,9 @@ def _absent(modules: tuple[str, ...]) -> list[str]:
 
 def _state(family: dict[str, Any]) -> str:
     """Return whether a family is installed, or the command that installs it."""
-    install = f'pip install "gymcore[{family["extra"]}]"'
-    if family["missing"]:
-        return f"needs {', '.join(family['missing'])}: {install}"
-    if family["missing_rendering"]:
-        return f"installed; rendering needs {', '.join(family['missing_rendering'])}: {install}"
+    missing, undrawn = family["missing"], family["missing_rendering"]
+    if missing:
+        return f"needs {', '.join(missing)}: {pip_install(*missing, *undrawn)}"
+    if undrawn:
+        return f"installed; rendering needs {', '.join(undrawn)}: {pip_install(*undrawn)}"
     return "installed"

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from gymcore.cli.episodes import sample
 from gymcore.cli.errors import CliError, file_errors
 from gymcore.utils.new_file import NewFile, check_target
+from gymcore.utils.optional_packages import pip_install
 
 if TYPE_CHECKING:
     from gymcore.learn import PPO
@@ -114,7 +115,7 @@ def check_plot(path: Path, *, overwrite: bool) -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise CliError('--plot needs matplotlib: pip install "gymcore[other]"') from None
+        raise CliError(f"--plot needs matplotlib: {pip_install('matplotlib')}") from None
 
 
 def plot_run(history: RunHistory, path: Path, title: str, *, overwrite: bool) -> None:

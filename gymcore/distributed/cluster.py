@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gymcore.error import DependencyNotInstalled, RemoteError
+from gymcore.utils.optional_packages import pip_install
 
 __all__ = ["actor_class", "connected_ray"]
 
@@ -25,7 +26,7 @@ def connected_ray(address: str | None = None) -> Any:
         import ray
     except ImportError as missing:
         raise DependencyNotInstalled(
-            "Ray is not installed, run `pip install gymcore[ray]`"
+            f"Ray is not installed, run `{pip_install('ray')}`"
         ) from missing
     if not ray.is_initialized():
         try:

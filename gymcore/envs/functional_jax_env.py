@@ -1,4 +1,4 @@
-"""Environments and vector environments over a `FuncEnv` that uses JAX (the extra `jax`).
+"""Environments and vector environments over a `FuncEnv` that uses JAX (`pip install jax`).
 
 For one that uses NumPy see `gymcore.experimental.functional_env`.
 """
@@ -21,6 +21,7 @@ from gymcore.spaces.batching import batch_space
 from gymcore.utils import seeding
 from gymcore.utils.arguments import split_reset_mask
 from gymcore.utils.ezpickle import EzPickle
+from gymcore.utils.optional_packages import pip_install
 from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def load_jax() -> ModuleType:
     except ImportError as problem:
         raise error.DependencyNotInstalled(
             "Jax is not installed therefore functional environments that use it cannot be run, "
-            'run `pip install "gymcore[jax]"`'
+            f"run `{pip_install('jax')}`"
         ) from problem
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from gymcore import spaces
 from gymcore.core import Env, Info, Options
 from gymcore.error import ArgumentTypeError, DependencyNotInstalled, ResetNeeded, UnsupportedMode
+from gymcore.utils.optional_packages import pip_install
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.lane_episodes import LaneEpisodes
 
@@ -17,7 +18,9 @@ try:
     import dm_env
     from dm_env import specs
 except ImportError as problem:
-    raise DependencyNotInstalled("dm-env is not installed, run `pip install dm-env`") from problem
+    raise DependencyNotInstalled(
+        f"dm-env is not installed, run `{pip_install('dm_env')}`"
+    ) from problem
 
 __all__ = ["DmEnv", "DmVectorEnv", "FromDmEnv", "from_dm_env", "to_dm_env"]
 

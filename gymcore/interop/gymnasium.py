@@ -18,6 +18,7 @@ from gymcore.error import ArgumentTypeError, DependencyNotInstalled
 from gymcore.foreign import Adapter, adopt
 from gymcore.spaces.conversion import convert_space
 from gymcore.specs import EnvSpec
+from gymcore.utils.optional_packages import pip_install
 from gymcore.vector import AutoresetMode, VectorEnv
 
 try:
@@ -27,7 +28,7 @@ try:
     from gymnasium.envs.registration import registry
 except ModuleNotFoundError as missing:
     raise DependencyNotInstalled(
-        "gymcore.interop.gymnasium needs the package gymnasium: run `pip install gymnasium`"
+        f"gymcore.interop.gymnasium needs the package gymnasium: run `{pip_install('gymnasium')}`"
     ) from missing
 
 __all__ = [

@@ -11,13 +11,14 @@ import numpy.typing as npt
 from gymcore.envs.making import make_vec
 from gymcore.error import DependencyNotInstalled
 from gymcore.interop.gymnasium import to_gymnasium_space
+from gymcore.utils.optional_packages import pip_install
 
 try:
     from rl_games.common import env_configurations, vecenv
     from rl_games.common.ivecenv import IVecEnv
 except ImportError as problem:
     raise DependencyNotInstalled(
-        "rl-games is not installed, run `pip install rl-games`"
+        f"rl-games is not installed, run `{pip_install('rl_games')}`"
     ) from problem
 
 __all__ = ["RlGamesVecEnv", "register"]

@@ -13,6 +13,7 @@ from gymcore.compat.done_envs import DoneVectorEnv
 from gymcore.envs.making import make_vec
 from gymcore.error import DependencyNotInstalled, UnsupportedMode
 from gymcore.interop.gymnasium import to_gymnasium_space
+from gymcore.utils.optional_packages import pip_install
 from gymcore.vector import VectorEnv
 
 try:
@@ -20,7 +21,7 @@ try:
     from stable_baselines3.common.vec_env import VecEnv
 except ImportError as problem:
     raise DependencyNotInstalled(
-        "stable-baselines3 is not installed, run `pip install stable-baselines3`"
+        f"stable-baselines3 is not installed, run `{pip_install('stable_baselines3')}`"
     ) from problem
 
 __all__ = ["SB3VecEnv", "make_vec_env"]

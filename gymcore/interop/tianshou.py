@@ -13,6 +13,7 @@ from gymcore.error import DependencyNotInstalled, UnsupportedMode
 from gymcore.interop.gymnasium import to_gymnasium_space
 from gymcore.utils.arguments import seeds_per_env
 from gymcore.utils.nested import map_leaves
+from gymcore.utils.optional_packages import pip_install
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.utils.infos import split_rows
 
@@ -21,7 +22,7 @@ try:
     from tianshou.highlevel.env import EnvPoolFactory
 except ImportError as problem:
     raise DependencyNotInstalled(
-        "tianshou is not installed, run `pip install tianshou`"
+        f"tianshou is not installed, run `{pip_install('tianshou')}`"
     ) from problem
 
 __all__ = ["GymcoreFactory", "TianshouVectorEnv", "make_venv"]

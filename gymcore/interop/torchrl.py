@@ -9,6 +9,7 @@ import numpy as np
 from gymcore import spaces
 from gymcore.envs.making import make_vec
 from gymcore.error import DependencyNotInstalled, UnsupportedMode
+from gymcore.utils.optional_packages import pip_install
 from gymcore.vector import AutoresetMode, VectorEnv
 
 try:
@@ -17,7 +18,9 @@ try:
     from torchrl import data
     from torchrl.envs import EnvBase
 except ImportError as problem:
-    raise DependencyNotInstalled("torchrl is not installed, run `pip install torchrl`") from problem
+    raise DependencyNotInstalled(
+        f"torchrl is not installed, run `{pip_install('torchrl')}`"
+    ) from problem
 
 __all__ = ["TorchRLEnv", "make_env"]
 

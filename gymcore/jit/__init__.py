@@ -1,7 +1,7 @@
 """Your own environments at compiled speed: the physics of one lane, in plain Python.
 
 `Env` is the base class; `array` declares arrays in its `State`, and `math` has functions that give
-the same bits on every machine. Numba compiles (`pip install "gymcore[jit]"`); without it, with
+the same bits on every machine. Numba compiles (`pip install numba`); without it, with
 `GYMCORE_JIT=0` in the environment or with `debug=True`, the same source runs as ordinary Python.
 """
 

@@ -28,6 +28,7 @@ from gymcore.native.kernel_spaces import array_layout, checked_action, leaves_of
 from gymcore.native.parameters import Parameter, as_number
 from gymcore.native.state import digest
 from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.utils.optional_packages import pip_install
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.custom_kernel import CustomKernel, LaneLoops
 from gymcore_ext.engine.lane_memory import kernel_spec
@@ -157,7 +158,7 @@ def _has_numba() -> bool:
     except ImportError:
         logger.warn(
             "Numba is not installed, so environments of gymcore.jit run interpreted, hundreds of "
-            'times slower: `pip install "gymcore[jit]"`, or set GYMCORE_JIT=0 if that is meant'
+            f"times slower: `{pip_install('numba')}`, or set GYMCORE_JIT=0 if that is meant"
         )
         return False
     return True

@@ -16,6 +16,7 @@ from typing import Any
 
 from gymcore.error import DependencyNotInstalled, InvalidArgument
 from gymcore.utils.new_file import NewFile
+from gymcore.utils.optional_packages import pip_install
 
 __all__ = ["client_keys", "fingerprint", "load_zmq", "make_keys", "server_keys"]
 
@@ -32,7 +33,7 @@ def load_zmq() -> Any:
         import zmq.auth
     except ImportError as missing:
         raise DependencyNotInstalled(
-            "pyzmq and msgpack are not installed, run `pip install gymcore[remote]`"
+            f"pyzmq and msgpack are not installed, run `{pip_install('zmq', 'msgpack')}`"
         ) from missing
     if not zmq.has("curve"):
         raise DependencyNotInstalled(

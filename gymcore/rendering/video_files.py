@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.utils.new_file import NewFile
+from gymcore.utils.optional_packages import pip_install
 
 __all__ = ["VIDEO_FORMATS", "VideoEncodingFailed", "VideoWriter", "as_rgb", "find_ffmpeg"]
 
@@ -57,7 +58,7 @@ def find_ffmpeg() -> str:
         return str(imageio_ffmpeg.get_ffmpeg_exe())
     except (ImportError, RuntimeError) as exc:
         raise error.DependencyNotInstalled(
-            'videos are written by imageio-ffmpeg, run `pip install "gymcore[other]"`'
+            f"videos are written by imageio-ffmpeg, run `{pip_install('imageio_ffmpeg')}`"
         ) from exc
 
 

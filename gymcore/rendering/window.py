@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gymcore import error
+from gymcore.utils.optional_packages import pip_install
 
 if TYPE_CHECKING:
     import pygame
@@ -33,7 +34,7 @@ def load_pygame() -> ModuleType:
             return importlib.import_module("pygame")
     except ImportError as exc:
         raise error.DependencyNotInstalled(
-            'pygame is not installed, run `pip install "gymcore[classic-control]"`'
+            f"pygame is not installed, run `{pip_install('pygame')}`"
         ) from exc
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from gymcore import error
 from gymcore.core import Env
 from gymcore.rendering.window import load_pygame
+from gymcore.utils.optional_packages import pip_install
 from gymcore.utils.play_keys import default_keys
 
 if TYPE_CHECKING:
@@ -381,7 +382,7 @@ class PlayPlot:
             from matplotlib import pyplot
         except ImportError as exc:
             raise error.DependencyNotInstalled(
-                'PlayPlot draws with matplotlib, run `pip install "gymcore[other]"`'
+                f"PlayPlot draws with matplotlib, run `{pip_install('matplotlib')}`"
             ) from exc
         self.data_callback = callback
         self.horizon_timesteps = horizon_timesteps

@@ -20,6 +20,7 @@ import numpy as np
 from gymcore import error
 from gymcore.core import Env, Info, Options, Wrapper
 from gymcore.utils import RecordConstructorArgs
+from gymcore.utils.optional_packages import pip_install
 
 __all__ = ["ArrayConversion", "array_conversion"]
 
@@ -43,7 +44,7 @@ def module_name_to_namespace(name: str) -> ModuleType:
         package = name.partition(".")[0]
         raise error.DependencyNotInstalled(
             f"{_TITLES.get(package, package)} is not installed therefore its arrays cannot be "
-            f"used, run `pip install {package}`"
+            f"used, run `{pip_install(package)}`"
         ) from problem
     return module_namespace(module)
 

@@ -41,7 +41,7 @@ class AtariPreprocessing(
     with `lives()`, `getScreenGrayscale(buffer)` and `getScreenRGB(buffer)`.
 
     OpenCV is needed only for images that are larger than the screen in a direction: `pip install
-    "gymcore[other]"`.
+    opencv-python-headless`.
 
     Attributes:
         noop_max: Maximum number of steps without action after a reset.

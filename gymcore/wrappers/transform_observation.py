@@ -28,6 +28,7 @@ from gymcore.spaces import (
     flatten_space,
 )
 from gymcore.utils import RecordConstructorArgs
+from gymcore.utils.optional_packages import pip_install
 from gymcore.wrappers.utils import bin_counts, is_integer, rescale_box
 
 __all__ = [
@@ -622,7 +623,7 @@ def load_cv2(wrapper: str) -> ModuleType:
         import cv2
     except ImportError as problem:
         raise error.DependencyNotInstalled(
-            f'opencv (cv2) is not installed, run `pip install "gymcore[other]"`: {wrapper} needs it'
+            f"opencv (cv2) is not installed, run `{pip_install('cv2')}`: {wrapper} needs it"
         ) from problem
     return cv2
 

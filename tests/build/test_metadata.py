@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import gymcore
-from gymcore.cli.info import OPTIONAL_PACKAGES
+from gymcore.utils.optional_packages import OPTIONAL_PACKAGES
 from tests.syntax import statements
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,9 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 def names(requirements: list[str]) -> set[str]:
-    return {Requirement(one).name for one in requirements}
+    """Return the distributions that are installed on this Python."""
+    parsed = map(Requirement, requirements)
+    return {one.name for one in parsed if one.marker is None or one.marker.evaluate()}
 
 
 def test_the_version_is_the_same_everywhere():
@@ -87,6 +89,13 @@ def test_optional_packages_of_the_info_command_are_those_of_the_extras():
     users = [EXTRAS[key] for key in EXTRAS.keys() - {"all", "test", "dev", "bench", "docs"}]
     wanted = set().union(*map(names, users))
     assert wanted <= set(OPTIONAL_PACKAGES.values())
+
+
+def test_no_page_or_message_installs_gymcore_from_an_index():
+    """None has it: an extra is installed from a clone, `.[all]`."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    for path in [*pages, *(ROOT / "gymcore").rglob("*.py"), *(ROOT / "examples").rglob("*.py")]:
+        assert not re.search(r"pip install [^`&\n]*gymcore", path.read_text()), path
 
 
 @pytest.mark.parametrize("version", PYTHONS)

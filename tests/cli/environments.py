@@ -63,7 +63,7 @@ class NeedyEnv(gymcore.Env):
     """Wants a package that is not there."""
 
     def __init__(self) -> None:
-        raise DependencyNotInstalled('no sandbox: pip install "gymcore[sandbox]"')
+        raise DependencyNotInstalled("no sandbox: pip install sandbox")
 
 
 class FailingEnv(gymcore.Env):

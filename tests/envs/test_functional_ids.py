@@ -25,7 +25,7 @@ for env_id in {ids}:
         try:
             make(env_id)
         except gymcore.error.DependencyNotInstalled as problem:
-            assert "gymcore[jax]" in str(problem), problem
+            assert "pip install jax" in str(problem), problem
         else:
             raise AssertionError(env_id)
 """
@@ -82,7 +82,7 @@ def test_a_missing_jax_is_named_here_too() -> None:
     try:
         importlib.import_module("jax")
     except ImportError:
-        with pytest.raises(error.DependencyNotInstalled, match=r"gymcore\[jax\]"):
+        with pytest.raises(error.DependencyNotInstalled, match="pip install jax"):
             gymcore.make("phys2d/CartPole-v1")
 
 
@@ -91,7 +91,7 @@ def test_families_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     families = list_command.by_family()
     for name, count in (("phys2d", 3), ("tabular", 2)):
         family = families[name]
-        assert (family["extra"], family["installed"]) == ("jax", False)
+        assert not family["installed"]
         assert (family["missing"], family["missing_rendering"]) == (["jax"], ["pygame"])
         assert len(family["environments"]) == count
         assert not any(environment["native"] for environment in family["environments"])

@@ -187,5 +187,5 @@ def test_plot() -> None:
 
 def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(error.DependencyNotInstalled, match=r"gymcore\[other\]"):
+    with pytest.raises(error.DependencyNotInstalled, match="run `pip install matplotlib`"):
         PlayPlot(lambda *a: [1], 5, ["x"])

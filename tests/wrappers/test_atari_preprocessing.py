@@ -197,7 +197,7 @@ def test_a_copy_goes_on_alone() -> None:
 
 def test_without_opencv(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cv2", None)
-    with pytest.raises(error.DependencyNotInstalled, match=r'pip install "gymcore\[other\]"'):
+    with pytest.raises(error.DependencyNotInstalled, match="`pip install opencv-python-headless`"):
         AtariPreprocessing(make_fake_atari()())
 
 

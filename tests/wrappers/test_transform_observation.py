@@ -421,7 +421,7 @@ def test_add_render_bad_arguments():
 
 def test_resize_without_opencv(monkeypatch):
     monkeypatch.setitem(sys.modules, "cv2", None)
-    with pytest.raises(error.DependencyNotInstalled, match=r'pip install "gymcore\[other\]"'):
+    with pytest.raises(error.DependencyNotInstalled, match="`pip install opencv-python-headless`"):
         ResizeObservation(make(bytes_box(4, 4)), (2, 2))
 
 

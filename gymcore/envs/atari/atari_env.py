@@ -24,6 +24,7 @@ from gymcore.envs.atari.games import GAMES, GAMES_FOR_SEVERAL, NOT_RESTORED
 from gymcore.envs.atari.last_action import LastAction
 from gymcore.spaces import Box, Dict, Discrete
 from gymcore.utils import EzPickle, seeding
+from gymcore.utils.optional_packages import pip_install
 
 OBS_TYPES = ("rgb", "grayscale", "ram")
 STATE_VERSION = 1
@@ -69,7 +70,7 @@ def load_ale() -> ModuleType:
         import ale_py
     except ImportError as problem:
         raise error.DependencyNotInstalled(
-            'ale-py is not installed, run `pip install "gymcore[atari]"`'
+            f"ale-py is not installed, run `{pip_install('ale_py')}`"
         ) from problem
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     module: ModuleType = ale_py

@@ -22,6 +22,7 @@ from gymcore import error
 from gymcore.core import ActType
 from gymcore.rendering.frames import DrawnEnv
 from gymcore.rendering.shapes import Point
+from gymcore.utils.optional_packages import pip_install
 
 STATE_VERSION = 2
 
@@ -37,8 +38,9 @@ def load_box2d() -> ModuleType:
             warnings.simplefilter("ignore", DeprecationWarning)
             return importlib.import_module("Box2D")
     except ImportError as problem:
+        built = "" if sys.version_info < (3, 14) else " (needs swig and a C++ compiler)"
         raise error.DependencyNotInstalled(
-            'Box2D is not installed, run `pip install "gymcore[box2d]"`'
+            f"Box2D is not installed, run `{pip_install('Box2D')}`{built}"
         ) from problem
 
 

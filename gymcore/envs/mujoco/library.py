@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from gymcore import error, logger
+from gymcore.utils.optional_packages import pip_install
 from gymcore_ext.mujoco.simulations import CALLBACK, FUNCTIONS, HANDLERS, Stepper
 
 OLDEST = (3, 1)
@@ -37,7 +38,7 @@ def mujoco_module() -> ModuleType:
         mujoco = importlib.import_module("mujoco")
     except ImportError as problem:
         raise error.DependencyNotInstalled(
-            'MuJoCo is not installed, run `pip install "gymcore[mujoco]"`'
+            f"MuJoCo is not installed, run `{pip_install('mujoco')}`"
         ) from problem
     except RuntimeError as problem:
         chosen = os.environ.get("MUJOCO_GL")
@@ -51,7 +52,7 @@ def mujoco_module() -> ModuleType:
     if _numbers(version) < OLDEST:
         raise error.DependencyNotInstalled(
             f"MuJoCo {version} is too old: expected 3.1 or newer, run "
-            '`pip install --upgrade "gymcore[mujoco]"`'
+            "`pip install --upgrade mujoco`"
         )
     return mujoco
 

@@ -1,6 +1,6 @@
 """Physics in two dimensions as functions that use JAX, and environments over them.
 
-Importing this package imports jax (`pip install "gymcore[jax]"`), and raises
+Importing this package imports jax (`pip install jax`), and raises
 `gymcore.error.DependencyNotInstalled` where there is none.
 """
 

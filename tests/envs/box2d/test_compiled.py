@@ -19,6 +19,7 @@ from tests.envs.box2d.pairs import random_actions
 from gymcore.envs.box2d import (  # isort: skip
     BipedalWalker,
     bipedal_walker_python,
+    box2d_env,
     library,
     lunar_lander_python,
 )
@@ -276,6 +277,14 @@ kept.append(kept)
 def test_forked_children_and_the_interpreters_exit():
     ran = run(PROGRAM)
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_without_box2d(monkeypatch):
+    monkeypatch.setitem(sys.modules, "Box2D", None)
+    built = r"box2d-py` \(needs swig and a C\+\+ compiler\)"
+    package = "box2d`" if sys.version_info < (3, 14) else built
+    with pytest.raises(error.DependencyNotInstalled, match=f"run `pip install {package}$"):
+        box2d_env.load_box2d()
 
 
 def test_without_usable_functions(monkeypatch):

@@ -17,6 +17,7 @@ from gymcore.core import Env
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.arguments import positive
+from gymcore.utils.optional_packages import pip_install
 
 __all__ = ["FrameStack", "LazyFrames"]
 
@@ -27,7 +28,7 @@ def _lz4_block() -> ModuleType:
         import lz4.block
     except ImportError as problem:
         raise error.DependencyNotInstalled(
-            'lz4 is not installed, run `pip install "gymcore[other]"`'
+            f"lz4 is not installed, run `{pip_install('lz4')}`"
         ) from problem
     return lz4.block
 

@@ -1,0 +1,47 @@
+"""The optional packages, and the commands that install them."""
+
+from __future__ import annotations
+
+import sys
+
+# Import name of every optional package -> the distribution that contains it.
+OPTIONAL_PACKAGES = {
+    "pygame": "pygame",
+    # Python 3.14 has no wheel of Box2D: pip builds box2d-py there.
+    "Box2D": "box2d" if sys.version_info < (3, 14) else "box2d-py",
+    "mujoco": "mujoco",
+    "ale_py": "ale-py",
+    "cv2": "opencv-python-headless",
+    "imageio": "imageio",
+    "imageio_ffmpeg": "imageio-ffmpeg",
+    "lz4": "lz4",
+    "matplotlib": "matplotlib",
+    "zmq": "pyzmq",
+    "msgpack": "msgpack",
+    "ray": "ray",
+    "torch": "torch",
+    "jax": "jax",
+    "numba": "numba",
+    "gymnasium": "gymnasium",
+    "envpool": "envpool",
+    "stable_baselines3": "stable-baselines3",
+    "torchrl": "torchrl",
+    "tianshou": "tianshou",
+    "rl_games": "rl-games",
+    "dm_env": "dm-env",
+    "pufferlib": "pufferlib",
+}
+
+
+def pip_install(*modules: str) -> str:
+    """Return the command that installs modules, for messages that one is missing.
+
+    Args:
+        modules: Their import names. A module that is not in `OPTIONAL_PACKAGES` is taken for a
+            distribution of the same name.
+
+    Example:
+        >>> pip_install("zmq", "msgpack")
+        'pip install pyzmq msgpack'
+    """
+    return " ".join(["pip install", *(OPTIONAL_PACKAGES.get(name, name) for name in modules)])
