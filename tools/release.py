@@ -3,8 +3,9 @@
 python tools/release.py [PYTHON...]
 
 Without arguments the wheels are for those of Python 3.11 to 3.14 that are on PATH or were installed
-by pyenv. On Linux, auditwheel gives them the oldest manylinux tag that fits. Each is installed in a
-virtual environment of its own, where tools/smoke_test.py runs. The files go to dist/.
+by pyenv; it prints which are missing. On Linux, auditwheel gives the wheels the oldest manylinux
+tag that fits. Each is installed in a virtual environment of its own, where tools/smoke_test.py
+runs. The files go to dist/.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ ROOT = Path(__file__).resolve().parents[1]
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 
 
-def pythons() -> list[str]:
-    """Return a Python of each version that is on this machine."""
+def pythons() -> dict[str, str]:
+    """Return a Python of each version that is on this machine, by version."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    matches = []
+    matches = {}
     for version in VERSIONS:
         installed = [*map(str, pyenv.glob(f"{version}.*/bin/python")), f"python{version}"]
         for python in installed:
             if shutil.which(python) and not subprocess.run([python, "-V"], check=False).returncode:
-                matches.append(python)
+                matches[version] = python
                 break
     return matches
 
@@ -56,7 +57,12 @@ def main() -> None:
     """Build and try everything, then move it to dist/."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pythons", nargs="*", metavar="PYTHON", help="for these [all there are]")
-    chosen = parser.parse_args().pythons or pythons()
+    chosen = parser.parse_args().pythons
+    missing = []
+    if not chosen:
+        by_version = pythons()
+        chosen = list(by_version.values())
+        missing = [version for version in VERSIONS if version not in by_version]
     name = f"gymcore-{version()}"
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
@@ -86,6 +92,8 @@ def main() -> None:
             (ROOT / "dist").mkdir(exist_ok=True)
             shutil.copy(path, ROOT / "dist")
             print(f"dist/{path.name}  {path.stat().st_size:,} bytes")
+    if missing:
+        print(f"no wheel for Python {', '.join(missing)}: not on PATH, nor installed by pyenv")
     print(f"next: git tag v{name[8:]} && git push --tags && twine upload dist/{name}*")
 
 
