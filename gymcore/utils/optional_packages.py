@@ -6,7 +6,7 @@ import sys
 
 # Import name of every optional package -> the distribution that contains it.
 OPTIONAL_PACKAGES = {
-    "pygame": "pygame",
+    "pygame": "pygame-ce",
     # Python 3.14 has no wheel of Box2D: pip builds box2d-py there.
     "Box2D": "box2d" if sys.version_info < (3, 14) else "box2d-py",
     "mujoco": "mujoco",

@@ -96,7 +96,7 @@ def test_a_family_that_only_lacks_its_renderer_counts_as_installed(run, absent):
     absent(["pygame"])
     family = json.loads(run("list", "--json").out)["classic_control"]
     assert (family["installed"], family["missing_rendering"]) == (True, ["pygame"])
-    line = "rendering needs pygame: pip install pygame)"
+    line = "rendering needs pygame: pip install pygame-ce)"
     assert f"classic_control  (installed; {line}" in run("list").out
 
 

@@ -137,7 +137,7 @@ class TestImport:
     def test_missing_pygame(self, monkeypatch, mode):
         renderer = Renderer(stripes, (2, 1), 30, mode)
         monkeypatch.setitem(sys.modules, "pygame", None)
-        message = "run `pip install pygame`"
+        message = "run `pip install pygame-ce`"
         with pytest.raises(error.DependencyNotInstalled, match=message):
             renderer.render()
         renderer.close()

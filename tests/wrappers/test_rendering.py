@@ -293,7 +293,7 @@ def test_frames_of_another_shape(shape: tuple[int, ...]) -> None:
 def test_without_pygame(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pygame", None)
     env = HumanRendering(make_env(gymcore))
-    with pytest.raises(gymcore.error.DependencyNotInstalled, match="run `pip install pygame`"):
+    with pytest.raises(gymcore.error.DependencyNotInstalled, match="run `pip install pygame-ce`"):
         env.reset()
 
 
