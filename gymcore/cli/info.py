@@ -48,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not info["build"]:
         lines["compiled modules"] = "none found"
     installed = {name: version for name, version in info["packages"].items() if version is not None}
+    lines["pygame"] = info["pygame"]
     lines["Box2D"] = info["Box2D"]
     lines["optional packages"] = ", ".join(f"{k} {v}" for k, v in installed.items()) or "none"
     missing = [name for name in info["packages"] if name not in installed]
@@ -131,6 +132,18 @@ def _version(distribution: str) -> str | None:
         return None
 
 
+def pygame_use() -> str:
+    """Return the distribution that the package pygame is from, or a warning if it is from two."""
+    versions = {name: _version(name) for name in ("pygame-ce", "pygame")}
+    installed = [f"{name} {version}" for name, version in versions.items() if version is not None]
+    if len(installed) < 2:
+        return "".join(installed) or "not installed"
+    return (
+        f"warning: {' and '.join(installed)} overwrite each other's files; run "
+        "`pip uninstall pygame pygame-ce`, then `pip install pygame-ce`"
+    )
+
+
 def compiled_info() -> dict[str, Any]:
     """Return compiler, flags, Cython version and CPU features of the compiled modules.
 
@@ -174,5 +187,6 @@ def system_info() -> dict[str, Any]:
         "threads": thread_limits(),
         "memory_available": available_memory(),
         "packages": package_versions(),
+        "pygame": pygame_use(),
         "Box2D": box2d_use(),
     }

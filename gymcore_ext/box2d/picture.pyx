@@ -1,6 +1,6 @@
 """CarRacing's observation: the car from above, and the instruments. Nothing here changes the lane.
 
-Gymnasium's operations, in their order and precision; raster.h sets the pixels that pygame does. Numbers of pixels,
+Gymnasium's operations, in their order and precision; raster.h sets the pixels that pygame-ce does. Numbers of pixels,
 colors and scales are those of Gymnasium's `CarRacing._render` and `Car.draw`.
 """
 from libc.math cimport copysign, cos, fabs, fmod, hypot, rint, signbit, sin, sqrt

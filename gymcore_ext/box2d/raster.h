@@ -1,18 +1,19 @@
 /* Polygons on an image of 1000 x 800 pixels, and the image rescaled to 96 x 96: CarRacing's observation.
  *
- * Every pixel is the one that pygame 2 sets, whose functions Gymnasium draws with: `gfxdraw.aapolygon` and
+ * Every pixel is the one that pygame-ce sets, whose functions Gymnasium draws with: `gfxdraw.aapolygon` and
  * `gfxdraw.filled_polygon` (ground), `draw.polygon` (car), and `transform.smoothscale` as it computes on x86-64.
- * Their integer arithmetic is kept; tests compare with them.
+ * Their arithmetic is kept; tests compare with them. The old pygame sets other pixels at the edges of the car.
  */
 #ifndef GYMCORE_BOX2D_RASTER_H
 #define GYMCORE_BOX2D_RASTER_H
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "gymcore/platform.h"
 
-/* Coordinates are 16-bit numbers, as in pygame. */
+/* Coordinates are 16-bit numbers, as in pygame-ce. */
 enum { RASTER_WIDTH = 1000, RASTER_HEIGHT = 800, RASTER_STATE = 96, RASTER_MAX_CORNERS = 16 };
 
 typedef struct { int x, y; } raster_point;
@@ -207,7 +208,8 @@ static void raster_ground(raster_image *image, const raster_point *corners, int 
     }
 }
 
-/* A part of the car. */
+/* A part of the car. Of the edges that cross a row, in the order of the corners, every other one is rounded down and
+ * those between them up. */
 static void raster_polygon(raster_image *image, const raster_point *corners, int count, uint32_t color)
 {
     int crossings[RASTER_MAX_CORNERS], lowest, highest;
@@ -222,9 +224,12 @@ static void raster_polygon(raster_image *image, const raster_point *corners, int
         int found = 0;
         for (int i = 0; i < count; i++) {
             raster_edge(corners, count, i, &low, &high);
-            if (low.y != high.y && ((y >= low.y && y < high.y) || (y == highest && high.y == highest)))
-                crossings[found++] = (int)(((int64_t)(y - low.y) * (high.x - low.x) +
-                                            (int64_t)low.x * (high.y - low.y)) / (high.y - low.y));
+            if (low.y != high.y && ((y >= low.y && y < high.y) || (y == highest && high.y == highest))) {
+                const int64_t advance = (int64_t)(y - low.y) * (high.x - low.x);
+                const float offset = (float)advance / (float)(high.y - low.y);
+                crossings[found] = low.x + (int)(found % 2 ? ceilf(offset) : floorf(offset));
+                found++;
+            }
         }
         raster_sort(crossings, found);
         for (int i = 0; i + 1 < found; i += 2)

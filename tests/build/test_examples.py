@@ -79,7 +79,7 @@ def test_mujoco_swing_up_gets_poles_up():
 
 def pixels(path: Path) -> np.ndarray:
     picture = pygame.image.load(path)
-    flat = np.frombuffer(pygame.image.tostring(picture, "RGB"), np.uint8)
+    flat = np.frombuffer(pygame.image.tobytes(picture, "RGB"), np.uint8)
     return flat.reshape(picture.get_height(), picture.get_width(), 3).astype(int)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import platform
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ def test_the_json_holds_all_facts(run):
     assert found["numpy"] == np.__version__
     assert found["threads"]["usable"] >= 1
     assert found["packages"]["gymnasium"] is not None
+    assert found["pygame"] == f"pygame-ce {metadata.version('pygame-ce')}"
     assert set(found["build"]) >= {"compiler", "flags", "isa"}
 
 
@@ -31,6 +33,24 @@ def test_the_text_says_what_is_there_and_what_is_not(run, monkeypatch):
     assert found["optional packages"] == "numpy_like 9.9"
     assert found["not installed"] == "absent"
     assert found["compiler"]
+
+
+@pytest.mark.parametrize(
+    ("installed", "line"),
+    [
+        ({}, "not installed"),
+        ({"pygame": "2.6.1"}, "pygame 2.6.1"),
+        ({"pygame-ce": "2.5.8"}, "pygame-ce 2.5.8"),
+        (
+            {"pygame": "2.6.1", "pygame-ce": "2.5.8"},
+            "warning: pygame-ce 2.5.8 and pygame 2.6.1 overwrite each other's files",
+        ),
+    ],
+)
+def test_the_text_names_the_distribution_of_pygame(run, monkeypatch, installed, line):
+    monkeypatch.setattr(info, "_version", installed.get)
+    lines = dict(line.split("  ", 1) for line in run("info").out.splitlines())
+    assert lines["pygame"].strip().partition(";")[0] == line
 
 
 def test_a_refused_instruction_set_does_not_stop_the_report(run, monkeypatch):

@@ -168,7 +168,7 @@ class TestHuman:
         show = Window.show
 
         def spy(window, frame):
-            shown.append(pygame.image.tostring(frame, "RGB"))
+            shown.append(pygame.image.tobytes(frame, "RGB"))
             show(window, frame)
 
         monkeypatch.setattr(Window, "show", spy)

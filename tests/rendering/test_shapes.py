@@ -19,7 +19,7 @@ angle = st.floats(0.0, 2 * math.pi)
 def pixels(surface):
     """[height, width, 3] of any surface."""
     width, height = surface.get_size()
-    return np.frombuffer(load_pygame().image.tostring(surface, "RGB"), dtype=np.uint8).reshape(
+    return np.frombuffer(load_pygame().image.tobytes(surface, "RGB"), dtype=np.uint8).reshape(
         height, width, 3
     )
 

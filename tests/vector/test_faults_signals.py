@@ -205,6 +205,7 @@ def test_workers_end_by_sigterm_where_a_display_handles_it(engine, monkeypatch):
         with pytest.raises(error.WorkerDied) as caught:
             envs.step(actions(FAULTY_LANE))
         assert caught.value.exit_code == -signal.SIGTERM
+    pygame.display.quit()  # SDL listens to udev until then
 
 
 PROGRAM = """
