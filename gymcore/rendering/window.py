@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def load_pygame() -> ModuleType:
-    """Return the module pygame; the first call imports it.
+    """Return the module pygame, of pygame-ce or of the old pygame; the first call imports it.
+
+    The import prints no banner: the environment variable for that is set while it runs.
 
     Raises:
         gymcore.error.DependencyNotInstalled: pygame is not installed.
@@ -26,6 +28,7 @@ def load_pygame() -> ModuleType:
     pygame = sys.modules.get("pygame")
     if pygame is not None:
         return pygame
+    was_set = "PYGAME_HIDE_SUPPORT_PROMPT" in os.environ
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     try:
         with warnings.catch_warnings():
@@ -36,6 +39,9 @@ def load_pygame() -> ModuleType:
         raise error.DependencyNotInstalled(
             f"pygame is not installed, run `{pip_install('pygame')}`"
         ) from exc
+    finally:
+        if not was_set:
+            os.environ.pop("PYGAME_HIDE_SUPPORT_PROMPT", None)
 
 
 class _Backend(Protocol):

@@ -159,6 +159,17 @@ class TestImport:
         code = "from gymcore.rendering.window import load_pygame\nprint(load_pygame().__name__)"
         assert run_python(code, "-W", "error", path=[str(tmp_path)]) == "pygame"
 
+    def test_the_banner_stays_out_and_the_environment_as_it_was(self, monkeypatch):
+        monkeypatch.delenv("PYGAME_HIDE_SUPPORT_PROMPT", raising=False)
+        code = (
+            "import os, gymcore\n"
+            "before = dict(os.environ)\n"
+            "gymcore.make_vec('CarRacing-v3', 1).reset()\n"
+            "import pygame\n"
+            "print(dict(os.environ) == before)\n"
+        )
+        assert run_python(code) == "True"
+
 
 class TestHuman:
     def test_render_returns_none_and_shows_the_picture(self, pygame, monkeypatch):

@@ -6,7 +6,6 @@ rewards and flags are those of Gymnasium's CarRacing-v3 bit for bit.
 
 from __future__ import annotations
 
-import importlib
 from collections import deque
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -65,6 +64,7 @@ from gymcore.envs.box2d.compiled_env import CompiledBox2DEnv, Counted
 from gymcore.envs.box2d.library import problem
 from gymcore.native.parameters import Parameter
 from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.rendering.window import load_pygame
 from gymcore_ext.box2d import racing
 from gymcore_ext.engine.batch import Batch
 
@@ -104,7 +104,7 @@ _LOWEST_SCORE, _HIGHEST_SCORE = -100, 1000
 @cache
 def _score_texts() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
     """Shades [scores, height, width] of all scores as text, "-000" first, and their widths."""
-    array3d = importlib.import_module("pygame.surfarray").array3d
+    array3d = load_pygame().surfarray.array3d
     scores = [-0.0, *range(_LOWEST_SCORE, _HIGHEST_SCORE + 1)]
     texts = [array3d(score_text(score))[:, :, 0].T for score in scores]
     widths = np.array([text.shape[1] for text in texts], np.int32)
