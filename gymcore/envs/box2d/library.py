@@ -12,7 +12,7 @@ from gymcore import error
 from gymcore.envs.box2d.box2d_env import Box2D
 from gymcore_ext.box2d.worlds import FUNCTIONS, read_body_definition, read_world, rehearse
 
-TESTED = "2.3.10"
+TESTED = "box2d 2.3.10 and box2d-py 2.3.8"
 
 # Sizes of arrays in Box2D's structures.
 _CONSTANTS = {
@@ -33,8 +33,8 @@ def problem() -> str | None:
         _try(functions)
     except _UnusableError as reason:
         return (
-            f"compiled environments cannot use box2d {getattr(Box2D, '__version__', '')} as it is "
-            f"installed: {reason}. They are tested with box2d {TESTED} on Linux; the same "
+            f"compiled environments cannot use Box2D {getattr(Box2D, '__version__', '')} as it is "
+            f"installed: {reason}. They are tested with {TESTED} on Linux; the same "
             "environments in Python run instead"
         )
     return None
