@@ -102,3 +102,27 @@ class Timer:
     def stop(self) -> None:
         """Do not fire any more."""
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def interrupted(call: Callable[[], Any], seconds: float) -> bool:
+    """Make a call that a signal handler interrupts after so many seconds.
+
+    Returns whether the call took that long.
+    """
+    done = False
+
+    def fire(number: int, frame: Any) -> None:
+        if not done:
+            raise Interrupt
+
+    before = signal.signal(signal.SIGALRM, fire)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        call()
+        done = True
+    except Interrupt:
+        return True
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    return False
