@@ -98,12 +98,10 @@ def test_ctrl_c(tmp_path, policy):
     try:
         assert process.stderr is not None
         shown = b""
-        deadline = time.monotonic() + 60
-        while b"CartPole-v1: 0 %" not in shown and time.monotonic() < deadline:
+        while b"CartPole-v1: 0 %" not in shown:  # which it prints between two steps
             piece = os.read(process.stderr.fileno(), 4096)
             assert piece, shown.decode()
             shown += piece
-        time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=60)
     finally:
@@ -121,10 +119,9 @@ def test_sigterm_leaves_no_temporary_file(tmp_path):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env=environment(),
     )  # fmt: skip
     try:
-        deadline = time.monotonic() + 60
         # Bytes in the file: it encodes frames. A signal while ffmpeg starts can leave the file.
         while not any(path.stat().st_size for path in tmp_path.iterdir()):
-            assert time.monotonic() < deadline
+            assert process.poll() is None
             time.sleep(0.01)
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=60)

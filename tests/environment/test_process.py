@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 
 import numpy as np
@@ -18,13 +19,15 @@ from gymcore.error import (
     WorkerDied,
 )
 from tests.environment.environments import Counter, Counters
+from tests.interrupts import interrupted
 
 
 class Failing(Counter):
-    """Fails where its action, or its argument, says so."""
+    """Fails where its action, or its argument, says so; action 9 waits for a file."""
 
-    def __init__(self, fails: str = "") -> None:
+    def __init__(self, fails: str = "", file: str = "") -> None:
         super().__init__()
+        self.file = file
         if fails == "create":
             raise KeyError("no such thing")
 
@@ -36,8 +39,8 @@ class Failing(Counter):
             raise ZeroDivisionError("seven")
         if actions == 8:
             os.kill(os.getpid(), signal.SIGKILL)
-        if actions == 9:
-            time.sleep(0.2)
+        while actions == 9 and not os.path.exists(self.file):
+            time.sleep(0.001)
         return super().execute(actions)
 
 
@@ -105,18 +108,19 @@ def test_a_process_that_dies(remote):
     environment.close()
 
 
-def test_polling(remote):
-    environment = remote(Failing)
+def test_polling(remote, tmp_path):
+    file = tmp_path / "file"
+    environment = remote(Failing, file=str(file))
     environment.start_reset()
-    polls = 0
     while (result := environment.receive_execute()) is None:
         time.sleep(0.001)
     assert result == (0, -1, None)
     environment.start_execute(9)
+    assert environment.receive_execute() is None
+    file.touch()
     while (result := environment.receive_execute()) is None:
-        polls += 1
-        time.sleep(0.01)
-    assert polls > 0 and result == (1, 0, 1.0)
+        time.sleep(0.001)
+    assert result == (1, 0, 1.0)
     environment.start_execute(7)
     with pytest.raises(ZeroDivisionError):
         while environment.receive_execute() is None:
@@ -129,8 +133,9 @@ def test_polling(remote):
             time.sleep(0.001)
 
 
-def test_blocking(remote):
-    environment = remote(Failing, blocking=True)
+def test_blocking(remote, tmp_path):
+    file = tmp_path / "file"
+    environment = remote(Failing, file=str(file), blocking=True)
     environment.start_reset()
     with pytest.raises(InvalidArgument, match="expected receive_execute between"):
         environment.start_execute(9)
@@ -138,7 +143,10 @@ def test_blocking(remote):
         environment.reset()
     assert environment.receive_execute() == (0, -1, None)
     environment.start_execute(9)
+    timer = threading.Timer(0.1, file.touch)
+    timer.start()
     assert environment.receive_execute() == (1, 0, 1.0)
+    timer.join()
 
 
 def test_parallel_requests(remote):
@@ -152,20 +160,12 @@ def test_parallel_requests(remote):
     assert environment.final_states()["step"].tolist() == [1]
 
 
-def test_an_interrupted_wait_drops_its_reply(remote):
-    environment = remote(Failing)
+def test_an_interrupted_wait_drops_its_reply(remote, tmp_path):
+    file = tmp_path / "file"
+    environment = remote(Failing, file=str(file))
     environment.reset()
-
-    def interrupt(number, frame):
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        with pytest.raises(KeyboardInterrupt):
-            environment.execute(9)
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    assert interrupted(lambda: environment.execute(9), 0.05)
+    file.touch()
     assert environment.execute(0) == (2, 0, 2.0)
 
 

@@ -6,7 +6,6 @@ import gc
 import mmap
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,8 +13,10 @@ import numpy as np
 import pytest
 
 from gymcore_ext.workers.channel import Channel
+from tests.interrupts import Interrupt, interrupted
 
 LONG = 60.0  # s: what is not to be waited for; a test that waits so long fails by another assertion
+FOREVER = float("inf")
 MOST = 0xFFFFFFFF
 
 
@@ -210,10 +211,6 @@ def test_a_thread_posts_while_another_waits():
     assert found == [(request, 6)]
 
 
-class Interrupted(Exception):
-    pass
-
-
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signal.setitimer")
 @pytest.mark.parametrize("wait", ["wait", "next", "ready"])
 def test_a_signal_interrupts(wait):
@@ -221,14 +218,11 @@ def test_a_signal_interrupts(wait):
     request = channel.post(1)
     channel.submit([0, 1])
     waits = {
-        "wait": lambda: channel.wait(request, LONG),
-        "next": lambda: Channel(memory_of(1, 0), 0, 1, 0, [(0, 0)]).next(0, request, LONG),
-        "ready": lambda: channel.ready(1, LONG),
+        "wait": lambda: channel.wait(request, FOREVER),
+        "next": lambda: Channel(memory_of(1, 0), 0, 1, 0, [(0, 0)]).next(0, request, FOREVER),
+        "ready": lambda: channel.ready(1, FOREVER),
     }
-    with handling(signal.SIGALRM):
-        signal.setitimer(signal.ITIMER_REAL, 0.02)
-        with pytest.raises(Interrupted):
-            waits[wait]()
+    assert interrupted(waits[wait], 0.02)
     # Nothing was lost.
     channel.reply(0, request)
     assert channel.wait(request, 0)
@@ -244,15 +238,18 @@ def test_a_signal_that_another_thread_received_interrupts():
     other = threading.Thread(target=done.wait)
     other.start()
 
-    def kill() -> None:
-        time.sleep(0.02)
-        signal.pthread_kill(other.ident, signal.SIGALRM)
+    killer = threading.Timer(0.02, signal.pthread_kill, (other.ident, signal.SIGALRM))
 
-    killer = threading.Thread(target=kill)
-    with handling(signal.SIGALRM):
-        killer.start()
-        with pytest.raises(Interrupted):
-            channel.wait(request, LONG)
+    def interrupt(*_: object) -> None:
+        raise Interrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with pytest.raises(Interrupt):
+            killer.start()
+            channel.wait(request, FOREVER)
+    finally:
+        signal.signal(signal.SIGALRM, before)
     done.set()
     other.join()
     killer.join()
@@ -260,17 +257,24 @@ def test_a_signal_that_another_thread_received_interrupts():
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signal.setitimer")
 def test_signals_that_do_not_raise_do_not_end_a_wait():
-    channel = channel_of(1)
+    memory = memory_of(1)
+    channel, worker = channel_of(1, memory), channel_of(1, memory)
     request = channel.post(1)
     calls = []
-    before = signal.signal(signal.SIGALRM, lambda *_: calls.append(1))
+
+    def handle(*_: object) -> None:
+        calls.append(1)
+        if len(calls) == 3:
+            worker.reply(0, request)
+
+    before = signal.signal(signal.SIGALRM, handle)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
-        assert not channel.wait(request, 0.1)
+        assert channel.wait(request, FOREVER)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert len(calls) > 2
+    assert len(calls) >= 3
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signal.setitimer")
@@ -281,27 +285,10 @@ def test_a_signal_handler_may_post():
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.02)
         with pytest.raises(ValueError, match="expected the latest one"):
-            channel.wait(request, LONG)
+            channel.wait(request, FOREVER)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-class handling:
-    """A signal raises Interrupted."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __enter__(self) -> None:
-        def interrupt(*_: object) -> None:
-            raise Interrupted
-
-        self.before = signal.signal(self.number, interrupt)
-
-    def __exit__(self, *_: object) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(self.number, self.before)
 
 
 def test_times_out():
@@ -319,7 +306,7 @@ def test_waits_for_ever():
     request = parent.post(1)
     timer = threading.Timer(0.12, lambda: worker.reply(0, request))
     timer.start()
-    assert parent.wait(request, float("inf"))
+    assert parent.wait(request, FOREVER)
     timer.join()
 
 

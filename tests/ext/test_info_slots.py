@@ -374,12 +374,13 @@ from gymcore_ext.python_envs.infos import InfoSlots
 with open(sys.argv[1], "r+b") as file:
     memory = mmap.mmap(file.fileno(), 0)
 slots = InfoSlots(memory, 0, int(sys.argv[2]), int(sys.argv[3]))
-print("ready", flush=True)
 k = 0
 while True:
     k += 1
     for lane in range(slots.num_envs):
         slots.put(lane, {"values": {str(i): k for i in range(k % 50)}, "last": k}, {"final": k})
+    if k == 1:
+        print("ready", flush=True)
 """
 
 
