@@ -143,7 +143,7 @@ def environments(gym: ModuleType) -> dict[str, Any]:
 
     class Slow(Plain):
         def step(self, action: Any) -> Any:
-            time.sleep(0.5)
+            time.sleep(600)
             return super().step(action)
 
     class FailingReset(Plain):

@@ -6,6 +6,7 @@ import contextlib
 import socket
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
@@ -16,13 +17,15 @@ from gymcore.remote import Client, Server, make_keys
 from gymcore.remote.server import VERSION
 from gymcore.remote.wire import decode, encode, message_hash
 from tests.remote.servers import running
+from tests.vector.leaks import wait_until
 
 
 class Recorder:
-    """Keeps the requests, and answers with their arguments; some take a while or fail."""
+    """Keeps the requests, and answers with their arguments; some wait for `go_on`, or fail."""
 
     def __init__(self):
         self.calls = []
+        self.go_on = threading.Semaphore(0)
 
     def hello(self):
         return {"kind": "test"}
@@ -32,8 +35,8 @@ class Recorder:
 
     def respond(self, verb, arguments):
         self.calls.append((verb, arguments))
-        if verb == "sleep":
-            time.sleep(arguments[0])
+        if verb == "wait":
+            self.go_on.acquire()
         if verb == "fail":
             raise {"key": KeyError, "own": OwnError}[arguments[0]]("a message")
         return arguments
@@ -58,11 +61,11 @@ class Raw:
     def __exit__(self, *exception):
         self.context.destroy(0)
 
-    def ask(self, *message, wait=2000):
+    def ask(self, *message, wait=60_000):
         self.socket.send_multipart(encode(message))
         return self.reply(wait)
 
-    def reply(self, wait=2000):
+    def reply(self, wait=60_000):
         return decode(self.socket.recv_multipart()) if self.socket.poll(wait) else None
 
 
@@ -127,13 +130,15 @@ def test_a_request_is_done_once():
         assert [arguments for _, arguments in recorder.calls] == [[7], [9]]
 
 
-def test_one_client_at_a_time():
-    with running(Recorder(), session_seconds=3.0) as server:
+def test_one_client_at_a_time(monkeypatch):
+    with running(Recorder(), session_seconds=3600.0) as server:
         first = Client(server.address, "test")
         with pytest.raises(error.RemoteRefused, match="it serves another client"):
             Client(server.address, "test")
         assert first.request("echo", 1) == [1]
-        time.sleep(3.1)  # silent for longer than it may
+        # The server's clock shows that the client was silent for longer than it may.
+        clock = types.SimpleNamespace(monotonic=lambda: time.monotonic() + 3600)
+        monkeypatch.setattr("gymcore.remote.server.time", clock)
         with Client(server.address, "test") as second:
             with pytest.raises(error.RemoteRefused, match="a session of this server"):
                 first.request("echo", 1)
@@ -144,28 +149,30 @@ def test_one_client_at_a_time():
 
 
 def test_late_replies_are_dropped():
-    with running(Recorder()) as server, Client(server.address, "test", timeout=0.2) as client:
-        with pytest.raises(
-            error.RemoteTimeout, match=r"has not answered sleep in 0\.2 s"
-        ) as caught:
-            client.request("sleep", 0.5)
+    recorder = Recorder()
+    with running(recorder) as server, Client(server.address, "test", timeout=0.2) as client:
+        with pytest.raises(error.RemoteTimeout, match=r"has not answered wait in 0\.2 s") as caught:
+            client.request("wait")
         assert isinstance(caught.value, TimeoutError)
+        recorder.go_on.release()
         client.send("echo", 5)
-        assert client.receive(20) == [5]
+        assert client.receive(60) == [5]
 
 
 def test_polling():
-    with running(Recorder()) as server, Client(server.address, "test") as client:
-        client.send("sleep", 0.2)
+    recorder = Recorder()
+    with running(recorder) as server, Client(server.address, "test") as client:
+        client.send("wait", 3)
         assert client.receive(0.0) is None
-        assert client.receive() == [0.2]
+        recorder.go_on.release()
+        assert client.receive() == [3]
 
 
 def test_a_server_that_begins_again():
     recorder = Recorder()
     with running(recorder) as server:
         port = int(server.address.rpartition(":")[2])
-        client = Client(server.address, "test", timeout=10)
+        client = Client(server.address, "test", timeout=60)
         assert client.request("echo", 1) == [1]
     refused = pytest.raises(error.RemoteRefused, match="it has ended, or the server has")
     with running(Recorder(), port=port), refused:
@@ -226,12 +233,13 @@ def test_a_connection_that_breaks_is_made_again():
     recorder = Recorder()
     with running(recorder) as server:
         relay = Relay(server.address)
-        with contextlib.closing(relay), Client(relay.address, "test", timeout=20) as client:
+        with contextlib.closing(relay), Client(relay.address, "test", timeout=60) as client:
             for k in range(5):
-                client.send("sleep", 0.3)
-                time.sleep(0.1)
+                client.send("wait", k)
+                assert wait_until(lambda k=k: len(recorder.calls) == 2 * k + 1, 60)
                 relay.cut()  # the request has arrived, its reply has not
-                assert client.receive() == [0.3]
+                recorder.go_on.release()
+                assert client.receive() == [k]
                 relay.cut()
                 assert client.request("echo", k) == [k]
         assert len(recorder.calls) == 10  # each was done once

@@ -5,11 +5,9 @@ A new backend is one more entry of `BACKENDS`, and `make_envs` has to know it.
 
 from __future__ import annotations
 
-import gc
 import importlib.util
 import os
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +16,7 @@ import numpy as np
 import gymcore as gym
 from gymcore.vector import AutoresetMode
 from tests.distributed import local_ray
+from tests.vector.leaks import wait_until
 
 # The engines: values of `vectorization_mode`, and "pipes", which is "async" without shared memory
 # for observations.
@@ -280,30 +279,17 @@ def outputs(envs: Any, *lead: int) -> dict[str, Any]:
     }
 
 
-def own_threads() -> int:
-    """How many threads the operating system counts in this process."""
-    return len(os.listdir("/proc/self/task"))
+def own_threads() -> set[str]:
+    """Return the numbers of the threads that the operating system counts in this process."""
+    return set(os.listdir("/proc/self/task"))
 
 
-def settled_threads() -> int:
-    """How many threads there are when none of what earlier tests left is still ending."""
-    gc.collect()
-    count, since = own_threads(), time.monotonic()
-    while time.monotonic() - since < 0.05:
-        time.sleep(0.005)
-        if own_threads() != count:
-            count, since = own_threads(), time.monotonic()
-    return count
+def new_threads_settle_at(count: int, before: set[str]) -> bool:
+    """Whether there are `count` threads that were not there before.
 
-
-def threads_settle_at(count: int) -> bool:
-    """Whether there are `count` threads; one that was joined may take a moment to disappear."""
-    deadline = time.monotonic() + 10
-    while own_threads() != count:
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.001)
-    return True
+    One that was joined may take a moment to disappear.
+    """
+    return wait_until(lambda: len(own_threads() - before) == count)
 
 
 class ActionsThatTakeTime:

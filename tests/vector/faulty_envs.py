@@ -16,6 +16,7 @@ import numpy as np
 
 import gymcore
 from tests.vector.faults import Fault, raise_value_error
+from tests.vector.leaks import wait_until
 
 NUM_ENVS = 4
 NUM_WORKERS = 2
@@ -146,6 +147,12 @@ def engine_of(engine: str, env_fns: Any = None, **kwargs: Any) -> Iterator[Any]:
         yield envs
     finally:
         envs.close()
+
+
+def wait_for_others(envs: Any, late: Sequence[int] = (1,)) -> None:
+    """Wait until only these workers have not answered what was asked of all."""
+    channel = envs._pool.memory.channel
+    assert wait_until(lambda: list(channel.unanswered(envs._request)) == list(late), 60)
 
 
 def make_engine(engine: str, env_fns: Any = None, **kwargs: Any) -> Any:

@@ -47,7 +47,7 @@ _START_SECONDS = 60.0  # for a process that has nothing to do but to begin, or t
 
 
 def isolated(
-    seconds: float = 30.0, leaks: bool = True, settle: float = SETTLE_SECONDS
+    seconds: float = 120.0, leaks: bool = True, settle: float = SETTLE_SECONDS
 ) -> Callable[[Any], Any]:
     """Run the test in a forked process, and fail when that takes longer.
 
@@ -280,7 +280,7 @@ class Script:
         self.process.communicate()
         self._reap()
 
-    def line(self, seconds: float = 20.0) -> str:
+    def line(self, seconds: float = 60.0) -> str:
         """Return the next line that it prints."""
         assert self.process.stdout is not None
         end = time.monotonic() + seconds
@@ -309,7 +309,7 @@ class Script:
         self._seen |= descendants(self.process.pid)
         return self._seen
 
-    def end(self, seconds: float = 20.0) -> tuple[int, str, str]:
+    def end(self, seconds: float = 60.0) -> tuple[int, str, str]:
         """Wait for its end; return its exit code and what it printed, also to the error stream."""
         try:
             out, err = self.process.communicate(timeout=seconds)

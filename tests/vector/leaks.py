@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 # A bound for what happens by itself soon, such as the end of a killed process, also on a busy
 # machine. Only a failure takes this long.
-SETTLE_SECONDS = 10.0
+SETTLE_SECONDS = 60.0
 
 _HAS_PROC = os.path.isdir("/proc/self/fd")
 

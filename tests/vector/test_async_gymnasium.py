@@ -228,11 +228,14 @@ def test_after_close(pair):
 
 
 @pytest.mark.parametrize("timeout", [0, 0.05, -1])
-def test_timeouts(pair, timeout):
+def test_timeouts(pair, timeout, tmp_path):
+    go_on = tmp_path / "go on"
+
     def slow(package):
         class Slow(COUNTING[package]):
             def step(self, action):
-                time.sleep(0.4)
+                while not go_on.exists():
+                    time.sleep(0.001)
                 return super().step(action)
 
         return Slow
@@ -247,6 +250,7 @@ def test_timeouts(pair, timeout):
     assert str(our_error).startswith(str(their_error).removesuffix("."))
     assert ours._state.value == theirs._state.value == "default"
     assert_same_error(*errors_of(ours, theirs, "step_wait"))
+    go_on.touch()
 
 
 @pytest.mark.parametrize("timeout", ["a", [], float("nan")], ids=str)

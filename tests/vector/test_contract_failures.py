@@ -22,6 +22,7 @@ from tests.vector.contract_envs import (
     make_engine,
     space_env_fns,
 )
+from tests.vector.faulty_envs import wait_for_others
 
 GO, CALL = 0, 9
 
@@ -314,8 +315,9 @@ def test_17_3_late_replies_are_dropped(async_backend, tmp_path):
         envs.reset()
         envs.step_async([1, 1, 1, CALL])
         for _ in range(2):
+            wait_for_others(envs)
             with pytest.raises(error.WorkerTimeout, match="timed out") as caught:
-                envs.step_wait(timeout=0.3)  # in which the other lanes are done
+                envs.step_wait(timeout=0.05)
             assert isinstance(caught.value, multiprocessing.TimeoutError)
             assert isinstance(caught.value, TimeoutError)
             assert caught.value.lanes == [2, 3]

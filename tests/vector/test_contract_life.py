@@ -19,13 +19,13 @@ from tests.vector.contract import (
     calm_seed,
     draw_actions,
     make_envs,
+    new_threads_settle_at,
     outputs,
+    own_threads,
     same_bytes,
-    settled_threads,
     single_env,
     single_envs,
     stagger,
-    threads_settle_at,
 )
 
 # 9 Attributes of lanes
@@ -138,7 +138,7 @@ def test_10_3_with_block(make, backend):
 
 
 def test_10_4_collected_without_close(env_id, backend, mode):
-    threads, processes = settled_threads(), set(active_children())
+    threads, processes = own_threads(), set(active_children())
     envs = make_envs(env_id, backend, mode, vector_kwargs={"num_threads": 2})
     envs.reset(seed=1)
     kept = envs.step(draw_actions(envs))
@@ -148,7 +148,7 @@ def test_10_4_collected_without_close(env_id, backend, mode):
     gc.collect()
     assert gone() is None
     assert set(active_children()) <= processes
-    assert threads_settle_at(threads)
+    assert new_threads_settle_at(0, threads)
     assert same_bytes(kept[0], observations)
 
 

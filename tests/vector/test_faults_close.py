@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from gymcore import error
+from gymcore.vector.workers import pool
 from tests.vector import faults
 from tests.vector.fault_engines import ASYNC, SOAK, engines, engines_and
 from tests.vector.faulty_envs import (
@@ -97,13 +98,13 @@ def test_during_a_pending_call(engine, pending, tmp_path):
     "pending,how",
     itertools.product(PENDING, [{"timeout": 0.1}, {"timeout": 0}, {"terminate": True}]),
 )
-@isolated(seconds=8)
+@isolated()
 def test_during_a_call_that_never_returns(engine, pending, how):
+    pool._CLOSE_SECONDS = pool._HURRIED_CLOSE_SECONDS = 1e6  # the bound is that of the call
     place = "step" if pending == "step" else pending
     envs = make_engine(engine, make_fns(place, faults.STUCK["loop_ignoring_sigterm"]))
     envs.reset()
     PENDING[pending](envs)
-    time.sleep(0.05)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         envs.close(**how)
@@ -111,7 +112,7 @@ def test_during_a_call_that_never_returns(engine, pending, how):
 
 
 @engines_and("stuck", faults.STUCK)
-@isolated(seconds=25)
+@isolated()
 def test_during_a_step_that_never_returns(engine, stuck):
     """Without a time-out the bound is the engine's own."""
     envs = make_engine(engine, make_fns("step", faults.STUCK[stuck]))
@@ -125,8 +126,9 @@ def test_during_a_step_that_never_returns(engine, stuck):
 
 @ASYNC
 @pytest.mark.parametrize("place", ["close", "del"])
-@isolated(seconds=8)
+@isolated()
 def test_an_environment_that_never_closes(engine, place):
+    pool._CLOSE_SECONDS = pool._HURRIED_CLOSE_SECONDS = 1e6  # the bound is that of the call
     envs = make_engine(engine, make_fns(place, faults.loop_holding_the_gil))
     envs.reset()
     envs.close(timeout=0.1)
@@ -248,7 +250,7 @@ def test_interpreter_ends_without_close(engine, how):
     with Script(PROGRAM, engine, how) as script:
         assert script.line() == "made"
         script.go_on()
-        code, out, err = script.end(seconds=20)
+        code, out, err = script.end()
         assert out == ""
         assert code == {"raise": 1, "sys.exit": 3}.get(how, 0), err
         if how == "raise":
@@ -298,7 +300,7 @@ def test_many_engines_come_and_go(engine, count):
 
 
 @ASYNC
-@isolated(seconds=60)
+@isolated()
 def test_engines_that_fail_come_and_go(engine):
     """Those that were never made, and those that died, leave nothing either."""
 
@@ -326,7 +328,7 @@ def test_engines_that_fail_come_and_go(engine):
 
 
 @ASYNC
-@isolated(seconds=60)
+@isolated()
 def test_engines_beside_each_other(engine):
     """They disturb each other neither alive nor in their ends."""
     with engine_of(engine) as first, engine_of(engine) as second:

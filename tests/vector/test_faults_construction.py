@@ -41,7 +41,7 @@ def test_worker_dies_in_a_constructor(engine, death):
 
 
 @engines_and("stuck", ["sleep", "loop_ignoring_sigterm", "stopped"])
-@isolated(seconds=60)
+@isolated()
 def test_worker_is_stuck_in_a_constructor(engine, stuck):
     start_timeout = 1.0 if engine.endswith("-fork") else 15.0
     with pytest.raises(error.WorkerTimeout) as caught:
@@ -156,7 +156,7 @@ def test_spaces_that_differ(engine):
 
 
 @pytest.mark.parametrize("engine", ["shm-fork", "pipes-fork"])
-@isolated(seconds=60)
+@isolated()
 def test_too_many_open_files(engine):
     """Whichever file is one too many, nothing remains of those before it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

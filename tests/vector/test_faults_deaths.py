@@ -262,7 +262,7 @@ def test_in_the_middle_of_an_argument(engine, last_signal):
 
 
 @ASYNC
-@isolated(seconds=60)
+@isolated()
 def test_at_any_moment_of_a_step(engine):
     """Kills spread over the instants of a step: always a death, never a wrong step."""
     rng = np.random.default_rng(0)

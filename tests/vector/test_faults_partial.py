@@ -99,7 +99,7 @@ def test_restart(engine):
         elapsed = np.zeros(NUM_ENVS)
         restarts = 0  # of lanes
         go(envs, range(NUM_ENVS), FAULTY_LANE)
-        while restarts < 6:  # the lanes of the other worker go on meanwhile
+        while restarts < 6 or totals[:2].min() <= 5:  # the lanes of the other worker go on
             observations, _, _, truncations, infos = envs.recv()
             lanes = infos["env_id"].tolist()
             restarted = infos.get("worker_restarted", np.zeros(2, bool)).tolist()
@@ -115,7 +115,6 @@ def test_restart(engine):
                     elapsed[lane] += 1
                     assert observations[row, 2:].tolist() == [elapsed[lane], totals[lane]]
             go(envs, lanes, *([FAULTY_LANE] if elapsed[FAULTY_LANE] == 5 else []))
-        assert totals[:2].min() > 5
 
 
 @ASYNC
@@ -134,16 +133,19 @@ def test_killed_while_recv_waits(engine):
 
 @ASYNC
 @isolated()
-def test_time_out(engine):
+def test_time_out(engine, tmp_path):
     """Nothing is lost: what was not there in time is there for the next `recv`."""
-    env_fns = make_fns("step", faults.pause(0.2))
+    done = tmp_path / "done"
+    env_fns = make_fns("step", faults.wait_for(str(done)))
     with engine_of(engine, env_fns, batch_size=4) as envs:
         envs.reset()
         for k in (1, 2):
+            done.unlink(missing_ok=True)
             go(envs, range(NUM_ENVS), FAULTY_LANE)
             with pytest.raises(error.WorkerTimeout) as caught:
                 envs.recv(timeout=0.05)
             assert FAULTY_LANE in caught.value.lanes
+            done.touch()
             observations, _, _, _, infos = envs.recv()
             assert sorted(infos["env_id"].tolist()) == [0, 1, 2, 3]
             assert observations[:, 3].tolist() == [k] * NUM_ENVS
@@ -159,7 +161,7 @@ def test_a_lane_that_never_returns(engine, stuck):
     go(envs, range(NUM_ENVS), FAULTY_LANE)
     seen = []
     for _ in range(5):
-        lanes = envs.recv(timeout=10)[4]["env_id"].tolist()
+        lanes = envs.recv(timeout=60)[4]["env_id"].tolist()
         seen += lanes
         go(envs, [lane for lane in lanes if lane < 2])
         if len([lane for lane in seen if lane == 3]) == 1 and len(lanes) < 2:

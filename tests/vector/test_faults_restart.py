@@ -122,7 +122,7 @@ def test_in_reset(engine):
 
 
 @ASYNC
-@isolated(seconds=20)
+@isolated()
 def test_a_reset_that_always_kills_is_not_tried_for_ever(engine):
     env_fns = make_fns("reset", faults.sigkill)
     with engine_of(engine, env_fns, on_worker_death="restart") as envs:
@@ -144,7 +144,7 @@ def once(path, fault):
 
 @ASYNC
 @pytest.mark.parametrize("fault", [faults.raise_value_error, faults.sigkill])
-@isolated(seconds=20)
+@isolated()
 def test_environments_that_cannot_be_made_again(engine, fault, tmp_path):
     """A worker that cannot be started again is an error, not an endless loop."""
     env_fns = make_fns("init", functools.partial(once, str(tmp_path / "made"), fault))
@@ -288,7 +288,7 @@ class SlowToBegin(FaultyEnv):
 
 
 @ASYNC
-@isolated(seconds=60)
+@isolated()
 def test_kills_at_any_moment(engine):
     """Also while a worker is being started again: every lane tells every loss, and no other."""
     rng = np.random.default_rng(0)

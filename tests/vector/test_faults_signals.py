@@ -109,7 +109,7 @@ def test_in_close(engine):
 
 
 @ASYNC
-@isolated(seconds=60)
+@isolated()
 def test_at_any_moment(engine):
     """Interrupts spread over the instants of a step mix nothing up."""
     rng = np.random.default_rng(1)

@@ -18,6 +18,7 @@ from tests.vector.faulty_envs import (
     engine_of,
     make_engine,
     make_fns,
+    wait_for_others,
 )
 from tests.vector.isolation import isolated
 
@@ -37,10 +38,6 @@ def check_now(envs, results, least, most):
     assert least <= min(totals) <= max(totals) <= most
 
 
-# Seconds in which the other lanes are done, also on a busy machine: only those that wait are late.
-IN_TIME = 0.3
-
-
 def check(timeout):
     assert isinstance(timeout, error.WorkerTimeout)
     assert isinstance(timeout, multiprocessing.TimeoutError)
@@ -57,11 +54,12 @@ def test_a_late_step_is_not_taken_for_the_next_one(engine, tmp_path):
         for k in (1, 2):
             done.unlink(missing_ok=True)
             envs.step_async(actions(FAULTY_LANE))
+            wait_for_others(envs)
             with pytest.raises(error.WorkerTimeout, match="step") as caught:
-                envs.step_wait(timeout=IN_TIME)
+                envs.step_wait(timeout=0.05)
             check(caught.value)
             done.touch()
-            check_now(envs, envs.step(actions()), k + 1, 2 * k)
+            check_now(envs, envs.step(actions()), k, 2 * k)
 
 
 @ASYNC
@@ -70,8 +68,9 @@ def test_a_late_reset(engine, tmp_path):
     done = tmp_path / "done"
     with engine_of(engine, make_fns("reset", faults.wait_for(str(done)))) as envs:
         envs.reset_async(options={"fault": True})
+        wait_for_others(envs)
         with pytest.raises(error.WorkerTimeout, match="reset") as caught:
-            envs.reset_wait(timeout=IN_TIME)
+            envs.reset_wait(timeout=0.05)
         check(caught.value)
         with pytest.raises(error.ResetNeeded):
             envs.step(actions())
@@ -87,8 +86,9 @@ def test_a_late_call(engine, tmp_path):
     with engine_of(engine, make_fns("call", faults.wait_for(str(done)))) as envs:
         envs.reset()
         envs.call_async("greet", "one")
+        wait_for_others(envs)
         with pytest.raises(error.WorkerTimeout, match="call") as caught:
-            envs.call_wait(timeout=IN_TIME)
+            envs.call_wait(timeout=0.05)
         check(caught.value)
         done.touch()
         assert envs.call("greet", "two") == tuple(f"two from {i}" for i in range(NUM_ENVS))
@@ -97,18 +97,16 @@ def test_a_late_call(engine, tmp_path):
 
 @ASYNC
 @isolated()
-def test_a_late_exception_is_dropped(engine):
+def test_a_late_exception_is_dropped(engine, tmp_path):
     """Nobody waits any more for the step that raised; a reset is needed all the same."""
-
-    def pause_and_raise():
-        faults.pause(0.3)()
-        raise ValueError("the pole broke")
-
-    with engine_of(engine, make_fns("step", pause_and_raise)) as envs:
+    done = tmp_path / "done"
+    fault = faults.in_turn(faults.wait_for(str(done)), faults.raise_value_error)
+    with engine_of(engine, make_fns("step", fault)) as envs:
         envs.reset()
         envs.step_async(actions(FAULTY_LANE))
         with pytest.raises(error.WorkerTimeout):
             envs.step_wait(timeout=0.05)
+        done.touch()
         with pytest.raises(error.ResetNeeded):
             envs.step(actions())
         assert envs.reset()[0][:, 2].tolist() == [0] * NUM_ENVS
@@ -116,9 +114,12 @@ def test_a_late_exception_is_dropped(engine):
 
 
 @ASYNC
-@isolated(seconds=60)
+@isolated()
 def test_many_time_outs(engine):
-    """Steps, resets and calls with time-outs about as long as they take: all results are of now."""
+    """Steps, resets and calls with time-outs about as long as they take: all results are of now.
+
+    Between them are calls without any time and such with enough.
+    """
     rng = np.random.default_rng(3)
     env_fns = make_fns("step", faults.pause(0.004), lanes=range(NUM_ENVS))
     late = 0
@@ -127,21 +128,22 @@ def test_many_time_outs(engine):
         least, most, resets = 0, 0, 1
         for k in range(120):
             kind = rng.integers(10)
+            timeout = (0.0, 0.01 * rng.random(), 60.0)[k % 3]
             try:
                 if kind == 0:
                     resets += 1
                     envs.reset_async()
-                    observations, _ = envs.reset_wait(timeout=0.01 * rng.random())
+                    observations, _ = envs.reset_wait(timeout)
                     assert (observations[:, 1] == envs.get_attr("resets")).all()
                     assert (observations[:, 2] == 0).all()
                 elif kind == 1:
                     envs.call_async("greet", str(k))
-                    greetings = envs.call_wait(timeout=0.01 * rng.random())
+                    greetings = envs.call_wait(timeout)
                     assert greetings == tuple(f"{k} from {i}" for i in range(NUM_ENVS))
                 else:
                     most += 1
                     envs.step_async(actions(*np.flatnonzero(rng.random(NUM_ENVS) < 0.4)))
-                    check_now(envs, envs.step_wait(0.01 * rng.random()), least + 1, most)
+                    check_now(envs, envs.step_wait(timeout), least + 1, most)
                     least = min(envs.get_attr("total"))
             except error.WorkerTimeout:
                 late += 1
@@ -150,17 +152,19 @@ def test_many_time_outs(engine):
                 resets += 1
                 envs.reset()
         assert max(envs.get_attr("resets")) <= resets
-    assert 8 < late < 120
+    assert 0 < late < 120
 
 
 @ASYNC
 @isolated()
-def test_no_time_at_all(engine):
-    with engine_of(engine, make_fns("step", faults.pause(0.2))) as envs:
+def test_no_time_at_all(engine, tmp_path):
+    done = tmp_path / "done"
+    with engine_of(engine, make_fns("step", faults.wait_for(str(done)))) as envs:
         envs.reset()
         envs.step_async(actions(FAULTY_LANE))
         with pytest.raises(error.WorkerTimeout):
             envs.step_wait(timeout=0)
+        done.touch()
         check_now(envs, envs.step(actions()), 1, 2)
 
 
@@ -185,8 +189,9 @@ def test_a_worker_that_never_returns(engine, stuck):
     envs = make_engine(engine, make_fns("step", faults.STUCK[stuck]))
     envs.reset()
     envs.step_async(actions(FAULTY_LANE))
+    wait_for_others(envs)
     with pytest.raises(error.WorkerTimeout) as caught:
-        envs.step_wait(timeout=IN_TIME)
+        envs.step_wait(timeout=0.05)
     check(caught.value)
     for _ in range(2):
         envs.step_async(actions())
@@ -208,6 +213,6 @@ def test_messages_to_a_worker_that_never_returns(engine):
     for _ in range(3):
         with pytest.raises(error.WorkerTimeout) as caught:
             envs.call_async("greet", "x" * 40_000)
-            envs.call_wait(timeout=IN_TIME)
-        check(caught.value)
+            envs.call_wait(timeout=0.3)
+        assert {*LOST_LANES} <= {*caught.value.lanes}
     envs.close()

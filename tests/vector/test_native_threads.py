@@ -17,10 +17,10 @@ from tests.vector.contract import (
     ActionsThatTakeTime,
     draw_actions,
     make_envs,
+    new_threads_settle_at,
     outputs,
+    own_threads,
     same_bytes,
-    settled_threads,
-    threads_settle_at,
 )
 
 
@@ -51,20 +51,20 @@ def script(code, *, timeout=120):
 
 @pytest.mark.parametrize("num_threads", [1, 2, 3, 7])
 def test_threads_begin_with_the_first_step_and_end_with_close(num_threads):
-    before = settled_threads()
+    before = own_threads()
     envs = threaded(num_threads)
-    assert threads_settle_at(before)
+    assert new_threads_settle_at(0, before)
     envs.reset(seed=1)
     envs.step(draw_actions(envs))
-    assert threads_settle_at(before + num_threads - 1)
+    assert new_threads_settle_at(num_threads - 1, before)
     envs.rollout(draw_actions(envs, 3))
-    assert threads_settle_at(before + num_threads - 1)
+    assert new_threads_settle_at(num_threads - 1, before)
     envs.close()
-    assert threads_settle_at(before)
+    assert new_threads_settle_at(0, before)
 
 
 def test_threads_end_with_the_environment():
-    before = settled_threads()
+    before = own_threads()
     envs = threaded(3)
     envs.reset(seed=1)
     kept = envs.step(draw_actions(envs))
@@ -75,7 +75,7 @@ def test_threads_end_with_the_environment():
     generators[0].random()
     del generators
     gc.collect()
-    assert threads_settle_at(before)
+    assert new_threads_settle_at(0, before)
     assert kept[1].tolist() == [1.0] * 1000
 
 
@@ -87,7 +87,7 @@ def test_more_threads_than_lanes():
 
 
 def test_two_hundred_environments_come_and_go():
-    before = settled_threads()
+    before = own_threads()
     files = len(os.listdir("/proc/self/fd"))
     for i in range(200):
         envs = threaded(2, num_envs=100 + i)
@@ -97,7 +97,7 @@ def test_two_hundred_environments_come_and_go():
             envs.close()
     del envs
     gc.collect()
-    assert threads_settle_at(before)
+    assert new_threads_settle_at(0, before)
     assert len(os.listdir("/proc/self/fd")) == files
 
 
@@ -146,6 +146,7 @@ def busy_threads(num_envs, num_threads, pause):
     return int(out)
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(not os.path.exists("/proc/self/schedstat"), reason="needs Linux's schedstat")
 @pytest.mark.parametrize(
     ("num_envs", "num_threads", "pause", "busy"),

@@ -195,7 +195,7 @@ def test_what_is_sent_is_received_in_order(backend):
         assert same_bytes(results[:4], expected.step(actions[lanes], lanes)[:4])
     envs.send(actions[[3, 0]], [3, 0])
     for lanes in ([4, 5], [3, 0]):
-        results = envs.recv(timeout=1)
+        results = envs.recv(timeout=60)
         assert results[4]["env_id"].tolist() == lanes
         assert same_bytes(results[:4], expected.step(actions[lanes], lanes)[:4])
 
