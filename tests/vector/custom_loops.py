@@ -135,9 +135,12 @@ def misbehave(wish: str, index: int, pipe: Any, error_queue: Any) -> bool:
         os._exit(int(detail))
     elif wish == "kill":
         os.kill(os.getpid(), getattr(signal, detail))
-    elif wish == "sleep":
-        time.sleep(float(detail))
+    elif wish == "wait":  # for a file
+        while not os.path.exists(detail):
+            time.sleep(0.001)
         pipe.send(((np.full(2, -1, np.float32), -1.0, False, False, {"late": True}), True))
+    elif wish == "hang":
+        time.sleep(600)
     elif wish == "ignore_signals":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(600)

@@ -21,6 +21,7 @@ from tests.vector.faulty_envs import (
     wait_for_others,
 )
 from tests.vector.isolation import isolated
+from tests.vector.leaks import wait_until
 
 
 def check_now(envs, results, least, most):
@@ -48,18 +49,21 @@ def check(timeout):
 @engines(sync=False, more=["shm-forkserver"])
 @isolated()
 def test_a_late_step_is_not_taken_for_the_next_one(engine, tmp_path):
-    done = tmp_path / "done"
-    with engine_of(engine, make_fns("step", faults.wait_for(str(done)))) as envs:
+    begun, done = tmp_path / "begun", tmp_path / "done"
+    fault = faults.in_turn(faults.note(str(begun)), faults.wait_for(str(done)))
+    with engine_of(engine, make_fns("step", fault)) as envs:
         envs.reset(seed=1)
         for k in (1, 2):
+            begun.unlink(missing_ok=True)
             done.unlink(missing_ok=True)
             envs.step_async(actions(FAULTY_LANE))
             wait_for_others(envs)
+            assert wait_until(begun.exists)
             with pytest.raises(error.WorkerTimeout, match="step") as caught:
                 envs.step_wait(timeout=0.05)
             check(caught.value)
             done.touch()
-            check_now(envs, envs.step(actions()), k, 2 * k)
+            check_now(envs, envs.step(actions()), 2 * k, 2 * k)
 
 
 @ASYNC
@@ -99,11 +103,14 @@ def test_a_late_call(engine, tmp_path):
 @isolated()
 def test_a_late_exception_is_dropped(engine, tmp_path):
     """Nobody waits any more for the step that raised; a reset is needed all the same."""
-    done = tmp_path / "done"
-    fault = faults.in_turn(faults.wait_for(str(done)), faults.raise_value_error)
+    begun, done = tmp_path / "begun", tmp_path / "done"
+    fault = faults.in_turn(
+        faults.note(str(begun)), faults.wait_for(str(done)), faults.raise_value_error
+    )
     with engine_of(engine, make_fns("step", fault)) as envs:
         envs.reset()
         envs.step_async(actions(FAULTY_LANE))
+        assert wait_until(begun.exists)
         with pytest.raises(error.WorkerTimeout):
             envs.step_wait(timeout=0.05)
         done.touch()
