@@ -169,21 +169,23 @@ def without_foreign(names: set[str]) -> set[str]:
     A file of another user is foreign, and one that another process maps. One that nobody maps may
     have been left by a process that was killed.
     """
-    numbers: dict[str, int] = {}
+    files: dict[str, tuple[str, int]] = {}
     for name in names:
         with contextlib.suppress(OSError):  # it is gone again
             status = os.stat(f"/dev/shm/{name}")
             if status.st_uid == os.getuid():
-                numbers[name] = status.st_ino
-    if not numbers or not _HAS_PROC:
-        return set(numbers)
+                device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
+                files[name] = device, status.st_ino
+    if not files or not _HAS_PROC:
+        return set(files)
     mine = {os.getpid()} | {one.pid for one in descendants()}
-    foreign: set[int] = set()
+    foreign: set[tuple[str, int]] = set()
     for pid in processes().keys() - mine:
-        # By number: a semaphore's mapping has the name that the file was made under.
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/maps") as file:
-            foreign |= {int(line.split()[4]) for line in file if " /dev/shm/" in line}
-    return {name for name, number in numbers.items() if number not in foreign}
+        # Not by name: a semaphore's mapping has the one that the file was made under, and a process
+        # with another root directory sees the file elsewhere.
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/maps") as maps:
+            foreign |= {(line.split()[3], int(line.split()[4])) for line in maps}
+    return {name for name, file in files.items() if file not in foreign}
 
 
 class Held(NamedTuple):

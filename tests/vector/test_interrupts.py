@@ -90,7 +90,8 @@ def test_an_exception_at_any_instruction_of_a_single_environment(env_id):
 @isolated()
 def test_an_interrupt_between_the_halves_of_a_step():
     """`step` of Gym 0.26's facade leaves nothing pending either."""
-    envs = gym26.vector.make("Acrobot-v1", num_envs=2, asynchronous=True)
+    make_env = lambda: gym26.make("Acrobot-v1")  # noqa: E731
+    envs = gym26.vector.AsyncVectorEnv([make_env] * 2, context="fork")
     for _ in range(2):
         expected = envs.reset(seed=1)[0]
         for instruction in at_every_instruction(lambda: envs.step([0, 1]), 7):

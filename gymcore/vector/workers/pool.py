@@ -131,9 +131,12 @@ class WorkerProcess:
                 warnings.filterwarnings("ignore", "This process .* is multi-threaded")
                 _check_descriptors()
                 self.process.start()
-        except BaseException:
+        except BaseException as problem:
             ours.close()
             self._crash_log.close()
+            # Since Python 3.14 the fork server itself imports the program, and may end by that.
+            if isinstance(problem, (ConnectionError, EOFError)):
+                raise worker_died(lanes, "starting", None, index, _MAIN_GUARD) from problem
             raise
         finally:
             theirs.close()
