@@ -21,9 +21,16 @@ import gymcore.envs.registration
 from gymcore.utils.cpus import usable_cpus
 from tests.vector import template
 
-# On a busy machine an example takes longer than Hypothesis allows by default. Every run draws new
-# examples, so that fewer of them in each serve.
-hypothesis.settings.register_profile("gymcore", deadline=None, max_examples=50)
+# On a busy machine an example takes longer than Hypothesis allows by default. All runs draw the same
+# examples; those of the other profile are new in every run.
+for profile, same in (("gymcore", True), ("new-examples", False)):
+    hypothesis.settings.register_profile(
+        profile,
+        deadline=None,
+        derandomize=same,
+        max_examples=50,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
 hypothesis.settings.load_profile("gymcore")
 
 

@@ -58,7 +58,7 @@ def test_a_vector_environment_with_keys(run, tmp_path, number, code):
         with pytest.raises(error.RemoteError):
             gym.make_vec("CartPole-v1", 5, **arguments, connect_timeout=0.5)
         process.send_signal(number)
-        assert process.wait(20) == code
+        assert process.wait(60) == code
         lines = process.stdout.read()
         assert "session" in lines and "connected" in lines
 

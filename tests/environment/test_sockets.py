@@ -47,7 +47,7 @@ def connected():
     for thread, results, *remotes in opened:
         for remote in remotes:
             remote.close()
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive() and results == [None]  # it ends with its client
 
 

@@ -134,7 +134,7 @@ def test_an_exception_at_any_instruction_of_saving_stops_no_other_thread() -> No
     saved: list[Any] = []
     other = threading.Thread(target=lambda: saved.append(envs.get_state()), daemon=True)
     other.start()
-    other.join(20)
+    other.join(60)
     assert len(saved[0]) == 2
 
 

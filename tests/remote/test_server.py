@@ -340,7 +340,7 @@ class TestKeys:
                 (mixed / name).write_bytes((folders[folder] / name).read_bytes())
                 (mixed / name).chmod(0o600)
             with pytest.raises(error.RemoteRefused, match="refuses the connection"):
-                Client(server.address, "test", keys=mixed, connect_timeout=5)
+                Client(server.address, "test", keys=mixed, connect_timeout=60)
             with Client(server.address, "test", keys=folders[0]) as client:
                 assert client.request("echo", 1) == [1]
         assert len(recorder.calls) == 1 and any("refused" in line for line in lines)

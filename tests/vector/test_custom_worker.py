@@ -221,7 +221,7 @@ def test_methods_that_raise(make, where):
     assert e.value.lanes == [1]
     assert "in fail" in e.value.traceback
     # The loop has ended with the exception; what it said is said again.
-    engine.processes[1].join(10)
+    engine.processes[1].join(60)
     with pytest.raises(WorkerDied, match="exit code 0") as e:
         engine.reset([1, 2])
     assert "boom" in e.value.traceback
@@ -251,7 +251,7 @@ def test_loops_that_end_before_they_are_asked(make, monkeypatch):
 
     def post_late(self, *args):
         for process in self.processes:
-            process.join(10)
+            process.join(60)
         post(self, *args)
 
     monkeypatch.setattr(CustomWorkers, "post", post_late)

@@ -99,7 +99,7 @@ def test_death_beside_one_that_hangs(make):
 def test_death_while_nothing_is_asked(make):
     engine = misbehaving(make)
     os.kill(engine.processes[1].pid, signal.SIGKILL)
-    engine.processes[1].join(10)
+    engine.processes[1].join(60)
     with pytest.raises(WorkerDied, match="SIGKILL"):
         engine.step_async([1, 2])
 
