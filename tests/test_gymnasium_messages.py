@@ -78,6 +78,8 @@ def happens(gym: ModuleType, expression: str) -> tuple[list[str], BaseException 
         available = names(gym)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        # Python 3.12 and 3.13 say so of Gymnasium's forks, and gymcore of none of its own.
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded")
         try:
             eval(expression, dict(available))
         except Exception as problem:
