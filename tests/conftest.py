@@ -21,8 +21,8 @@ import gymcore.envs.registration
 from gymcore.utils.cpus import usable_cpus
 from tests.vector import template
 
-# On a busy machine an example takes longer than Hypothesis allows by default. All runs draw the same
-# examples; those of the other profile are new in every run.
+# On a busy machine an example takes longer than Hypothesis allows by default. All runs draw the
+# same examples; those of the other profile are new in every run.
 for profile, same in (("gymcore", True), ("new-examples", False)):
     hypothesis.settings.register_profile(
         profile,

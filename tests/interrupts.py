@@ -81,29 +81,6 @@ def at_every_instruction(call: Callable[[], Any], step: int = 1) -> Iterator[int
         yield instruction
 
 
-class Timer:
-    """A context in which SIGALRM raises `Interrupt`, once, after `start(seconds)`."""
-
-    def __enter__(self) -> Timer:
-        self._before = signal.signal(signal.SIGALRM, self._fire)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.stop()
-        signal.signal(signal.SIGALRM, self._before)
-
-    def _fire(self, number: int, frame: Any) -> None:
-        raise Interrupt
-
-    def start(self, seconds: float) -> None:
-        """Fire after so many seconds."""
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
-
-    def stop(self) -> None:
-        """Do not fire any more."""
-        signal.setitimer(signal.ITIMER_REAL, 0)
-
-
 def interrupted(call: Callable[[], Any], seconds: float) -> bool:
     """Make a call that a signal handler interrupts after so many seconds.
 

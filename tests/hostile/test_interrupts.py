@@ -15,7 +15,7 @@ from gymcore import error
 from gymcore.interop.gymnasium import to_gymnasium
 from gymcore.native.array_vector_env import ArrayVectorEnv
 from tests.hostile.programs import plain, spec_of
-from tests.interrupts import Interrupt, Timer, instructions, raises_at
+from tests.interrupts import instructions, interrupted, raises_at
 
 pytestmark = [
     pytest.mark.hostile,
@@ -169,21 +169,17 @@ def test_random_times(engine: str, rng: np.random.Generator, rounds: Any) -> Non
     calls = calls_of(envs)
     names = list(calls)
     interrupts = 0
-    with Timer() as timer:
-        for _ in rounds:
-            name = names[rng.integers(len(names))]
-            try:
-                timer.start(rng.random() * 10 ** rng.uniform(-5, -2))
-                for _ in range(6):  # steps, of an episode that does not end
-                    calls[name]()
-                timer.stop()
-            except Interrupt:
-                interrupts += 1
-            else:
-                timer.stop()
-            assert first_observation(envs) == expected, (name, interrupts)
-            if interrupts == INTERRUPTS:
-                break
+    for _ in rounds:
+        name = names[rng.integers(len(names))]
+
+        def act(call: Callable[[], Any] = calls[name]) -> None:
+            for _ in range(6):  # steps, of an episode that does not end
+                call()
+
+        interrupts += interrupted(act, rng.random() * 10 ** rng.uniform(-5, -2))
+        assert first_observation(envs) == expected, (name, interrupts)
+        if interrupts == INTERRUPTS:
+            break
     envs.close()
     print(f"{engine}: {interrupts} interrupts")
     assert interrupts
