@@ -1,9 +1,9 @@
-"""Write tests/data/golden_classic_control.json: what classic control computes, everywhere.
+"""Write tests/data/golden_rollouts.json: what classic control and toy text compute, everywhere.
 
 The file is the promise "same seed, same bytes on every machine" in writing: hashes of fixed
-rollouts of every compiled environment. tests/ext/test_golden.py computes them again. A change of a
-hash is a change of an environment's behaviour, which needs a new version of its id: run
-``python tools/make_golden.py`` for a new id, never to make a test pass.
+rollouts of every id of the two families. tests/ext/test_golden.py computes them again, on every
+processor. A change of a hash is a change of an environment's behaviour, which needs a new version
+of its id: run ``python tools/make_golden.py`` for a new id, never to make a test pass.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import numpy.typing as npt
 
 import gymcore
 
-PATH = Path(__file__).parent.parent / "tests" / "data" / "golden_classic_control.json"
+PATH = Path(__file__).parent.parent / "tests" / "data" / "golden_rollouts.json"
 LANES, STEPS, SEED = 33, 1050, 2**32 - 7  # lanes on both sides of a carry
-# Parameters that lanes have of their own in a second rollout: the first and the last lane's value.
+FAMILIES = ("gymcore.envs.classic_control.", "gymcore.envs.toy_text.")
+# Parameters that lanes have of their own in another rollout: the first and the last lane's value.
 VARIED = {
     "CartPole-v1": ("length", 0.3, 0.9),
     "MountainCar-v0": ("gravity", 0.002, 0.003),
@@ -28,6 +29,13 @@ VARIED = {
     "Pendulum-v1": ("g", 5.0, 12.0),
     "Acrobot-v1": ("LINK_MASS_2", 0.75, 1.25),
 }
+
+
+def ids() -> list[str]:
+    """Return the ids of both families."""
+    return sorted(
+        spec.id for spec in gymcore.registry.values() if str(spec.entry_point).startswith(FAMILIES)
+    )
 
 
 def actions_of(envs: Any, seed: int) -> npt.NDArray[Any]:
@@ -45,16 +53,20 @@ def actions_of(envs: Any, seed: int) -> npt.NDArray[Any]:
     return fractions[..., None]
 
 
-def digest(array: npt.NDArray[Any]) -> str:
-    """SHA-256 of the values in little-endian bytes."""
-    fixed = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    return hashlib.sha256(np.ascontiguousarray(fixed).tobytes()).hexdigest()
+def digest(values: npt.NDArray[Any] | tuple[npt.NDArray[Any], ...]) -> str:
+    """SHA-256 of the values in little-endian bytes: of an array, or of several in turn."""
+    result = hashlib.sha256()
+    for array in values if isinstance(values, tuple) else (values,):
+        fixed = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        result.update(np.ascontiguousarray(fixed).tobytes())
+    return result.hexdigest()
 
 
 def hashes(env_id: str, autoreset_mode: str, varied: bool) -> dict[str, Any]:
     """Roll an environment out, and hash everything that came of it."""
+    # The spec instead of the id, which warns if the id has a newer version.
     envs: Any = gymcore.make_vec(
-        env_id, num_envs=LANES, vector_kwargs={"autoreset_mode": autoreset_mode}
+        gymcore.registry[env_id], num_envs=LANES, vector_kwargs={"autoreset_mode": autoreset_mode}
     )
     if varied:
         name, low, high = VARIED[env_id]
@@ -84,12 +96,13 @@ def hashes(env_id: str, autoreset_mode: str, varied: bool) -> dict[str, Any]:
 def golden() -> dict[str, dict[str, Any]]:
     """Everything the file holds."""
     result = {}
-    for env_id in VARIED:
+    for env_id in ids():
         for mode in ("NextStep", "SameStep"):
             result[f"{env_id}, {mode}"] = hashes(env_id, mode, varied=False)
-        result[f"{env_id}, SameStep, {VARIED[env_id][0]} varied"] = hashes(
-            env_id, "SameStep", varied=True
-        )
+        if env_id in VARIED:
+            result[f"{env_id}, SameStep, {VARIED[env_id][0]} varied"] = hashes(
+                env_id, "SameStep", varied=True
+            )
     return result
 
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import gymcore
 from tests.ext.instruction_sets import available
 from tools.make_golden import PATH, golden
 
@@ -22,8 +23,10 @@ def test_same_seed_same_bytes(isa: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_rollouts_say_something() -> None:
-    """Episodes end in every way they can, and no two rollouts are the same."""
+    """Episodes end in every way they can, and only ids with the same dynamics agree."""
     for name, one in GOLDEN.items():
-        assert one["goals_or_failures"] >= 10 or name.startswith("Pendulum"), name
-        assert one["time_limits"] >= 4 or name.startswith("CartPole"), name
-    assert len({one["observations"] for one in GOLDEN.values()}) == len(GOLDEN) == 15
+        limit = gymcore.registry[name.partition(",")[0]].max_episode_steps
+        assert one["goals_or_failures"] >= 1 or name.startswith("Pendulum"), name
+        assert one["time_limits"] >= 1 or limit is None or name.startswith("CartPole"), name
+    # In both modes, CartPole-v0 does what v1 does, and so do the versions of CliffWalking and Taxi.
+    assert len({one["observations"] for one in GOLDEN.values()}) == len(GOLDEN) - 6 == 27
