@@ -222,6 +222,13 @@ def bytes_per_lane(env_id: str, num_envs: int) -> float:
     return (grown - observations) / num_envs
 
 
+def system_info() -> dict[str, Any]:
+    """Return what `gymcore info --json` prints."""
+    from gymcore.cli import info
+
+    return info.system_info()
+
+
 def import_seconds(repeats: int) -> dict[str, Any]:
     """Return how long `import gymcore` takes once numpy is there, in fresh interpreters.
 

@@ -14,11 +14,13 @@ which also needs numpy. Missing libraries are listed in the table and fail no ru
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,12 +87,15 @@ def all_groups(threads: int) -> list[Group]:
 class Worker:
     """The process of one library."""
 
-    def __init__(self, python: str, root: Path = ROOT) -> None:
-        """Start the process with that interpreter, and with the checkout at `root`."""
+    def __init__(self, python: str, root: Path = ROOT, prefix: Sequence[str] = ()) -> None:
+        """Start the process with that interpreter, and with the checkout at `root`.
+
+        `prefix` is a command that runs another one, such as `("chroot", "/other/system")`.
+        """
         paths = [str(root), os.environ.get("PYTHONPATH", "")] if python == sys.executable else []
         environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, paths)))
         self._process = subprocess.Popen(
-            [python, str(root / "benchmarks" / "worker.py")],
+            [*prefix, python, str(root / "benchmarks" / "worker.py")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -112,15 +117,24 @@ class Worker:
         answer: dict[str, Any] = json.loads(line)
         return answer
 
+    def demand(self, **request: Any) -> dict[str, Any]:
+        """Send a request whose failure ends the program; return the answer."""
+        answer = self.ask(**request)
+        if problem := answer.get("failed") or answer.get("missing"):
+            sys.exit(f"{request}: {problem}")
+        return answer
+
     def close(self) -> None:
         """End the process."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        assert self._process.stdin is not None and self._process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):  # a request that a dead process did not read
+            self._process.stdin.close()
         try:
             self._process.wait(timeout=20)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._process.stdout.close()
 
 
 class Run:

@@ -16,7 +16,7 @@ FILES = {
         "measures", "ping_pong", "python_envs", "engine_sessions", "engine_measures",
         "wrapper_bars", "wrapper_measures", "atari_bars", "atari_measures", "remote_bars",
         "remote_measures", "ray_measures", "interop_bars", "interop_measures", "learn_bars",
-        "learn_measures", "jit_bars", "jit_measures", "chart", "peers",
+        "learn_measures", "jit_bars", "jit_measures", "chart", "peers", "compilers",
     )
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-""".ci/run: the commands of README and CONTRIBUTING are the ones that it runs."""
+"""The scripts in .ci: the commands of README and CONTRIBUTING are the ones that they run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / ".ci" / "run"
+ROOTS = ROOT / ".ci" / "roots"
 
 
 def test_it_finds_the_readmes_test_command():
@@ -55,3 +56,27 @@ def test_a_failing_stage_fails_the_run(tmp_path):
     assert "ci: stage bad FAILED with exit code 1" in done.stderr
     assert "not reached" not in done.stdout
     assert done.stdout.count("fine") == 1
+
+
+def test_the_roots_run_what_the_readme_says():
+    readme = (ROOT / "README.md").read_text()
+    patterns = re.findall(r"\$\(readme '([^']+)'\)", ROOTS.read_text())
+    packages, install, test = [re.findall(each, readme, flags=re.M) for each in patterns]
+    assert len(packages) == 1 and {"python3-venv", "gcc"} <= set(packages[0].split())
+    assert install == [
+        'python3 -m venv .venv && .venv/bin/pip install ".[all]" && '
+        ".venv/bin/gymcore collect CartPole-v1 --num-envs 64 --num-steps 200_000_000"
+    ]
+    assert test == [
+        'python3 -m venv .venv && .venv/bin/pip install -e ".[all,test]" && '
+        ".venv/bin/pytest -n logical --dist loadfile"
+    ]
+
+
+def test_the_roots_name_what_they_do_not_know():
+    done = subprocess.run(
+        ["bash", str(ROOTS), "--no-tests", "buster"], capture_output=True, text=True, timeout=30,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "roots: unknown argument buster" in done.stderr
