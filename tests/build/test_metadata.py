@@ -87,7 +87,7 @@ def test_tests_need_nothing_that_the_test_extra_lacks():
 
 def test_optional_packages_of_the_info_command_are_those_of_the_extras():
     users = [EXTRAS[key] for key in EXTRAS.keys() - {"all", "test", "dev", "bench", "docs"}]
-    wanted = set().union(*map(names, users)) - {"box2d-py"}  # box2d of newer Pythons
+    wanted = set().union(*map(names, users))
     assert wanted <= set(OPTIONAL_PACKAGES.values())
 
 
