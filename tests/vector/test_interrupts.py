@@ -150,7 +150,6 @@ def test_a_long_step_answers_signals(num_envs, num_threads, frame_skip):
     envs = gym.make_vec("Ant-v5", num_envs=num_envs, vector_kwargs=vector_kwargs)
     expected = envs.reset(seed=1)[0]
     actions = envs.action_space.sample()
-
     with pytest.raises(error.ResetNeeded):
         for _ in range(100):  # a signal may arrive before the step has begun
             assert interrupted(lambda: envs.step(actions), 0.05)
@@ -269,9 +268,7 @@ class Waiting(gym.Env):
 
 @contextlib.contextmanager
 def waiting_steps(num_envs):
-    """Return functions that make environments, one that waits until a step has begun, and one that
-    lets a step go on.
-    """
+    """Give functions that make environments, wait until a step has begun, and let one go on."""
     (begun, to_begun), (to_go_on, go_on) = os.pipe(), os.pipe()
     yield (
         [lambda: Waiting(to_begun, to_go_on)] * num_envs,
