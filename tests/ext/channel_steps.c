@@ -294,10 +294,10 @@ int main(void)
     for (size_t i = 0; i < sizeof(plays) / sizeof(plays[0]); i++) {
         long limit = 0;
         scene = plays[i].name;
-        alarm(ALARM);
-        do
+        do {
+            alarm(ALARM);
             begin(memory, size);
-        while (perform(&plays[i], limit++) && limit < 2000);
+        } while (perform(&plays[i], limit++) && limit < 2000);
         printf("%s: %ld\n", scene, limit);
         fflush(stdout);
     }
