@@ -81,6 +81,11 @@ class Compiler(NamedTuple):
             isas.remove("baseline")  # GCC 12 does not vectorise comparisons for plain SSE2
         return isas
 
+    def cannot_store(self, name: str) -> bool:
+        """Whether observations keep a step scalar: GCC 14 has no stores of six float32 for NEON."""
+        new = self.family == "GCC" and self.version >= "14"
+        return name == "acrobot" and new and platform.machine() == "aarch64"
+
 
 def find_compilers() -> list[Compiler]:
     """The compilers on PATH, each version once: GCC 12 and newer, Clang 16 and newer."""
@@ -228,7 +233,10 @@ def widths_of(report: Report, function: str, header: str, comment: str) -> list[
 def test_kernels(compiler: Compiler, reports: dict[str, Report], name: str, loop: str) -> None:
     for isa in compiler.isas():
         widths = widths_of(reports[name], f"{name}_{loop}_{isa}", "lanes.h", "step")
-        assert WIDTHS[isa] in widths, f"{isa}: {reports[name]}"
+        if compiler.cannot_store(name):
+            assert not widths, f"{compiler} vectorises {name} now: remove the exception"
+        else:
+            assert max(widths, default=0) >= WIDTHS[isa], f"{isa}: {reports[name]}"
 
 
 @pytest.mark.parametrize(("header", "function", "comment"), ENGINE_LOOPS)
@@ -237,7 +245,7 @@ def test_engine(
 ) -> None:
     for isa in compiler.isas():
         widths = widths_of(reports["engine"], f"{function}_{isa}", header, comment)
-        assert WIDTHS[isa] in widths, f"{isa}: {reports['engine']}"
+        assert max(widths, default=0) >= WIDTHS[isa], f"{isa}: {reports['engine']}"
 
 
 def test_a_loop_with_a_branch_is_noticed(compiler: Compiler, tmp_path: Path) -> None:

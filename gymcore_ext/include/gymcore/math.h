@@ -44,11 +44,18 @@ GYMCORE_INLINE uint64_t gymcore_bits(double x) { uint64_t u; memcpy(&u, &x, 8); 
 GYMCORE_INLINE double gymcore_from_bits(uint64_t u) { double x; memcpy(&x, &u, 8); return x; }
 
 /* a where the condition is 1, b where it is 0. By masks, since a compiler may turn `?:` into branches when other
- * comparisons of the same numbers stand near, and a loop with branches does not become vector code. */
+ * comparisons of the same numbers stand near, and a loop with branches does not become vector code. There are two ways to
+ * make the mask, because GCC 14 turns the second into a product of 64-bit integers, which NEON does not have, and GCC 12
+ * does not vectorise Acrobot with the first. */
 GYMCORE_INLINE double gymcore_select(int condition, double a, double b)
 {
+#if defined(__aarch64__) && !defined(__clang__) && __GNUC__ > 12
+    uint64_t bits = gymcore_bits(a);
+    return gymcore_from_bits(bits ^ ((bits ^ gymcore_bits(b)) & ((uint64_t)condition - 1)));
+#else
     uint64_t mask = (uint64_t)0 - (uint64_t)condition;
     return gymcore_from_bits((gymcore_bits(a) & mask) | (gymcore_bits(b) & ~mask));
+#endif
 }
 
 /* -x where the condition is 1, x where it is 0. */
