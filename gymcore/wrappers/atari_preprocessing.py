@@ -13,7 +13,7 @@ from gymcore.core import ActType, Env, Info, Options, Wrapper
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.spaces import Box
 from gymcore.utils import RecordConstructorArgs
-from gymcore.wrappers.common import next_working
+from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker
 from gymcore.wrappers.transform_observation import load_cv2
 from gymcore_ext.atari.frames import Resizer
 
@@ -222,10 +222,17 @@ class AtariPreprocessing(
     def _step_function(self) -> Callable[[Any], tuple[Any, Any, bool, bool, Info]]:
         """Return the environment's `step`; or that of a game of gymcore's without observations.
 
-        They are a quarter of a step: the screen in colour, once a frame. What is between may need
-        them, and a class derived from AtariEnv.
+        They are a quarter of a step: the screen in colour, once a frame. The layers in between may
+        need them, and so may a class derived from AtariEnv. A checker that has checked and an order
+        enforcer that has seen a reset only forward steps, unless they are subclasses or their
+        `step` was replaced.
         """
-        game: Any = next_working(self.env)
+        game: Any = self.env
+        while "step" not in vars(game) and (
+            (type(game) is PassiveEnvChecker and game.checked_data_reuse)
+            or (type(game) is OrderEnforcing and game._has_reset)
+        ):
+            game = game.env
         if "_step_unobserved" in vars(type(game)) and "step" not in vars(game):
             unobserved: Callable[[Any], Any] = game._step_unobserved
             return unobserved

@@ -30,21 +30,6 @@ def _checks() -> ModuleType:
     return passive_env_checker
 
 
-def next_working(env: Env[Any, Any]) -> Env[Any, Any]:
-    """Return the first layer, from `env` inwards, whose `step` still does something.
-
-    A checker that has checked and an order enforcer that has seen a reset only pass steps on. The
-    wrapper outside them calls the layer inside them instead, which makes them free after the first
-    episode. A subclass, or an instance whose `step` was replaced, is never left out.
-    """
-    while "step" not in env.__dict__ and (
-        (type(env) is PassiveEnvChecker and env.checked_data_reuse)
-        or (type(env) is OrderEnforcing and env._has_reset)
-    ):
-        env = env.env
-    return env
-
-
 class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
     """Truncate episodes after a number of steps.
 
@@ -82,11 +67,10 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
         Wrapper.__init__(self, env)
         self._max_episode_steps = max_episode_steps
         self._elapsed_steps: int | None = None
-        self._step_target = env
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment, and truncate if that was the last step allowed."""
-        observation, reward, terminated, truncated, info = self._step_target.step(action)
+        observation, reward, terminated, truncated, info = self.env.step(action)
         elapsed = self._elapsed_steps = self._elapsed_steps + 1  # type: ignore[operator]
         if elapsed >= self._max_episode_steps:
             truncated = True
@@ -96,7 +80,6 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
         """Reset the environment and the count of steps."""
         result = self.env.reset(seed=seed, options=options)
         self._elapsed_steps = 0
-        self._step_target = next_working(self.env)
         return result
 
     @property
@@ -147,7 +130,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
     """Check the spaces of an environment, and its first `reset`, `step` and `render`.
 
     Mistakes that would break a program raise, likely mistakes warn; see
-    `gymcore.utils.passive_env_checker`. Afterwards it costs next to nothing.
+    `gymcore.utils.passive_env_checker`. Afterwards it only forwards calls.
 
     Attributes:
         checked_reset: Whether a reset has been checked.
@@ -253,7 +236,6 @@ class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
         Wrapper.__init__(self, env)
         self._has_reset = False
         self._disable_render_order_enforcing = disable_render_order_enforcing
-        self._step_target = env
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment.
@@ -263,13 +245,12 @@ class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
         """
         if not self._has_reset:
             raise error.ResetNeeded("Cannot call env.step() before calling env.reset()")
-        return self._step_target.step(action)
+        return self.env.step(action)
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment."""
         self._has_reset = True
         result = self.env.reset(seed=seed, options=options)
-        self._step_target = next_working(self.env)
         return result
 
     @without_mode

@@ -338,119 +338,64 @@ def test_bad_buffer_length(buffer_length: Any) -> None:
     compare(lambda gym: wrapped(gym, "RecordEpisodeStatistics", buffer_length))
 
 
-# The layers that have nothing left to do are stepped over
+# Layers that change during an episode
 
 
-def default_stack(length: int = 3) -> tuple[Any, Any, Any, Any]:
-    base = make_env(gymcore, length)
-    checker = PassiveEnvChecker(base)
-    order = OrderEnforcing(checker)
-    return TimeLimit(order, 100), order, checker, base
-
-
-def calls_of_step(layer: Any) -> list[Any]:
-    """Count the calls of a layer's own `step` from now on."""
-    calls: list[Any] = []
-    cls = type(layer)
-
-    class Counting(cls):  # type: ignore[misc, valid-type]
-        def step(self, action: Any) -> Any:
-            calls.append(action)
-            return super().step(action)
-
-    layer.__class__ = Counting
-    return calls
-
-
-def play(env: Any, episodes: int, steps: int = 3) -> None:
-    for _ in range(episodes):
+def default_stack(gym: ModuleType) -> Any:
+    """Return the layers of `make`, in their third episode, when all checks are finished."""
+    wrappers = gym.wrappers
+    env = wrappers.PassiveEnvChecker(make_env(gym, length=100))
+    env = wrappers.TimeLimit(wrappers.OrderEnforcing(env), 100)
+    for _ in range(3):
         env.reset()
-        for _ in range(steps):
-            env.step(0)
+        env.step(0)
+        env.step(0)
+    return env
 
 
-def test_finished_layers_cost_nothing_after_the_first_episode() -> None:
-    env, order, checker, base = default_stack()
-    assert env._step_target is order
-    play(env, 1)
-    assert env._step_target is checker, "the order is known, the checks are not finished"
-    play(env, 1)
-    assert env._step_target is base
-    assert order._step_target is base
-    assert base.log.count(0) == 6
-    assert [env.env, order.env, checker.env] == [order, checker, base]
+def layers_of(env: Any) -> list[Any]:
+    return [env, *(layers_of(env.env) if hasattr(env, "env") else [])]
 
 
-def test_short_episodes_leave_the_checker_in_place_until_it_has_checked() -> None:
-    env, _, checker, base = default_stack()
-    for _ in range(2):
-        play(env, 1, steps=1)
-        assert env._step_target is checker
-    play(env, 1, steps=1)
-    assert env._step_target is base
-    assert base.log.count(0) == 3
+@for_each("depth", [0, 1, 2])
+def test_a_layer_put_in_during_an_episode_is_stepped_at_once(depth: int) -> None:
+    def scenario(gym: ModuleType) -> Any:
+        env = default_stack(gym)
+        outer = layers_of(env)[depth]
+        outer.env = gym.wrappers.TransformReward(outer.env, lambda reward: 2 * reward)
+        return env.step(0)
+
+    compare(scenario)
 
 
-def test_layers_with_a_step_of_their_own_stay() -> None:
-    env, order, checker, base = default_stack()
-    order_calls, checker_calls = calls_of_step(order), calls_of_step(checker)
-    play(env, 3)
-    assert len(order_calls) == len(checker_calls) == 9
-    assert base.log.count(0) == 9
+@for_each("depth", [0, 1, 2, 3])
+def test_a_step_replaced_during_an_episode_is_called_at_once(depth: int) -> None:
+    def scenario(gym: ModuleType) -> Any:
+        env = default_stack(gym)
+        layers_of(env)[depth].step = lambda action: ("replaced", 0.0, False, False, {})
+        return env.step(0)
 
-
-def test_layers_whose_step_was_replaced_stay() -> None:
-    env, order, _, base = default_stack()
-    replaced = []
-    original = order.step
-    order.step = lambda action: replaced.append(action) or original(action)
-    play(env, 3)
-    assert len(replaced) == 9
-    assert base.log.count(0) == 9
-
-
-def test_a_replaced_step_of_the_environment_is_seen_at_once() -> None:
-    env, _, _, base = default_stack()
-    play(env, 3)
-    base.step = lambda action: ("replaced", 0.0, False, False, {})
-    assert env.step(0)[0] == "replaced"
-
-
-def test_layers_put_in_between_are_seen_at_the_next_reset() -> None:
-    class Negative(gymcore.RewardWrapper[Any, Any]):
-        def reward(self, reward: Any) -> Any:
-            return -reward
-
-    env, _, checker, _ = default_stack()
-    play(env, 3)
-    checker.env = Negative(checker.env)
-    env.reset()
-    assert env.step(0)[1] == -1.5
+    compare(scenario)
 
 
 def test_order_is_still_enforced_on_inner_layers() -> None:
-    env, order, _, _ = default_stack()
-    for layer in (env, order):
+    env = TimeLimit(OrderEnforcing(PassiveEnvChecker(make_env(gymcore))), 100)
+    for layer in (env, env.env):
         with pytest.raises(gymcore.error.ResetNeeded):
             layer.step(0)
 
 
-@pytest.mark.parametrize("episodes", [0, 1, 3])
-def test_copies_step_their_own_environment(episodes: int) -> None:
+@for_each("steps", [0, 3])
+def test_copies_step_their_own_environment(steps: int) -> None:
     env = gymcore.make("CartPole-v1")
-    play(env, episodes)
-    again = copy.deepcopy(env)
-    assert again.unwrapped is not env.unwrapped
-    for made in (again, pickle.loads(pickle.dumps(env))):
-        play(made, 2)
-        assert made._step_target is made.unwrapped  # type: ignore[attr-defined]
-        assert made.env._step_target is made.unwrapped  # type: ignore[attr-defined]
-
-
-def test_without_a_time_limit() -> None:
-    env = OrderEnforcing(PassiveEnvChecker(make_env(gymcore)))
-    play(env, 2)
-    assert env._step_target is env.unwrapped
+    env.reset(seed=1)
+    for _ in range(steps):
+        env.step(0)
+    for copied in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        state = env.unwrapped.get_state()  # type: ignore[attr-defined]
+        copied.reset()
+        copied.step(0)
+        assert env.unwrapped.get_state() == state  # type: ignore[attr-defined]
 
 
 def test_outcome_helper_sees_errors() -> None:
