@@ -31,17 +31,25 @@ _Render = TypeVar("_Render", bound=Callable[[Any], Any])
 Info: TypeAlias = dict[str, Any]
 Options: TypeAlias = dict[str, Any] | None
 
-# What may be open still, by id (a user's environment may not be hashable), in order of making.
+# Environments that may still be open, by id (a user's environment may not be hashable), in order of
+# making; and the ids of those that `leave_open` excluded.
 _environments: weakref.WeakValueDictionary[int, Env[Any, Any]] = weakref.WeakValueDictionary()
-_process = os.getpid()
+_left_open: set[int] = set()
+
+
+def leave_open() -> None:
+    """Do not close the environments that exist now, neither when they are collected nor at exit."""
+    _left_open.update(_environments)
+    _environments.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=leave_open)  # the parent closes them
 
 
 def _close_unasked(env: Env[Any, Any]) -> None:
-    """Close an environment that may be closed already, or half made, or half torn down.
-
-    Not in a forked child: its parent owns what it inherited.
-    """
-    if os.getpid() == _process:
+    """Close an environment that may be closed already, or half made, or half torn down."""
+    if id(env) not in _left_open:
         with contextlib.suppress(Exception):
             env.close()
 
@@ -109,7 +117,8 @@ class Env(Generic[ObsType, ActType]):
     observation and info objects, because callers keep them.
 
     `with env:` closes the environment at the end of the block. `close` is also called when an
-    environment is collected and when the interpreter exits, so a second call must do nothing.
+    environment is collected and when the interpreter exits, so a second call must do nothing. Only
+    the process that made it does so, not a forked child that inherited it.
 
     Attributes:
         action_space: What `step` accepts.
@@ -150,6 +159,9 @@ class Env(Generic[ObsType, ActType]):
     _np_random: np.random.Generator | None = None
     _np_random_seed: int | None = None
 
+    # For `__del__`: at exit, the interpreter may set the globals of this module to None before.
+    _is_finalizing = staticmethod(sys.is_finalizing)
+
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make an environment that is closed at exit if its class has something to close."""
         if cls.__init__ is object.__init__ and (args or kwargs):
@@ -157,6 +169,7 @@ class Env(Generic[ObsType, ActType]):
         new = super().__new__
         env = new(cls) if new is object.__new__ else new(cls, *args, **kwargs)  # of a mixin
         if cls.close is not Env.close and cls.close is not Wrapper.close:
+            _left_open.discard(id(env))  # the environment that had this id is gone
             _environments[id(env)] = env
         return env
 
@@ -248,7 +261,7 @@ class Env(Generic[ObsType, ActType]):
 
     def __del__(self) -> None:
         """Close the environment; it may be closed already."""
-        if not sys.is_finalizing() and type(self).close is not Env.close:
+        if not self._is_finalizing() and type(self).close is not Env.close:
             _close_unasked(self)
 
     def has_wrapper_attr(self, name: str) -> bool:

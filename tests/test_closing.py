@@ -178,10 +178,15 @@ def test_copies_are_closed_for_themselves(log: list[str]) -> None:
     assert log == ["env", "copy"]
 
 
-def run(program: str) -> str:
-    """Run a program in a new interpreter and return what it printed; stderr has to be empty."""
+def run(program: str, before: str = "") -> str:
+    """Run a program in a new interpreter and return what it printed; stderr has to be empty.
+
+    Args:
+        program: What follows the preamble.
+        before: What precedes it.
+    """
     result = subprocess.run(
-        [sys.executable, "-c", PREAMBLE + textwrap.dedent(program)],
+        [sys.executable, "-c", before + PREAMBLE + textwrap.dedent(program)],
         capture_output=True,
         text=True,
         timeout=60,
@@ -262,6 +267,37 @@ def test_a_forked_child_leaves_its_parents_environments_open() -> None:
     print("waited", flush=True)
     """
     assert run(program) == "waited\nenv\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="os.fork is missing")
+def test_a_forked_child_closes_its_own_environments() -> None:
+    program = """
+    inherited = Env()
+    child = os.fork()
+    if child == 0:
+        del inherited
+        for number in range(3):  # the first gets the memory of the inherited one
+            env = Env()
+            env.name = f"collected {number}"
+            del env
+        env = Env()
+        env.name = "at exit"
+        sys.exit(0)
+    os.waitpid(child, 0)
+    """
+    assert run(program) == "collected 0\ncollected 1\ncollected 2\nat exit\nenv\n"
+
+
+def test_the_interpreter_may_clear_the_module_before_the_environment() -> None:
+    program = """
+    import gymcore.core
+    first = sys.modules["first"]  # cleared after modules that were imported later
+    first.env = Env()
+    sys.kept = [first, gymcore.core]
+    """
+    assert run(program, 'import sys, types; sys.modules["first"] = types.ModuleType("first")') == (
+        "env\n"
+    )
 
 
 PICKLING = """

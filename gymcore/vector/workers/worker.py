@@ -18,9 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import gymcore.core
 import gymcore.error
-from gymcore.core import Env
+from gymcore.core import Env, leave_open
 from gymcore.foreign import make_adopted
 from gymcore.specs import registry
 from gymcore.utils.nested import map_leaves
@@ -85,7 +84,6 @@ class ProcessSetup:
 
 def run_process(setup: ProcessSetup, main: Callable[..., None], *args: Any) -> None:
     """Run a process: `main(setup, *args)`, which ends with its parent at the latest."""
-    gymcore.core._process = 0  # under any start method, environments are closed by `main` alone
     _set_signals()
     for fd in setup.close_fds:
         with contextlib.suppress(OSError):
@@ -490,6 +488,7 @@ def _close_all(envs: list[Env[Any, Any]], first: int) -> list[Failure]:
             env.close()
         except (Exception, SystemExit) as error:
             failures.append(describe_failure(lane, "close", error))
+    leave_open()  # each environment is closed once, however the process exits
     return failures
 
 
