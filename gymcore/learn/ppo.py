@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 from zipfile import BadZipFile
 
@@ -18,10 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 import gymcore
-from gymcore.error import InvalidArgument, UnsupportedMode
+from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
 from gymcore.learn.collector import RolloutCollector
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.spaces import Box, Discrete
+from gymcore.utils.arguments import positive
 from gymcore.utils.new_file import NewFile
 from gymcore.wrappers.transform_observation import flatten_batch
 from gymcore.wrappers.vector import FlattenObservation
@@ -46,13 +50,13 @@ class Settings:
         epochs: Passes over these steps per update.
         minibatch: Steps of one gradient.
         learning_rate: Of Adam.
-        gamma: Discount factor.
-        gae_lambda: How far advantages look ahead; see `compute_advantages`.
+        gamma: Discount factor, from 0 to 1.
+        gae_lambda: How far advantages look ahead, from 0 to 1; see `compute_advantages`.
         clip: Deviation of the probability ratio from 1 beyond which a step has no gradient.
         entropy: Weight of the entropy of the policy.
         value: Weight of the squared error of values.
         max_gradient: Norm to which gradients are scaled down.
-        hidden: Sizes of the hidden layers.
+        hidden: Sizes of the hidden layers, at least one.
         normalize: Whether observations and rewards are divided by their standard deviations so far.
         total_steps: Steps of all lanes together after which `gymcore train` ends.
     """
@@ -73,12 +77,51 @@ class Settings:
     total_steps: int = 1_000_000
 
     def __post_init__(self) -> None:
-        """Raise an `InvalidArgument` that names a value out of range."""
-        for name, value in asdict(self).items():
-            least = 0 if name in ("entropy", "normalize") else 1 if isinstance(value, int) else 1e-9
-            for number in value if name == "hidden" else (value,):
-                if not least <= number < np.inf:
-                    raise InvalidArgument(f"{name}: expected at least {least:g}, got {number!r}")
+        """Check and convert the values.
+
+        Raises:
+            ArgumentTypeError: If a value has another type.
+            InvalidArgument: If a value is out of range.
+        """
+        checked: dict[str, Any] = {}
+        for name in ("num_envs", "num_steps", "epochs", "minibatch", "total_steps"):
+            checked[name] = positive(name, getattr(self, name))
+        for name, (minimum, maximum) in _RANGES.items():
+            checked[name] = _number(name, getattr(self, name), minimum, maximum)
+        if not isinstance(self.hidden, Iterable):
+            raise ArgumentTypeError(f"hidden: expected a sequence of sizes, got {self.hidden!r}")
+        checked["hidden"] = tuple(positive("hidden", size) for size in self.hidden)
+        if not checked["hidden"]:
+            raise InvalidArgument("hidden: expected at least one layer, got none")
+        if not isinstance(self.normalize, (bool, np.bool_)):
+            raise ArgumentTypeError(f"normalize: expected a bool, got {self.normalize!r}")
+        checked["normalize"] = bool(self.normalize)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+
+# Minimum and maximum of the settings that are not counts.
+_RANGES = {
+    "learning_rate": (1e-9, sys.float_info.max),
+    "gamma": (0.0, 1.0),
+    "gae_lambda": (0.0, 1.0),
+    "clip": (1e-9, sys.float_info.max),
+    "entropy": (0.0, sys.float_info.max),
+    "value": (0.0, sys.float_info.max),
+    "max_gradient": (1e-9, sys.float_info.max),
+}
+
+
+def _number(name: str, value: Any, minimum: float, maximum: float) -> float:
+    """Return a number as a float; raise as `gymcore.utils.arguments.count` does."""
+    if not isinstance(value, Real):
+        raise ArgumentTypeError(f"{name}: expected a number, got {value!r} ({type(value)})")
+    number = float(value)
+    if not number >= minimum:  # or nan
+        raise InvalidArgument(f"{name}: expected at least {minimum:g}, got {value!r}")
+    if number > maximum:
+        raise InvalidArgument(f"{name}: expected at most {maximum:g}, got {value!r}")
+    return number
 
 
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -262,8 +305,9 @@ class PPO:
             **settings: Values that replace the defaults of the id; see `Settings`.
 
         Raises:
-            UnsupportedMode: Another action space.
-            InvalidArgument: A setting out of range.
+            UnsupportedMode: If the action space is another one.
+            InvalidArgument: If a setting is out of range.
+            ArgumentTypeError: If a setting has another type.
         """
         self.env_id = env_id
         self.env_kwargs = env_kwargs or {}
@@ -470,25 +514,30 @@ class PPO:
 
         Args:
             path: The checkpoint.
-            **settings: Of `Settings`, to change; not `hidden`. Another number of lanes begins new
-                episodes.
+            **settings: Values that replace those of the checkpoint; see `Settings`. `hidden` cannot
+                be changed. Another number of lanes begins new episodes.
 
         Raises:
-            InvalidArgument: Not a checkpoint, or one of another version.
+            InvalidArgument: If the file is not a checkpoint, or one of another version; if a
+                setting is out of range.
+            ArgumentTypeError: If a setting has another type.
         """
-        try:
+        with _checkpoint_errors(path):
             with np.load(path, allow_pickle=False) as file:
                 arrays = dict(file)
             metadata = json.loads(str(arrays["metadata"]))
             if metadata["version"] != _VERSION:
                 raise ValueError(f"expected version {_VERSION}, got {metadata['version']}")
-            steps = int(metadata["steps"])
-            kwargs = metadata.get("env_kwargs")
-            settings = {**metadata["settings"], **settings}
-            ppo = cls(metadata["id"], seed=steps, env_kwargs=kwargs, **settings)
+            stored = Settings(**metadata["settings"])
+        changed = replace(stored, **settings)
+        if changed.hidden != stored.hidden:
+            raise InvalidArgument(
+                f"hidden: expected {stored.hidden} as in the checkpoint, got {changed.hidden}"
+            )
+        with _checkpoint_errors(path):
+            steps, kwargs = int(metadata["steps"]), metadata.get("env_kwargs")
+            ppo = cls(metadata["id"], seed=steps, env_kwargs=kwargs, **asdict(changed))
             ppo._restore(arrays, metadata)
-        except (BadZipFile, EOFError, KeyError, TypeError, ValueError) as problem:
-            raise InvalidArgument(f"{path}: not a checkpoint of gymcore train: {problem}") from None
         return ppo
 
     def _restore(self, arrays: dict[str, Array], metadata: dict[str, Any]) -> None:
@@ -504,6 +553,15 @@ class PPO:
             self._gain = arrays["gain"]
             self.envs.unwrapped.set_state(arrays["lanes"])
             self._collector.next_observations[...] = arrays["observations"]
+
+
+@contextmanager
+def _checkpoint_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise what a file that is not a checkpoint causes as an `InvalidArgument`."""
+    try:
+        yield
+    except (BadZipFile, EOFError, KeyError, TypeError, ValueError) as problem:
+        raise InvalidArgument(f"{path}: not a checkpoint of gymcore train: {problem}") from None
 
 
 def _log_softmax(outputs: Array) -> Array:

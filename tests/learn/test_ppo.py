@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 
 import numpy as np
@@ -12,6 +13,7 @@ import gymcore as gym
 from gymcore import error
 from gymcore.learn import PPO, Settings
 from gymcore.learn.ppo import Moments, Network
+from tests.for_each import for_each
 
 SMALL = {"num_envs": 4, "num_steps": 16, "minibatch": 32, "epochs": 2}
 
@@ -166,14 +168,65 @@ def test_files_that_are_not_checkpoints(tmp_path):
         PPO.load(tmp_path / "none.npz")
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("num_envs", 0), ("clip", 0.0), ("hidden", (8, 0)), ("learning_rate", float("nan")),
-     ("gamma", float("inf")), ("entropy", -1.0), ("total_steps", 0)],
-)  # fmt: skip
-def test_settings_out_of_range(name, value):
-    with pytest.raises(error.InvalidArgument, match=f"{name}: expected at least"):
+@for_each(
+    ("name", "value", "message"),
+    [
+        ("num_envs", 0, "at least 1, got 0"),
+        ("total_steps", 0, "at least 1, got 0"),
+        ("learning_rate", float("nan"), "at least 1e-09, got nan"),
+        ("gamma", -0.1, "at least 0, got -0.1"),
+        ("gamma", 5, "at most 1, got 5"),
+        ("gae_lambda", 1.5, "at most 1, got 1.5"),
+        ("clip", 0.0, "at least 1e-09, got 0.0"),
+        ("entropy", -1.0, "at least 0, got -1.0"),
+        ("max_gradient", float("inf"), "at most 1.79769e"),
+        ("hidden", (8, 0), "at least 1, got 0"),
+        ("hidden", (), "at least one layer, got none"),
+    ],
+)
+def test_settings_out_of_range(name, value, message):
+    with pytest.raises(error.InvalidArgument, match=f"^{name}: expected {re.escape(message)}"):
         Settings(**{name: value})
+
+
+@for_each(
+    ("name", "value", "message"),
+    [
+        ("minibatch", 16.5, "an integer, got 16.5"),
+        ("epochs", "3", "an integer, got '3'"),
+        ("gamma", "0.9", "a number, got '0.9'"),
+        ("hidden", 64, "a sequence of sizes, got 64"),
+        ("hidden", (8.0,), "an integer, got 8.0"),
+        ("normalize", 2, "a bool, got 2"),
+    ],
+)
+def test_settings_of_another_type(name, value, message):
+    with pytest.raises(error.ArgumentTypeError, match=f"^{name}: expected {re.escape(message)}"):
+        Settings(**{name: value})
+
+
+def test_settings_at_the_ends_of_their_ranges(tmp_path):
+    """NumPy's numbers are converted, as checkpoints contain JSON."""
+    ends = {"value": 0, "gae_lambda": np.float32(0), "gamma": 1, "minibatch": np.int64(3)}
+    ppo = PPO("CartPole-v1", **SMALL | ends, hidden=[4])
+    ppo.update()
+    assert np.isfinite(ppo._network.parameters).all()
+    ppo.save(tmp_path / "a.npz")
+    assert PPO.load(tmp_path / "a.npz").settings == ppo.settings
+    assert vars(ppo.settings).items() >= {**ends, "hidden": (4,)}.items()
+
+
+def test_bad_settings_for_a_checkpoint(tmp_path):
+    path = tmp_path / "a.npz"
+    PPO("CartPole-v1", seed=1, **SMALL).save(path)
+    with pytest.raises(error.InvalidArgument, match=r"^gamma: expected at least 0, got -1$"):
+        PPO.load(path, gamma=-1)
+    with pytest.raises(error.ArgumentTypeError, match=r"^minibatch: expected an integer"):
+        PPO.load(path, minibatch=2.5)
+    with pytest.raises(error.InvalidArgument, match=r"^hidden: expected \(64, 64\) as in the chec"):
+        PPO.load(path, hidden=(8,))
+    with pytest.raises(TypeError, match="rate"):
+        PPO.load(path, rate=3)
 
 
 def test_environments_that_it_cannot_learn():
