@@ -8,6 +8,8 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gymcore import error, logger
 from gymcore.core import Env, Wrapper
 from gymcore.foreign import adopt
@@ -168,7 +170,8 @@ def make(
     Args:
         id: `[module:][namespace/]name[-v(version)]` (the module is imported first; without a
             version the newest is taken), "gymnasium:" and an id of Gymnasium's registry, or a
-            spec such as `env.spec`.
+            spec such as `env.spec`. The spec of a vector environment makes one environment like
+            those that it consists of.
         max_episode_steps: Time limit, in place of the registered one; -1 for none.
         disable_env_checker: Whether to leave out `PassiveEnvChecker`; None uses the registered
             setting.
@@ -198,8 +201,11 @@ def make(
     else:
         raise error.ArgumentTypeError(f"Expected id to be a string or EnvSpec, got {type(id)}")
 
+    if "vectorization_mode" in env_spec.kwargs:
+        return _make_like_batch(env_spec, max_episode_steps, disable_env_checker, kwargs)
     if env_spec.entry_point is None:
         raise error.Error(f"{env_spec.id} registered but entry_point is not specified")
+    max_episode_steps = _without_numpy(max_episode_steps)
     if max_episode_steps is None:
         max_episode_steps = env_spec.max_episode_steps
     elif max_episode_steps == -1:
@@ -245,6 +251,34 @@ def make(
     if render_wrapper is not None:
         env = render_wrapper(env)
     return env
+
+
+def _without_numpy(number: Any) -> Any:
+    """Return a NumPy integer as an int, anything else as it is."""
+    return int(number) if isinstance(number, np.integer) else number
+
+
+def _make_like_batch(
+    spec: EnvSpec,
+    max_episode_steps: int | None,
+    disable_env_checker: bool | None,
+    kwargs: dict[str, Any],
+) -> Env[Any, Any]:
+    """Make one environment like those of the batch that `make_vec` gave this spec."""
+    arguments, batch = _split_kwargs(spec)
+    arguments.update(kwargs)
+    if max_episode_steps is not None:
+        arguments["max_episode_steps"] = max_episode_steps
+    if disable_env_checker is not None:
+        arguments["disable_env_checker"] = disable_env_checker
+    return _make_single(spec.copy(kwargs={}), batch.get("wrappers", ()), arguments)
+
+
+def _split_kwargs(spec: EnvSpec) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the environment's arguments, and those of `make_vec` that the spec of a batch has."""
+    kwargs = own_kwargs(spec)
+    names = ("num_envs", "vectorization_mode", "vector_kwargs", "wrappers")
+    return kwargs, {name: kwargs.pop(name) for name in names if name in kwargs}
 
 
 _VECTOR_MODES = (VectorizeMode.VECTOR_ENTRY_POINT, VectorizeMode.NATIVE)
@@ -380,8 +414,16 @@ def _make_on_ray(
     return RayVectorEnv(create, num_envs, **options)
 
 
+def _find_remote_spec(id: str) -> EnvSpec:
+    """Return the spec of an id, which need not be registered here: the server makes it."""
+    try:
+        return find_spec(id)
+    except error.UnregisteredEnv:
+        return EnvSpec(id)
+
+
 def _make_remote(
-    env_id: str, num_envs: int, options: dict[str, Any], wrappers: Sequence[Any]
+    env_id: str, num_envs: int | None, options: dict[str, Any], wrappers: Sequence[Any]
 ) -> VectorEnv[Any, Any, Any]:
     """Make the client of a vector environment that a server has made."""
     from gymcore.remote import RemoteVectorEnv
@@ -391,8 +433,7 @@ def _make_remote(
             "wrappers: expected none with vectorization_mode 'remote', as the server makes the "
             f"environments, got {wrappers!r}"
         )
-    wanted = None if num_envs == 1 else num_envs
-    return RemoteVectorEnv(env_id, num_envs=wanted, **options)
+    return RemoteVectorEnv(env_id, num_envs=num_envs, **options)
 
 
 def _check_autoreset_mode(env: VectorEnv[Any, Any, Any]) -> None:
@@ -411,7 +452,7 @@ def _check_autoreset_mode(env: VectorEnv[Any, Any, Any]) -> None:
 
 def make_vec(
     id: str | EnvSpec,
-    num_envs: int = 1,
+    num_envs: int | None = None,
     vectorization_mode: VectorizeMode | str | None = None,
     vector_kwargs: dict[str, Any] | None = None,
     wrappers: Sequence[Callable[[Env[Any, Any]], Wrapper[Any, Any, Any, Any]]] | None = None,
@@ -422,7 +463,7 @@ def make_vec(
     Args:
         id: As for `make`; `make_vec(envs.spec)` makes the same vector environment again.
             Arguments given here take the place of those in the spec.
-        num_envs: Number of copies.
+        num_envs: Number of copies. None takes that of the spec, else 1; with "remote" the server's.
         vectorization_mode: How they run (`VectorizeMode` or its value). None takes the registered
             vector environment if there is one, else (or if wrappers are asked for) "sync".
         vector_kwargs: Options of the vector environment, in every mode: `autoreset_mode`, `copy`,
@@ -437,6 +478,7 @@ def make_vec(
         The vector environment.
 
     Raises:
+        ArgumentTypeError: if `id` is neither a string nor a spec, or `num_envs` is not an integer.
         InvalidArgument: if `num_envs` or `vectorization_mode` is not valid, or for a spec from JSON
             as in `make`.
         Error: if the id is not registered (with a suggestion), or has nothing for the mode.
@@ -452,18 +494,21 @@ def make_vec(
     if isinstance(id, EnvSpec):
         env_spec = id
     elif isinstance(id, str):
-        env_spec = find_spec(id)
+        remote = vectorization_mode in (VectorizeMode.REMOTE, VectorizeMode.REMOTE.value)
+        env_spec = _find_remote_spec(id) if remote else find_spec(id)
     else:
-        raise error.Error(f"Invalid id type: {type(id)}. Expected `str` or `EnvSpec`")
+        raise error.ArgumentTypeError(f"Invalid id type: {type(id)}. Expected `str` or `EnvSpec`")
 
-    env_kwargs = own_kwargs(env_spec)
-    stored_num_envs = env_kwargs.pop("num_envs", 1)
-    stored_mode = env_kwargs.pop("vectorization_mode", None)
-    stored_vector_kwargs = env_kwargs.pop("vector_kwargs", {})
-    stored_wrappers = env_kwargs.pop("wrappers", ())
+    env_kwargs, stored = _split_kwargs(env_spec)
+    stored_mode = stored.get("vectorization_mode")
+    stored_vector_kwargs = stored.get("vector_kwargs", {})
+    stored_wrappers = stored.get("wrappers", ())
     env_kwargs.update(kwargs)
+    if "max_episode_steps" in env_kwargs:
+        env_kwargs["max_episode_steps"] = _without_numpy(env_kwargs["max_episode_steps"])
 
-    num_envs = _checked_num_envs(stored_num_envs if num_envs == 1 else num_envs)
+    wanted = stored.get("num_envs") if num_envs is None else num_envs
+    num_envs = 1 if wanted is None else _checked_num_envs(wanted)
     vector_kwargs = stored_vector_kwargs if vector_kwargs is None else vector_kwargs
     wrappers = stored_wrappers if wrappers is None else wrappers
     asked = stored_mode if vectorization_mode is None else vectorization_mode
@@ -471,7 +516,9 @@ def make_vec(
     if mode is VectorizeMode.REMOTE:
         vector_kwargs = {**(vector_kwargs or {}), **kwargs}  # all of them are the client's
         env_kwargs = {name: value for name, value in env_kwargs.items() if name not in kwargs}
-        env = _make_remote(env_spec.id, num_envs, vector_kwargs, wrappers)
+        env = _make_remote(
+            env_spec.id, None if wanted is None else num_envs, vector_kwargs, wrappers
+        )
 
     single_spec = env_spec.copy(kwargs={})
     if mode in _VECTOR_MODES:

@@ -236,7 +236,7 @@ def test_too_few_environments(num_envs: int) -> None:
             gymcore.make_vec("Both-v0", num_envs, mode)
 
 
-@pytest.mark.parametrize("num_envs", ["2", 2.0, None])
+@pytest.mark.parametrize("num_envs", ["2", 2.0])
 def test_num_envs_of_a_wrong_type(num_envs: Any) -> None:
     setup(gymcore)
     with pytest.raises(TypeError, match="num_envs: expected an integer, got"):
@@ -315,6 +315,51 @@ def test_arguments_take_the_place_of_those_in_the_spec() -> None:
     }
     sync = gymcore.make_vec(spec, vectorization_mode="sync", vector_kwargs={"copy": False})
     assert (sync.num_envs, sync.copy, sync.envs[0].unwrapped.size) == (3, False, 5)
+
+
+@for_each("vectorization_mode", ["sync", "native"])
+def test_one_environment_is_a_number_that_was_given(vectorization_mode: str) -> None:
+    setup(gymcore)
+    spec = gymcore.make_vec("Both-v0", 3, vectorization_mode).spec
+    assert [gymcore.make_vec(spec, n).num_envs for n in (None, 1, 2)] == [3, 1, 2]
+
+
+@for_each("vectorization_mode", ["sync", "native"])
+def test_the_spec_of_a_batch_makes_a_single_environment(vectorization_mode: str) -> None:
+    setup(gymcore)
+    options = {"copy": False}
+    arguments: dict[str, Any] = {"size": 5, "max_episode_steps": 7, "vector_kwargs": options}
+    spec = gymcore.make_vec("Both-v0", 3, vectorization_mode, **arguments).spec
+    expected = gymcore.make("Both-v0", size=5, max_episode_steps=7)
+    for env in (spec.make(), gymcore.make(spec)):
+        assert (str(env), env.spec) == (str(expected), expected.spec)
+    env = gymcore.make(spec, max_episode_steps=-1, disable_env_checker=True, size=6)
+    expected = gymcore.make("Both-v0", max_episode_steps=-1, disable_env_checker=True, size=6)
+    assert (str(env), env.spec) == (str(expected), expected.spec)
+
+
+def test_the_spec_of_a_batch_with_wrappers_makes_a_wrapped_environment() -> None:
+    setup(gymcore)
+    spec = gymcore.make_vec("Single-v0", 2, wrappers=[gymcore.wrappers.Autoreset]).spec
+    assert isinstance(spec.make(), gymcore.wrappers.Autoreset)
+
+
+@for_each("limit", [np.int64(5), np.uint8(5)])
+def test_a_time_limit_that_is_a_numpy_integer(limit: Any) -> None:
+    setup(gymcore)
+    made = gymcore.make("Both-v0", max_episode_steps=limit).spec
+    assert made == gymcore.make("Both-v0", max_episode_steps=5).spec
+    for mode in ("sync", "native"):
+        spec = gymcore.make_vec("Both-v0", 2, mode, max_episode_steps=limit).spec
+        assert type(spec.kwargs["max_episode_steps"]) is int
+        assert spec.make().spec == made
+
+
+@for_each("id", [5, None, b"Both-v0"])
+def test_an_id_of_another_type(id: Any) -> None:
+    for make in (gymcore.make, gymcore.make_vec):
+        with pytest.raises(gymcore.error.ArgumentTypeError, match=f"id.*{type(id)}"):
+            make(id)
 
 
 def test_round_trip_through_json() -> None:
