@@ -1,7 +1,7 @@
 """Conversion of `step`'s results between one flag (Gym up to 0.25) and two (Gym 0.26, Gymnasium).
 
-In the old form, `info["TimeLimit.truncated"]` says why an episode is done. Arguments are never
-changed: an info that has to change is copied.
+In the old form, `info["TimeLimit.truncated"]` says why an episode is done. As in Gymnasium, the
+infos are changed in place.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def convert_to_terminated_truncated_step_api(step_returns: Any, is_vector_env: b
     """Convert the result of `step` to five elements: observation, reward, two flags, info.
 
     An episode is truncated if it is done and `info["TimeLimit.truncated"]` is true; otherwise it is
-    terminated. The key is left out of the infos that are returned.
+    terminated. The key is removed from the infos.
 
     Args:
         step_returns: Four elements, or five, which are returned unchanged.
@@ -66,8 +66,7 @@ def convert_to_terminated_truncated_step_api(step_returns: Any, is_vector_env: b
             [num_envs], and the infos are a dict of arrays or a list of dicts.
 
     Returns:
-        A tuple of five elements. Observation and reward are the same objects; infos are copied (one
-        level) only if they had the key.
+        A tuple of five elements. Observation, reward and infos are the same objects.
 
     Raises:
         FailedCheck: (also an `AssertionError`) There are neither four nor five elements.
@@ -81,29 +80,19 @@ def convert_to_terminated_truncated_step_api(step_returns: Any, is_vector_env: b
     if _check_length(step_returns) == 5:
         return step_returns
     observations, rewards, dones, infos = step_returns
-    rest: Any
 
     if not is_vector_env:
-        truncated = infos.get(_KEY, False)
-        rest = _without_key(infos)
-        return observations, rewards, dones and not truncated, dones and truncated, rest
+        truncated = infos.pop(_KEY, False)
+        return observations, rewards, dones and not truncated, dones and truncated, infos
 
     _check_infos(infos)
     dones = np.asarray(dones, dtype=np.bool_)
     if isinstance(infos, list):
-        reasons = np.array([info.get(_KEY, False) for info in infos], dtype=np.bool_)
-        rest = [_without_key(info) for info in infos]
+        reasons = np.array([info.pop(_KEY, False) for info in infos], dtype=np.bool_)
     else:
-        reasons = np.asarray(infos.get(_KEY, np.zeros(len(dones))), dtype=np.bool_)
-        rest = _without_key(infos)
-    return observations, rewards, dones & ~reasons, dones & reasons, rest
-
-
-def _without_key(info: dict[str, Any]) -> dict[str, Any]:
-    if _KEY not in info:
-        return info
-    # The mask of the key in vector environments goes as well.
-    return {key: value for key, value in info.items() if key not in (_KEY, f"_{_KEY}")}
+        reasons = np.asarray(infos.pop(_KEY, np.zeros(len(dones))), dtype=np.bool_)
+        infos.pop(f"_{_KEY}", None)  # the mask of the key
+    return observations, rewards, dones & ~reasons, dones & reasons, infos
 
 
 def convert_to_done_step_api(step_returns: Any, is_vector_env: bool = False) -> Any:
@@ -118,8 +107,7 @@ def convert_to_done_step_api(step_returns: Any, is_vector_env: bool = False) -> 
             [num_envs], and the infos are a dict of arrays or a list of dicts.
 
     Returns:
-        A tuple of four elements. Observation and reward are the same objects; infos are copied (one
-        level) only if they get the key.
+        A tuple of four elements. Observation, reward and infos are the same objects.
 
     Raises:
         FailedCheck: (also an `AssertionError`) There are neither four nor five elements.
@@ -136,7 +124,7 @@ def convert_to_done_step_api(step_returns: Any, is_vector_env: bool = False) -> 
     if not is_vector_env:
         done = terminated or truncated
         if done:
-            infos = {**infos, _KEY: bool(truncated and not terminated)}
+            infos[_KEY] = bool(truncated and not terminated)
         return observations, rewards, done, infos
 
     _check_infos(infos)
@@ -145,12 +133,11 @@ def convert_to_done_step_api(step_returns: Any, is_vector_env: bool = False) -> 
     dones = terminated | truncated
     reasons = truncated & ~terminated
     if isinstance(infos, list):
-        infos = [
-            {**info, _KEY: bool(reason)} if done else info
-            for info, done, reason in zip(infos, dones, reasons, strict=True)
-        ]
+        for info, done, reason in zip(infos, dones, reasons, strict=True):
+            if done:
+                info[_KEY] = bool(reason)
     elif dones.any():
-        infos = {**infos, _KEY: reasons}
+        infos[_KEY] = reasons
     return observations, rewards, dones, infos
 
 

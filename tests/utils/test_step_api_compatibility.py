@@ -27,12 +27,12 @@ VECTOR_INFOS = (
 
 
 def same(function: str, step_returns: Any, **kwargs: Any) -> None:
-    """Compare one conversion, and check that the caller's data is as it was."""
-    given = deepcopy(step_returns)
+    """Compare one conversion, and what it leaves in the caller's data."""
+    given, given_theirs = deepcopy(step_returns), deepcopy(step_returns)
     result = getattr(ours, function)(given, **kwargs)
-    assert_same(given, step_returns, "what was given")
-    assert_same(result, getattr(theirs, function)(deepcopy(step_returns), **kwargs), function)
-    assert result[0] is given[0] and result[1] is given[1]
+    assert_same(result, getattr(theirs, function)(given_theirs, **kwargs), function)
+    assert_same(given, given_theirs, "what was given")
+    assert all(result[i] is given[i] for i in (0, 1, -1))
 
 
 @pytest.mark.parametrize("info", INFOS, ids=str)
@@ -67,7 +67,7 @@ def test_list_infos_say_for_each_done_environment_whether_it_was_truncated():
     assert result[2].tolist() == [True, True, True, False]
     assert result[3] == [{KEY: False}, {KEY: True}, {KEY: False}, {"x": 1}]
     assert all(type(info.get(KEY, True)) is bool for info in result[3])
-    assert infos == [{}, {}, {KEY: True}, {"x": 1}]
+    assert result[3] is infos
 
 
 def test_the_mask_of_the_key_goes_with_it():
@@ -75,7 +75,7 @@ def test_the_mask_of_the_key_goes_with_it():
     result = ours.convert_to_terminated_truncated_step_api(
         (0, 0, np.array([True, True]), infos), is_vector_env=True
     )
-    assert result[4] == {"x": 1} and len(infos) == 3
+    assert result[4] == {"x": 1}
 
 
 def test_there_and_back():
