@@ -463,7 +463,7 @@ class DtypeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
 
 
 def _convert(kind: np.dtype[Any], observation: Any) -> Any:
-    return kind.type(observation)
+    return kind.type(observation).astype(kind, copy=False)  # a type has no byte order
 
 
 def _convert_batch(kind: np.dtype[Any], batch: Any) -> Any:

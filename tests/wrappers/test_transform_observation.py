@@ -176,6 +176,15 @@ def test_dtype_of_wider_floats_does_not_warn():
     assert env.reset(seed=1)[0].dtype == np.float64
 
 
+@for_each("kind", ["box", "multi_discrete", "multi_binary"])
+def test_dtype_keeps_the_byte_order(kind):
+    """Gymnasium announces it in the space and returns the order of the machine."""
+    for dtype in (">i4", "<i4"):
+        env = DtypeObservation(WalkEnv(kind), dtype)
+        for observation in (env.reset(seed=1)[0], env.step(env.action_space.sample())[0]):
+            assert observation.dtype == env.observation_space.dtype == np.dtype(dtype)
+
+
 def test_dtype_of_unbounded_numbers_is_bounded_by_the_dtype():
     env = DtypeObservation(make(box(-np.inf, np.inf)), np.int32)
     assert env.observation_space.low.tolist() == [np.iinfo(np.int32).min] * 2
