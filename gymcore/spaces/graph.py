@@ -142,7 +142,8 @@ class Graph(Space[GraphInstance]):
 
         Args:
             mask: `(nodes, edges)`, the masks of a batch of `num_nodes` nodes and of a batch of
-                `num_edges` edges, or None for either.
+                `num_edges` edges, or None for either. If `num_edges` is None, `edges` is the mask
+                of one edge, which applies to all.
             probability: `(nodes, edges)`, likewise with probabilities. At most one of the two may
                 be given.
             num_nodes: The number of nodes, at least 1.
@@ -180,6 +181,11 @@ class Graph(Space[GraphInstance]):
         self.node_space.np_random.random()
         if self.edge_space is None or edges_count == 0:
             return GraphInstance(nodes, None, None)
+        if num_edges is None:
+            edge_options = {
+                name: None if value is None else (value,) * edges_count
+                for name, value in edge_options.items()
+            }
         edges = batch_space(self.edge_space, edges_count).sample(**edge_options)
         self.edge_space.np_random.random()
         links = self.np_random.integers(

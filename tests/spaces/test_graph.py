@@ -146,6 +146,15 @@ def test_masked_samples(mask):
     assert_same_result(f"Graph(Box(0, 1), None).sample(mask={mask}, probability=3)")
 
 
+@for_each("mask", ["(None, i8(0, 1))", "((i8(0, 1, 0),) * 10, i8(1, 0))", "[None, i8(0, 0)]"])
+def test_the_mask_of_one_edge_is_that_of_all_where_their_number_is_drawn(mask):
+    space = "Graph(Discrete(3), Discrete(2), seed=i)"
+    assert_same_result(f"[{space}.sample(mask={mask}) for i in range(4)]")
+    assert_same_result(f"[{space}.sample(mask=(None, i8(0, 1)), num_nodes=2) for i in range(4)]")
+    weights = mask.replace("i8", "f8").replace("f8(0, 0)", "f8(0.5, 0.5)")
+    assert_same_result(f"[{space}.sample(probability={weights}) for i in range(4)]")
+
+
 def test_the_mask_of_edges_is_not_used_without_edges():
     assert_same_result("Graph(Discrete(3), None, seed=1).sample(mask=(None, i8(1, 0)))")
     assert_same_result("Graph(Discrete(3), Discrete(2), 1).sample((None, i8(1)), num_nodes=1)")
