@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import error
+from gymcore import error, logger
 from gymcore.core import ActType, ObsType, WrapperObsType
 from gymcore.spaces import Space
 from gymcore.utils import RecordConstructorArgs
@@ -118,6 +118,13 @@ class TransformObservation(_EachRow[WrapperObsType, ActType, ObsType, ArrayType]
                 observation_space = batch_space(single_observation_space, self.num_envs)
         if observation_space is not None:
             self.observation_space = observation_space
+        batched = batch_space(self.single_observation_space, self.num_envs)
+        if self.observation_space != batched:
+            logger.warn(
+                f"For {env}, the observation space and the batched single observation space don't "
+                f"match as expected, observation_space={self.observation_space}, "
+                f"batched single_observation_space={batched}"
+            )
         self.func = func
 
     def observations(self, observations: ObsType) -> WrapperObsType:

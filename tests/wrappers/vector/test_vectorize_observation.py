@@ -345,13 +345,16 @@ def make(kind="box", num_envs=2, mode="NextStep", **kwargs):
 def test_spaces_of_transform():
     single = gym.spaces.Box(0, 1, (2,), np.float64)
     batch = gym.spaces.Box(0, 1, (2, 2), np.float64)
-    same = vector.TransformObservation(make(), np.negative)
+    same = vector.TransformObservation(make(), np.negative)  # without a warning
     assert same.observation_space == same.env.observation_space
-    given = vector.TransformObservation(make(), np.negative, batch)
+    with pytest.warns(UserWarning, match="batched single observation space don't match"):
+        given = vector.TransformObservation(make(), np.negative, batch)
     assert given.observation_space is batch
     assert given.single_observation_space == given.env.single_observation_space
     made = vector.TransformObservation(make(), np.negative, single_observation_space=single)
     assert (made.single_observation_space, made.observation_space) == (single, batch)
+    both = vector.TransformObservation(make(), np.negative, batch, single)
+    assert (both.single_observation_space, both.observation_space) == (single, batch)
 
 
 @for_each("kind", OBSERVATION_KINDS)
