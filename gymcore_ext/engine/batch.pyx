@@ -208,7 +208,9 @@ cdef object convert(object actions, tuple shape, int typenum, object errors):
     except (TypeError, ValueError) as error:
         raise errors.InvalidAction(
             f"actions: expected {wanted} array of shape {shape}, got {type(actions).__name__}: {error}") from None
-    if array.shape != shape or array.dtype.kind not in ("iub" if integers else "fiu"):
+    # Python's bool is an int, NumPy's is not: Discrete spaces contain only the former.
+    numpy_bools = array.dtype == np.bool_ and not isinstance(actions, (list, tuple))
+    if array.shape != shape or numpy_bools or array.dtype.kind not in ("iub" if integers else "fiu"):
         raise errors.InvalidAction(
             f"actions: expected {wanted} array of shape {shape}, got {array.dtype} {array.shape}")
     if array.dtype == np.uint64 and integers:

@@ -46,6 +46,7 @@ DISCRETE = {
     "complex": (np.zeros(3, complex), r"got complex128 (3,)"),
     "text": (np.array(["0", "1", "0"]), r"got <U1 (3,)"),
     "objects": (np.array([0, 1, 0], object), r"got object (3,)"),
+    "bools": (np.array([False, True, False]), r"got bool (3,)"),
     "dates": (np.zeros(3, "datetime64[s]"), r"got datetime64[s] (3,)"),
     "records": (np.zeros(3, [("a", np.int64)]), r"actions: expected int64 array"),
     "negative": (np.array([0, 1, -1]), r"actions[2] = -1 is outside Discrete(2)"),
