@@ -129,7 +129,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
                 `wrappers.vector.RecordEpisodeStatistics` does: "r", "l" and "t" (s).
             num_workers: for `AsyncVectorEnv`; has no effect here.
             batch_size: how many results `recv` returns; None for all.
-            on_worker_death: for `AsyncVectorEnv`.
+            on_worker_death: for `AsyncVectorEnv`; "restart" warns here.
             **parameters: physics parameters of the environment, each a value or one for each lane.
 
         Raises:

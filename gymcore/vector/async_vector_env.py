@@ -171,7 +171,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self.env_fns = checked_functions(env_fns)
         self.num_envs = len(self.env_fns)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        check_engine_options(num_threads, num_workers, on_worker_death)
+        check_engine_options(num_threads, num_workers, on_worker_death, has_workers=True)
         processes = num_workers or usable_cpus()
         if max_concurrency is not None:
             processes = min(processes, _checked_concurrency(max_concurrency))

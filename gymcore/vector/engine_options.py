@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import eq
 from typing import Any, TypeAlias
 
+from gymcore import logger
 from gymcore.error import ArgumentTypeError, InvalidArgument, SpaceMismatch
 from gymcore.spaces import Space
 from gymcore.spaces.batching import batch_differing_spaces, batch_space
@@ -32,9 +33,15 @@ _MAX_NAMED = 5
 
 
 def check_engine_options(
-    num_threads: int | None, num_workers: int | None, on_worker_death: str
+    num_threads: int | None,
+    num_workers: int | None,
+    on_worker_death: str,
+    *,
+    has_workers: bool = False,
 ) -> None:
     """Check options of other engines: a program can change engines without changing options.
+
+    Without workers, `on_worker_death="restart"` is a warning: a crash ends the program.
 
     Raises:
         ArgumentTypeError: A number that is not an integer.
@@ -47,6 +54,11 @@ def check_engine_options(
     if on_worker_death not in ("raise", "restart"):
         raise InvalidArgument(
             f"on_worker_death: expected 'raise' or 'restart', got {on_worker_death!r}"
+        )
+    if on_worker_death == "restart" and not has_workers:
+        logger.warn(
+            "on_worker_death='restart' has no effect: this engine runs the environments in this "
+            "process, which a crash of one ends; AsyncVectorEnv restarts them"
         )
 
 

@@ -92,7 +92,7 @@ class SyncVectorEnv(QueuedVectorEnv[ObsType, ActType]):
             num_workers: For `AsyncVectorEnv`. Options of other engines have no effect here; they
                 are accepted so that a program can change engines by changing one word.
             batch_size: How many results `recv` returns; None for all.
-            on_worker_death: For `AsyncVectorEnv`.
+            on_worker_death: For `AsyncVectorEnv`; "restart" warns here.
             episode_statistics: Report ended episodes in `info["episode"]`, as
                 `wrappers.vector.RecordEpisodeStatistics` does: "r", "l" and "t" (s).
             num_threads: For the compiled engine.
