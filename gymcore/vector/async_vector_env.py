@@ -663,7 +663,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self._begin("send", sending=True)
         if env_ids is not None:
             lanes = lane_indices(env_ids, self.num_envs, "env_ids").tolist()
-        elif self._received is not None:
+        elif self._received:
             lanes = self._received
         else:
             lanes = self._all

@@ -255,6 +255,18 @@ def test_actions_that_are_numbers_keep_their_type(dtype):
             envs.step(np.zeros(2, dtype))
 
 
+@pytest.mark.parametrize("engine", ["AsyncVectorEnv", "SyncVectorEnv"])
+def test_a_second_send_without_lanes_names_those_that_are_stepped(engine):
+    with contextlib.closing(getattr(gymcore.vector, engine)([TypeOfAction] * 3)) as envs:
+        envs.reset()
+        for _ in range(2):  # after a reset, and after a `recv`
+            envs.send(np.zeros(3, np.float32))
+            message = r"env_ids: expected .* not being stepped, got \[0, 1, 2\]"
+            with pytest.raises(gymcore.error.InvalidArgument, match=message):
+                envs.send(np.zeros(3, np.float32))
+            envs.recv()
+
+
 @pytest.mark.parametrize("actions", [[0], [0, 1, 2], 3, None], ids=repr)
 def test_refused_actions(pair, actions):
     ours, theirs = pair()
