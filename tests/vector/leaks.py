@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -19,6 +20,11 @@ from typing import Any, NamedTuple
 SETTLE_SECONDS = 60.0
 
 _HAS_PROC = os.path.isdir("/proc/self/fd")
+
+# What the names of multiprocessing's semaphores begin with, here and in all processes below: other
+# test processes use them at the same time, and those of a killed process belong to nobody.
+_SEMAPHORES = f"mp{os.getpid()}"
+multiprocessing.current_process()._config["semprefix"] = f"/{_SEMAPHORES}"  # type: ignore[attr-defined]
 
 
 class Process(NamedTuple):
@@ -159,8 +165,13 @@ def _threads() -> set[int]:
 
 
 def shared_memory_files() -> set[str]:
-    """Return the names in `/dev/shm`."""
-    return set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+    """Return the names in `/dev/shm`, without semaphores of other test processes."""
+    names = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
+    return {
+        name
+        for name in names
+        if not name.startswith("sem.mp") or name.startswith(f"sem.{_SEMAPHORES}-")
+    }
 
 
 def without_foreign(names: set[str]) -> set[str]:
