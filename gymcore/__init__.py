@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gymcore import envs, error, logger, spaces, utils, wrappers
+from gymcore.base.lazy_namespace import lazy_namespace
 from gymcore.core import ActionWrapper, Env, ObservationWrapper, RewardWrapper, Wrapper
 from gymcore.envs.registration import (
     VectorizeMode,
@@ -17,7 +18,6 @@ from gymcore.envs.registration import (
     spec,
 )
 from gymcore.spaces import Space
-from gymcore.utils.lazy_namespace import lazy_namespace
 
 if TYPE_CHECKING:
     from gymcore import compat, environment, experimental, jit, learn, vector

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, SupportsFloat, Ty
 import numpy as np
 from typing_extensions import TypeVar
 
+from gymcore.base import seeding
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.error import ArgumentTypeError, bridge_hint
 from gymcore.specs import EnvSpec, WrapperSpec, place_of
-from gymcore.utils import RecordConstructorArgs, seeding
 
 if TYPE_CHECKING:
     from gymcore.spaces import Space

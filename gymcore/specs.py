@@ -12,9 +12,9 @@ from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from gymcore import error, logger
+from gymcore.base.optional_packages import pip_install
+from gymcore.base.record_constructor import snapshot
 from gymcore.error import ArgumentTypeError, Error, InvalidArgument
-from gymcore.utils.optional_packages import pip_install
-from gymcore.utils.record_constructor import snapshot
 
 _ENV_ID = re.compile(r"(?:([\w:-]+)/)?([\w:.-]+?)(?:-v(\d+))?")
 

@@ -18,7 +18,7 @@ import hypothesis
 import pytest
 
 import gymcore.envs.registration
-from gymcore.utils.cpus import usable_cpus
+from gymcore.base.cpus import usable_cpus
 from tests.vector import template
 
 # On a busy machine an example takes longer than Hypothesis allows by default. All runs draw the

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1] / "gymcore"
 
 LAYERS = (
     ("gymcore.error", "gymcore.logger"),
-    ("gymcore.utils",),  # but see UPPER_UTILS
+    ("gymcore.base",),
     ("gymcore.spaces",),
     ("gymcore.specs",),
     ("gymcore.core",),
@@ -32,12 +32,7 @@ LAYERS = (
     ("gymcore.native",),
     ("gymcore.jit",),
     ("gymcore.wrappers",),
-    (
-        "gymcore.utils.env_match",
-        "gymcore.utils.performance",
-        "gymcore.utils.play",
-        "gymcore.utils.play_keys",
-    ),
+    ("gymcore.utils",),
     ("gymcore.experimental",),
     ("gymcore.envs",),
     ("gymcore.compat",),

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.nested import named_leaves, rows_at
+from gymcore.base.new_file import check_target
 from gymcore.cli.cluster import actors_of, cluster
 from gymcore.cli.episodes import EpisodeStatistics
 from gymcore.cli.errors import CliError, file_errors
@@ -25,8 +27,6 @@ from gymcore.cli.policies import PolicyActions, RandomActions, actions_of, add_p
 from gymcore.cli.progress import progress
 from gymcore.cli.recording import Recording, check_disk, save
 from gymcore.cli.signals import Interruption, interruption
-from gymcore.utils.nested import named_leaves, rows_at
-from gymcore.utils.new_file import check_target
 
 HELP = "collect experience from an environment, and report steps per second and episode returns"
 

@@ -12,9 +12,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from gymcore.base.cpus import _cgroup_folders, _read_words, thread_limits
+from gymcore.base.optional_packages import OPTIONAL_PACKAGES
 from gymcore.cli.formats import byte_count
-from gymcore.utils.cpus import _cgroup_folders, _read_words, thread_limits
-from gymcore.utils.optional_packages import OPTIONAL_PACKAGES
 
 HELP = "print versions, processor, compiler and CPU features for a bug report"
 

@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from gymcore.base.optional_packages import pip_install
 from gymcore.cli.errors import CliError
-from gymcore.utils.optional_packages import pip_install
 
 HELP = "list the environment ids by family, and the packages that a family needs"
 

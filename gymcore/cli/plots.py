@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.new_file import NewFile, check_target
+from gymcore.base.optional_packages import pip_install
 from gymcore.cli.episodes import sample
 from gymcore.cli.errors import CliError, file_errors
-from gymcore.utils.new_file import NewFile, check_target
-from gymcore.utils.optional_packages import pip_install
 
 if TYPE_CHECKING:
     from gymcore.learn import PPO

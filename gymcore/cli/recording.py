@@ -33,11 +33,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.nested import named_leaves
+from gymcore.base.new_file import NewFile
 from gymcore.cli.errors import CliError, file_errors
 from gymcore.cli.formats import byte_count
 from gymcore.cli.info import available_memory
-from gymcore.utils.nested import named_leaves
-from gymcore.utils.new_file import NewFile
 
 # Assumed share of steps that end an episode, for the predicted size.
 _FINAL_SHARE = 0.1

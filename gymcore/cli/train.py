@@ -9,13 +9,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gymcore.base.new_file import check_target
 from gymcore.cli.errors import CliError, file_errors
 from gymcore.cli.formats import rate
 from gymcore.cli.options import add_env_arg_option, count, env_kwargs, seed
 from gymcore.cli.plots import check_plot, plot_curve
 from gymcore.cli.progress import progress
 from gymcore.cli.signals import interruption
-from gymcore.utils.new_file import check_target
 
 if TYPE_CHECKING:
     from gymcore.learn import PPO

@@ -7,6 +7,7 @@ import secrets
 from pathlib import Path
 from typing import Any
 
+from gymcore.base.new_file import check_target
 from gymcore.cli.errors import CliError, file_errors
 from gymcore.cli.formats import byte_count
 from gymcore.cli.options import (
@@ -20,7 +21,6 @@ from gymcore.cli.options import (
 from gymcore.cli.policies import RandomActions, actions_of, add_policy_arguments
 from gymcore.cli.progress import progress
 from gymcore.cli.signals import interruption
-from gymcore.utils.new_file import check_target
 
 HELP = "record an environment into an mp4 or GIF file"
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base import seeding
 from gymcore.compat.gym26.core import Wrapper, inner_attribute
 from gymcore.core import Env, Info, Options
-from gymcore.utils import seeding
 from gymcore.utils.step_api_compatibility import convert_to_done_step_api
 from gymcore.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymcore.vector.gym26_infos import remove_gym26_names

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
+from gymcore.base.arguments import split_reset_mask
 from gymcore.core import Env, Info, Options
 from gymcore.specs import EnvSpec, load_env_creator
-from gymcore.utils.arguments import split_reset_mask
 from gymcore.utils.step_api_compatibility import convert_to_terminated_truncated_step_api
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.gym26_infos import ForwardsAttributes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gymcore.base.optional_packages import pip_install
 from gymcore.error import DependencyNotInstalled, RemoteError
-from gymcore.utils.optional_packages import pip_install
 
 __all__ = ["actor_class", "connected_ray"]
 

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from gymcore.base.arguments import count, positive
 from gymcore.distributed.cluster import actor_class, connected_ray
 from gymcore.distributed.fragment import Fragment, FragmentMaker, Policy
 from gymcore.error import ClosedEnvironmentError, WorkerDied, WorkerTimeout
-from gymcore.utils.arguments import count, positive
 from gymcore.vector.vector_env import VectorEnv
 
 __all__ = ["Collector"]

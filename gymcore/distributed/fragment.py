@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.nested import map_leaves, rows_at
 from gymcore.error import InvalidArgument
-from gymcore.utils.nested import map_leaves, rows_at
-from gymcore.vector.layouts import has_objects, layout_of
+from gymcore.spaces.layouts import has_objects, layout_of
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 
 __all__ = ["Fragment", "FragmentMaker", "Policy"]

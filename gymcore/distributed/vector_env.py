@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.arguments import positive, seeds_per_env, split_reset_mask
+from gymcore.base.nested import map_leaves
 from gymcore.core import Info, Options
 from gymcore.distributed.cluster import actor_class, connected_ray
 from gymcore.spaces.batching import batch_space, iterate
-from gymcore.utils.arguments import positive, seeds_per_env, split_reset_mask
-from gymcore.utils.nested import map_leaves
+from gymcore.spaces.layouts import Layout, action_layout, layout_of
 from gymcore.vector.engine_options import values_per_env
-from gymcore.vector.layouts import Layout, action_layout, layout_of
 from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv
 from gymcore.vector.workers.failures import shown_lanes, worker_died, worker_timeout
 from gymcore.vector.workers.shared_memory import checked_actions, split_lanes

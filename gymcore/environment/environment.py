@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.arguments import positive
+from gymcore.base.nested import map_leaves
 from gymcore.core import Env
 from gymcore.environment.gym_adapter import GymAdapter, is_level
 from gymcore.environment.process import ProcessConnection
@@ -21,8 +23,6 @@ from gymcore.environment.value_specs import check_values, checked_spec
 from gymcore.error import ArgumentTypeError, InvalidArgument, ResetNeeded
 from gymcore.remote.client import Client
 from gymcore.remote.server import Server
-from gymcore.utils.arguments import positive
-from gymcore.utils.nested import map_leaves
 
 __all__ = ["Environment", "EnvironmentWrapper", "GymEnvironment", "RemoteEnvironment"]
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.arguments import count, positive
+from gymcore.base.nested import map_leaves
 from gymcore.compat.gym_envs import GymV26Environment
 from gymcore.core import Env
 from gymcore.environment.space_specs import SpaceSpec, spec_of_space
@@ -17,8 +19,6 @@ from gymcore.envs.making import make, make_vec
 from gymcore.error import InvalidArgument
 from gymcore.spaces.conversion import convert_space
 from gymcore.specs import find_spec, parse_env_id
-from gymcore.utils.arguments import count, positive
-from gymcore.utils.nested import map_leaves
 from gymcore.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from gymcore.wrappers import RecordVideo, TimeLimit
 

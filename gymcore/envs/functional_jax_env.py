@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transf
 import numpy as np
 
 from gymcore import error
+from gymcore.base import seeding
+from gymcore.base.arguments import split_reset_mask
+from gymcore.base.ezpickle import EzPickle
+from gymcore.base.optional_packages import pip_install
 from gymcore.core import Info, Options
 from gymcore.experimental.functional import FuncEnv
 from gymcore.experimental.functional_env import FunctionalEnv, check_functions
 from gymcore.rendering.window import load_pygame
 from gymcore.spaces.batching import batch_space
-from gymcore.utils import seeding
-from gymcore.utils.arguments import split_reset_mask
-from gymcore.utils.ezpickle import EzPickle
-from gymcore.utils.optional_packages import pip_install
 from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv
 
 if TYPE_CHECKING:

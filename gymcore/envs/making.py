@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gymcore import error, logger
+from gymcore.base.record_constructor import snapshot
 from gymcore.core import Env, Wrapper
 from gymcore.foreign import adopt
 from gymcore.specs import (
@@ -20,7 +21,6 @@ from gymcore.specs import (
     find_spec,
     load_creator,
 )
-from gymcore.utils.record_constructor import snapshot
 from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.arguments import count
+from gymcore.base.nested import map_leaves
 from gymcore.core import Env, Info, Options
 from gymcore.experimental.functional import FuncEnv
 from gymcore.native.array_vector_env import ArrayVectorEnv
-from gymcore.utils.arguments import count
-from gymcore.utils.nested import map_leaves
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
 from gymcore.vector.vector_env import AutoresetMode

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gymcore import spaces
+from gymcore.base.optional_packages import pip_install
 from gymcore.core import Env, Info, Options
 from gymcore.error import ArgumentTypeError, DependencyNotInstalled, ResetNeeded, UnsupportedMode
-from gymcore.utils.optional_packages import pip_install
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.lane_episodes import LaneEpisodes
 

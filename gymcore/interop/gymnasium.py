@@ -13,12 +13,12 @@ from typing import Any
 
 import gymcore
 from gymcore import spaces
+from gymcore.base.optional_packages import pip_install
 from gymcore.core import Env
 from gymcore.error import ArgumentTypeError, DependencyNotInstalled
 from gymcore.foreign import Adapter, adopt
 from gymcore.spaces.conversion import convert_space
 from gymcore.specs import EnvSpec
-from gymcore.utils.optional_packages import pip_install
 from gymcore.vector import AutoresetMode, VectorEnv
 
 try:

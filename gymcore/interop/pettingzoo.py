@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.arguments import seeds_per_env, split_reset_mask
 from gymcore.core import Info, Options
 from gymcore.error import ArgumentTypeError, InvalidArgument, ResetNeeded
 from gymcore.spaces.batching import batch_space, concatenate, create_empty_array, iterate
 from gymcore.spaces.conversion import convert_space
-from gymcore.utils.arguments import seeds_per_env, split_reset_mask
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.vector_env import Seeds, VectorStep

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.optional_packages import pip_install
 from gymcore.envs.making import make_vec
 from gymcore.error import DependencyNotInstalled
 from gymcore.interop.gymnasium import to_gymnasium_space
-from gymcore.utils.optional_packages import pip_install
 
 try:
     from rl_games.common import env_configurations, vecenv

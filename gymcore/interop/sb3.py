@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.optional_packages import pip_install
 from gymcore.compat.done_envs import DoneVectorEnv
 from gymcore.envs.making import make_vec
 from gymcore.error import DependencyNotInstalled, UnsupportedMode
 from gymcore.interop.gymnasium import to_gymnasium_space
-from gymcore.utils.optional_packages import pip_install
 from gymcore.vector import VectorEnv
 
 try:

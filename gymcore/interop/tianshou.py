@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.arguments import seeds_per_env
+from gymcore.base.nested import map_leaves
+from gymcore.base.optional_packages import pip_install
 from gymcore.envs.making import make_vec
 from gymcore.error import DependencyNotInstalled, UnsupportedMode
 from gymcore.interop.gymnasium import to_gymnasium_space
-from gymcore.utils.arguments import seeds_per_env
-from gymcore.utils.nested import map_leaves
-from gymcore.utils.optional_packages import pip_install
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.utils.infos import split_rows
 

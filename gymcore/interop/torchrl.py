@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gymcore import spaces
+from gymcore.base.optional_packages import pip_install
 from gymcore.envs.making import make_vec
 from gymcore.error import DependencyNotInstalled, UnsupportedMode
-from gymcore.utils.optional_packages import pip_install
 from gymcore.vector import AutoresetMode, VectorEnv
 
 try:

@@ -40,6 +40,7 @@ from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import as_dtype, from_dtype
 
 from gymcore import error
+from gymcore.base.new_file import NewFile
 from gymcore.jit import math
 from gymcore.jit.declarations import (
     INTERPRETED_CALLS,
@@ -50,7 +51,6 @@ from gymcore.jit.declarations import (
     syntax_of,
 )
 from gymcore.jit.loops import Program, run_text, struct_class
-from gymcore.utils.new_file import NewFile
 from gymcore_ext.engine.custom_kernel import DRAWS
 
 # Without allocation, exceptions and fused operations; functions become part of the loop.

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
+from gymcore.base.optional_packages import pip_install
 from gymcore.core import Info
 from gymcore.jit.declarations import (
     ARGUMENTS,
@@ -28,7 +29,6 @@ from gymcore.native.kernel_spaces import array_layout, checked_action, leaves_of
 from gymcore.native.parameters import Parameter, as_number
 from gymcore.native.state import digest
 from gymcore.native.vector_env import NativeVectorEnv
-from gymcore.utils.optional_packages import pip_install
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.custom_kernel import CustomKernel, LaneLoops
 from gymcore_ext.engine.lane_memory import kernel_spec

@@ -21,7 +21,7 @@ import numpy as np
 from gymcore.error import InvalidArgument
 from gymcore.jit.declarations import DRAWS, Field, Functions, indexes, place_of
 from gymcore.native.kernel_spaces import leaves_of
-from gymcore.vector.layouts import Layout
+from gymcore.spaces.layouts import Layout
 from gymcore_ext.engine.custom_kernel import FIRST_ARRAYS, LOOPS
 
 Namespace = dict[str, Any]

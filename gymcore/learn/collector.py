@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.arguments import positive
 from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
 from gymcore.spaces import Box
-from gymcore.utils.arguments import positive
 from gymcore.vector.lane_episodes import AutoresetMode
 from gymcore_ext.rollouts import compute_advantages, store
 

@@ -21,12 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 import gymcore
+from gymcore.base.arguments import positive
+from gymcore.base.new_file import NewFile
 from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
 from gymcore.learn.collector import RolloutCollector
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.spaces import Box, Discrete
-from gymcore.utils.arguments import positive
-from gymcore.utils.new_file import NewFile
 from gymcore.wrappers.transform_observation import flatten_batch
 from gymcore.wrappers.vector import FlattenObservation
 
@@ -113,7 +113,7 @@ _RANGES = {
 
 
 def _number(name: str, value: Any, minimum: float, maximum: float) -> float:
-    """Return a number as a float; raise as `gymcore.utils.arguments.count` does."""
+    """Return a number as a float; raise as `gymcore.base.arguments.count` does."""
     if not isinstance(value, Real):
         raise ArgumentTypeError(f"{name}: expected a number, got {value!r} ({type(value)})")
     number = float(value)

@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base import seeding
+from gymcore.base.arguments import count, seeds_per_env, split_reset_mask
 from gymcore.core import Info, Options
 from gymcore.native.kernel_spaces import Action, array_layout, checked_action, leaves_of
 from gymcore.native.state import LaneSeeds
 from gymcore.spaces import Space
 from gymcore.spaces.batching import batch_space
-from gymcore.utils import seeding
-from gymcore.utils.arguments import count, seeds_per_env, split_reset_mask
+from gymcore.spaces.layouts import Layout
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
-from gymcore.vector.layouts import Layout
 from gymcore.vector.vector_env import Seeds, VectorEnv
 from gymcore_ext.arrays import Turn, one_at_a_time
 from gymcore_ext.engine.batch import Batch

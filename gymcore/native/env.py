@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base import seeding
 from gymcore.core import ActType, Info, Options, without_mode
 from gymcore.native.kernel_spaces import check_spaces
 from gymcore.native.parameters import Derived, Parameter
@@ -27,7 +28,6 @@ from gymcore.native.state import (
     write_states,
 )
 from gymcore.rendering.frames import DrawnEnv
-from gymcore.utils import seeding
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.lane_memory import kernel_spec
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gymcore import error
 from gymcore.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space
-from gymcore.vector.layouts import Layout, has_objects, layout_of
+from gymcore.spaces.layouts import Layout, has_objects, layout_of
 
 
 def array_layout(name: str, space: Space[Any]) -> Layout:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base import seeding
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.parameters import write_table
-from gymcore.utils import seeding
 
 # `elapsed` of a lane that was saved before its first reset.
 NEVER_RESET = -1

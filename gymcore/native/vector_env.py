@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
+from gymcore.base import cpus, seeding
+from gymcore.base.arguments import lane_indices, positive, seeds_per_env, split_reset_mask
 from gymcore.core import Info, Options, without_mode
 from gymcore.native.parameters import write_parameter
 from gymcore.native.state import (
@@ -21,8 +23,6 @@ from gymcore.native.state import (
     write_states,
 )
 from gymcore.spaces.batching import batch_space
-from gymcore.utils import cpus, seeding
-from gymcore.utils.arguments import lane_indices, positive, seeds_per_env, split_reset_mask
 from gymcore.vector.engine_options import check_engine_options
 from gymcore.vector.final_observations import frame_columns
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask

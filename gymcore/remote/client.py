@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gymcore import error
+from gymcore.base.arguments import positive
 from gymcore.error import (
     ClosedEnvironmentError,
     EnvironmentFailed,
@@ -30,7 +31,6 @@ from gymcore.remote.server import (
     monitor_of,
 )
 from gymcore.remote.wire import Frame, decode, encode, message_hash
-from gymcore.utils.arguments import positive
 from gymcore.vector.workers.failures import environment_failed
 
 __all__ = ["Client"]

@@ -14,9 +14,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from gymcore.base.new_file import NewFile
+from gymcore.base.optional_packages import pip_install
 from gymcore.error import DependencyNotInstalled, InvalidArgument
-from gymcore.utils.new_file import NewFile
-from gymcore.utils.optional_packages import pip_install
 
 __all__ = ["client_keys", "fingerprint", "load_zmq", "make_keys", "server_keys"]
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from gymcore.base.arguments import count, positive
 from gymcore.error import InvalidArgument
 from gymcore.remote.keys import fingerprint, load_zmq, server_keys
 from gymcore.remote.wire import Frame, decode, encode, message_hash
-from gymcore.utils.arguments import count, positive
 
 __all__ = ["VERSION", "Hosted", "Server"]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from gymcore import error
+from gymcore.base.arguments import split_reset_mask
 from gymcore.remote.client import Client
 from gymcore.remote.server import MAX_MESSAGE_BYTES
 from gymcore.remote.space_messages import space_message, space_of
 from gymcore.spaces.batching import batch_space
-from gymcore.utils.arguments import split_reset_mask
 from gymcore.vector.vector_env import AutoresetMode, EnvIds, VectorEnv
 from gymcore_ext.arrays import Turn, one_at_a_time
 

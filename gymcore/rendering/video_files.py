@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.utils.new_file import NewFile
-from gymcore.utils.optional_packages import pip_install
+from gymcore.base.new_file import NewFile
+from gymcore.base.optional_packages import pip_install
 
 __all__ = ["VIDEO_FORMATS", "VideoEncodingFailed", "VideoWriter", "as_rgb", "find_ffmpeg"]
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gymcore import error
-from gymcore.utils.optional_packages import pip_install
+from gymcore.base.optional_packages import pip_install
 
 if TYPE_CHECKING:
     import pygame

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import TypeVar
 
-from gymcore.utils import seeding
+from gymcore.base import seeding
 
 __all__ = ["Space"]
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gymcore import error
+from gymcore.base.optional_packages import pip_install
 from gymcore.core import Env
 from gymcore.rendering.window import load_pygame
-from gymcore.utils.optional_packages import pip_install
 from gymcore.utils.play_keys import default_keys
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gymcore.utils.lazy_namespace import lazy_namespace
+from gymcore.base.lazy_namespace import lazy_namespace
 from gymcore.vector import utils
 from gymcore.vector.sync_vector_env import SyncVectorEnv
 from gymcore.vector.vector_env import (

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
+from gymcore.base.arguments import lane_indices, positive, seeds_per_env, split_reset_mask
+from gymcore.base.cpus import usable_cpus
 from gymcore.core import ActType, Env, Info, ObsType, Options, RenderFrame, without_mode
 from gymcore.error import (
     AlreadyPendingCallError,
@@ -31,8 +33,7 @@ from gymcore.error import (
 )
 from gymcore.foreign import make_adopted
 from gymcore.spaces import Space
-from gymcore.utils.arguments import lane_indices, positive, seeds_per_env, split_reset_mask
-from gymcore.utils.cpus import usable_cpus
+from gymcore.spaces.layouts import action_layout, has_objects, layout_of
 from gymcore.vector.engine_options import (
     adopt_spaces,
     check_engine_options,
@@ -41,7 +42,6 @@ from gymcore.vector.engine_options import (
 )
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, ended_mask
 from gymcore.vector.lane_states import LaneState, states_of
-from gymcore.vector.layouts import action_layout, has_objects, layout_of
 from gymcore.vector.send_recv import StepResult
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.space_utils import iterate

@@ -8,12 +8,12 @@ from operator import eq
 from typing import Any, TypeAlias
 
 from gymcore import logger
+from gymcore.base.arguments import positive
+from gymcore.base.nested import named_leaves
 from gymcore.error import ArgumentTypeError, InvalidArgument, SpaceMismatch
 from gymcore.spaces import Space
 from gymcore.spaces.batching import batch_differing_spaces, batch_space
 from gymcore.spaces.utils import is_space_dtype_shape_equiv
-from gymcore.utils.arguments import positive
-from gymcore.utils.nested import named_leaves
 
 __all__ = [
     "adopt_spaces",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.arguments import check_mask, split_reset_mask
 from gymcore.error import UnsupportedMode
-from gymcore.utils.arguments import check_mask, split_reset_mask
 
 __all__ = ["AUTORESET_NUMBERS", "AutoresetMode", "LaneEpisodes", "ended_mask"]
 

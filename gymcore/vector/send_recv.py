@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.arguments import lane_indices, positive
 from gymcore.core import ActType, ObsType
 from gymcore.error import AlreadyPendingCallError, InvalidArgument, NoAsyncCallError
-from gymcore.utils.arguments import lane_indices, positive
 from gymcore.vector.vector_env import EnvIds, VectorEnv
 from gymcore_ext.arrays import Turn, one_at_a_time
 

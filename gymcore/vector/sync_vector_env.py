@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.arguments import lane_indices, seeds_per_env, split_reset_mask
 from gymcore.core import ActType, Env, Info, ObsType, Options, RenderFrame, without_mode
 from gymcore.error import (
     ClosedEnvironmentError,
@@ -20,7 +21,7 @@ from gymcore.error import (
 )
 from gymcore.foreign import adopt, make_adopted
 from gymcore.spaces import Space
-from gymcore.utils.arguments import lane_indices, seeds_per_env, split_reset_mask
+from gymcore.spaces.layouts import action_layout, layout_of, split_batch
 from gymcore.vector.engine_options import (
     adopt_spaces,
     check_engine_options,
@@ -29,7 +30,6 @@ from gymcore.vector.engine_options import (
 )
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env, states_of
-from gymcore.vector.layouts import action_layout, layout_of, split_batch
 from gymcore.vector.send_recv import Lanes, QueuedVectorEnv, SendQueue, StepResult
 from gymcore.vector.utils.space_utils import create_empty_array, iterate
 from gymcore.vector.vector_env import EnvIds, Seeds, VectorEnv

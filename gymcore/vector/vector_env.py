@@ -16,6 +16,7 @@ import numpy.typing as npt
 from typing_extensions import TypeVar
 
 from gymcore import logger
+from gymcore.base import seeding
 from gymcore.core import (
     ActType,
     Info,
@@ -28,7 +29,6 @@ from gymcore.core import (
     without_mode,
 )
 from gymcore.error import ArgumentTypeError, UnsupportedMode, bridge_hint
-from gymcore.utils import seeding
 from gymcore.vector.final_observations import change_final_observations
 from gymcore.vector.lane_episodes import AutoresetMode, LaneEpisodes
 from gymcore.vector.utils.infos import merge_info

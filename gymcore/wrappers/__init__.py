@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gymcore.utils.lazy_namespace import lazy_namespace
+from gymcore.base.lazy_namespace import lazy_namespace
 
 if TYPE_CHECKING:
     from gymcore.compat.gym26.wrappers import AutoResetWrapper as AutoResetWrapper

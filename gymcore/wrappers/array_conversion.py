@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, SupportsFloat
 import numpy as np
 
 from gymcore import error
+from gymcore.base.optional_packages import pip_install
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import Env, Info, Options, Wrapper
-from gymcore.utils import RecordConstructorArgs
-from gymcore.utils.optional_packages import pip_install
 
 __all__ = ["ArrayConversion", "array_conversion"]
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Env, Info, Options, Wrapper
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.spaces import Box
-from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker
 from gymcore.wrappers.transform_observation import load_cv2
 from gymcore_ext.atari.frames import Resizer

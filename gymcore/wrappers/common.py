@@ -8,8 +8,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from gymcore import error, logger
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Env, Info, ObsType, Options, Wrapper, without_mode
-from gymcore.utils import RecordConstructorArgs
 
 if TYPE_CHECKING:
     from gymcore.specs import EnvSpec

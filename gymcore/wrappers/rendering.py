@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Env, Info, ObsType, Options, Wrapper
 from gymcore.rendering.video_files import VIDEO_FORMATS, VideoWriter, as_rgb, find_ffmpeg
 from gymcore.rendering.window import Window, load_pygame
-from gymcore.utils import RecordConstructorArgs
 from gymcore.utils.save_video import capped_cubic_video_schedule
 
 if TYPE_CHECKING:

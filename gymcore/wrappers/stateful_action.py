@@ -9,9 +9,9 @@ from typing import Any, SupportsFloat
 
 import numpy as np
 
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActionWrapper, ActType, Env, Info, ObsType, Options, Wrapper
 from gymcore.error import InvalidArgument, InvalidBound, InvalidProbability
-from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.utils import integer
 
 __all__ = ["RepeatAction", "StickyAction"]

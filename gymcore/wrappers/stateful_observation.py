@@ -12,6 +12,7 @@ from typing import Any, SupportsFloat, cast
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import (
     ActType,
     Env,
@@ -24,7 +25,6 @@ from gymcore.core import (
 )
 from gymcore.error import InvalidArgument
 from gymcore.spaces import Box, Dict, Space, Text, Tuple, flatten, flatten_space
-from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.wrappers.common import TimeLimit
 from gymcore.wrappers.utils import (

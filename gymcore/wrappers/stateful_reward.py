@@ -8,8 +8,8 @@ from typing import Any, SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Env, Info, ObsType, Wrapper
-from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.utils import (
     KeepsStatistics,
     RunningMeanStd,

@@ -10,10 +10,10 @@ from typing import Any, Generic
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActionWrapper, ActType, Env, ObsType, WrapperActType
 from gymcore.error import ArgumentTypeError, InvalidAction, InvalidArgument, InvalidBound
 from gymcore.spaces import Box, Discrete, MultiDiscrete, Space
-from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.utils import bin_counts, rescale_box
 
 __all__ = ["ClipAction", "DiscretizeAction", "RescaleAction", "TransformAction"]

@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.optional_packages import pip_install
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Env, ObservationWrapper, ObsType, WrapperObsType
 from gymcore.spaces import (
     Box,
@@ -27,8 +29,6 @@ from gymcore.spaces import (
     flatten,
     flatten_space,
 )
-from gymcore.utils import RecordConstructorArgs
-from gymcore.utils.optional_packages import pip_install
 from gymcore.wrappers.utils import bin_counts, is_integer, rescale_box
 
 __all__ = [

@@ -9,9 +9,9 @@ from typing import Any, SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Env, ObsType, RewardWrapper
 from gymcore.error import ArgumentTypeError, InvalidBound
-from gymcore.utils import RecordConstructorArgs
 
 __all__ = ["ClipReward", "TransformReward"]
 

@@ -1,6 +1,6 @@
 """BatchBuffer: a batch of elements of a space, written element by element, in memory of its own or of another owner.
 
-What an element is made of is said by a layout (gymcore/vector/layouts.py makes them of spaces):
+What an element is made of is said by a layout (gymcore/spaces/layouts.py makes them of spaces):
 
     ("array", dtype, shape)             an array, or a number where the shape is ()
     ("tuple", (layout, ...))            a tuple of parts

@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import gymcore
-from gymcore.utils.optional_packages import OPTIONAL_PACKAGES
+from gymcore.base.optional_packages import OPTIONAL_PACKAGES
 from tests.syntax import statements
 
 ROOT = Path(__file__).parents[2]

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from gymcore import spaces
+from gymcore.base.nested import named_leaves
+from gymcore.base.new_file import check_target
 from gymcore.cli import recording
 from gymcore.cli.errors import CliError, file_errors
 from gymcore.cli.recording import Recording, check_disk, save
-from gymcore.utils.nested import named_leaves
-from gymcore.utils.new_file import check_target
 from gymcore.vector.utils import batch_space
 
 

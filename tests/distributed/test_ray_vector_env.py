@@ -17,7 +17,7 @@ from gymcore import error
 from gymcore.distributed import RayVectorEnv
 from gymcore.distributed.vector_env import joined, joined_infos
 from gymcore.spaces import Dict, Discrete, Text, Tuple
-from gymcore.vector.layouts import layout_of
+from gymcore.spaces.layouts import layout_of
 from tests.testing_env import assert_same, make_random_env
 
 

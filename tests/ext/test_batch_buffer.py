@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gymcore
-from gymcore.vector.layouts import layout_of, split_batch
+from gymcore.spaces.layouts import layout_of, split_batch
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore_ext.arrays import are_lanes
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer

@@ -22,9 +22,9 @@ import pytest
 
 import gymcore as gym
 from gymcore import cli
+from gymcore.base.new_file import NewFile
 from gymcore.compat.gym26.wrappers import Monitor, VideoRecorder
 from gymcore.rendering.video_files import VideoWriter, find_ffmpeg
-from gymcore.utils.new_file import NewFile
 from gymcore.utils.save_video import save_video
 
 pytestmark = [pytest.mark.hostile, pytest.mark.filterwarnings("ignore:.*Overwriting existing")]

@@ -12,7 +12,7 @@ from hypothesis import note
 from hypothesis import strategies as st
 
 from gymcore import jit, spaces
-from gymcore.vector.layouts import Layout, layout_of
+from gymcore.spaces.layouts import Layout, layout_of
 
 # Expressions of integers and floats, made of others: small numbers, so that neither way overflows.
 DRAWN_INTEGERS = ("rng.integers(-4, 9)", "rng.integers(5)", "rng.choice(6)")

@@ -8,8 +8,8 @@ import threading
 
 import numpy as np
 
+from gymcore.base import seeding
 from gymcore.spaces import Box, Dict, Discrete, Graph, OneOf, Sequence, Space, Text, Tuple
-from gymcore.utils import seeding
 from tests.for_each import for_each
 
 

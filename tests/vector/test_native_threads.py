@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-import gymcore.utils.cpus
+import gymcore.base.cpus
 from gymcore import error
 from tests.vector.contract import (
     NEXT_STEP,
@@ -103,7 +103,7 @@ def test_two_hundred_environments_come_and_go():
 
 def test_how_many_threads_there_are_by_default(monkeypatch):
     """As many as have 10 us of work each, by what the physics says that a step takes."""
-    monkeypatch.setattr(gymcore.utils.cpus, "usable_cpus", lambda: 4)
+    monkeypatch.setattr(gymcore.base.cpus, "usable_cpus", lambda: 4)
     cartpoles = {1: 1, 64: 1, 3_999: 1, 4_000: 2, 6_000: 3, 1_000_000: 4}
     acrobots = {1: 1, 64: 1, 399: 1, 400: 2, 600: 3, 100_000: 4}
     for env_id, sizes in {"CartPole-v1": cartpoles, "Acrobot-v1": acrobots}.items():
@@ -111,7 +111,7 @@ def test_how_many_threads_there_are_by_default(monkeypatch):
             envs = make_envs(env_id, num_envs=num_envs)
             assert envs.num_threads == threads
             envs.close()
-    monkeypatch.setattr(gymcore.utils.cpus, "usable_cpus", lambda: 1)
+    monkeypatch.setattr(gymcore.base.cpus, "usable_cpus", lambda: 1)
     assert make_envs("CartPole-v1", num_envs=100_000).num_threads == 1
 
 
@@ -120,8 +120,8 @@ def busy_threads(num_envs, num_threads, pause):
     out = script(
         f"""
         import os, time
-        import gymcore.utils.cpus
-        gymcore.utils.cpus.usable_cpus = lambda: 2
+        import gymcore.base.cpus
+        gymcore.base.cpus.usable_cpus = lambda: 2
 
         def used():
             tasks = "/proc/self/task"

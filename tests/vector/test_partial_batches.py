@@ -8,7 +8,7 @@ import pytest
 
 import gymcore as gym
 from gymcore import error
-from gymcore.utils.arguments import lane_indices
+from gymcore.base.arguments import lane_indices
 from gymcore.vector import SyncVectorEnv
 from tests.testing_env import make_counting_env, make_random_env
 from tests.vector.contract import DISABLED, MODES, SAME_STEP, draw_actions, make_envs, same_bytes

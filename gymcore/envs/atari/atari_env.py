@@ -19,12 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base import seeding
+from gymcore.base.ezpickle import EzPickle
+from gymcore.base.optional_packages import pip_install
 from gymcore.core import Env
 from gymcore.envs.atari.games import GAMES, GAMES_FOR_SEVERAL, NOT_RESTORED
 from gymcore.envs.atari.last_action import LastAction
 from gymcore.spaces import Box, Dict, Discrete
-from gymcore.utils import EzPickle, seeding
-from gymcore.utils.optional_packages import pip_install
 
 OBS_TYPES = ("rgb", "grayscale", "ram")
 STATE_VERSION = 1

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.cpus import usable_cpus
 from gymcore.envs.atari.atari_env import check_restored, load_ale, never_return, rom_path
 from gymcore.envs.atari.library import (
     address_of,
@@ -29,7 +30,6 @@ from gymcore.native.parameters import Parameter, as_number
 from gymcore.native.state import LaneSeeds, digest
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.spaces import Box, Discrete
-from gymcore.utils.cpus import usable_cpus
 from gymcore_ext.atari.frames import Resizer
 from gymcore_ext.atari.games import INFOS, Games
 from gymcore_ext.engine.batch import Batch, Threads

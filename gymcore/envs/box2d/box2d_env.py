@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.optional_packages import pip_install
 from gymcore.core import ActType
 from gymcore.rendering.frames import DrawnEnv
 from gymcore.rendering.shapes import Point
-from gymcore.utils.optional_packages import pip_install
 
 STATE_VERSION = 2
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base import seeding
 from gymcore.core import Info, Options
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.library import (
@@ -28,7 +29,6 @@ from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.env import SINGLE, NativeEnv
 from gymcore.native.state import digest
 from gymcore.spaces import Box
-from gymcore.utils import seeding
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.lane_memory import kernel_spec
 from gymcore_ext.mujoco.simulations import Simulations

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from gymcore import error, logger
-from gymcore.utils.optional_packages import pip_install
+from gymcore.base.optional_packages import pip_install
 from gymcore_ext.mujoco.simulations import CALLBACK, FUNCTIONS, HANDLERS, Stepper
 
 OLDEST = (3, 1)

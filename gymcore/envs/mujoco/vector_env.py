@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.cpus import usable_cpus
 from gymcore.core import Info, Options
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv, start_of
 from gymcore.envs.mujoco.library import mujoco_module, warnings_while
 from gymcore.envs.mujoco.weights import Bonus
 from gymcore.error import InvalidArgument
 from gymcore.native.vector_env import NativeVectorEnv
-from gymcore.utils.cpus import usable_cpus
 from gymcore.vector.vector_env import Seeds
 
 if TYPE_CHECKING:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base import seeding
+from gymcore.base.colorize import colorize
 from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_head, draw_walker, look
 from gymcore.envs.toy_text.tabular import GridEnv, Transitions, moved, probability
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.rendering.shapes import Color, blank
-from gymcore.utils import colorize, seeding
 
 if TYPE_CHECKING:
     import pygame

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.colorize import colorize
 from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_head, draw_walker, look
 from gymcore.envs.toy_text.tabular import GridEnv, Transitions, moved, probability
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
@@ -16,7 +17,6 @@ from gymcore.error import FailedCheck, InvalidArgument
 from gymcore.native.parameters import Parameter, as_number, flag
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.rendering.shapes import WHITE, Color, Point, blank
-from gymcore.utils import colorize
 
 if TYPE_CHECKING:
     import pygame

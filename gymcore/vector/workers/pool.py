@@ -13,7 +13,7 @@ from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any
 
 from gymcore import error
-from gymcore.utils.cpus import usable_cpus
+from gymcore.base.cpus import usable_cpus
 from gymcore.vector.utils.misc import clear_mpi_env_vars
 from gymcore.vector.workers import worker
 from gymcore.vector.workers.failures import failures_raised, worker_died, worker_timeout

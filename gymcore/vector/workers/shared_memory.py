@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from gymcore.error import CustomSpaceError, InvalidAction, InvalidArgument
 from gymcore.spaces import Box, Dict, Space, Tuple
-from gymcore.vector.layouts import Layout
+from gymcore.spaces.layouts import Layout
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.shared_memory import create_shared_memory
 from gymcore.vector.workers.failures import environment_failed

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import gymcore.error
+from gymcore.base.nested import map_leaves
 from gymcore.core import Env, leave_open
 from gymcore.foreign import make_adopted
+from gymcore.spaces.layouts import split_batch
 from gymcore.specs import registry
-from gymcore.utils.nested import map_leaves
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env
-from gymcore.vector.layouts import split_batch
 from gymcore.vector.workers.failures import Failure, describe_failure
 from gymcore.vector.workers.messages import MessageStream
 from gymcore.vector.workers.shared_memory import CrashLog, Memory, Plan, SharedBlock

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gymcore.utils.lazy_namespace import lazy_namespace
+from gymcore.base.lazy_namespace import lazy_namespace
 
 if TYPE_CHECKING:
     from gymcore.wrappers.vector.array_conversion import *

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import Info, Options
-from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.vector_env import Seeds, VectorEnv, VectorWrapper
 from gymcore.wrappers.array_conversion import ConvertsArrays
 

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import logger
+from gymcore.base.arguments import split_reset_mask
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, ObsType, Options
 from gymcore.error import (
     ArgumentTypeError,
@@ -21,8 +23,6 @@ from gymcore.error import (
 )
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.spaces import Box
-from gymcore.utils import RecordConstructorArgs
-from gymcore.utils.arguments import split_reset_mask
 from gymcore.vector.final_observations import add_final_frames
 from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names, remove_gym26_names
 from gymcore.vector.utils import batch_space, iterate

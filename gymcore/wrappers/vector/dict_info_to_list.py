@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, ObsType
 from gymcore.error import ArgumentTypeError, FailedCheck, FailedTypeCheck
-from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.vector_env import ArrayType, VectorEnv, VectorWrapper
 
 __all__ = ["DictInfoToList"]

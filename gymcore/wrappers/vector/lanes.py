@@ -12,9 +12,9 @@ import numpy.typing as npt
 from gymcore.core import Env
 from gymcore.error import ArgumentTypeError, InvalidAction
 from gymcore.spaces import Space
+from gymcore.spaces.layouts import Layout, layout_of
 from gymcore.vector.gym26_infos import add_gym26_names, remove_gym26_names
 from gymcore.vector.lane_episodes import LaneEpisodes
-from gymcore.vector.layouts import Layout, layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.vector.utils.infos import merge_info, split_info
 from gymcore.vector.vector_env import AutoresetMode, EnvIds, VectorEnv, VectorWrapper

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, ObsType, Options, WrapperObsType
 from gymcore.rendering.tiling import Tiling, columns_for
 from gymcore.rendering.video_files import as_rgb
 from gymcore.rendering.window import load_pygame
-from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.final_observations import (
     change_final_observations,
     final_frames,

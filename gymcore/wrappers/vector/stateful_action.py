@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base import seeding
+from gymcore.base.arguments import lane_indices, seeds_per_env
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import Info, Options
 from gymcore.error import UnsupportedMode
 from gymcore.native.vector_env import NativeVectorEnv
-from gymcore.utils import RecordConstructorArgs, seeding
-from gymcore.utils.arguments import lane_indices, seeds_per_env
 from gymcore.vector.final_observations import replace_final_obs
 from gymcore.vector.sync_vector_env import SyncVectorEnv
 from gymcore.vector.utils import create_empty_array

@@ -14,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.arguments import split_reset_mask
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, Options
 from gymcore.error import EnvironmentFailed, InvalidArgument
 from gymcore.spaces import Box, Space
-from gymcore.utils import RecordConstructorArgs
-from gymcore.utils.arguments import split_reset_mask
+from gymcore.spaces.layouts import Layout, layout_of
 from gymcore.vector.final_observations import (
     change_final_observations,
     final_batch,
     put_final_batch,
 )
-from gymcore.vector.layouts import Layout, layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.vector.vector_env import (
     ArrayType,

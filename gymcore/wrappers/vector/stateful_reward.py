@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.arguments import split_reset_mask
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, ObsType, Options
-from gymcore.utils import RecordConstructorArgs
-from gymcore.utils.arguments import split_reset_mask
 from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv, VectorWrapper
 from gymcore.wrappers.utils import (
     KeepsStatistics,

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import logger
+from gymcore.base.arguments import lane_indices
+from gymcore.base.nested import map_leaves
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, ObsType, WrapperActType
 from gymcore.error import ArgumentTypeError, InvalidAction
 from gymcore.spaces import Space
-from gymcore.utils import RecordConstructorArgs
-from gymcore.utils.arguments import lane_indices
-from gymcore.utils.nested import map_leaves
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.vector.vector_env import ArrayType, EnvIds, VectorActionWrapper, VectorEnv, VectorStep
 from gymcore.wrappers import transform_action

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, ObsType, WrapperObsType
 from gymcore.spaces import Space
-from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.final_observations import change_final_observations
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.vector.vector_env import (

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import Info, Options
 from gymcore.error import ArgumentTypeError
-from gymcore.utils import RecordConstructorArgs
 from gymcore.vector.vector_env import EnvIds, Seeds, VectorEnv, VectorRewardWrapper
 from gymcore.wrappers import transform_reward
 from gymcore.wrappers.vector.lanes import LaneWrapper, make_single

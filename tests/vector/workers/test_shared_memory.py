@@ -16,7 +16,7 @@ import pytest
 
 from gymcore.error import InvalidAction
 from gymcore.spaces import Box, Dict, Discrete, MultiDiscrete, Tuple
-from gymcore.vector.layouts import layout_of
+from gymcore.spaces.layouts import layout_of
 from gymcore.vector.workers.shared_memory import (
     Memory,
     Plan,

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.arguments import count
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.compat.gym26.core import Wrapper
 from gymcore.core import Env, Info
-from gymcore.utils import RecordConstructorArgs
-from gymcore.utils.arguments import count
 from gymcore.utils.step_api_compatibility import step_api_compatibility
 from gymcore.vector import AutoresetMode
 from gymcore.vector.utils.infos import split_info

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.arguments import positive
+from gymcore.base.optional_packages import pip_install
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.compat.gym26.core import ObservationWrapper
 from gymcore.compat.gym26.wrappers.transforms import box_space
 from gymcore.core import Env
 from gymcore.spaces import Box
-from gymcore.utils import RecordConstructorArgs
-from gymcore.utils.arguments import positive
-from gymcore.utils.optional_packages import pip_install
 
 __all__ = ["FrameStack", "LazyFrames"]
 

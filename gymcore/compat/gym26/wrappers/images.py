@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.compat.gym26.core import ObservationWrapper, Wrapper
 from gymcore.core import Env
 from gymcore.spaces import Box, Dict
-from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers import atari_preprocessing
 from gymcore.wrappers.transform_observation import load_cv2
 

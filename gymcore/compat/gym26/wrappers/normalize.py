@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.compat.gym26.core import Wrapper
 from gymcore.core import Info
-from gymcore.utils import RecordConstructorArgs
 from gymcore.wrappers.utils import RunningMeanStd
 
 __all__ = ["NormalizeObservation", "NormalizeReward"]

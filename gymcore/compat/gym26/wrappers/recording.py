@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from gymcore import error, logger
+from gymcore.base.arguments import count
+from gymcore.base.new_file import NewFile
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.compat.gym26.core import Wrapper
 from gymcore.core import Env, Info
 from gymcore.rendering.video_files import VideoWriter
-from gymcore.utils import RecordConstructorArgs
-from gymcore.utils.arguments import count
-from gymcore.utils.new_file import NewFile
 from gymcore.utils.save_video import capped_cubic_video_schedule
 from gymcore.wrappers import rendering
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.compat.gym26.core import ActionWrapper, ObservationWrapper, RewardWrapper
 from gymcore.core import Env
 from gymcore.spaces import Box, Dict, flatten, flatten_space
-from gymcore.utils import RecordConstructorArgs
 
 __all__ = [
     "ClipAction",

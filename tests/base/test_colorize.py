@@ -6,8 +6,8 @@ import pytest
 from gymnasium.utils.colorize import color2num
 from gymnasium.utils.colorize import colorize as gymnasium_colorize
 
+from gymcore.base.colorize import color2num as our_color2num
 from gymcore.utils import colorize
-from gymcore.utils.colorize import color2num as our_color2num
 from tests.for_each import for_each
 
 

@@ -3,8 +3,8 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
+from gymcore.base.nested import map_leaves, named_leaves, rows_at, stack_nested
 from gymcore.spaces import Box, Dict, Discrete, Tuple
-from gymcore.utils.nested import map_leaves, named_leaves, rows_at, stack_nested
 
 Point = namedtuple("Point", "x y")
 

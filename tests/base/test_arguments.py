@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from gymcore import error
-from gymcore.utils.arguments import seeds_per_env, split_reset_mask
+from gymcore.base.arguments import seeds_per_env, split_reset_mask
 from tests.for_each import for_each
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gymcore.base.record_constructor import snapshot
 from gymcore.utils import RecordConstructorArgs
-from gymcore.utils.record_constructor import snapshot
 from tests.parity import compare
 
 

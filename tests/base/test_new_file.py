@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from gymcore.base.new_file import NewFile, check_target
 from gymcore.rendering.video_files import VideoWriter
-from gymcore.utils.new_file import NewFile, check_target
 from tests.for_each import for_each
 from tests.interrupts import at_every_instruction
 

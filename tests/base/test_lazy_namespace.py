@@ -14,7 +14,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     folder = tmp_path / "lazy_pets"
     folder.mkdir()
     (folder / "__init__.py").write_text(
-        "from gymcore.utils.lazy_namespace import lazy_namespace\n"
+        "from gymcore.base.lazy_namespace import lazy_namespace\n"
         "__getattr__, __dir__ = lazy_namespace(__name__, {'.cats': ('Cat',), 'math': ('gcd',)})\n"
     )
     (folder / "cats.py").write_text("class Cat: ...\n")

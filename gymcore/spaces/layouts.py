@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gymcore.spaces import Space, batching
-from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
+from gymcore.spaces.batching import concatenate, create_empty_array, iterate
 
 __all__ = ["Layout", "ObjectBatch", "action_layout", "has_objects", "layout_of", "split_batch"]
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from gymcore import error
-from gymcore.utils import seeding
+from gymcore.base import seeding
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7, 2**31, 2**64 - 1, 2**200])

@@ -19,8 +19,8 @@ from gymcore.spaces import (
     Text,
     Tuple,
 )
+from gymcore.spaces.layouts import ObjectBatch, action_layout, has_objects, layout_of
 from gymcore.vector import SyncVectorEnv
-from gymcore.vector.layouts import ObjectBatch, action_layout, has_objects, layout_of
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 
 
