@@ -1,9 +1,10 @@
 """Print the public names of gymcore, one a line, or compare those of two commits.
 
-    python tools/public_names.py                     of the gymcore that Python imports
-    python tools/public_names.py 70cff83             what this checkout lacks, and what it adds, against a commit
+    python tools/public_names.py               the names of the gymcore that Python imports
+    python tools/public_names.py 70cff83       what this checkout lacks and adds, against a commit
 
-A name counts where a user finds it: in the namespaces that have `__all__`, with the public attributes of the classes there.
+A name counts where a user finds it: in namespaces that have `__all__`, with the public attributes
+of the classes there.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ def names_of_commit(commit: str) -> set[str]:
     """Return the names of a commit's Python files, with the compiled modules of this checkout."""
     with tempfile.TemporaryDirectory() as folder:
         archive = subprocess.run(
-            ["git", "archive", commit, "gymcore", "tools"], cwd=ROOT, check=True, capture_output=True
+            ["git", "archive", commit, "gymcore", "tools"],
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
         )
         subprocess.run(["tar", "x", "-C", folder], input=archive.stdout, check=True)
         Path(folder, "tools", "public_names.py").write_text(Path(__file__).read_text())
