@@ -68,9 +68,10 @@ cdef int fork_generation
 
 
 cdef inline int claim(int* busy, str use, object errors) except -1:
-    """Raise the busy flag of an object for one call, which lowers it in a `finally`; a second call is an error.
+    """Mark an object as busy. The caller must clear the mark in a `finally` block; a second call meanwhile is an error.
 
-    The `finally` must be compiled too, and follow at once: a signal handler may raise between two lines of Python.
+    The `finally` block must be compiled too and follow at once, because a signal handler may raise between two lines of
+    Python.
     """
     if busy[0] == fork_generation:
         raise errors.ConcurrentUseError(f"{use} by another thread; use one at a time")

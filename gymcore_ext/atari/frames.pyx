@@ -10,10 +10,10 @@ cnp.import_array()
 
 
 def area_weights(int size, int target):
-    """Of each of `target` pixels the first of `size` pixels that it covers, and float32 [target, taps] their weights.
+    """Return which of `size` source pixels each of `target` pixels covers: the first ones, and weights [target, taps].
 
-    As OpenCV computes them: a thousandth of a pixel does not count. Where every pixel covers a whole number of them,
-    weights are 1, and the sum is divided at the end.
+    The float32 weights are OpenCV's: a thousandth of a pixel does not count. If `size` is a multiple of `target`, they
+    are 1, and the sum is divided at the end.
     """
     cdef double scale = 1.0 / (<double> target / <double> size)
     whole = size % target == 0

@@ -3,7 +3,7 @@
 A lane is an ALEInterface of the package ale-py, the last frame that was observed at the size of the screen, and the
 stack of observed frames. ALE's C++ functions are called by address, without the GIL; one thread at a time steps a lane.
 
-Python loads ROMs, which may raise; no function that is called here does, of a lane that has a ROM.
+Python loads ROMs, which may raise an exception; none of the functions called here throws once a ROM is loaded.
 
 Sticky actions are drawn here, as ALE draws them: its saved states lack the action that it repeats. So the emulators of
 lanes have no random numbers, and a lane is seeded by restoring the state that its ROM was loaded with.

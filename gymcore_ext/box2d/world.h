@@ -357,8 +357,8 @@ typedef struct {
     int32_t changed; /* a program has changed the world so that it was not stepped */
 } box2d_lane;
 
-/* Whether a world can be stepped: contacts are reported to us, not to somebody else, who may be Python, and nobody has
- * destroyed what we point to. */
+/* Whether a world can be stepped. Its contact listener must still be ours and must not be Python code, which cannot run
+ * without the GIL, and no body or joint that a lane points to may have been destroyed. */
 static inline int box2d_is_steppable(const box2d_lane *lane)
 {
     return lane->world->manager.listener == &lane->listener && lane->world->body_count >= lane->body_count &&

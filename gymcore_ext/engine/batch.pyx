@@ -279,7 +279,7 @@ cdef class StepArrays:
     cdef tuple termination_infos          # names of those that only lanes which terminate have
     cdef object begun                     # bool [n]: lanes that began an episode in this step; or None
     cdef Py_ssize_t n
-    # Of the step that is running, until `finish`: which lanes ended, and what they ended with.
+    # The running step, until `finish`: which lanes ended, and their last observations.
     cdef object ended, final_observations
     cdef dict infos, final_infos          # None for a kernel without infos
     cdef dict episodes                    # return, length and duration of the episodes that ended, zeros elsewhere
@@ -622,8 +622,8 @@ cdef class Batch(LaneMemory):
     cdef dict subsets              # arrays for steps of fewer lanes, by their number
     cdef object before_reset
     cdef int64_t rolled            # steps of lanes that a rollout takes between two looks at signals, as last measured
-    # Of a batch of one: names of infos, or "reward", that are float32 after a float32 action. Compiled, because what
-    # NumPy takes for it after MuJoCo's physics is 9 % of a step of Reacher.
+    # In a batch of one: names of infos, or "reward", that are float32 after a float32 action. They are converted here,
+    # because NumPy would take 9 % of a step of Reacher for it.
     cdef public tuple float32_numbers
     cdef public bint numpy_scalars  # whether a batch of one returns its reward and infos as NumPy's scalars
     cdef readonly bint truncated   # whether the last step of a batch of one truncated its episode

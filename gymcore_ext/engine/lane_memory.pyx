@@ -305,7 +305,7 @@ cdef class LaneMemory:
         cdef size_t table = (spec.state_count + spec.parameter_count) * sizeof(double*)
         cdef char* place
         cdef int k
-        # Of so many lanes the size may not fit its type.
+        # With more lanes, `size` might overflow.
         if n < <size_t> -1 >> 16:
             self.columns = <double**> PyMem_RawCalloc(1, table)
             self.memory = zeroed(size + 64)

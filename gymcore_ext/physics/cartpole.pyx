@@ -48,7 +48,7 @@ cdef inline void step "cartpole_step"(
 ) noexcept nogil:
     cdef double sin_theta, cos_theta, pull, theta_acc, x_acc, x_dot, theta_dot
     cdef bint failed
-    # Of the four divisions by the total mass in the paper one is left, and with shared parameters none per lane.
+    # The paper divides by the total mass four times; this divides once, and never per lane if parameters are shared.
     cdef double per_mass = 1.0 / (p.masspole + p.masscart)
     cdef double pole_share = p.masspole * p.length * per_mass
     sincos(s.theta, &sin_theta, &cos_theta)

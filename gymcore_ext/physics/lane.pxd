@@ -30,7 +30,7 @@ cdef extern from "gymcore/kernel.h":
     double uniform "gymcore_rng_uniform"(rng_t* rng, double low, double high) noexcept nogil
     # Uniform draw on [0, 1), as Generator.random().
     double random "gymcore_rng_double"(rng_t* rng) noexcept nogil
-    # Of each of some streams the 53 bits of a draw of `random`, which is this times 2^-53.
+    # The 53 bits of one draw of `random` from each of `count` streams; `random` is this times 2^-53.
     void random_bits "gymcore_rng_bits"(rng_t* rngs, int64_t* bits, int64_t count) noexcept nogil
     # Uniform draw of 0 to choices - 1, as Generator.integers(choices).
     uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil

@@ -203,7 +203,7 @@ cdef class EnvLoop:
     cdef readonly Py_ssize_t count, first, num_envs
     cdef readonly Py_ssize_t failed_lane
     cdef readonly object failed_call
-    # Of the call that is running: the lane in which an exception would be, and the merged infos.
+    # The running call: the lane that an exception would come from, and the merged infos.
     cdef Py_ssize_t lane
     cdef bint resetting
     cdef object infos
