@@ -54,7 +54,8 @@ AUTORESET_NUMBERS = {mode: number for number, mode in enumerate(AutoresetMode)}
 class LaneEpisodes:
     """What a vector wrapper with a state for each lane has to know about episodes.
 
-    Call `reset` with the options of every reset and `step` with the flags of every step.
+    Call `reset` with the options of every reset, `step` with the flags of every step, and `end` in
+    the wrapper's `end_episodes`.
 
     Attributes:
         mode: The `AutoresetMode` of the environment; NEXT_STEP where its metadata has none.

@@ -30,7 +30,7 @@ from gymcore.core import (
 )
 from gymcore.error import ArgumentTypeError, UnsupportedMode, bridge_hint
 from gymcore.vector.final_observations import change_final_observations
-from gymcore.vector.lane_episodes import AutoresetMode, LaneEpisodes
+from gymcore.vector.lane_episodes import AutoresetMode
 from gymcore.vector.utils.infos import merge_info
 
 if TYPE_CHECKING:
@@ -338,13 +338,9 @@ class VectorWrapper(
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
         """End episodes of the wrapped environment; see `VectorEnv.end_episodes`.
 
-        Every `LaneEpisodes` of this wrapper is updated; a wrapper that keeps a state of its own for
-        each environment overrides this.
+        A wrapper that keeps a state for each environment overrides this.
         """
         self.env.end_episodes(mask)
-        for value in vars(self).values():
-            if isinstance(value, LaneEpisodes):
-                value.end(mask)
 
     def keep_final_frames(self, keep: bool = True) -> None:
         """Render last frames before resets; see `VectorEnv.keep_final_frames`."""

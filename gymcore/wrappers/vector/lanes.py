@@ -41,6 +41,11 @@ class LaneWrapper(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
         """Whether the wrapped environment does."""
         return self.env.steps_some_lanes
 
+    def end_episodes(self, mask: Mask) -> None:
+        """End episodes of the wrapped environment, and note it; see `VectorEnv.end_episodes`."""
+        self.env.end_episodes(mask)
+        self._episodes.end(mask)
+
     def _step(
         self, actions: Any, env_ids: EnvIds | None
     ) -> tuple[tuple[Any, Any, Any, Any, dict[str, Any]], Lanes | None]:

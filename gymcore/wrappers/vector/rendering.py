@@ -121,6 +121,11 @@ class RenderCollection(
         self._collect(begun, np.ones(self.num_envs, np.bool_))
         return result
 
+    def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
+        """End episodes of the wrapped environment, and note it; see `VectorEnv.end_episodes`."""
+        self.env.end_episodes(mask)
+        self._episodes.end(mask)
+
     def keep_final_frames(self, keep: bool = True) -> None:
         """Let the environment do so, unless this wrapper has it do so always."""
         if not self._keeps:
@@ -387,6 +392,11 @@ class RecordVideo(
             )
             self.render_history = []
         return frames
+
+    def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
+        """End episodes of the wrapped environment, and note it; see `VectorEnv.end_episodes`."""
+        self.env.end_episodes(mask)
+        self._episodes.end(mask)
 
     def keep_final_frames(self, keep: bool = True) -> None:
         """Let the environment do so, also while nothing is recorded; see `VectorEnv`."""

@@ -212,3 +212,14 @@ def test_within_a_stack_of_frames() -> None:
     envs.reset(seed=1)
     cut = [envs.step(np.zeros((2, 1), np.float32))[3].tolist() for _ in range(4)]
     assert cut == [[False] * 2, [False] * 2, [True] * 2, [False] * 2]
+
+
+def test_around_a_collection_of_frames() -> None:
+    envs = gym.make_vec("CartPole-v1", 2, render_mode="rgb_array")
+    envs = TimeLimit(gym.wrappers.vector.RenderCollection(envs, pop_frames=False), 2)
+    envs.reset(seed=1)
+    counts = []
+    for _ in range(3):
+        envs.step([0, 1])
+        counts.append([len(frames) for frames in envs.render()])
+    assert counts == [[2, 2], [3, 3], [1, 1]]
