@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gymcore import envs, error, logger, spaces, utils, wrappers
-from gymcore.base.lazy_namespace import lazy_namespace
+from gymcore.base.lazy_namespace import add_names, lazy_namespace
 from gymcore.core import ActionWrapper, Env, ObservationWrapper, RewardWrapper, Wrapper
 from gymcore.envs.registration import (
     VectorizeMode,
@@ -66,3 +66,14 @@ __getattr__, __dir__ = lazy_namespace(
         ".vector": (),
     },
 )
+
+# Names of these packages that layers above them define.
+add_names(
+    "gymcore.vector",
+    {
+        "gymcore.envs.vector_make": ("make",),
+        "gymcore.native.array_vector_env": ("ArrayVectorEnv",),
+        "gymcore.native.vector_env": ("NativeVectorEnv",),
+    },
+)
+add_names("gymcore.wrappers", {"gymcore.compat.gym26.wrappers": wrappers.GYM26_NAMES})

@@ -1,7 +1,8 @@
 """Imports go down the layers only, and never in a circle; lazy ones and those for types count.
 
 The syntax trees are read, so an import inside of a function is seen as well, and so are the modules
-that `lazy_namespace` is given. DESIGN says what the layers are for.
+that `lazy_namespace` is given. There are no exceptions: what a layer above defines, the package
+itself adds to a namespace below (`add_names`). DESIGN says what the layers are for.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import ast
 import functools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from tests.for_each import for_each
 from tests.syntax import statements
@@ -45,21 +45,6 @@ LAYERS = (
 
 TOP = "gymcore"
 """The package itself, which imports everything."""
-
-
-class Exempt(NamedTuple):
-    """An import that points up."""
-
-    importer: str
-    imported: str
-    why: str
-
-
-EXCEPTIONS = (
-    Exempt("gymcore.specs", "gymcore.envs.registration", "`EnvSpec.make`"),
-    Exempt("gymcore.vector", "gymcore.envs.vector_make", "`make` and `NativeVectorEnv`, lazily"),
-    Exempt("gymcore.wrappers", "gymcore.compat", "the names that only Gym 0.26 had, lazily"),
-)
 
 
 def module_name(path: Path) -> str:
@@ -137,21 +122,13 @@ def layer(name: str) -> int:
     return max(fitting)[1]
 
 
-def is_exempt(importer: str, imported: str) -> bool:
-    return any(
-        importer == each.importer
-        and (imported == each.imported or imported.startswith(f"{each.imported}."))
-        for each in EXCEPTIONS
-    )
-
-
 def upward_imports() -> list[str]:
     return [
         f"{MODULES[name].relative_to(ROOT.parent)}:{line} imports {target}"
         for name in MODULES
         if name != TOP
         for target, line in all_imports()[name].items()
-        if layer(target) > layer(name) and not is_exempt(name, target)
+        if layer(target) > layer(name)
     ]
 
 
@@ -164,7 +141,7 @@ def circles() -> list[list[str]]:
         while waiting:
             module = waiting.pop()
             for target in all_imports()[module]:
-                if target not in seen and target not in FACES and not is_exempt(module, target):
+                if target not in seen and target not in FACES:
                     seen.add(target)
                     waiting.append(target)
         return seen
@@ -190,12 +167,3 @@ def test_imports_go_down() -> None:
 
 def test_no_module_imports_itself_in_a_circle() -> None:
     assert circles() == []
-
-
-def test_the_exceptions_are_few_and_needed() -> None:
-    assert len(EXCEPTIONS) <= 3
-    for each in EXCEPTIONS:
-        assert any(
-            target == each.imported or target.startswith(f"{each.imported}.")
-            for target in all_imports()[each.importer]
-        ), f"nothing is imported: {each}"

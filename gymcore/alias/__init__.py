@@ -22,8 +22,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from gymcore import error, spaces, specs
+from gymcore import error, spaces
 from gymcore.spaces.box import _BOUNDS
+from gymcore.specs import entry_points, registry
 
 __all__ = ["ERAS", "install", "stand_for"]
 
@@ -159,8 +160,8 @@ def stand_for(package: str, namespace: str, version: str) -> None:
             importlib.import_module(cls.__module__)
         spaces.Box.__getstate__ = _state_of_box  # type: ignore[assignment, method-assign]
         if namespace == "gymcore":
-            specs.program_package = package
-            for spec in specs.registry.values():
+            entry_points.program_package = package
+            for spec in registry.values():
                 for name in ("entry_point", "vector_entry_point"):
                     place = getattr(spec, name)
                     if isinstance(place, str) and place.startswith("gymcore."):

@@ -7,6 +7,19 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+_owners: dict[str, dict[str, str]] = {}
+"""The modules that define the lazy names, by package and name."""
+
+
+def add_names(package: str, modules: Mapping[str, Iterable[str]]) -> None:
+    """Add names to the namespace of a package that calls `lazy_namespace`, before or after it.
+
+    `modules` is as for `lazy_namespace`. So a package may have names that are defined in layers
+    above it, which it does not import itself.
+    """
+    names = {name: module for module, names in modules.items() for name in names}
+    _owners.setdefault(package, {}).update(names)
+
 
 def lazy_namespace(
     package: str, modules: Mapping[str, Iterable[str]]
@@ -22,7 +35,8 @@ def lazy_namespace(
         >>> __getattr__("Sized")
         <class 'collections.abc.Sized'>
     """
-    owners = {name: module for module, names in modules.items() for name in names}
+    add_names(package, modules)
+    owners = _owners[package]
     submodules = {module[1:] for module in modules if module.startswith(".")}
 
     def get_attribute(name: str) -> Any:

@@ -18,6 +18,7 @@ from gymcore.specs import (
     EnvSpec,
     VectorizeMode,
     WrapperSpec,
+    entry_points,
     find_spec,
     load_creator,
 )
@@ -151,7 +152,8 @@ def _check_recreatable(wrappers: tuple[WrapperSpec, ...]) -> None:
         if wrapper.kwargs is None:
             raise error.InvalidArgument(
                 f"{wrapper.name} wrapper does not inherit from "
-                "`gymcore.utils.RecordConstructorArgs`, therefore, the wrapper cannot be recreated."
+                f"`{entry_points.program_package}.utils.RecordConstructorArgs`, therefore, "
+                "the wrapper cannot be recreated."
             )
 
 
@@ -212,7 +214,7 @@ def make(
         max_episode_steps = None
     _check_recreatable(env_spec.additional_wrappers)
 
-    creator = load_creator(env_spec.entry_point, Env)
+    creator = load_creator(env_spec, env_spec.entry_point, Env)
     env_kwargs = own_kwargs(env_spec)
     env_kwargs.update(kwargs)
     render_wrapper = None
@@ -242,7 +244,7 @@ def make(
     if max_episode_steps is not None:
         env = TimeLimit(env, max_episode_steps)
     for wrapper in env_spec.additional_wrappers[made_by_creator:]:
-        wrap: Any = load_creator(wrapper.entry_point, Wrapper)
+        wrap: Any = load_creator(env_spec, wrapper.entry_point, Wrapper)
         arguments = snapshot(wrapper.kwargs)
         for name in getattr(wrap, "_tuple_arguments", ()):  # a spec that was JSON has lists
             if isinstance(arguments.get(name), list):
@@ -320,7 +322,7 @@ def _vector_entry_point(spec: EnvSpec) -> Any:
     """Return the registered vector environment, or the one of a class that brings its own."""
     if spec.vector_entry_point is not None or spec.entry_point is None:
         return spec.vector_entry_point
-    return getattr(load_creator(spec.entry_point, Env), "vector_class", None)
+    return getattr(load_creator(spec, spec.entry_point, Env), "vector_class", None)
 
 
 def _make_native(
@@ -353,7 +355,7 @@ def _make_native(
         raise error.InvalidArgument(f"vector_kwargs: {twice} given as environment arguments too")
     from gymcore.vector import VectorEnv
 
-    creator = load_creator(entry_point, VectorEnv)
+    creator = load_creator(spec, entry_point, VectorEnv)
     env = creator(num_envs=num_envs, **arguments, **vector_kwargs)
     if not hasattr(env, "unwrapped"):
         raise error.ArgumentTypeError(
@@ -548,3 +550,6 @@ def make_vec(
 
     _check_autoreset_mode(env)
     return env
+
+
+EnvSpec.maker = staticmethod(make)  # specs are a layer below and do not import this one

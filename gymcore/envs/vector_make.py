@@ -1,8 +1,4 @@
-"""`gymcore.vector.make`: Gym 0.26's function, with the current engines.
-
-`gymcore.vector` imports from here what it exports of the layers above it, `NativeVectorEnv` and
-`ArrayVectorEnv` among them.
-"""
+"""`gymcore.vector.make`: Gym 0.26's function, with the current engines."""
 
 from __future__ import annotations
 
@@ -14,14 +10,10 @@ from gymcore.core import Env
 from gymcore.envs.making import make as make_single
 from gymcore.envs.making import make_vec
 from gymcore.error import ArgumentTypeError
-from gymcore.native.array_vector_env import ArrayVectorEnv
-from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.specs import EnvSpec, find_spec
 from gymcore.vector import AutoresetMode
 from gymcore.vector.gym26_infos import Gym26VectorEnv
 from gymcore.vector.sync_vector_env import SyncVectorEnv
-
-__all__ = ["ArrayVectorEnv", "NativeVectorEnv", "make"]
 
 EnvWrapper = Callable[[Env[Any, Any]], Env[Any, Any]]
 

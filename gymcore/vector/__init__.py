@@ -17,7 +17,6 @@ from gymcore.vector.vector_env import (
 )
 
 if TYPE_CHECKING:
-    from gymcore.envs.vector_make import ArrayVectorEnv, NativeVectorEnv, make
     from gymcore.vector.async_vector_env import AsyncState, AsyncVectorEnv
 
 __all__ = [
@@ -36,11 +35,8 @@ __all__ = [
     "utils",
 ]
 
-# At first use: they load compiled engines, and one of them `multiprocessing`.
+# At first use: it loads compiled code and `multiprocessing`. `gymcore/__init__.py` adds what layers
+# above this one define: `ArrayVectorEnv`, `NativeVectorEnv` and `make`.
 __getattr__, __dir__ = lazy_namespace(
-    __name__,
-    {
-        ".async_vector_env": ("AsyncState", "AsyncVectorEnv"),
-        "gymcore.envs.vector_make": ("ArrayVectorEnv", "NativeVectorEnv", "make"),
-    },
+    __name__, {".async_vector_env": ("AsyncState", "AsyncVectorEnv")}
 )

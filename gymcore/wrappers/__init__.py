@@ -12,15 +12,6 @@ from typing import TYPE_CHECKING
 from gymcore.base.lazy_namespace import lazy_namespace
 
 if TYPE_CHECKING:
-    from gymcore.compat.gym26.wrappers import AutoResetWrapper as AutoResetWrapper
-    from gymcore.compat.gym26.wrappers import EnvCompatibility as EnvCompatibility
-    from gymcore.compat.gym26.wrappers import FrameStack as FrameStack
-    from gymcore.compat.gym26.wrappers import GrayScaleObservation as GrayScaleObservation
-    from gymcore.compat.gym26.wrappers import LazyFrames as LazyFrames
-    from gymcore.compat.gym26.wrappers import Monitor as Monitor
-    from gymcore.compat.gym26.wrappers import PixelObservationWrapper as PixelObservationWrapper
-    from gymcore.compat.gym26.wrappers import StepAPICompatibility as StepAPICompatibility
-    from gymcore.compat.gym26.wrappers import VectorListInfo as VectorListInfo
     from gymcore.wrappers import vector as vector
     from gymcore.wrappers.array_conversion import *
     from gymcore.wrappers.atari_preprocessing import *
@@ -82,19 +73,20 @@ _LAZY: dict[str, tuple[str, ...]] = {
     ),
     ".utils": (),
     ".vector": (),
-    # What only Gym 0.26 (and `Monitor`, 0.21) had.
-    "gymcore.compat.gym26.wrappers": (
-        "AutoResetWrapper",
-        "EnvCompatibility",
-        "FrameStack",
-        "GrayScaleObservation",
-        "LazyFrames",
-        "Monitor",
-        "PixelObservationWrapper",
-        "StepAPICompatibility",
-        "VectorListInfo",
-    ),
 }
 
+# What only Gym 0.26 (and `Monitor`, 0.21) had; `gymcore/__init__.py` adds it from a layer above.
+GYM26_NAMES = (
+    "AutoResetWrapper",
+    "EnvCompatibility",
+    "FrameStack",
+    "GrayScaleObservation",
+    "LazyFrames",
+    "Monitor",
+    "PixelObservationWrapper",
+    "StepAPICompatibility",
+    "VectorListInfo",
+)
+
 __getattr__, __dir__ = lazy_namespace(__name__, _LAZY)
-__all__ = ["vector", *(name for names in _LAZY.values() for name in names)]
+__all__ = ["vector", *(name for names in _LAZY.values() for name in names), *GYM26_NAMES]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gymcore.base.lazy_namespace import add_names
+
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -37,3 +39,11 @@ def test_other_names_are_attribute_errors(package: str) -> None:
     module = __import__(package)
     with pytest.raises(AttributeError, match="module 'lazy_pets' has no attribute 'Dog'"):
         _ = module.Dog
+
+
+def test_names_are_added_before_and_after_the_import(package: str) -> None:
+    add_names(package, {"math": ("lcm",)})
+    module = __import__(package)
+    add_names(package, {"math": ("comb",)})
+    assert {"lcm", "comb", "gcd"} <= set(dir(module))
+    assert (module.lcm(4, 6), module.comb(4, 2), module.gcd(4, 6)) == (12, 6, 2)

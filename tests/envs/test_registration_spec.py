@@ -58,6 +58,7 @@ def test_fields_like_gymnasium() -> None:
             (f.name, f.init, f.repr, f.compare, str(f.type))
             for cls in (registration.EnvSpec, registration.WrapperSpec)
             for f in dataclasses.fields(cls)
+            if f.name != "trusted"  # gymcore's own
         ]
 
     compare(scenario)
@@ -134,6 +135,7 @@ def test_what_cannot_be_written_is_named(changes: dict[str, Any], named: str) ->
         ("[]", "expected a JSON object, got '\\[\\]'"),
         ("{}", "an EnvSpec"),
         ('{"id": "A-v0", "color": 1}', "an EnvSpec"),
+        ('{"id": "A-v0", "trusted": true}', "an EnvSpec"),
         ('{"id": "A-v0", "additional_wrappers": [{"name": "a"}]}', "{'name': 'a'} a WrapperSpec"),
     ],
 )
@@ -219,6 +221,7 @@ def test_specs_from_json_call_only_environments_and_registered_entry_points() ->
         read = EnvSpec.from_json(json.dumps(fields))
         copies = [read.copy(), copy.deepcopy(read), pickle.loads(pickle.dumps(read))]
         for spec in (read, *copies, dataclasses.replace(read)):
+            assert not spec.trusted
             with pytest.raises(InvalidArgument, match=r"in JSON is neither registered nor a class"):
                 gymcore.make(spec)
             with pytest.raises(InvalidArgument, match="derived from"):

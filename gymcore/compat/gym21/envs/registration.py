@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import gymcore
-from gymcore import specs
 from gymcore.compat.bridges import to_done_api
 from gymcore.compat.old_envs import OldEnvCreator
 from gymcore.specs import EnvSpec, spec
+from gymcore.specs import registry as specs
 
 __all__ = ["EnvRegistry", "EnvSpec", "make", "register", "registry", "spec"]
 
@@ -17,7 +17,7 @@ __all__ = ["EnvRegistry", "EnvSpec", "make", "register", "registry", "spec"]
 class EnvRegistry:
     """The current registry, which is a dict, with the attributes that it had in Gym 0.21."""
 
-    env_specs = specs.registry
+    env_specs = specs
 
     def all(self) -> Iterable[EnvSpec]:
         """Return the specs of all environments."""

@@ -71,8 +71,8 @@ def make(
         entry_point = env_spec.entry_point
         if isinstance(entry_point, OldEnvCreator):
             entry_point = entry_point.entry_point
-        if apply_api_compatibility:
-            entry_point = OldEnvCreator(load_creator(entry_point, Env))
+        if apply_api_compatibility and entry_point is not None:
+            entry_point = OldEnvCreator(load_creator(env_spec, entry_point, Env))
         env_spec = env_spec.copy(entry_point=entry_point)
     env = envs.make(env_spec, max_episode_steps, disable_env_checker, **kwargs)
     return _of_this_era(env, autoreset)

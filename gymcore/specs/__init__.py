@@ -1,0 +1,34 @@
+"""Specs of environments: their ids, what `register` stores, and how `make` finds it by an id."""
+
+from gymcore.specs.entry_points import load_creator, load_env_creator, place_of
+from gymcore.specs.env_spec import (
+    EnvCreator,
+    EnvSpec,
+    VectorEnvCreator,
+    VectorizeMode,
+    WrapperSpec,
+)
+from gymcore.specs.gymnasium_ids import from_gymnasium_spec
+from gymcore.specs.ids import get_env_id, parse_env_id
+from gymcore.specs.lookup import find_spec, spec
+from gymcore.specs.registered import Alias, aliases, find_highest_version, registry
+
+__all__ = [
+    "Alias",
+    "EnvCreator",
+    "EnvSpec",
+    "VectorEnvCreator",
+    "VectorizeMode",
+    "WrapperSpec",
+    "aliases",
+    "find_highest_version",
+    "find_spec",
+    "from_gymnasium_spec",
+    "get_env_id",
+    "load_creator",
+    "load_env_creator",
+    "parse_env_id",
+    "place_of",
+    "registry",
+    "spec",
+]

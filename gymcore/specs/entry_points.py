@@ -1,0 +1,69 @@
+"""Entry points: what "module:name" stands for, and which of them a spec may name."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.specs.env_spec import EnvSpec
+from gymcore.specs.registered import registry
+
+T = TypeVar("T")
+
+program_package = "gymcore"
+"""The package that the program imports; `gymcore.alias` changes it."""
+
+
+def place_of(cls: type) -> str:
+    """Return where a class is, "module:name", for programs that import `program_package`."""
+    module = cls.__module__
+    if module.startswith("gymcore."):
+        module = module.replace("gymcore", program_package, 1)
+    return f"{module}:{cls.__name__}"
+
+
+def load_env_creator(name: str) -> Callable[..., Any]:
+    """Import the class or function that "module:attribute" names.
+
+    Raises an `ArgumentTypeError` if `name` is not a string, an `InvalidArgument` if it has another
+    form, and what Python raises for a missing module or attribute.
+
+    Example:
+        >>> load_env_creator("math:gcd")(12, 18)
+        6
+    """
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"entry point: expected 'module:attribute', got {name!r}")
+    parts = name.split(":")
+    if len(parts) != 2:
+        raise InvalidArgument(f"entry point: expected 'module:attribute', got {name!r}")
+    return getattr(importlib.import_module(parts[0]), parts[1])
+
+
+def load_creator(
+    spec: EnvSpec, entry_point: Callable[..., T] | str, base: type[T]
+) -> Callable[..., T]:
+    """Return the class or function that an entry point of a spec is or names.
+
+    Raise an `InvalidArgument` if the spec is not trusted and the entry point is not registered,
+    unless it names a class derived from `base`, in a module of gymcore or one that is imported.
+    """
+    if callable(entry_point):
+        return entry_point
+    if spec.trusted or any(
+        entry_point in (each.entry_point, each.vector_entry_point) for each in registry.values()
+    ):
+        return load_env_creator(entry_point)
+    module = entry_point.partition(":")[0]
+    if module.startswith(("gymcore.", f"{program_package}.")) or module in sys.modules:
+        creator = load_env_creator(entry_point)
+        if isinstance(creator, type) and issubclass(creator, base):
+            return creator
+    raise InvalidArgument(
+        f"the entry point {entry_point!r} in JSON is neither registered nor a class derived from "
+        f"{base.__name__} in a module that is imported; import it, or allow anything by "
+        "EnvSpec.from_json(text, trusted=True)"
+    )

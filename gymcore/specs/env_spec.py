@@ -1,0 +1,274 @@
+"""`EnvSpec`: what `make` and `make_vec` know of an environment."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, ClassVar, Protocol
+
+from gymcore.base.record_constructor import snapshot
+from gymcore.error import ArgumentTypeError, Error, InvalidArgument
+from gymcore.specs.ids import parse_env_id
+
+
+class EnvCreator(Protocol):
+    """A callable that makes an environment: a subclass of `Env`, or a function."""
+
+    def __call__(self, **kwargs: Any) -> Any:
+        """Make an environment."""
+
+
+class VectorEnvCreator(Protocol):
+    """A callable that makes a vector environment: a subclass of `VectorEnv`, or a function."""
+
+    def __call__(self, **kwargs: Any) -> Any:
+        """Make a vector environment."""
+
+
+class VectorizeMode(Enum):
+    """How `make_vec` runs several copies of an environment.
+
+    Attributes:
+        ASYNC: One after another in a pool of worker processes.
+        SYNC: One after another in this process.
+        VECTOR_ENTRY_POINT: All at once, by the vector environment that was registered for the id.
+        NATIVE: The same as `VECTOR_ENTRY_POINT`.
+        REMOTE: On another machine, by a server (`gymcore serve`).
+        RAY: In actors of a Ray cluster, each with a part of the batch.
+    """
+
+    ASYNC = "async"
+    SYNC = "sync"
+    VECTOR_ENTRY_POINT = "vector_entry_point"
+    NATIVE = "native"
+    REMOTE = "remote"
+    RAY = "ray"
+
+
+@dataclass
+class WrapperSpec:
+    """A wrapper that `make` puts around an environment.
+
+    Attributes:
+        name: The wrapper's name, for people.
+        entry_point: Where its class is, as "module:name".
+        kwargs: Its arguments besides the environment; None if they were not recorded, in which case
+            it cannot be made again.
+    """
+
+    name: str
+    entry_point: str
+    kwargs: dict[str, Any] | None
+
+
+@dataclass
+class EnvSpec:
+    """Everything `make` and `make_vec` need to know about an environment.
+
+    Attributes:
+        id: `[namespace/]name[-v(version)]`.
+        entry_point: The environment's class or a function that makes it, or where it is:
+            "module:name".
+        reward_threshold: The return from which the task counts as solved.
+        nondeterministic: Whether it is random even after seeding.
+        max_episode_steps: Steps after which `TimeLimit` truncates an episode; None for no limit.
+        order_enforce: Whether `make` adds `OrderEnforcing`.
+        disable_env_checker: Whether `make` leaves out `PassiveEnvChecker`.
+        kwargs: Arguments for the entry point.
+        namespace: Taken from the id, None without one.
+        name: Taken from the id.
+        version: Taken from the id, None without one.
+        additional_wrappers: Wrappers that `make` adds outside its own.
+        vector_entry_point: A vector environment's class, function or place, for `make_vec`.
+        trusted: Whether entry points may be anything; False for a spec from JSON, see `from_json`.
+
+    Example:
+        >>> spec = EnvSpec("ALE/Pong-v5", entry_point="ale_py.env:AtariEnv")
+        >>> spec.namespace, spec.name, spec.version
+        ('ALE', 'Pong', 5)
+    """
+
+    id: str
+    entry_point: EnvCreator | str | None = None
+
+    reward_threshold: float | None = None
+    nondeterministic: bool = False
+
+    max_episode_steps: int | None = None
+    order_enforce: bool = True
+    disable_env_checker: bool = False
+
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+    namespace: str | None = field(init=False)
+    name: str = field(init=False)
+    version: int | None = field(init=False)
+
+    additional_wrappers: tuple[WrapperSpec, ...] = field(default_factory=tuple)
+    vector_entry_point: VectorEnvCreator | str | None = None
+
+    trusted: bool = field(default=True, kw_only=True, repr=False, compare=False)
+
+    maker: ClassVar[Callable[..., Any]]
+    """`gymcore.make`, which is defined in a layer above and set there."""
+
+    def __post_init__(self) -> None:
+        """Split the id into its parts."""
+        self.namespace, self.name, self.version = parse_env_id(self.id)
+
+    def make(self, **kwargs: Any) -> Any:
+        """Make the environment; see `gymcore.make`.
+
+        Args:
+            **kwargs: As for `gymcore.make`.
+        """
+        return type(self).maker(self, **kwargs)
+
+    def copy(self, **changes: Any) -> EnvSpec:
+        """Return a copy, with some fields changed.
+
+        Args:
+            **changes: New values by field name.
+
+        Returns:
+            A spec of the same class. Containers in `kwargs` and in the wrappers' arguments are
+            copied; other objects in them are shared, so copying is cheap and works for any object.
+        """
+        new = copy.copy(self)
+        new.kwargs = snapshot(self.kwargs)
+        vars(new).update(changes)
+        new.additional_wrappers = tuple(
+            dataclasses.replace(wrapper, kwargs=snapshot(wrapper.kwargs))
+            for wrapper in new.additional_wrappers
+        )
+        return new
+
+    def to_json(self) -> str:
+        """Return the spec as JSON.
+
+        Returns:
+            An object with every field that the constructor takes.
+
+        Raises:
+            InvalidArgument: if an entry point is a function or a class instead of "module:name".
+            ArgumentTypeError: if an argument in `kwargs`, or of a wrapper, has no form in
+                JSON.
+
+        Example:
+            >>> spec = EnvSpec("Maze-v0", entry_point="maze:Maze", kwargs={"size": 4})
+            >>> EnvSpec.from_json(spec.to_json()) == spec
+            True
+        """
+        import json
+
+        content = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
+        del content["trusted"]
+        self._check_can_jsonify(content)
+        content["additional_wrappers"] = [vars(wrapper) for wrapper in self.additional_wrappers]
+        arguments = {f"kwargs[{name!r}]": value for name, value in self.kwargs.items()}
+        for wrapper in self.additional_wrappers:
+            for name, value in (wrapper.kwargs or {}).items():
+                arguments[f"{wrapper.name} kwargs[{name!r}]"] = value
+        for name, value in arguments.items():
+            try:
+                json.dumps(value)
+            except TypeError as error:
+                raise ArgumentTypeError(
+                    f"{error}: {name} = {value!r} of {self.id} cannot be written as JSON"
+                ) from error
+        return json.dumps(content)
+
+    @staticmethod
+    def _check_can_jsonify(env_spec: dict[str, object]) -> None:
+        """Raise if a field of the spec, given as a dict, is a function or a class."""
+        for name, value in env_spec.items():
+            if callable(value):
+                raise InvalidArgument(
+                    f"Callable found in {env_spec['id']} for {name} attribute with value={value}. "
+                    "Currently, gymcore does not support serialising callables."
+                )
+
+    @staticmethod
+    def from_json(json_env_spec: str, trusted: bool = False) -> EnvSpec:
+        """Return the spec that `to_json` wrote.
+
+        `make` and `make_vec` import the modules that the entry points name and call what they find
+        there. Unless `trusted`, they do so only for entry points of registered ids. For others,
+        they import only modules of gymcore, and call only classes of environments and wrappers:
+        those of gymcore, and of modules that your program has imported. Anything else raises
+        `InvalidArgument`. Arguments are used as the text gives them.
+
+        Args:
+            json_env_spec: The JSON text. Fields may be missing; a list stays a list, even if it was
+                a tuple before it was written.
+            trusted: Whether entry points may be anything, as in a spec that you make yourself.
+
+        Raises:
+            InvalidArgument: if the text is not a JSON object of a spec.
+        """
+        import json
+
+        parsed = json.loads(json_env_spec)
+        if not isinstance(parsed, dict):
+            raise InvalidArgument(f"json_env_spec: expected a JSON object, got {json_env_spec!r}")
+        wrappers = []
+        for wrapper in parsed.pop("additional_wrappers", ()):
+            try:
+                wrappers.append(WrapperSpec(**wrapper))
+            except TypeError as error:
+                raise InvalidArgument(
+                    f"An issue occurred when trying to make {wrapper} a WrapperSpec"
+                ) from error
+        try:
+            return EnvSpec(**parsed, additional_wrappers=tuple(wrappers), trusted=trusted)
+        except (TypeError, Error) as error:
+            raise InvalidArgument(
+                f"An issue occurred when trying to make {parsed} an EnvSpec"
+            ) from error
+
+    def pprint(
+        self,
+        disable_print: bool = False,
+        include_entry_points: bool = False,
+        print_all: bool = False,
+    ) -> str | None:
+        """Print the spec, one field per line.
+
+        Args:
+            disable_print: Return the text instead.
+            include_entry_points: Print the entry points, of the wrappers too.
+            print_all: Print fields that have their default value too.
+
+        Returns:
+            The text if `disable_print`, else None.
+        """
+        lines = [f"id={self.id}"]
+
+        def add(name: str, shown: bool) -> None:
+            if shown or print_all:
+                lines.append(f"{name}={getattr(self, name)}")
+
+        add("entry_point", include_entry_points)
+        add("reward_threshold", self.reward_threshold is not None)
+        add("nondeterministic", self.nondeterministic is not False)
+        add("max_episode_steps", self.max_episode_steps is not None)
+        add("order_enforce", self.order_enforce is not True)
+        add("disable_env_checker", self.disable_env_checker is not False)
+
+        wrappers = []
+        for wrapper in self.additional_wrappers:
+            place = f"entry_point={wrapper.entry_point}, " if include_entry_points else ""
+            wrappers.append(f"\n\tname={wrapper.name}, {place}kwargs={wrapper.kwargs}")
+        if wrappers:
+            lines.append(f"additional_wrappers=[{','.join(wrappers)}\n]")
+        elif print_all:
+            lines.append("additional_wrappers=[]")
+
+        text = "\n".join(lines)
+        if disable_print:
+            return text
+        print(text)
+        return None

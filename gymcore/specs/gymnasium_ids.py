@@ -1,0 +1,55 @@
+"""Ids of environments that are registered with Gymnasium, which need not be installed."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from typing import TYPE_CHECKING
+
+from gymcore import error
+from gymcore.base.optional_packages import pip_install
+from gymcore.specs.env_spec import EnvSpec
+
+if TYPE_CHECKING:
+    from gymnasium.envs.registration import EnvSpec as GymnasiumSpec
+
+GYMNASIUM = "gymnasium:"
+"""What an id of an environment that is registered with Gymnasium begins with."""
+
+
+def from_gymnasium_spec(theirs: GymnasiumSpec | EnvSpec | None) -> EnvSpec | None:
+    """Return a spec of Gymnasium's as one of gymcore's, whose id begins with "gymnasium:".
+
+    The result is None for None, and for a spec with wrappers, because these wrap Gymnasium's
+    classes only. A spec of gymcore's (under the alias) is returned unchanged.
+    """
+    if theirs is None or isinstance(theirs, EnvSpec):
+        return theirs
+    if theirs.additional_wrappers:
+        return None
+    ours = {field.name for field in dataclasses.fields(EnvSpec) if field.init}
+    fields = {name: value for name, value in vars(theirs).items() if name in ours}
+    fields.update(id=GYMNASIUM + theirs.id, kwargs=dict(theirs.kwargs), vector_entry_point=None)
+    return EnvSpec(**fields)
+
+
+def gymnasium_spec(name: str) -> EnvSpec:
+    """Return the spec of "gymnasium:name", from Gymnasium's registry."""
+    env_id = GYMNASIUM + name
+    try:
+        registration = importlib.import_module("gymnasium.envs.registration")
+    except ModuleNotFoundError as missing:
+        raise error.DependencyNotInstalled(
+            f"{env_id} is made by the package gymnasium: run `{pip_install('gymnasium')}`"
+        ) from missing
+    try:
+        theirs = registration.spec(name)
+    except registration.error.Error as problem:
+        raise error.UnregisteredEnv(f"{env_id}: Gymnasium has no such id: {problem}") from problem
+    spec = from_gymnasium_spec(theirs)
+    if spec is None:
+        raise error.Error(
+            f"{env_id} is registered with wrappers: make it with gymnasium.make, and bring it here "
+            "with gymcore.interop.gymnasium.from_gymnasium"
+        )
+    return spec

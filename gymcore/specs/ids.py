@@ -1,0 +1,59 @@
+"""Ids of environments: `[namespace/]name[-v(version)]`."""
+
+from __future__ import annotations
+
+import re
+
+from gymcore.error import ArgumentTypeError, Error
+
+_ENV_ID = re.compile(r"(?:([\w:-]+)/)?([\w:.-]+?)(?:-v(\d+))?")
+
+
+def parse_env_id(env_id: str) -> tuple[str | None, str, int | None]:
+    """Split an id into its parts.
+
+    Args:
+        env_id: `[namespace/]name[-v(version)]`.
+
+    Returns:
+        A tuple of the namespace (or None), the name, and the version (or None).
+
+    Raises:
+        Error: if the id does not have that form.
+        ArgumentTypeError: if it is not a string.
+
+    Example:
+        >>> parse_env_id("ALE/Pong-v5")
+        ('ALE', 'Pong', 5)
+        >>> parse_env_id("CartPole")
+        (None, 'CartPole', None)
+    """
+    if not isinstance(env_id, str):
+        raise ArgumentTypeError(f"env_id: expected a string, got {env_id!r} ({type(env_id)})")
+    match = _ENV_ID.fullmatch(env_id)
+    if match is None:
+        raise Error(
+            f"Malformed environment ID: {env_id}. (Currently all IDs must be of the form "
+            "[namespace/](env-name)-v(version). (namespace is optional))"
+        )
+    namespace, name, version = match.groups()
+    return namespace, name, None if version is None else int(version)
+
+
+def get_env_id(ns: str | None, name: str, version: int | None) -> str:
+    """Put an id together; the opposite of `parse_env_id`.
+
+    Args:
+        ns: The namespace, or None.
+        name: The name.
+        version: The version, or None.
+
+    Returns:
+        The id.
+
+    Example:
+        >>> get_env_id("ALE", "Pong", 5)
+        'ALE/Pong-v5'
+    """
+    full_name = name if ns is None else f"{ns}/{name}"
+    return full_name if version is None else f"{full_name}-v{version}"

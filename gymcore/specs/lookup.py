@@ -1,0 +1,113 @@
+"""Finds the spec of an id, retired ids and ids of Gymnasium included."""
+
+from __future__ import annotations
+
+import importlib
+
+from gymcore import error, logger
+from gymcore.specs.env_spec import EnvSpec
+from gymcore.specs.gymnasium_ids import GYMNASIUM, gymnasium_spec
+from gymcore.specs.ids import parse_env_id
+from gymcore.specs.registered import aliases, find_highest_version, registry
+from gymcore.specs.suggestions import unregistered
+
+
+def _follow_alias(env_id: str) -> EnvSpec | None:
+    """Return what a retired id stands for now, with a deprecation warning, or None.
+
+    Raises:
+        DeprecatedEnv: if the new environment behaves differently.
+    """
+    alias = aliases.get(env_id)
+    if alias is None or alias.new_id not in registry:
+        return None
+    if alias.change is not None:
+        raise error.DeprecatedEnv(
+            f"The environment {env_id} is deprecated, and its successor differs: {alias.change}. "
+            f"Please use `{alias.new_id}` instead."
+        )
+    logger.deprecation(
+        f"The environment {env_id} is out of date. It is now called `{alias.new_id}` and behaves "
+        "the same; please use that id."
+    )
+    return registry[alias.new_id]
+
+
+def spec(env_id: str) -> EnvSpec:
+    """Return the registered spec of an id.
+
+    Args:
+        env_id: `[namespace/]name[-v(version)]`, exactly as registered; or "gymnasium:" and an id of
+            Gymnasium's registry.
+
+    Returns:
+        The spec itself, not a copy.
+
+    Raises:
+        Error: one of the registry's errors, with a suggestion, if the id is not registered.
+
+    Example:
+        >>> spec("CartPole-v1").max_episode_steps
+        500
+    """
+    if isinstance(env_id, str) and env_id.startswith(GYMNASIUM):
+        return gymnasium_spec(_import_prefix(env_id.removeprefix(GYMNASIUM)))
+    parse_env_id(env_id)
+    match = registry.get(env_id) or _follow_alias(env_id)
+    if match is None:
+        raise unregistered(env_id)
+    return match
+
+
+def _import_prefix(env_id: str) -> str:
+    """Import the module of "module:id" and return the id."""
+    module, separator, rest = env_id.partition(":")
+    if not separator:
+        return env_id
+    if ":" in rest:
+        raise error.InvalidArgument(f"id: expected '[module:]id', got {env_id!r}")
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as missing:
+        raise ModuleNotFoundError(
+            f"{missing}. Environment registration via importing a module failed. "
+            f"Check whether '{module}' contains env registration and can be imported."
+        ) from missing
+    return rest
+
+
+def find_spec(env_id: str) -> EnvSpec:
+    """Return the spec that `make(env_id)` uses.
+
+    Unlike `spec`, this imports the module of "module:id", takes the newest version if none is
+    given, and warns when there is a newer one.
+
+    Args:
+        env_id: `[module:][namespace/]name[-v(version)]`; or "gymnasium:" and an id of Gymnasium's
+            registry, which may have a module too.
+
+    Raises:
+        DependencyNotInstalled: if the id is one of Gymnasium's, which is missing.
+        ModuleNotFoundError: if the module cannot be imported.
+        Error: one of the registry's errors, with a suggestion, if the id is not registered.
+    """
+    if env_id.startswith(GYMNASIUM):
+        return spec(env_id)
+    env_id = _import_prefix(env_id)
+    ns, name, version = parse_env_id(env_id)
+    newest = find_highest_version(ns, name)
+    if env_id not in registry and env_id in aliases:
+        return spec(env_id)
+    if newest is not None and version is not None and newest > version:
+        logger.deprecation(
+            f"The environment {env_id} is out of date. "
+            f"You should consider upgrading to version `v{newest}`."
+        )
+    if newest is not None and version is None and env_id not in registry:
+        latest = f"{env_id}-v{newest}"
+        logger.warn(
+            f"Using the latest versioned environment `{latest}` "
+            f"instead of the unversioned environment `{env_id}`."
+        )
+        return registry[latest]
+    return spec(env_id)

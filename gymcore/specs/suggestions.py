@@ -1,0 +1,69 @@
+"""The error for an id that is not registered, with a suggestion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gymcore import error
+from gymcore.specs.ids import get_env_id, parse_env_id
+from gymcore.specs.registered import registry, versioned_specs
+
+
+def _closest(word: str, words: Iterable[str]) -> str | None:
+    """Return the one of `words` that `word` may be a typo of."""
+    import difflib
+
+    by_lower_case = {known.lower(): known for known in sorted(words)}
+    matches = difflib.get_close_matches(word.lower(), by_lower_case, n=1)
+    return by_lower_case[matches[0]] if matches else None
+
+
+def unregistered(env_id: str) -> error.Error:
+    """Return the error that says which part of an id is not registered, and what may be meant.
+
+    Raises:
+        Error: if the id is malformed.
+    """
+    ns, name, version = parse_env_id(env_id)
+    namespaces = {spec.namespace for spec in registry.values() if spec.namespace is not None}
+    if ns is not None and ns not in namespaces:
+        suggestion = _closest(ns, namespaces)
+        hint = (
+            f"Did you mean: `{suggestion}`?"
+            if suggestion
+            else f"Have you installed the proper package for {ns}?"
+        )
+        return error.NamespaceNotFound(f"Namespace {ns} not found. {hint}")
+
+    names = {spec.name for spec in registry.values() if spec.namespace == ns}
+    if name not in names:
+        suggestion = _closest(name, names)
+        place = f" in namespace {ns}" if ns else ""
+        hint = f"Did you mean: `{suggestion}`? " if suggestion else ""
+        return error.NameNotFound(
+            f"Environment `{name}` doesn't exist{place}. {hint}"
+            "`gymcore list` prints all ids; importing another package registers its own."
+        )
+
+    versions = sorted(versioned_specs(ns, name))
+    if version is None or version in versions:  # the latter under another spelling, as "Maze-v00"
+        return error.Error(
+            f"No registered env with id: {env_id}. Did you register it, or import the package that "
+            "registers it? Use `gymcore.pprint_registry()` to see all of the registered "
+            "environments."
+        )
+    full_name = get_env_id(ns, name, None)
+    message = f"Environment version `v{version}` for environment `{full_name}` doesn't exist."
+    if not versions:
+        return error.DeprecatedEnv(f"{message} It provides the default version `{full_name}`.")
+    if version < versions[-1]:
+        return error.DeprecatedEnv(
+            f"Environment version v{version} for `{full_name}` is deprecated. "
+            f"Please use `{get_env_id(ns, name, versions[-1])}` instead."
+        )
+    listed = ", ".join(f"`v{known}`" for known in versions)
+    others = [known for known in registry if known.endswith(f"/{name}-v{version}")]
+    hint = f" Did you mean: `{others[0]}`?" if others else ""
+    return error.VersionNotFound(
+        f"{message} It provides versioned environments: [ {listed} ].{hint}"
+    )
