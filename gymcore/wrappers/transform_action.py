@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic
 
 import numpy as np
@@ -12,14 +11,15 @@ import numpy.typing as npt
 
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActionWrapper, ActType, Env, ObsType, WrapperActType
-from gymcore.error import ArgumentTypeError, InvalidAction, InvalidArgument, InvalidBound
-from gymcore.spaces import Box, Discrete, MultiDiscrete, Space
-from gymcore.wrappers.utils import bin_counts, rescale_box
+from gymcore.error import ArgumentTypeError, InvalidAction, InvalidBound
+from gymcore.spaces import Box, Space
+from gymcore.wrappers.utils import Array, Change, Number, NumbersBins, Transforms, rescale_box
 
 __all__ = ["ClipAction", "DiscretizeAction", "RescaleAction", "TransformAction"]
 
 
 class TransformAction(
+    Transforms,
     ActionWrapper[ObsType, WrapperActType, ActType],
     RecordConstructorArgs,
     Generic[ObsType, WrapperActType, ActType],
@@ -70,8 +70,12 @@ class TransformAction(
         """Return the action that `env` gets."""
         return self.func(action)
 
+    def _batch_function(self) -> Callable[[Array], Array] | None:
+        is_overridden = type(self).action is not TransformAction.action
+        return None if is_overridden else super()._batch_function()
 
-class ClipAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]):
+
+class ClipAction(TransformAction[ObsType, Array, Array]):
     """Clip actions to the bounds of a `Box` space: the wrapper accepts any numbers.
 
     Its action space has the widest bounds of the dtype: infinite ones, or those of the integers.
@@ -87,7 +91,7 @@ class ClipAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]):
         array([2.], dtype=float32)
     """
 
-    def __init__(self, env: Env[ObsType, npt.NDArray[Any]]) -> None:
+    def __init__(self, env: Env[ObsType, Array]) -> None:
         """Wrap `env`.
 
         Args:
@@ -98,15 +102,12 @@ class ClipAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]):
         """
         space = _box(self, env)
         low, high = (0, np.iinfo(space.dtype).max) if space.dtype.kind == "u" else (-np.inf, np.inf)
-        TransformAction.__init__(
-            self,
-            env,
-            functools.partial(_clip, space.low, space.high),
-            Box(low, high, shape=space.shape, dtype=space.dtype),
-        )
+        func = functools.partial(_clip, space.low, space.high)
+        TransformAction.__init__(self, env, func, Box(low, high, space.shape, space.dtype))
+        self._batch = func, func
 
 
-class RescaleAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]):
+class RescaleAction(TransformAction[ObsType, Array, Array]):
     """Give a `Box` action space other bounds; actions are mapped from these linearly.
 
     Nothing is clipped. Components without a bound must keep it infinite: they are shifted, or not
@@ -124,9 +125,9 @@ class RescaleAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]
 
     def __init__(
         self,
-        env: Env[ObsType, npt.NDArray[Any]],
-        min_action: float | np.floating[Any] | np.integer[Any] | npt.NDArray[Any],
-        max_action: float | np.floating[Any] | np.integer[Any] | npt.NDArray[Any],
+        env: Env[ObsType, Array],
+        min_action: Number | Array,
+        max_action: Number | Array,
     ) -> None:
         """Wrap `env`.
 
@@ -144,7 +145,7 @@ class RescaleAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]
                 `env`.
         """
         space = _box(self, env)
-        func: Callable[[Any], Any]
+        func: Change
         new_space, _, func = rescale_box(space, _cast(space, min_action), _cast(space, max_action))
         if np.any(new_space.low >= new_space.high):
             raise InvalidBound(
@@ -162,17 +163,18 @@ class RescaleAction(TransformAction[ObsType, npt.NDArray[Any], npt.NDArray[Any]]
                 _rounded, rescale_box(real, min_action, max_action)[2], space.dtype
             )
         TransformAction.__init__(self, env, func, new_space)
+        self._batch = func, func
 
 
-class DiscretizeAction(TransformAction[ObsType, Any, npt.NDArray[Any]]):
+class DiscretizeAction(NumbersBins, TransformAction[ObsType, Any, Array]):
     """Choose among the middles of equal bins of a bounded `Box` action space, by number.
 
     Attributes:
-        low: Lower bounds, flattened.
-        high: Upper bounds, flattened.
-        n_dims: Components of an action.
-        bins: `[n_dims]`, bins of each component.
-        bin_centers: For each component the middles of its bins.
+        low: Lower bounds, `[n_dims]`.
+        high: Upper bounds, `[n_dims]`.
+        n_dims: Number of components of an action.
+        bins: Number of bins of each component, `[n_dims]`.
+        bin_centers: The middles of the bins, one array for each component.
         multidiscrete: Whether an action is one number for each component.
 
     Example:
@@ -188,10 +190,7 @@ class DiscretizeAction(TransformAction[ObsType, Any, npt.NDArray[Any]]):
     """
 
     def __init__(
-        self,
-        env: Env[ObsType, npt.NDArray[Any]],
-        bins: int | tuple[int, ...],
-        multidiscrete: bool = False,
+        self, env: Env[ObsType, Array], bins: int | tuple[int, ...], multidiscrete: bool = False
     ) -> None:
         """Wrap `env`.
 
@@ -203,44 +202,26 @@ class DiscretizeAction(TransformAction[ObsType, Any, npt.NDArray[Any]]):
                 changing fastest.
 
         Raises:
-            ArgumentTypeError: if the action space is not a `Box`, or `bins` are not integers.
-            InvalidArgument: if the space is not bounded, or `bins` has the wrong length or is not
+            ArgumentTypeError: If the action space is not a `Box`, or `bins` are not integers.
+            InvalidArgument: If the space is not bounded, or `bins` has the wrong length or is not
                 positive, or there are more combinations than integers.
         """
         ActionWrapper.__init__(self, env)
         space = env.action_space
-        if not isinstance(space, Box):
-            raise ArgumentTypeError(
-                "DiscretizeAction is only compatible with Box continuous actions. "
-                f"Got {type(space)}"
-            )
-        self.low, self.high = space.low.flatten(), space.high.flatten()
-        self.n_dims = self.low.size
-        self.multidiscrete = multidiscrete
-        if not (np.isfinite(self.low).all() and np.isfinite(self.high).all()):
-            raise InvalidArgument(
-                "Discretization requires action space to be finite. "
-                f"Found: low={self.low}, high={self.high}"
-            )
-        self.bins = bin_counts(bins, self.n_dims)
-        counts = self.bins.tolist()
-        total = math.prod(counts)
-        if not multidiscrete and total > np.iinfo(np.int64).max:
-            raise InvalidArgument(
-                f"bins: {total} combinations are too many for a Discrete space; "
-                "use multidiscrete=True"
-            )
-        bounds = zip(self.low, self.high, counts, strict=True)
-        self.bin_centers = [_centers(low, high, n) for low, high, n in bounds]
-        self.action_space = MultiDiscrete(counts) if multidiscrete else Discrete(total)
-        self._total = total
-        self._shape, self._dtype = space.shape, space.dtype
+        numbers = self._divide("action", space, bins, multidiscrete)
+        self._shape, self._dtype = space.shape or (), space.dtype
+        self.bin_centers = [_centers(low, high, n) for low, high, n in self._bounds()]
+        TransformAction.__init__(self, env, self.action, numbers)
 
-    def action(self, act: Any) -> npt.NDArray[Any]:
+    def _batch_function(self) -> Callable[[Array], Array] | None:
+        is_overridden = type(self).action is not DiscretizeAction.action
+        return None if is_overridden else self.batch_of_actions
+
+    def action(self, act: object) -> Array:
         """Return the action that `env` gets, a new array.
 
         Raises:
-            InvalidAction: if the number is outside the space, or there are too many or too few.
+            InvalidAction: If the number is outside the space, or there are too many or too few.
         """
         number = np.asarray(act)
         if self.multidiscrete:
@@ -252,7 +233,7 @@ class DiscretizeAction(TransformAction[ObsType, Any, npt.NDArray[Any]]):
             raise InvalidAction(f"Expected the number of a bin as action, got {act!r}")
         return self.batch_of_actions(number[None] if self.multidiscrete else number.reshape(1))[0]
 
-    def revert_action(self, action: npt.NDArray[Any]) -> Any:
+    def revert_action(self, action: Array) -> Array | np.int64:
         """Return the action of the wrapper whose bins have their middles nearest to `action`.
 
         Args:
@@ -262,29 +243,27 @@ class DiscretizeAction(TransformAction[ObsType, Any, npt.NDArray[Any]]):
             The number of the bins; with `multidiscrete` `[n_dims] int64`.
 
         Raises:
-            InvalidAction: if the number of components is wrong.
+            InvalidAction: If the number of components is wrong.
         """
         array = np.asarray(action)
         if array.size != self.n_dims:
             raise InvalidAction(f"Expected {self.n_dims} numbers as action, got {action!r}")
-        return self.revert_batch(array.reshape(1, self.n_dims))[0]
+        number: Array | np.int64 = self.revert_batch(array.reshape(1, self.n_dims))[0]
+        return number
 
-    def batch_of_actions(self, actions: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Do `action` for a batch.
+    def batch_of_actions(self, actions: Array) -> Array:
+        """Return a batch of actions of `env`, `[n, ...]`.
 
         Args:
             actions: `[n]` numbers of bins; `[n, n_dims]` with `multidiscrete`.
 
-        Returns:
-            `[n, ...]`, actions of `env`.
-
         Raises:
-            InvalidAction: if a number is outside the space.
+            InvalidAction: If a number is outside the space.
         """
-        bins: Any = np.moveaxis(actions, -1, 0).astype(np.int64, copy=False)
+        bins: Sequence[Array] | Array = np.moveaxis(actions, -1, 0).astype(np.int64, copy=False)
         if not self.multidiscrete:
             is_valid = actions.dtype.kind in "iub" and (actions >= 0).all()
-            if not is_valid or (actions >= self._total).any():
+            if not is_valid or (actions >= self._count).any():
                 raise InvalidAction(f"Expected actions in {self.action_space}, got {actions}")
             bins = np.unravel_index(bins, tuple(self.bins))
         chosen = np.empty((len(bins[0]), self.n_dims), self._dtype)
@@ -292,11 +271,8 @@ class DiscretizeAction(TransformAction[ObsType, Any, npt.NDArray[Any]]):
             chosen[:, i] = centers.take(bins[i], mode="clip")
         return chosen.reshape(-1, *self._shape)
 
-    def revert_batch(self, actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Do `revert_action` for a batch.
-
-        Args:
-            actions: `[n, ...]`, actions of `env`.
+    def revert_batch(self, actions: Array) -> npt.NDArray[np.int64]:
+        """Return the results of `revert_action` for a batch of actions of `env`, `[n, ...]`.
 
         Returns:
             `[n]` numbers of bins; `[n, n_dims]` with `multidiscrete`.
@@ -309,13 +285,13 @@ class DiscretizeAction(TransformAction[ObsType, Any, npt.NDArray[Any]]):
             bins[:, i] = np.abs(x[:, None] - centers).argmin(axis=1)
         if self.multidiscrete:
             return bins
-        numbers: Any = np.ravel_multi_index(tuple(bins.T), tuple(self.bins))
-        return numbers.astype(np.int64, copy=False)
+        numbers = np.ravel_multi_index(tuple(bins.T), tuple(self.bins))
+        return np.asarray(numbers, np.int64)
 
 
-def _box(wrapper: ActionWrapper[Any, Any, Any], env: Env[Any, Any]) -> Box[Any]:
+def _box(wrapper: ActionWrapper, env: Env) -> Box:
     """Return the action space of `env`, which has to be a `Box`."""
-    ActionWrapper.__init__(wrapper, env)  # which says what is wrong if it is not an environment
+    ActionWrapper.__init__(wrapper, env)  # raises the error if `env` is not an environment
     space = env.action_space
     if not isinstance(space, Box):
         raise ArgumentTypeError(
@@ -324,7 +300,7 @@ def _box(wrapper: ActionWrapper[Any, Any, Any], env: Env[Any, Any]) -> Box[Any]:
     return space
 
 
-def _cast(space: Box[Any], bound: Any) -> Any:
+def _cast(space: Box, bound: Number | Array) -> Number | Array:
     """Return a bound in the dtype of `space`, casting it without a warning.
 
     A number may lose digits; an array may be of a smaller dtype.
@@ -333,27 +309,27 @@ def _cast(space: Box[Any], bound: Any) -> Any:
         return bound
     if isinstance(bound, (float, np.floating)):
         with np.errstate(over="ignore"):
-            cast = space.dtype.type(bound)
+            cast: Number = space.dtype.type(bound)
         return cast if np.isinf(cast) == np.isinf(bound) else bound
     if isinstance(bound, np.ndarray) and np.can_cast(bound.dtype, space.dtype):
         return bound.astype(space.dtype)
     return bound
 
 
-def _clip(low: npt.NDArray[Any], high: npt.NDArray[Any], action: Any) -> Any:
+def _clip(low: Array, high: Array, action: npt.ArrayLike) -> Array:
     """Do what `np.clip` does, in a sixth of its time for small arrays."""
     return np.minimum(np.maximum(np.asanyarray(action), low), high)
 
 
-def _rounded(func: Callable[[Any], Any], dtype: np.dtype[Any], action: Any) -> Any:
+def _rounded(func: Change, dtype: np.dtype[np.generic], action: Array) -> Array:
     return np.rint(func(action)).astype(dtype)
 
 
-def _centers(low: Any, high: Any, n: int) -> npt.NDArray[Any]:
+def _centers(low: np.floating, high: np.floating, n: int) -> Array:
     """Return the middles of `n` equal intervals; rounded as Gymnasium does."""
     with np.errstate(over="ignore", invalid="ignore"):
         edges = np.linspace(low, high, n + 1)
-        centers: npt.NDArray[Any] = (edges[:-1] + edges[1:]) / 2
+        centers: Array = (edges[:-1] + edges[1:]) / 2
     if np.isfinite(centers).all():
         return centers
     fractions = (np.arange(n) + 0.5) / n  # The width overflows the dtype.

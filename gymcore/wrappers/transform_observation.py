@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,14 @@ from gymcore.spaces import (
     flatten,
     flatten_space,
 )
-from gymcore.wrappers.utils import bin_counts, is_integer, rescale_box
+from gymcore.wrappers.utils import (
+    Array,
+    Number,
+    NumbersBins,
+    Transforms,
+    is_integer,
+    rescale_box,
+)
 
 __all__ = [
     "AddRenderObservation",
@@ -45,12 +52,13 @@ __all__ = [
 ]
 
 
-BatchFunction = Callable[[Any], Any]
-Array = npt.NDArray[Any]
+Indices: TypeAlias = npt.NDArray[np.int64]
+Join: TypeAlias = Callable[[Any, object], Any]
+Pick: TypeAlias = Callable[[Any], Any]
 
 
 class TransformObservation(
-    ObservationWrapper[WrapperObsType, ActType, ObsType], RecordConstructorArgs
+    Transforms, ObservationWrapper[WrapperObsType, ActType, ObsType], RecordConstructorArgs
 ):
     """Change observations with a function.
 
@@ -66,9 +74,6 @@ class TransformObservation(
         >>> bool((env.reset(seed=1)[0] >= 0).all())
         True
     """
-
-    _batch: tuple[Callable[[Any], Any], BatchFunction] | None = None
-    """`func`, and the function that does the same to a batch of any number of lanes."""
 
     def __init__(
         self,
@@ -101,30 +106,34 @@ class TransformObservation(
             self.observation_space = observation_space
         self.func = func
 
-    def observation(self, observation: ObsType) -> Any:
+    def _apply(
+        self,
+        env: Env[ObsType, ActType],
+        space: Space[Any],
+        func: Callable[..., Any],
+        batch_func: Callable[..., object],
+    ) -> None:
+        """Wrap `env` with a function and the function that does the same to a batch."""
+        TransformObservation.__init__(self, env, func, space)
+        self._batch = func, batch_func
+
+    def observation(self, observation: ObsType) -> WrapperObsType:
         """Return `func(observation)`."""
         return self.func(observation)
 
-    def _batch_function(self) -> BatchFunction | None:
-        """Return a function that does to a batch what `observation` does to each of its rows.
-
-        None if there is none: the function is the user's, or a subclass has changed something.
-        """
-        inherited = TransformObservation.observation
-        if self._batch is None or type(self).observation is not inherited:
-            return None
-        func, batch_func = self._batch
-        return batch_func if self.func is func else None
+    def _batch_function(self) -> Callable[[Any], Any] | None:
+        is_overridden = type(self).observation is not TransformObservation.observation
+        return None if is_overridden else super()._batch_function()
 
 
-def observed(env: Env[Any, Any]) -> Space[Any]:
+def observed(env: Env) -> Space[Any]:
     """Return the observation space, or raise if `env` is not an environment."""
     if not isinstance(env, Env):
         raise error.ArgumentTypeError(f"Expected env to be a `gymcore.Env` but got {type(env)}")
     return env.observation_space
 
 
-def checked_box(wrapper: str, env: Env[Any, Any]) -> Box[Any]:
+def checked_box(wrapper: str, env: Env) -> Box:
     """Return the observation space, or raise if it is not a `Box`."""
     space = observed(env)
     if not isinstance(space, Box):
@@ -170,25 +179,33 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
                 f"Expects `filter_keys` to be a Sequence, actual type: {type(filter_keys)}"
             )
         space = observed(env)
-        pick: Callable[[Any], Any]
+        pick: Pick
+        pick_batch: Pick
+        if not isinstance(filter_keys, Sequence):
+            raise error.FailedTypeCheck(
+                f"Expects `filter_keys` to be a Sequence, actual type: {type(filter_keys)}"
+            )
         if isinstance(space, Dict):
-            filtered, pick = _filter_dict(space, filter_keys)
+            keys = _checked_keys(filter_keys, space)
+            parts = {key: space.spaces[key] for key in keys}
+            filtered: Space[Any] = Dict(parts)
+            pick = functools.partial(_pick_keys, tuple(parts))
+            # A batch has the order of its space.
+            pick_batch = functools.partial(_pick_keys, tuple(Dict(parts).spaces))
         elif isinstance(space, Tuple):
-            filtered, pick = _filter_tuple(space, filter_keys)
+            indices = _checked_indices(filter_keys, len(space.spaces))
+            filtered = Tuple([space.spaces[i] for i in indices])
+            pick = pick_batch = functools.partial(_pick_indices, tuple(indices))
         else:
             raise error.FailedCheck(
                 "FilterObservation wrapper is only usable with `Dict` and `Tuple` observations, "
                 f"actual type: {type(space)}"
             )
-        TransformObservation.__init__(self, env, pick, filtered)
-        pick_batch = pick
-        if isinstance(filtered, Dict):  # batches have the order of their space
-            pick_batch = functools.partial(_pick_keys, tuple(filtered.spaces))
-        self._batch = pick, pick_batch
+        self._apply(env, filtered, pick, pick_batch)
         self.filter_keys = filter_keys
 
 
-def _pick_keys(keys: Sequence[Any], observation: dict[Any, Any]) -> dict[Any, Any]:
+def _pick_keys(keys: Sequence[str], observation: dict[str, Any]) -> dict[str, Any]:
     return {key: observation[key] for key in keys}
 
 
@@ -196,10 +213,8 @@ def _pick_indices(indices: Sequence[int], observation: tuple[Any, ...]) -> tuple
     return tuple([observation[i] for i in indices])
 
 
-def _filter_dict(
-    space: Dict, keys: Sequence[Any]
-) -> tuple[Space[Any], Callable[[Any], dict[Any, Any]]]:
-    """Return the filtered space, and the function for its elements."""
+def _checked_keys(keys: Sequence[Any], space: Dict) -> Sequence[str]:
+    """Return keys of a `Dict` space, or raise."""
     if not all(isinstance(key, str) for key in keys):
         raise error.FailedTypeCheck(f"All filter keys must be strings for a Dict space, got {keys}")
     missing = [key for key in keys if key not in space.spaces]
@@ -212,22 +227,18 @@ def _filter_dict(
         )
     if not keys:
         raise error.FailedCheck("The observation space is empty due to filtering all of the keys.")
-    filtered = Dict({key: space.spaces[key] for key in keys})
-    return filtered, functools.partial(_pick_keys, tuple(dict.fromkeys(keys)))
+    return keys
 
 
-def _filter_tuple(
-    space: Tuple, keys: Sequence[Any]
-) -> tuple[Space[Any], Callable[[Any], tuple[Any, ...]]]:
-    """Return the filtered space, and the function for its elements."""
+def _checked_indices(keys: Sequence[Any], length: int) -> Sequence[int]:
+    """Return indices of a `Tuple` space of this length, or raise."""
     if not all(isinstance(key, int) for key in keys):
         raise error.FailedTypeCheck(
             f"All filter keys must be integers for a Tuple space, got {keys}"
         )
-    length = len(space.spaces)
     missing = [key for key in keys if not -length <= key < length]
     if missing:
-        raise _MissingIndex(
+        raise FailedIndexCheck(
             "All the `filter_keys` must be included in the length of the observation space.\n"
             f"Filter keys: {keys}, length of observation: {length}, missing indexes: {missing}"
         )
@@ -235,11 +246,11 @@ def _filter_tuple(
         raise error.FailedCheck(f"Duplicate keys exist, filter_keys: {keys}")
     if not keys:
         raise error.FailedCheck("The observation space is empty due to filtering all keys.")
-    return Tuple([space.spaces[i] for i in keys]), functools.partial(_pick_indices, tuple(keys))
+    return keys
 
 
-class _MissingIndex(error.FailedCheck, IndexError):
-    """An index outside a `Tuple`: what indexing the tuple raises as well."""
+class FailedIndexCheck(error.FailedCheck, IndexError):
+    """A bad index where the Gym API has always asserted, or indexed a sequence."""
 
 
 # --- flatten --------------------------------------------------------------------------------------
@@ -303,7 +314,7 @@ def _flattens_as_batch(space: Space[Any]) -> bool:
     return type(space) in (Box, Discrete, MultiBinary, MultiDiscrete, OneOf, Text)
 
 
-def _one_hot(space: Discrete | MultiDiscrete, batch: Any) -> Array:
+def _one_hot(space: Discrete | MultiDiscrete, batch: object) -> Array:
     sizes = np.atleast_1d(space.n if isinstance(space, Discrete) else space.nvec).ravel()
     numbers = np.asarray(batch, np.int64)
     numbers = numbers.reshape(len(numbers), len(sizes)) - np.asarray(space.start, np.int64).ravel()
@@ -342,27 +353,28 @@ class ReshapeObservation(TransformObservation[WrapperObsType, ActType, ObsType])
             FailedCheck: if `shape` has another number of elements, or negative sizes.
         """
         space = checked_box("ReshapeObservation", env)
-        _check_new_shape(shape, space.shape)
-        assert isinstance(shape, tuple)
+        shape = _checked_shape(shape, space.shape)
         func = functools.partial(_reshape, shape)
-        box: Any = Box(space.low.reshape(shape), space.high.reshape(shape), shape, space.dtype)
+        box: Space[Any] = Box(
+            space.low.reshape(shape), space.high.reshape(shape), shape, space.dtype
+        )
         TransformObservation.__init__(self, env, func, box)
         self._batch = func, functools.partial(_reshape_batch, shape)
         self.shape = shape
 
 
-def _reshape(shape: tuple[int, ...], observation: Any) -> Any:
+def _reshape(shape: tuple[int, ...], observation: npt.ArrayLike) -> Array:
     return np.reshape(observation, shape)
 
 
-def _reshape_batch(shape: tuple[int, ...], batch: Any) -> Any:
+def _reshape_batch(shape: tuple[int, ...], batch: Array) -> Array:
     return np.reshape(batch, (len(batch), *shape))
 
 
-def _check_new_shape(shape: Any, old: tuple[int, ...]) -> None:
-    """Raise unless `shape` is a tuple of integers with as many elements as `old`."""
-    sizes = shape if isinstance(shape, tuple) else (shape,)
+def _checked_shape(shape: int | tuple[int, ...], old: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a tuple of integers with as many elements as `old`; raise if `shape` is another."""
     if isinstance(shape, tuple) or is_integer(shape):
+        sizes = shape if isinstance(shape, tuple) else (shape,)
         if not all(map(is_integer, sizes)):
             raise error.FailedTypeCheck(
                 f"ReshapeObservation requires shape elements to be integers, got {shape}"
@@ -381,6 +393,7 @@ def _check_new_shape(shape: Any, old: tuple[int, ...]) -> None:
         raise error.FailedTypeCheck(
             f"ReshapeObservation requires shape to be a tuple, got {type(shape)}"
         )
+    return shape
 
 
 class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
@@ -402,8 +415,8 @@ class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType])
     def __init__(
         self,
         env: Env[ObsType, ActType],
-        min_obs: float | np.floating[Any] | np.integer[Any] | npt.NDArray[Any],
-        max_obs: float | np.floating[Any] | np.integer[Any] | npt.NDArray[Any],
+        min_obs: Number | Array,
+        max_obs: Number | Array,
     ) -> None:
         """Wrap `env`.
 
@@ -420,11 +433,8 @@ class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType])
                 observation's, or a lower one lies above the upper one.
         """
         space = checked_box("RescaleObservation", env)
-        box: Any
-        func: Any
         box, func, _ = rescale_box(space, min_obs, max_obs)
-        TransformObservation.__init__(self, env, func, box)
-        self._batch = func, func
+        self._apply(env, box, func, func)
         self.min_obs = min_obs
         self.max_obs = max_obs
 
@@ -442,7 +452,7 @@ class DtypeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         dtype('float64')
     """
 
-    def __init__(self, env: Env[ObsType, ActType], dtype: Any) -> None:
+    def __init__(self, env: Env[ObsType, ActType], dtype: npt.DTypeLike) -> None:
         """Wrap `env`.
 
         Args:
@@ -457,21 +467,21 @@ class DtypeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         """
         space, kind = _space_of_dtype(observed(env), dtype)
         func = functools.partial(_convert, kind)
-        TransformObservation.__init__(self, env, func, space)
-        self._batch = func, functools.partial(_convert_batch, kind)
+        self._apply(env, space, func, functools.partial(_convert_batch, kind))
         self.dtype = dtype
 
 
-def _convert(kind: np.dtype[Any], observation: Any) -> Any:
-    return kind.type(observation).astype(kind, copy=False)  # a type has no byte order
+def _convert(kind: np.dtype[Any], observation: npt.ArrayLike) -> Array:
+    converted: Array = kind.type(observation).astype(kind, copy=False)  # a type has no byte order
+    return converted
 
 
-def _convert_batch(kind: np.dtype[Any], batch: Any) -> Any:
+def _convert_batch(kind: np.dtype[Any], batch: npt.ArrayLike) -> Array:
     return np.asarray(batch).astype(kind)
 
 
-def _space_of_dtype(space: Space[Any], dtype: Any) -> tuple[Any, np.dtype[Any]]:
-    """Return the space with the dtype, and that."""
+def _space_of_dtype(space: Space[Any], dtype: npt.DTypeLike) -> tuple[Space[Any], np.dtype[Any]]:
+    """Return the space with another dtype, and the dtype."""
     if not isinstance(space, (Box, Discrete, MultiDiscrete, MultiBinary)):
         raise error.FailedTypeCheck(
             "DtypeObservation requires a Box, Discrete, MultiDiscrete, or MultiBinary space, "
@@ -498,7 +508,7 @@ def _space_of_dtype(space: Space[Any], dtype: Any) -> tuple[Any, np.dtype[Any]]:
     return Box(low, high, space.shape, kind), kind
 
 
-Image = npt.NDArray[np.uint8]
+Image: TypeAlias = npt.NDArray[np.uint8]
 
 # Products of the values of red, green and blue with their shares of brightness: Rec. 709 as
 # scikit-image rounds it. (OpenCV's weights, which Gym 0.26 used, are others.)
@@ -542,13 +552,12 @@ class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType
             )
         func = _to_grayscale_axis if keep_dim else to_grayscale
         shape = (*space.shape[:2], 1) if keep_dim else space.shape[:2]
-        box: Any = Box(0, 255, shape, np.uint8)
-        TransformObservation.__init__(self, env, func, box)
-        self._batch = func, functools.partial(_change_images, func, shape)
+        images = functools.partial(_change_images, func, shape)
+        self._apply(env, Box(0, 255, shape, np.uint8), func, images)
         self.keep_dim = keep_dim
 
 
-def to_grayscale(image: Any, out: Image | None = None) -> Image:
+def to_grayscale(image: npt.ArrayLike, out: Image | None = None) -> Image:
     """Return the gray values of an image `[..., 3]` uint8: `[...]` uint8, a new array or `out`."""
     image = np.asarray(image, np.uint8)
     brightness = _BRIGHTNESS[0].take(image[..., 0])
@@ -560,11 +569,13 @@ def to_grayscale(image: Any, out: Image | None = None) -> Image:
     return out
 
 
-def _to_grayscale_axis(image: Any, out: Image | None = None) -> Image:
+def _to_grayscale_axis(image: Image, out: Image | None = None) -> Image:
     return to_grayscale(image, None if out is None else out[..., 0]).reshape(*image.shape[:-1], 1)
 
 
-def _change_images(func: Any, shape: tuple[int, ...], images: Any) -> Image:
+def _change_images(
+    func: Callable[[Image, Image], object], shape: tuple[int, ...], images: Image
+) -> Image:
     """Apply `func(image, out)` to the images of a batch."""
     out = np.empty((len(images), *shape), np.uint8)
     for image, target in zip(images, out, strict=True):
@@ -610,9 +621,8 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         new = (height, width, *space.shape[2:])
         load_cv2("ResizeObservation")
         func = functools.partial(resize, new)
-        box: Any = Box(0, 255, new, np.uint8)
-        TransformObservation.__init__(self, env, func, box)
-        self._batch = func, functools.partial(_change_images, func, new)
+        images = functools.partial(_change_images, func, new)
+        self._apply(env, Box(0, 255, new, np.uint8), func, images)
         self.shape = (height, width)
         self.cv2_shape = (width, height)
 
@@ -628,7 +638,7 @@ def load_cv2(wrapper: str) -> ModuleType:
     return cv2
 
 
-def resize(shape: tuple[int, ...], image: Any, out: Image | None = None) -> Image:
+def resize(shape: tuple[int, ...], image: Image, out: Image | None = None) -> Image:
     """Resize one image, four channels at a time: OpenCV does not take more."""
     cv2 = load_cv2("ResizeObservation")  # Not kept: wrappers are copied, modules cannot be.
     if out is None:
@@ -642,7 +652,7 @@ def resize(shape: tuple[int, ...], image: Any, out: Image | None = None) -> Imag
     return out
 
 
-def _check_resizable(space: Box[Any]) -> None:
+def _check_resizable(space: Box) -> None:
     """Raise unless elements are images of bytes."""
     if len(space.shape) not in (2, 3):
         raise error.FailedCheck(
@@ -658,7 +668,7 @@ def _check_resizable(space: Box[Any]) -> None:
         )
 
 
-def _check_size(shape: Any) -> None:
+def _check_size(shape: object) -> None:
     """Raise unless a shape is a tuple of two positive integers."""
     if not isinstance(shape, tuple):
         raise error.FailedTypeCheck(
@@ -727,7 +737,7 @@ class AddRenderObservation(TransformObservation[WrapperObsType, ActType, ObsType
         )
 
 
-def _observed_with_frame(env: Env[Any, Any], join: Callable[..., Any], observation: Any) -> Any:
+def _observed_with_frame(env: Env, join: Join, observation: object) -> object:
     """Return an observation with the current frame."""
     return join(observation, env.render())
 
@@ -754,7 +764,7 @@ def check_render_keys(space: Space[Any], render_key: str, obs_key: str) -> None:
         )
 
 
-def frame_space(frame: npt.NDArray[Any]) -> Any:
+def frame_space(frame: Array) -> Box:
     """Return the space of frames: of bytes from 0 to 255, or for others what their dtype holds."""
     if frame.dtype == np.uint8:
         return Box(0, 255, frame.shape, np.uint8)
@@ -766,15 +776,17 @@ def frame_space(frame: npt.NDArray[Any]) -> Any:
 
 
 def join_frames(
-    space: Space[Any], frames: Any, render_only: bool, render_key: str, obs_key: str
-) -> tuple[Any, Any]:
-    """Return the space of observations with frames, and what makes one of the two."""
+    space: Space[Any], frames: Space[Any], render_only: bool, render_key: str, obs_key: str
+) -> tuple[Any, Join]:
+    """Return the space of observations with frames, and the function that adds a frame to one."""
     key, parts = (None, space.spaces) if isinstance(space, Dict) else (obs_key, space)
     join = functools.partial(_joined, render_only, render_key, key)
     return frames if render_only else Dict(join(parts, frames)), join
 
 
-def _joined(only: bool, render_key: str, obs_key: str | None, observation: Any, frame: Any) -> Any:
+def _joined(
+    only: bool, render_key: str, obs_key: str | None, observation: Any, frame: object
+) -> Any:
     """Return an observation, a dict if there is no key for it, with a frame."""
     if only:
         return frame
@@ -783,14 +795,7 @@ def _joined(only: bool, render_key: str, obs_key: str | None, observation: Any, 
     return {obs_key: observation, render_key: frame}
 
 
-Indices = npt.NDArray[np.int64]
-
-
-class _NoSuchBin(error.FailedCheck, IndexError):
-    """An index that is not that of a bin."""
-
-
-class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
+class DiscretizeObservation(NumbersBins, TransformObservation[WrapperObsType, ActType, ObsType]):
     """Cut the numbers of observations into equal bins, and observe the index of the bin.
 
     Attributes:
@@ -799,7 +804,7 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
         low: Lower bounds, `[size]`.
         high: Upper bounds, `[size]`.
         bin_edges: The edges between the bins, one array per element.
-        n_dims: How many elements an observation has.
+        n_dims: Number of elements of an observation.
 
     Example:
         >>> import gymcore
@@ -829,51 +834,24 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
                 `MultiDiscrete`, instead of one number of a `Discrete`.
 
         Raises:
-            FailedTypeCheck: if the space is not a `Box`, or `bins` neither an integer nor a
+            FailedTypeCheck: If the space is not a `Box`, or `bins` is neither an integer nor a
                 sequence of them.
-            FailedCheck: if the space is not bounded, `bins` has another length than observations,
+            FailedCheck: If the space is not bounded, `bins` has another length than observations,
                 one is not positive, or there are more than 2**63 combinations.
         """
-        space = observed(env)
-        if not isinstance(space, Box):
-            raise error.FailedTypeCheck(
-                "DiscretizeObservation is only compatible with Box continuous observations. "
-                f"Got {type(space)}"
-            )
-        self.low, self.high = space.low.flatten(), space.high.flatten()
-        bounded = space.bounded_below.all() and space.bounded_above.all()
-        if not (bounded and np.isfinite(self.low).all() and np.isfinite(self.high).all()):
-            raise error.FailedCheck(
-                "Discretization requires observation space to be finite. "
-                f"Found: low={space.low}, high={space.high}"
-            )
-        self.n_dims = len(self.low)
-        self.bins = bin_counts(bins, self.n_dims)
-        self.multidiscrete = multidiscrete
+        numbers = self._divide("observation", observed(env), bins, multidiscrete)
         counts = self.bins.tolist()
-        self._count = math.prod(counts)
-        # Indices of elements are the digits of one number, the last one changing fastest.
-        strides = [math.prod(counts[i + 1 :]) for i in range(len(counts))]
-        if not multidiscrete and self._count > np.iinfo(np.int64).max:
-            raise error.FailedCheck(
-                f"bins: {self.bins} have too many combinations for one number; "
-                "use multidiscrete=True"
-            )
-        self._strides = np.array(strides, object if multidiscrete else np.int64)
-        limits = zip(self.low, self.high, counts, strict=True)
-        self.bin_edges = [np.linspace(lo, hi, count + 1)[1:-1] for lo, hi, count in limits]
-        ends = zip(self.low.tolist(), self.bin_edges, self.high.tolist(), strict=True)
-        self._all_edges = [np.array([lo, *edges, hi]) for lo, edges, hi in ends]
-        bin_space: Any = MultiDiscrete(self.bins) if multidiscrete else Discrete(self._count)
-        TransformObservation.__init__(self, env, self._bin_of, bin_space)
-        self._batch = self.func, self._bins_of_batch
+        if not multidiscrete:  # Indices of elements are the digits of the number.
+            self._strides = np.array([math.prod(counts[i + 1 :]) for i in range(len(counts))])
+        self.bin_edges = [np.linspace(lo, hi, n + 1)[1:-1] for lo, hi, n in self._bounds()]
+        self._apply(env, numbers, self._bin_of, self._bins_of_batch)
 
-    def _bin_of(self, observation: Any) -> Any:
+    def _bin_of(self, observation: npt.ArrayLike) -> int | Indices:
         """Return the bins of an observation: an `int`, or `[size]` int64 if `multidiscrete`."""
-        bins = self._bins_of_batch(np.asarray(observation)[None])[0]
+        bins: Indices = self._bins_of_batch(np.asarray(observation)[None])[0]
         return bins if self.multidiscrete else int(bins)
 
-    def _bins_of_batch(self, observations: Any) -> Indices:
+    def _bins_of_batch(self, observations: Array) -> Indices:
         """Return `[n]` int64, or `[n, size]` if `multidiscrete`.
 
         Numbers beyond the bounds count as on them, and NaN as above.
@@ -885,7 +863,7 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
             indices[:, i] = edges.searchsorted(values[:, i], "right")
         return indices if self.multidiscrete else indices @ self._strides
 
-    def revert_observation(self, obs: Any) -> tuple[Array, Array]:
+    def revert_observation(self, obs: object) -> tuple[Array, Array]:
         """Return the bounds of the bins that a discrete observation stands for.
 
         Args:
@@ -896,13 +874,13 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
             observations.
 
         Raises:
-            FailedTypeCheck: if it is not an integer.
-            IndexError: if there is no such bin. Also an `InvalidArgument`.
+            FailedTypeCheck: If it is not an integer.
+            IndexError: If there is no such bin. Also an `InvalidArgument`.
         """
         lower, upper = self._edges(obs, ())
         return lower[0], upper[0]
 
-    def _edges(self, obs: Any, batch: tuple[int, ...]) -> tuple[Array, Array]:
+    def _edges(self, obs: object, batch: tuple[int, ...]) -> tuple[Array, Array]:
         """Return the edges `[n, size]` of bins, of one element if `batch` is `()`."""
         given = np.asarray(obs)
         shape = (*batch, self.n_dims) if self.multidiscrete else batch
@@ -910,18 +888,20 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
         if given.dtype.kind not in "iu":
             raise error.FailedTypeCheck(f"revert_observation: expected integers, got {obs!r}")
         if given.shape != shape:
-            raise _NoSuchBin(
+            raise FailedIndexCheck(
                 f"revert_observation: expected indices of shape {shape}, got {given.shape}"
             )
         if (given < 0).any() or (given >= limit).any():
-            raise _NoSuchBin(
+            raise FailedIndexCheck(
                 f"revert_observation: expected indices from 0 to below {limit}, got {obs}"
             )
-        indices = given.reshape(-1, self.n_dims) if self.multidiscrete else given.reshape(-1, 1)
-        if not self.multidiscrete:
-            indices = indices // self._strides % self.bins
+        if self.multidiscrete:
+            indices = given.reshape(-1, self.n_dims)
+        else:
+            indices = given.reshape(-1, 1) // self._strides % self.bins
         lower = np.empty(indices.shape, self.low.dtype)
         upper = np.empty_like(lower)
-        for i, edges in enumerate(self._all_edges):
+        for i, (lo, inner, hi) in enumerate(zip(self.low, self.bin_edges, self.high, strict=True)):
+            edges = np.array([lo.item(), *inner, hi.item()])
             lower[:, i], upper[:, i] = edges[indices[:, i]], edges[indices[:, i] + 1]
         return lower, upper

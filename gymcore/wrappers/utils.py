@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial, singledispatch
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,11 @@ __all__ = [
     "rescale_box",
     "update_mean_var_count_from_moments",
 ]
+
+
+Array: TypeAlias = npt.NDArray[Any]
+Number: TypeAlias = float | np.floating[Any] | np.integer[Any]
+Change: TypeAlias = Callable[[Array], Array]
 
 
 class RunningMeanStd:
@@ -78,7 +84,7 @@ class RunningMeanStd:
         self.var: Any = np.ones(shape, dtype)
         self.count: float = epsilon
 
-    def update(self, x: npt.NDArray[Any]) -> None:
+    def update(self, x: Array) -> None:
         """Add a batch.
 
         Args:
@@ -294,9 +300,6 @@ def check_gamma(gamma: Any) -> None:
         raise InvalidBound(f"`gamma` should be in the interval [0, 1]. Received {gamma}")
 
 
-Change = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
-
-
 # --- zeros ----------------------------------------------------------------------------------------
 
 
@@ -328,7 +331,7 @@ def create_zero_array(space: Space[Any]) -> Any:
 
 
 @create_zero_array.register(Box)
-def _zero_box(space: Box[Any]) -> npt.NDArray[Any]:
+def _zero_box(space: Box[Any]) -> Array:
     zeros = np.zeros(space.shape, space.dtype)
     zeros = np.where(space.low > 0, space.low, zeros)
     return np.where(space.high < 0, space.high, zeros)
@@ -340,12 +343,12 @@ def _zero_discrete(space: Discrete) -> Any:
 
 
 @create_zero_array.register(MultiDiscrete)
-def _zero_multi_discrete(space: MultiDiscrete) -> npt.NDArray[Any]:
+def _zero_multi_discrete(space: MultiDiscrete) -> Array:
     return np.array(space.start, space.dtype)
 
 
 @create_zero_array.register(MultiBinary)
-def _zero_multi_binary(space: MultiBinary) -> npt.NDArray[Any]:
+def _zero_multi_binary(space: MultiBinary) -> Array:
     return np.zeros(space.shape, space.dtype)
 
 
@@ -391,8 +394,8 @@ def _zero_one_of(space: OneOf) -> tuple[int, Any]:
 
 def rescale_box(
     box: Box[Any],
-    new_min: float | np.floating[Any] | np.integer[Any] | npt.NDArray[Any],
-    new_max: float | np.floating[Any] | np.integer[Any] | npt.NDArray[Any],
+    new_min: Number | Array,
+    new_max: Number | Array,
 ) -> tuple[Box[Any], Change, Change]:
     """Return a box with other bounds, and the affine maps between the two.
 
@@ -459,7 +462,7 @@ def _unscale(slope: Any, offset: Any, element: Any) -> Any:
     return (element - offset) / slope
 
 
-def _bound(box: Box[Any], name: str, value: Any) -> npt.NDArray[Any]:
+def _bound(box: Box[Any], name: str, value: Any) -> Array:
     """Return a bound as an array of the shape of the box."""
     if not isinstance(value, np.ndarray):
         if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
@@ -491,10 +494,10 @@ def integer(name: str, value: Any) -> int:
     return int(value)
 
 
-def bin_counts(bins: Any, size: int) -> npt.NDArray[np.int64]:
+def bin_counts(bins: object, size: int) -> npt.NDArray[np.int64]:
     """Return the number of bins of each element of an observation or action."""
     counts = [bins] * size if is_integer(bins) else bins
-    if isinstance(counts, (str, bytes)) or not hasattr(counts, "__len__"):
+    if isinstance(counts, (str, bytes)) or not isinstance(counts, Collection):
         raise FailedTypeCheck(
             f"bins must be an integer or a sequence of integers, got {type(bins)}"
         )
@@ -505,3 +508,62 @@ def bin_counts(bins: Any, size: int) -> npt.NDArray[np.int64]:
     if min(counts, default=1) < 1:
         raise FailedCheck(f"bins must be positive, got {bins!r}")
     return np.array(counts, np.int64).reshape(size)
+
+
+class NumbersBins:
+    """A mixin of wrappers that divide the elements of a bounded `Box` into equal, numbered bins."""
+
+    low: Array
+    high: Array
+    n_dims: int
+    bins: npt.NDArray[np.int64]
+    multidiscrete: bool
+    _count: int
+
+    def _divide(
+        self, what: str, box: Space[Any], bins: int | tuple[int, ...], multidiscrete: bool
+    ) -> Space[Any]:
+        """Set the attributes, and return the space of the numbers of bins; see the subclasses."""
+        if not isinstance(box, Box):
+            raise FailedTypeCheck(
+                f"Discretize{what.title()} is only compatible with Box continuous {what}s. "
+                f"Got {type(box)}"
+            )
+        self.low, self.high = box.low.flatten(), box.high.flatten()
+        finite = np.isfinite(self.low).all() and np.isfinite(self.high).all()
+        if not (finite and box.bounded_below.all() and box.bounded_above.all()):
+            raise FailedCheck(
+                f"Discretization requires {what} space to be finite. "
+                f"Found: low={self.low}, high={self.high}"
+            )
+        self.n_dims = len(self.low)
+        self.bins = bin_counts(bins, self.n_dims)
+        self.multidiscrete = multidiscrete
+        self._count = math.prod(self.bins.tolist())
+        if multidiscrete:
+            return MultiDiscrete(self.bins)
+        if self._count > np.iinfo(np.int64).max:
+            raise FailedCheck(
+                f"bins: {self._count} combinations are too many for a Discrete space; "
+                "use multidiscrete=True"
+            )
+        return Discrete(self._count)
+
+    def _bounds(self) -> Iterator[tuple[np.floating, np.floating, int]]:
+        """Return the bounds and the number of bins of each element."""
+        return zip(self.low, self.high, self.bins.tolist(), strict=True)
+
+
+class Transforms:
+    """A mixin of wrappers that apply a function to each observation or action."""
+
+    func: Callable[[Any], Any]
+    _batch: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None = None
+    """`func`, and the function that does the same to a batch of any size."""
+
+    def _batch_function(self) -> Callable[[Any], Any] | None:
+        """Return the function that does to a batch what the wrapper does to each row.
+
+        None if `func` is a user's, or a subclass overrides the method that applies it.
+        """
+        return self._batch[1] if self._batch is not None and self._batch[0] is self.func else None

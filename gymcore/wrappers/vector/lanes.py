@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.core import Env
+from gymcore import logger
+from gymcore.core import Env, Info
 from gymcore.error import ArgumentTypeError, InvalidAction
 from gymcore.spaces import Space
 from gymcore.spaces.layouts import Layout, layout_of
@@ -19,10 +22,23 @@ from gymcore.vector.utils import batch_space, concatenate, create_empty_array, i
 from gymcore.vector.utils.infos import merge_info, split_info
 from gymcore.vector.vector_env import AutoresetMode, EnvIds, VectorEnv, VectorWrapper
 
-__all__ = ["BatchIndexer", "LaneWrapper", "SpacesOnly", "join_infos", "make_single", "without"]
+__all__ = [
+    "BatchIndexer",
+    "LaneWrapper",
+    "SpacesOnly",
+    "VectorForm",
+    "join_infos",
+    "make_single",
+    "set_spaces",
+    "vector_form",
+    "without",
+]
 
 Lanes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+
+Single = TypeVar("Single")
+Form = TypeVar("Form", bound="VectorForm")
 
 
 class LaneWrapper(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
@@ -65,8 +81,8 @@ class LaneWrapper(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
         return ended if self._episodes.mode is AutoresetMode.NEXT_STEP else np.zeros_like(ended)
 
 
-class SpacesOnly(Env[Any, Any]):
-    """Stands for one environment of a batch when a wrapper of single ones is made."""
+class SpacesOnly(Env):
+    """Stands for one environment of a batch when a wrapper of single environments is made."""
 
     def __init__(self, observation_space: Space[Any], action_space: Space[Any]) -> None:
         """Take the spaces."""
@@ -74,27 +90,98 @@ class SpacesOnly(Env[Any, Any]):
         self.action_space = action_space
 
 
-def make_single(
-    env: VectorEnv[Any, Any, Any], wrapper: Any, base: type[Any], kwargs: dict[str, Any]
-) -> Any:
-    """Return a wrapper of single environments around one that only has the spaces of the lanes.
+def make_single(env: VectorEnv, wrapper: Any, base: type[Single], arguments: Info) -> Single:
+    """Return a wrapper of single environments around one that has only the spaces of the lanes.
 
     Args:
         env: The vector environment.
         wrapper: A class derived from `base`, or a function that makes one from an environment.
-        base: What the wrapper has to be.
-        kwargs: Its arguments, except the environment.
+        base: The class that the wrapper must be derived from.
+        arguments: Arguments of `wrapper`, except the environment.
 
     Raises:
-        ArgumentTypeError: It is something else.
+        ArgumentTypeError: If `wrapper` is or makes something else.
     """
     problem = f"Expected wrapper to be a class derived from {base.__name__}, got {wrapper!r}"
     if not callable(wrapper) or (isinstance(wrapper, type) and not issubclass(wrapper, base)):
         raise ArgumentTypeError(problem)
-    made = wrapper(SpacesOnly(env.single_observation_space, env.single_action_space), **kwargs)
+    made = wrapper(SpacesOnly(env.single_observation_space, env.single_action_space), **arguments)
     if not isinstance(made, base):
         raise ArgumentTypeError(problem)
     return made
+
+
+class VectorForm:
+    """A mixin that gives a vector wrapper the arguments of a wrapper of single environments.
+
+    The base after it takes the vector environment and a function that wraps one environment, as
+    `VectorizeTransformObservation` does. The decorator `vector_form` names the single wrapper.
+    """
+
+    _single: Callable[..., object]
+
+    def __init__(self, env: VectorEnv, *args: Any, **kwargs: Any) -> None:
+        """Wrap a vector environment."""
+
+        def wrap(lane: Env) -> object:
+            return self._single(lane, *args, **kwargs)
+
+        super().__init__(env, wrap)  # type: ignore[call-arg]
+
+
+def vector_form(single: type[Env]) -> Callable[[type[Form]], type[Form]]:
+    """Return a decorator that makes a class the vector form of a wrapper of single environments.
+
+    The constructor gets the signature and the docstring of that of `single`.
+
+    Example:
+        >>> import inspect
+        >>> from gymcore.wrappers import ReshapeObservation
+        >>> from gymcore.wrappers.vector import VectorizeTransformObservation
+        >>> @vector_form(ReshapeObservation)
+        ... class Reshaped(VectorForm, VectorizeTransformObservation):
+        ...     "Give the observations of each lane another shape."
+        >>> list(inspect.signature(Reshaped.__init__).parameters)
+        ['self', 'env', 'shape']
+    """
+
+    def derive(form: type[Form]) -> type[Form]:
+        @wraps(single.__init__)
+        def init(self: Form, env: VectorEnv, *args: object, **kwargs: object) -> None:
+            VectorForm.__init__(self, env, *args, **kwargs)
+
+        form._single = single
+        form.__init__ = init  # type: ignore[method-assign, assignment]
+        form.__doc__ = (
+            f"{inspect.getdoc(form)}\n\n"
+            f"The arguments and errors are those of `gymcore.wrappers.{single.__name__}`.\n"
+            "`wrapper` is one of these, around an environment that has only the spaces."
+        )
+        return form
+
+    return derive
+
+
+def set_spaces(
+    wrapper: VectorWrapper, what: str, batched: Space[Any] | None, single: Space[Any] | None
+) -> None:
+    """Set the spaces of a wrapper that applies a function to batches; warn if they disagree.
+
+    `what` is "observation" or "action". Without a batched space, it follows from the single one;
+    without either, the spaces stay those of the wrapped environment.
+    """
+    if single is not None:
+        setattr(wrapper, f"single_{what}_space", single)
+        setattr(wrapper, f"{what}_space", batch_space(single, wrapper.num_envs))
+    if batched is not None:
+        setattr(wrapper, f"{what}_space", batched)
+    space = getattr(wrapper, f"{what}_space")
+    expected = batch_space(getattr(wrapper, f"single_{what}_space"), wrapper.num_envs)
+    if space != expected:
+        logger.warn(
+            f"For {wrapper.env}, the {what} space and the batched single {what} space don't match "
+            f"as expected, {what}_space={space}, batched single_{what}_space={expected}"
+        )
 
 
 class BatchIndexer:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import logger
 from gymcore.base.arguments import lane_indices
 from gymcore.base.nested import map_leaves
 from gymcore.base.record_constructor import RecordConstructorArgs
@@ -19,7 +18,8 @@ from gymcore.spaces import Space
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.vector.vector_env import ArrayType, EnvIds, VectorActionWrapper, VectorEnv, VectorStep
 from gymcore.wrappers import transform_action
-from gymcore.wrappers.vector.lanes import make_single
+from gymcore.wrappers.utils import Change
+from gymcore.wrappers.vector.lanes import VectorForm, make_single, set_spaces, vector_form
 
 __all__ = [
     "ClipAction",
@@ -68,7 +68,7 @@ class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType])
         self,
         env: VectorEnv[ObsType, ActType, ArrayType],
         func: Callable[[WrapperActType], ActType],
-        action_space: Space[Any] | None = None,
+        action_space: Space[WrapperActType] | None = None,
         single_action_space: Space[Any] | None = None,
     ) -> None:
         """Wrap `env`.
@@ -93,18 +93,7 @@ class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType])
             if not (space is None or isinstance(space, Space)):
                 raise ArgumentTypeError(f"Expected {name} to be a Space or None, got {type(space)}")
         _LaneActions.__init__(self, env)
-        if single_action_space is not None:
-            self.single_action_space = single_action_space
-            self.action_space = batch_space(single_action_space, self.num_envs)
-        if action_space is not None:
-            self.action_space = action_space
-        batched = batch_space(self.single_action_space, self.num_envs)
-        if self.action_space != batched:
-            logger.warn(
-                f"For {env}, the action space and the batched single action space don't match as "
-                f"expected, action_space={self.action_space}, "
-                f"batched single_action_space={batched}"
-            )
+        set_spaces(self, "action", action_space, single_action_space)
         self.func = func
 
     def actions(self, actions: WrapperActType) -> ActType:
@@ -112,13 +101,13 @@ class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType])
         return self.func(_copy(actions))
 
 
-class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
+class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType]):
     """Apply a wrapper of single environments that changes actions to each action of a batch.
 
     Wrappers of gymcore work on the whole batch at once; others are called for each action.
 
     Attributes:
-        wrapper: The wrapper, around an environment that has spaces only.
+        wrapper: The wrapper, around an environment that has only the spaces.
 
     Example:
         >>> import gymcore as gym
@@ -132,10 +121,12 @@ class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
         [[-1.0], [-1.0]]
     """
 
+    wrapper: transform_action.TransformAction
+
     def __init__(
         self,
-        env: VectorEnv[Any, Any, ArrayType],
-        wrapper: type[transform_action.TransformAction[Any, Any, Any]],
+        env: VectorEnv[ObsType, ActType, ArrayType],
+        wrapper: Callable[..., transform_action.TransformAction],
         **kwargs: Any,
     ) -> None:
         """Wrap `env`.
@@ -147,27 +138,27 @@ class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
             **kwargs: Its arguments, except the environment.
 
         Raises:
-            ArgumentTypeError: if `env` is not a `VectorEnv`, or `wrapper` no such class.
+            ArgumentTypeError: If `env` is not a `VectorEnv`, or `wrapper` is no such class.
         """
         _LaneActions.__init__(self, env)
         self.wrapper = make_single(env, wrapper, transform_action.TransformAction, kwargs)
         self.single_action_space = self.wrapper.action_space
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._batch_function = _batch_function(self.wrapper)
+        self._batch_function = self.wrapper._batch_function()
         self._whole_batch = _repeated(self._batch_function, self.num_envs)
         self._shape, self._dtype = self.action_space.shape, env.action_space.dtype
 
-    def actions(self, actions: Any) -> Any:
+    def actions(self, actions: WrapperActType) -> ActType:
         """Return the batch of actions that `env` gets, a new one.
 
         Raises:
-            InvalidAction: if it is not a batch of one action for each environment.
+            InvalidAction: If it is not a batch of one action for each environment.
         """
         if self._whole_batch is None:
             return self._some_actions(actions, self.num_envs)
         return self._checked(self._whole_batch, actions, self._shape)
 
-    def _some_actions(self, actions: Any, n: int) -> Any:
+    def _some_actions(self, actions: WrapperActType, n: int) -> ActType:
         if self._batch_function is not None:
             shape = (n, *(self.single_action_space.shape or ()))
             return self._checked(self._batch_function, actions, shape)
@@ -179,7 +170,9 @@ class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
             raise InvalidAction(f"Expected actions for {n} environments, got {len(changed)}")
         return concatenate(single, changed, create_empty_array(single, n))
 
-    def _checked(self, function: Callable[[Any], Any], actions: Any, shape: Any) -> Any:
+    def _checked(
+        self, function: Callable[[Any], Any], actions: Any, shape: tuple[int, ...] | None
+    ) -> Any:
         """Return `function(actions)` in the dtype of the actions of `env`."""
         actions = np.asarray(actions)
         if actions.shape != shape:
@@ -188,8 +181,9 @@ class VectorizeTransformAction(_LaneActions[Any, Any, Any, ArrayType]):
         return changed if changed.dtype == self._dtype else changed.astype(self._dtype)
 
 
-class ClipAction(VectorizeTransformAction[ArrayType]):
-    """Move the actions of a batch into the bounds of a `Box` space; see `wrappers.ClipAction`.
+@vector_form(transform_action.ClipAction)
+class ClipAction(VectorForm, VectorizeTransformAction):
+    """Clip the actions of a batch to the bounds of a `Box` space.
 
     Example:
         >>> import gymcore as gym
@@ -199,40 +193,15 @@ class ClipAction(VectorizeTransformAction[ArrayType]):
         [[-2.0], [1.0]]
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, ArrayType]) -> None:
-        """Wrap a vector environment."""
-        VectorizeTransformAction.__init__(self, env, transform_action.ClipAction)
+
+@vector_form(transform_action.RescaleAction)
+class RescaleAction(VectorForm, VectorizeTransformAction):
+    """Map the actions of a batch linearly from other bounds to those of a `Box` space."""
 
 
-class RescaleAction(VectorizeTransformAction[ArrayType]):
-    """Map the actions of a batch from other bounds linearly; see `wrappers.RescaleAction`.
-
-    Example:
-        >>> import gymcore as gym
-        >>> from gymcore.wrappers.vector import RescaleAction
-        >>> envs = RescaleAction(gym.make_vec("Pendulum-v1", num_envs=2), 0, 1)
-        >>> envs.actions(np.array([[0.0], [0.75]], np.float32)).tolist()
-        [[-2.0], [1.0]]
-    """
-
-    def __init__(
-        self,
-        env: VectorEnv[Any, Any, ArrayType],
-        min_action: float | npt.NDArray[Any],
-        max_action: float | npt.NDArray[Any],
-    ) -> None:
-        """Wrap a vector environment; see `gymcore.wrappers.RescaleAction`."""
-        VectorizeTransformAction.__init__(
-            self,
-            env,
-            transform_action.RescaleAction,
-            min_action=min_action,
-            max_action=max_action,
-        )
-
-
-class DiscretizeAction(VectorizeTransformAction[ArrayType]):
-    """Choose among the middles of bins of bounded `Box` actions; see `wrappers.DiscretizeAction`.
+@vector_form(transform_action.DiscretizeAction)
+class DiscretizeAction(VectorForm, VectorizeTransformAction):
+    """Choose among the middles of bins of bounded `Box` actions.
 
     Example:
         >>> import gymcore as gym
@@ -244,20 +213,9 @@ class DiscretizeAction(VectorizeTransformAction[ArrayType]):
         array([3, 0])
     """
 
-    wrapper: transform_action.DiscretizeAction[Any]
+    wrapper: transform_action.DiscretizeAction
 
-    def __init__(
-        self,
-        env: VectorEnv[Any, Any, ArrayType],
-        bins: int | tuple[int, ...],
-        multidiscrete: bool = False,
-    ) -> None:
-        """Wrap a vector environment; see `gymcore.wrappers.DiscretizeAction`."""
-        VectorizeTransformAction.__init__(
-            self, env, transform_action.DiscretizeAction, bins=bins, multidiscrete=multidiscrete
-        )
-
-    def revert_actions(self, actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    def revert_actions(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Return the batch of actions of the wrapper that are nearest to actions of `env`.
 
         Args:
@@ -267,36 +225,25 @@ class DiscretizeAction(VectorizeTransformAction[ArrayType]):
             `[num_envs] int64`, numbers of bins; `[num_envs, n_dims]` with `multidiscrete`.
 
         Raises:
-            InvalidAction: if the shape is wrong.
+            InvalidAction: If the shape is wrong.
         """
         if np.shape(actions) != self.env.action_space.shape:
             raise InvalidAction(
                 f"Expected actions of shape {self.env.action_space.shape}, got {np.shape(actions)}"
             )
-        return self.wrapper.revert_batch(actions)
+        return self.wrapper.revert_batch(np.asarray(actions))
 
 
-def _copy(actions: Any) -> Any:
+Actions = TypeVar("Actions")
+
+
+def _copy(actions: Actions) -> Actions:
     """Return actions whose numpy arrays are new ones; arrays of other packages are the same."""
     return map_leaves(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, actions)
 
 
-def _batch_function(
-    wrapper: transform_action.TransformAction[Any, Any, Any],
-) -> Callable[[Any], Any] | None:
-    """Return what does to any number of actions at once what `wrapper` does to one, or None.
-
-    A class derived from one of those here may do something else.
-    """
-    if type(wrapper) is transform_action.DiscretizeAction:
-        return wrapper.batch_of_actions
-    if type(wrapper) in (transform_action.ClipAction, transform_action.RescaleAction):
-        return wrapper.func
-    return None
-
-
-def _repeated(function: Callable[[Any], Any] | None, n: int) -> Callable[[Any], Any] | None:
-    """Return such a function for batches of `n`: NumPy takes four times as long to broadcast."""
+def _repeated(function: Change | None, n: int) -> Change | None:
+    """Return a function for batches of `n` that does not broadcast, which takes 4 times as long."""
     if not isinstance(function, partial):
         return function
     arrays = isinstance(function.args[0], np.ndarray)  # bounds, or slope and offset

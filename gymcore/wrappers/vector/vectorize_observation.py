@@ -7,13 +7,10 @@ batches, without a loop over the lanes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from gymcore import error, logger
+from gymcore import error
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, ObsType, WrapperObsType
 from gymcore.spaces import Space
@@ -27,7 +24,14 @@ from gymcore.vector.vector_env import (
     VectorStep,
 )
 from gymcore.wrappers import transform_observation
-from gymcore.wrappers.vector.lanes import SpacesOnly, make_single
+from gymcore.wrappers.utils import Array
+from gymcore.wrappers.vector.lanes import (
+    SpacesOnly,
+    VectorForm,
+    make_single,
+    set_spaces,
+    vector_form,
+)
 
 __all__ = [
     "DiscretizeObservation",
@@ -79,7 +83,7 @@ class TransformObservation(_EachRow[WrapperObsType, ActType, ObsType, ArrayType]
         self,
         env: VectorEnv[ObsType, ActType, ArrayType],
         func: Callable[[ObsType], WrapperObsType],
-        observation_space: Space[Any] | None = None,
+        observation_space: Space[WrapperObsType] | None = None,
         single_observation_space: Space[Any] | None = None,
     ) -> None:
         """Wrap `env`.
@@ -95,36 +99,23 @@ class TransformObservation(_EachRow[WrapperObsType, ActType, ObsType, ArrayType]
             single_observation_space: Space of their rows. A space that is not given stays as it is.
 
         Raises:
-            ArgumentTypeError: if `env` is not a vector environment, `func` cannot be called, or a
+            ArgumentTypeError: If `env` is not a vector environment, `func` cannot be called, or a
                 space is not a `Space`.
         """
         if not callable(func):
             raise error.ArgumentTypeError(
                 f"TransformObservation requires func to be callable, got {type(func)}"
             )
-        spaces: dict[str, Any] = {
-            "observation_space": observation_space,
-            "single_observation_space": single_observation_space,
-        }
-        for name, space in spaces.items():
-            if space is not None and not isinstance(space, Space):
+        for name, space in (
+            ("observation_space", observation_space),
+            ("single_observation_space", single_observation_space),
+        ):
+            if not (space is None or isinstance(space, Space)):
                 raise error.ArgumentTypeError(
                     f"TransformObservation requires {name} to be a Space or None, got {type(space)}"
                 )
         VectorObservationWrapper.__init__(self, env)
-        if single_observation_space is not None:
-            self.single_observation_space = single_observation_space
-            if observation_space is None:
-                observation_space = batch_space(single_observation_space, self.num_envs)
-        if observation_space is not None:
-            self.observation_space = observation_space
-        batched = batch_space(self.single_observation_space, self.num_envs)
-        if self.observation_space != batched:
-            logger.warn(
-                f"For {env}, the observation space and the batched single observation space don't "
-                f"match as expected, observation_space={self.observation_space}, "
-                f"batched single_observation_space={batched}"
-            )
+        set_spaces(self, "observation", observation_space, single_observation_space)
         self.func = func
 
     def observations(self, observations: ObsType) -> WrapperObsType:
@@ -150,26 +141,27 @@ class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, A
     """
 
     VectorizedEnv = SpacesOnly
+    wrapper: transform_observation.TransformObservation
 
     def __init__(
         self,
         env: VectorEnv[ObsType, ActType, ArrayType],
-        wrapper: type[transform_observation.TransformObservation[Any, Any, Any]],
+        wrapper: Callable[..., transform_observation.TransformObservation],
         **kwargs: Any,
     ) -> None:
         """Wrap `env`.
 
         Args:
             env: The vector environment.
-            wrapper: A `gymcore.wrappers.TransformObservation`, or a class derived from it. It is
-                made once for all lanes, so it must not keep anything from observation to
-                observation.
-            **kwargs: Its arguments.
+            wrapper: A class derived from `gymcore.wrappers.TransformObservation`, or a function
+                that makes one from an environment. It is called once for all lanes, so the result
+                must not keep anything from observation to observation.
+            **kwargs: Its arguments, except the environment.
 
         Raises:
-            ArgumentTypeError: if `env` is not a vector environment, or `wrapper` makes no
+            ArgumentTypeError: If `env` is not a vector environment, or `wrapper` makes no
                 `TransformObservation`.
-            InvalidArgument: for `AddRenderObservation`, which has a vector wrapper of its own.
+            InvalidArgument: If it is `AddRenderObservation`, which has a vector wrapper of its own.
         """
         if wrapper is transform_observation.AddRenderObservation:
             raise error.InvalidArgument(
@@ -177,62 +169,35 @@ class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, A
                 "from the observations"
             )
         VectorObservationWrapper.__init__(self, env)
-        made = make_single(env, wrapper, transform_observation.TransformObservation, kwargs)
-        self.wrapper = made
-        self.single_observation_space = made.observation_space
-        self.observation_space = batch_space(made.observation_space, self.num_envs)
-        self._batch_function = made._batch_function() or self._lane_by_lane
+        self.wrapper = make_single(env, wrapper, transform_observation.TransformObservation, kwargs)
+        self.single_observation_space = self.wrapper.observation_space
+        self.observation_space = batch_space(self.wrapper.observation_space, self.num_envs)
+        self._batch_function = self.wrapper._batch_function() or self._lane_by_lane
 
     def observations(self, observations: ObsType) -> WrapperObsType:
         """Return the batch of what the wrapper makes of each row."""
         return self._batch_function(observations)
 
-    def _lane_by_lane(self, observations: Any) -> Any:
+    def _lane_by_lane(self, observations: ObsType) -> WrapperObsType:
         space = self.single_observation_space
         rows = iterate(self.env.observation_space, observations)
         changed = [self.wrapper.observation(row) for row in rows]
         return concatenate(space, changed, create_empty_array(space, len(changed)))
 
 
-class FilterObservation(VectorizeTransformObservation[WrapperObsType, ActType, ObsType, ArrayType]):
-    """Keep some entries of `Dict` or `Tuple` observations.
-
-    Example:
-        >>> import gymcore as gym
-        >>> envs = gym.make_vec("CartPole-v1", num_envs=2, render_mode="rgb_array")
-        >>> envs = gym.wrappers.vector.AddRenderObservation(envs, render_only=False)
-        >>> list(FilterObservation(envs, ["state"]).reset(seed=1)[0])
-        ['state']
-    """
-
-    def __init__(
-        self, env: VectorEnv[ObsType, ActType, ArrayType], filter_keys: Sequence[str | int]
-    ) -> None:
-        """Wrap a vector environment; see `gymcore.wrappers.FilterObservation`."""
-        super().__init__(env, transform_observation.FilterObservation, filter_keys=filter_keys)
+@vector_form(transform_observation.FilterObservation)
+class FilterObservation(VectorForm, VectorizeTransformObservation):
+    """Keep some entries of `Dict` or `Tuple` observations."""
 
 
-class FlattenObservation(
-    VectorizeTransformObservation[WrapperObsType, ActType, ObsType, ArrayType]
-):
-    """Flatten the observations of each lane; see `gymcore.spaces.flatten`.
-
-    Example:
-        >>> import gymcore as gym
-        >>> envs = gym.make_vec("CartPole-v1", num_envs=2)
-        >>> FlattenObservation(envs).reset(seed=1)[0].shape
-        (2, 4)
-    """
-
-    def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
-        """Wrap a vector environment."""
-        super().__init__(env, transform_observation.FlattenObservation)
+@vector_form(transform_observation.FlattenObservation)
+class FlattenObservation(VectorForm, VectorizeTransformObservation):
+    """Flatten the observations of each lane."""
 
 
-class GrayscaleObservation(
-    VectorizeTransformObservation[WrapperObsType, ActType, ObsType, ArrayType]
-):
-    """Make color images gray: `0.2125 red + 0.7154 green + 0.0721 blue`, rounded down.
+@vector_form(transform_observation.GrayscaleObservation)
+class GrayscaleObservation(VectorForm, VectorizeTransformObservation):
+    """Make color images gray.
 
     Example:
         >>> import gymcore as gym
@@ -242,88 +207,29 @@ class GrayscaleObservation(
         (2, 400, 600)
     """
 
-    def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType], keep_dim: bool = False) -> None:
-        """Wrap a vector environment; see `gymcore.wrappers.GrayscaleObservation`."""
-        super().__init__(env, transform_observation.GrayscaleObservation, keep_dim=keep_dim)
+
+@vector_form(transform_observation.ResizeObservation)
+class ResizeObservation(VectorForm, VectorizeTransformObservation):
+    """Resize the images of one lane after the other, into one array."""
 
 
-class ResizeObservation(VectorizeTransformObservation[WrapperObsType, ActType, ObsType, ArrayType]):
-    """Resize images with OpenCV's `INTER_AREA`, one lane after the other into one array.
-
-    Example:
-        >>> import gymcore as gym
-        >>> envs = gym.make_vec("CartPole-v1", num_envs=2, render_mode="rgb_array")
-        >>> envs = gym.wrappers.vector.AddRenderObservation(envs)
-        >>> ResizeObservation(envs, (84, 96)).reset(seed=1)[0].shape
-        (2, 84, 96, 3)
-    """
-
-    def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType], shape: tuple[int, ...]) -> None:
-        """Wrap a vector environment; see `gymcore.wrappers.ResizeObservation`."""
-        super().__init__(env, transform_observation.ResizeObservation, shape=shape)
+@vector_form(transform_observation.ReshapeObservation)
+class ReshapeObservation(VectorForm, VectorizeTransformObservation):
+    """Give the array observations of each lane another shape."""
 
 
-class ReshapeObservation(
-    VectorizeTransformObservation[WrapperObsType, ActType, ObsType, ArrayType]
-):
-    """Give the array observations of each lane another shape.
-
-    Example:
-        >>> import gymcore as gym
-        >>> envs = gym.make_vec("CartPole-v1", num_envs=3)
-        >>> ReshapeObservation(envs, (2, 2)).reset(seed=1)[0].shape
-        (3, 2, 2)
-    """
-
-    def __init__(
-        self, env: VectorEnv[ObsType, ActType, ArrayType], shape: int | tuple[int, ...]
-    ) -> None:
-        """Wrap a vector environment; see `gymcore.wrappers.ReshapeObservation`."""
-        super().__init__(env, transform_observation.ReshapeObservation, shape=shape)
+@vector_form(transform_observation.RescaleObservation)
+class RescaleObservation(VectorForm, VectorizeTransformObservation):
+    """Map array observations linearly to other bounds."""
 
 
-class RescaleObservation(
-    VectorizeTransformObservation[WrapperObsType, ActType, ObsType, ArrayType]
-):
-    """Map array observations linearly to other bounds.
-
-    Example:
-        >>> import gymcore as gym
-        >>> envs = RescaleObservation(gym.make_vec("MountainCar-v0", num_envs=2), 0, 1)
-        >>> envs.single_observation_space
-        Box(0.0, 1.0, (2,), float32)
-    """
-
-    def __init__(
-        self,
-        env: VectorEnv[ObsType, ActType, ArrayType],
-        min_obs: float | np.floating[Any] | np.integer[Any] | npt.NDArray[Any],
-        max_obs: float | np.floating[Any] | np.integer[Any] | npt.NDArray[Any],
-    ) -> None:
-        """Wrap a vector environment; see `gymcore.wrappers.RescaleObservation`."""
-        super().__init__(
-            env, transform_observation.RescaleObservation, min_obs=min_obs, max_obs=max_obs
-        )
+@vector_form(transform_observation.DtypeObservation)
+class DtypeObservation(VectorForm, VectorizeTransformObservation):
+    """Give observations another dtype."""
 
 
-class DtypeObservation(VectorizeTransformObservation[WrapperObsType, ActType, ObsType, ArrayType]):
-    """Give observations another dtype.
-
-    Example:
-        >>> import gymcore as gym
-        >>> envs = gym.make_vec("CartPole-v1", num_envs=2)
-        >>> DtypeObservation(envs, "float64").reset(seed=1)[0].dtype
-        dtype('float64')
-    """
-
-    def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType], dtype: Any) -> None:
-        """Wrap a vector environment; see `gymcore.wrappers.DtypeObservation`."""
-        super().__init__(env, transform_observation.DtypeObservation, dtype=dtype)
-
-
-class DiscretizeObservation(
-    VectorizeTransformObservation[WrapperObsType, ActType, ObsType, ArrayType]
-):
+@vector_form(transform_observation.DiscretizeObservation)
+class DiscretizeObservation(VectorForm, VectorizeTransformObservation):
     """Cut the numbers of observations into equal bins, and observe the indices of the bins.
 
     Gymnasium has this for single environments only.
@@ -340,23 +246,9 @@ class DiscretizeObservation(
                [-0.12 ,  0.014]], dtype=float32)
     """
 
-    wrapper: transform_observation.DiscretizeObservation[Any, Any, Any]
+    wrapper: transform_observation.DiscretizeObservation
 
-    def __init__(
-        self,
-        env: VectorEnv[ObsType, ActType, ArrayType],
-        bins: int | tuple[int, ...],
-        multidiscrete: bool = False,
-    ) -> None:
-        """Wrap a vector environment; see `gymcore.wrappers.DiscretizeObservation`."""
-        super().__init__(
-            env,
-            transform_observation.DiscretizeObservation,
-            bins=bins,
-            multidiscrete=multidiscrete,
-        )
-
-    def revert_observation(self, obs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    def revert_observation(self, obs: object) -> tuple[Array, Array]:
         """Return the bounds of the bins that a batch of discrete observations stands for.
 
         Args:
@@ -367,7 +259,7 @@ class DiscretizeObservation(
             environment's observations.
 
         Raises:
-            FailedTypeCheck: if they are not integers.
-            IndexError: if there is no such bin. Also an `InvalidArgument`.
+            FailedTypeCheck: If they are not integers.
+            IndexError: If there is no such bin. Also an `InvalidArgument`.
         """
         return self.wrapper._edges(obs, (self.num_envs,))
