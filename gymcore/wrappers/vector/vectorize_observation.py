@@ -236,6 +236,7 @@ class DiscretizeObservation(VectorForm, VectorizeTransformObservation):
 
     Example:
         >>> import gymcore as gym
+        >>> import numpy as np
         >>> envs = gym.make_vec("MountainCar-v0", num_envs=2)
         >>> envs = DiscretizeObservation(envs, (10, 5))
         >>> envs.observations(np.float32([[-0.4, 0.0], [-0.2, 0.0]]))
