@@ -24,7 +24,7 @@ LAYERS = (
     ("gymcore.specs",),
     ("gymcore.core",),
     ("gymcore.foreign",),
-    ("gymcore.utils.passive_env_checker", "gymcore.utils.env_checker"),
+    ("gymcore.checking",),
     ("gymcore.rendering",),
     ("gymcore.utils.save_video",),
     ("gymcore.vector",),

@@ -12,6 +12,7 @@ import numpy as np
 
 from gymcore import error, logger
 from gymcore.base.record_constructor import snapshot
+from gymcore.checking import rules
 from gymcore.core import Env, Wrapper
 from gymcore.foreign import adopt
 from gymcore.specs import (
@@ -41,25 +42,6 @@ def own_kwargs(spec: EnvSpec) -> dict[str, Any]:
         return copy.deepcopy(spec.kwargs)
     except Exception:
         return {name: snapshot(value) for name, value in spec.kwargs.items()}
-
-
-def _check_metadata(testing_metadata: dict[str, Any]) -> None:
-    """Raise if the metadata of a class is not a dict, warn if it lacks render modes."""
-    if not isinstance(testing_metadata, dict):
-        raise error.InvalidMetadata(
-            f"Expect the environment metadata to be dict, actual type: {type(testing_metadata)}"
-        )
-    render_modes = testing_metadata.get("render_modes")
-    if render_modes is None:
-        logger.warn(
-            "The environment creator metadata doesn't include `render_modes`, "
-            f"contains: {list(testing_metadata.keys())}"
-        )
-    elif not isinstance(render_modes, Iterable):
-        logger.warn(
-            "Expects the environment metadata render_modes to be a Iterable, "
-            f"actual type: {type(render_modes)}"
-        )
 
 
 def _choose_render_mode(
@@ -220,7 +202,8 @@ def make(
     render_wrapper = None
     if hasattr(creator, "metadata"):
         metadata = creator.metadata
-        _check_metadata(metadata)
+        rules.CREATOR_METADATA_IS_DICT.check(metadata)
+        rules.apply(rules.CREATOR_METADATA, metadata)
         render_wrapper = _choose_render_mode(metadata, env_kwargs)
     human = render_wrapper is not None and render_wrapper.__name__ == "HumanRendering"
     env = _create(creator, env_spec, env_kwargs, human)

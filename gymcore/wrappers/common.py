@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from gymcore import error, logger
 from gymcore.base.record_constructor import RecordConstructorArgs
+from gymcore.checking import passive, rules
 from gymcore.core import ActType, Env, Info, ObsType, Options, Wrapper, without_mode
 
 if TYPE_CHECKING:
@@ -21,13 +21,6 @@ __all__ = [
     "RecordEpisodeStatistics",
     "TimeLimit",
 ]
-
-
-def _checks() -> ModuleType:
-    """Return the checks, which are imported when the first environment is made."""
-    from gymcore.utils import passive_env_checker
-
-    return passive_env_checker
 
 
 class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
@@ -152,11 +145,10 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
             FailedCheck: if nothing can be sampled from a space.
         """
         Wrapper.__init__(self, env)
-        for kind in ("action", "observation"):
-            if not hasattr(env, f"{kind}_space"):
-                raise AttributeError(f"The environment must specify an {kind} space.")
-            check = getattr(_checks(), f"check_{kind}_space")
-            check(getattr(env, f"{kind}_space"))
+        rules.HAS_SPACE.check(env, "action", hint="")
+        passive.check_action_space(env.action_space)
+        rules.HAS_SPACE.check(env, "observation", hint="")
+        passive.check_observation_space(env.observation_space)
         self.checked_reset = False
         self.checked_step = False
         self.checked_render = False
@@ -173,11 +165,11 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
             result = self.env.step(action)
         else:
             self.checked_step = True
-            result = _checks().env_step_passive_checker(self.env, action)
+            result = passive.env_step_passive_checker(self.env, action)
         data = (result[0], result[-1])
         previous = self._previous_data  # another thread may forget it meanwhile
         if previous is not None:
-            _checks().env_data_reuse_passive_checker(previous, data, source, "step")
+            passive.env_data_reuse_passive_checker(previous, data, source, "step")
         self.checked_data_reuse = source == "step"
         self._previous_data = None if self.checked_data_reuse else data
         return result
@@ -187,7 +179,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
         if self.checked_reset:
             return self.env.reset(seed=seed, options=options)
         self.checked_reset = True
-        result = _checks().env_reset_passive_checker(self.env, seed=seed, options=options)
+        result = passive.env_reset_passive_checker(self.env, seed=seed, options=options)
         if isinstance(result, tuple) and len(result) == 2:
             self._previous_data = result
         return result
@@ -197,7 +189,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
         if self.checked_render:
             return self.env.render()
         self.checked_render = True
-        return _checks().env_render_passive_checker(self.env)
+        return passive.env_render_passive_checker(self.env)
 
     def close(self) -> None:
         """Close the environment; warn if a second close fails."""

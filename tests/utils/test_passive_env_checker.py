@@ -39,6 +39,7 @@ SPACES: dict[str, Callable[[Any], Any]] = {
     "box unbounded": lambda s: s.Box(-np.inf, np.inf, (2,)),
     "box equal": lambda s: s.Box(1, 1, (2,)),
     "box partly equal": lambda s: s.Box(np.zeros(2, np.float32), np.arange(2, dtype=np.float32)),
+    "box scalar": lambda s: s.Box(-1, 1, ()),
     "box image": lambda s: s.Box(0, 255, (4, 4, 3), np.uint8),
     "box high shape": lambda s: changed(s.Box(-1, 1, (2,)), high=np.ones(2)[None]),
     "discrete n": lambda s: changed(s.Discrete(3), n=0),
@@ -101,6 +102,7 @@ OBSERVATIONS: dict[str, list[Any]] = {
         0.5,
         None,
     ],
+    "box scalar": [0.5, np.array(0.5, np.float32), np.array(0.5), 3.0, "a"],
     "multi-binary": [np.zeros((2, 3), np.int8), [0, 1], np.full((2, 3), 2)],
     "multi-discrete": [np.array([0, 1]), [0, 1], np.array([0, 9]), np.array([0.0, 1.0])],
     "tuple": [
@@ -178,6 +180,8 @@ def shared_data() -> list[tuple[Any, Any]]:
         (None, None),
         ((), ()),
         (np.float32(1), np.float32(1)),
+        (np.array([array, None], dtype=object), np.array([array, None], dtype=object)),
+        (np.array([array, None], dtype=object), np.array([array.copy(), None], dtype=object)),
     ]
 
 
