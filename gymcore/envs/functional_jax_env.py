@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import importlib
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -17,9 +17,9 @@ from gymcore.base import seeding
 from gymcore.base.arguments import split_reset_mask
 from gymcore.base.ezpickle import EzPickle
 from gymcore.base.optional_packages import pip_install
-from gymcore.core import Info, Options
+from gymcore.core import ActType, Info, ObsType, Options
 from gymcore.experimental.functional import FuncEnv
-from gymcore.experimental.functional_env import FunctionalEnv, check_functions
+from gymcore.experimental.functional_env import Frames, FunctionalEnv, check_functions
 from gymcore.rendering.window import load_pygame
 from gymcore.spaces.batching import batch_space
 from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv
@@ -27,15 +27,18 @@ from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv
 if TYPE_CHECKING:
     from types import ModuleType
 
+    import jax
+    import numpy.typing as npt
     import pygame
-    from numpy.typing import NDArray
 
     from gymcore.specs import EnvSpec
 
 __all__ = ["FunctionalJaxEnv", "FunctionalJaxVectorEnv", "load_jax"]
 
-Functions = FuncEnv[Any, Any, Any, Any, Any, Any, Any]
 ParamsType = TypeVar("ParamsType", bound="FunctionalParams")
+# Parameters, or the class itself, which holds the default ones. The base class allows None, which
+# this library's functions do not use.
+ParamsLike: TypeAlias = Any
 
 
 def load_jax() -> ModuleType:
@@ -52,58 +55,30 @@ def load_jax() -> ModuleType:
 class _JaxEnv:
     """What an environment and a vector environment over JAX functions have in common."""
 
-    func_env: Functions
-    rng: Any
-    state: Any
+    func_env: FuncEnv
+    rng: jax.Array
     render_mode: str | None
-    render_state: Any
 
-    def _set_up(self, func_env: Functions, render_mode: str | None) -> None:
+    def _set_up(self, func_env: FuncEnv, render_mode: str | None) -> None:
         check_functions(func_env)
         self._jax = load_jax()
-        self._original = func_env
         self.func_env = copy.copy(func_env)
         self.render_mode = render_mode
-        self.render_state = func_env.render_init() if render_mode == "rgb_array" else None
-        self.state = None
+        self._frames = Frames(func_env, render_mode)
+        self.state: object = None
         self._started = False
         self._seed_key(int(seeding.np_random()[0].integers(2**32)))
 
     def _seed_key(self, seed: int) -> None:
         self.rng = self._jax.random.PRNGKey(seed)
 
-    def _next_key(self) -> Any:
+    def _next_key(self) -> jax.Array:
         """Return a new key; another one is stored for the next call."""
         key, self.rng = self._jax.random.split(self.rng)
         return key
 
-    def _draw(self, state: Any) -> Any:
-        if self.render_mode != "rgb_array":
-            raise error.UnsupportedMode(
-                "render: the environment was made without a render mode; give "
-                "render_mode='rgb_array'"
-            )
-        if self.render_state is None:  # closed before
-            self.render_state = self._original.render_init()
-        self.render_state, frame = self._original.render_image(state, self.render_state)
-        return frame
 
-    def render(self) -> Any:
-        """Return a frame of the current state, [height, width, 3] uint8.
-
-        Raises:
-            UnsupportedMode: if the environment was made without a render mode.
-        """
-        return self._draw(self.state)
-
-    def close(self) -> None:
-        """Free what rendering holds."""
-        if self.render_state is not None:
-            self._original.render_close(self.render_state)
-            self.render_state = None
-
-
-class FunctionalJaxEnv(_JaxEnv, FunctionalEnv):
+class FunctionalJaxEnv(_JaxEnv, FunctionalEnv[ObsType, ActType]):
     """A `FunctionalEnv` over JAX functions, which are compiled.
 
     Observations and infos are JAX arrays; the reward is a `float`, the flags are `bool`. A reset,
@@ -117,8 +92,8 @@ class FunctionalJaxEnv(_JaxEnv, FunctionalEnv):
 
     def __init__(
         self,
-        func_env: Functions,
-        metadata: dict[str, Any] | None = None,
+        func_env: FuncEnv,
+        metadata: Info | None = None,
         render_mode: str | None = None,
         spec: EnvSpec | None = None,
     ) -> None:
@@ -135,20 +110,20 @@ class FunctionalJaxEnv(_JaxEnv, FunctionalEnv):
         )
         self.spec = spec
 
-    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Begin an episode; see `Env.reset`. The options are not used."""
         if seed is not None:
             self._seed_key(seeding.checked_seed(seed))
         return super().reset(seed=seed)
 
-    def _random(self) -> Any:
+    def _random(self) -> object:
         return self._next_key()
 
-    def _observation(self, rng: Any) -> Any:
+    def _observation(self, rng: object) -> ObsType:
         return self.func_env.observation(self.state, rng)
 
 
-class FunctionalJaxVectorEnv(VectorEnv[Any, Any, Any], _JaxEnv):
+class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
     """A vector environment over JAX functions, which are vectorised and compiled; NEXT_STEP only.
 
     All results are JAX arrays with a first axis of lanes. The step after the end of an episode
@@ -165,10 +140,10 @@ class FunctionalJaxVectorEnv(VectorEnv[Any, Any, Any], _JaxEnv):
 
     def __init__(
         self,
-        func_env: Functions,
+        func_env: FuncEnv,
         num_envs: int,
         max_episode_steps: int = 0,
-        metadata: dict[str, Any] | None = None,
+        metadata: Info | None = None,
         render_mode: str | None = None,
         spec: EnvSpec | None = None,
     ) -> None:
@@ -189,21 +164,21 @@ class FunctionalJaxVectorEnv(VectorEnv[Any, Any, Any], _JaxEnv):
         self.time_limit = max_episode_steps
         self.steps = self._jax.numpy.zeros(num_envs, np.int32)
         self.prev_done = self._jax.numpy.zeros(num_envs, np.bool_)
-        self._observations: Any = None
+        self._observations: object = None
 
-    def _where(self, mask: Any, yes: Any, no: Any) -> Any:
+    def _where(self, mask: jax.Array, yes: object, no: object) -> object:
         """Choose the rows of one of two batches."""
         jnp = self._jax.numpy
 
-        def choose(a: Any, b: Any) -> Any:
+        def choose(a: jax.Array, b: jax.Array) -> jax.Array:
             return jnp.where(mask.reshape((self.num_envs,) + (1,) * (a.ndim - 1)), a, b)
 
         return self._jax.tree_util.tree_map(choose, yes, no)
 
-    def _split(self, key: Any) -> Any:
+    def _split(self, key: jax.Array) -> jax.Array:
         return self._jax.random.split(key, self.num_envs)
 
-    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[object, Info]:
         """Begin episodes; see `VectorEnv.reset`. Of the options only `reset_mask` is used.
 
         All lanes share one key, so there is one seed for all of them. A mask in the first reset is
@@ -230,7 +205,7 @@ class FunctionalJaxVectorEnv(VectorEnv[Any, Any, Any], _JaxEnv):
             self.prev_done = self.prev_done & ~reset
         return self._observations, self.func_env.state_info(self.state)
 
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
+    def step(self, actions: npt.ArrayLike) -> tuple[object, jax.Array, jax.Array, jax.Array, Info]:
         """Take an action in every lane; see `VectorEnv.step`.
 
         Raises:
@@ -268,16 +243,13 @@ class FunctionalJaxVectorEnv(VectorEnv[Any, Any, Any], _JaxEnv):
         Raises:
             UnsupportedMode: if the environment was made without a render mode.
         """
-        lanes = range(self.num_envs)
-        rows = (
-            self._jax.tree_util.tree_map(lambda array, lane=lane: array[lane], self.state)
-            for lane in lanes
-        )
-        return np.stack([self._draw(row) for row in rows])
+        leaves, structure = self._jax.tree_util.tree_flatten(self.state)
+        rows = zip(*leaves, strict=True)
+        return np.stack([self._frames.draw(structure.unflatten(row)) for row in rows])
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Free what rendering holds."""
-        _JaxEnv.close(self)
+        self._frames.close()
 
 
 # --- shared by this library's environments over JAX functions -------------------------------------
@@ -289,7 +261,7 @@ class RegisteredJaxEnv(FunctionalJaxEnv, EzPickle):
     A pickle, or a copy, holds the arguments only: call `reset` before you use it.
     """
 
-    functional: ClassVar[type[Functions]]
+    functional: ClassVar[type[FuncEnv]]
 
     def __init__(self, render_mode: str | None = None, **kwargs: Any) -> None:
         """Make the environment; `kwargs` are arguments of `functional`."""
@@ -298,12 +270,9 @@ class RegisteredJaxEnv(FunctionalJaxEnv, EzPickle):
 
 
 class RegisteredJaxVectorEnv(FunctionalJaxVectorEnv, EzPickle):
-    """A vector environment over the functions of the class `functional`.
+    """A vector environment over the functions of the class `functional`; pickled likewise."""
 
-    A pickle, or a copy, holds the arguments only: call `reset` before you use it.
-    """
-
-    functional: ClassVar[type[Functions]]
+    functional: ClassVar[type[FuncEnv]]
 
     def __init__(
         self,
@@ -315,11 +284,7 @@ class RegisteredJaxVectorEnv(FunctionalJaxVectorEnv, EzPickle):
         """Make the vector environment; `kwargs` are arguments of `functional`."""
         EzPickle.__init__(self, num_envs, render_mode, max_episode_steps, **kwargs)
         super().__init__(
-            self.functional(**kwargs),
-            num_envs=num_envs,
-            max_episode_steps=max_episode_steps,
-            metadata=self.metadata,
-            render_mode=render_mode,
+            self.functional(**kwargs), num_envs, max_episode_steps, self.metadata, render_mode
         )
 
 
@@ -350,7 +315,7 @@ def new_surface(width: int, height: int) -> pygame.Surface:
     return load_pygame().Surface((width, height), depth=24)
 
 
-def as_frame(surface: pygame.Surface) -> NDArray[np.uint8]:
+def as_frame(surface: pygame.Surface) -> npt.NDArray[np.uint8]:
     """Return a copy of the pixels of a surface, [height, width, 3] uint8."""
     pixels = load_pygame().surfarray.array3d(surface)
     return np.ascontiguousarray(pixels.swapaxes(0, 1))

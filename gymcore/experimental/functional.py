@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     import numpy as np
 
+    from gymcore.core import Info, Options
     from gymcore.spaces import Space
 
 StateType = TypeVar("StateType")
@@ -63,10 +64,10 @@ class FuncEnv(
         5
     """
 
-    observation_space: Space[Any]
-    action_space: Space[Any]
+    observation_space: Space
+    action_space: Space
 
-    def __init__(self, options: dict[str, Any] | None = None) -> None:
+    def __init__(self, options: Options = None) -> None:
         """Set attributes: `options` maps names to values."""
         self.__dict__.update(options or {})
         self.default_params = self.get_default_params()
@@ -100,7 +101,7 @@ class FuncEnv(
         """Return whether a state is the last of its episode."""
         raise NotImplementedError
 
-    def state_info(self, state: StateType, params: Params | None = None) -> dict[str, Any]:
+    def state_info(self, state: StateType, params: Params | None = None) -> Info:
         """Return the info of a first state; nothing unless defined."""
         return {}
 
@@ -110,7 +111,7 @@ class FuncEnv(
         action: ActType,
         next_state: StateType,
         params: Params | None = None,
-    ) -> dict[str, Any]:
+    ) -> Info:
         """Return the info of a transition; nothing unless defined."""
         return {}
 
@@ -125,11 +126,11 @@ class FuncEnv(
 
     def render_image(
         self, state: StateType, render_state: RenderStateType, params: Params | None = None
-    ) -> tuple[RenderStateType, np.ndarray[Any, Any]]:
+    ) -> tuple[RenderStateType, np.ndarray]:
         """Return the render state and a frame [height, width, 3] uint8."""
         raise NotImplementedError
 
-    def render_init(self, params: Params | None = None, **kwargs: Any) -> RenderStateType:
+    def render_init(self, params: Params | None = None, **kwargs: object) -> RenderStateType:
         """Return what rendering needs, such as a surface."""
         raise NotImplementedError
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from gymcore import error
 from gymcore.base.arguments import count
 from gymcore.base.nested import map_leaves
-from gymcore.core import Env, Info, Options
+from gymcore.core import ActType, Env, Info, ObsType, Options
 from gymcore.experimental.functional import FuncEnv
 from gymcore.native.array_vector_env import ArrayVectorEnv
 from gymcore.vector.utils.infos import merge_info
@@ -21,54 +20,51 @@ from gymcore.vector.utils.space_utils import concatenate, create_empty_array, it
 from gymcore.vector.vector_env import AutoresetMode
 
 if TYPE_CHECKING:
+    from gymcore.spaces import Space
     from gymcore.specs import EnvSpec
 
 __all__ = ["FunctionalEnv", "FunctionalVectorEnv"]
 
-Functions = FuncEnv[Any, Any, Any, Any, Any, Any, Any]
 Lanes = npt.NDArray[np.intp]
 
 
-def check_functions(func_env: Any) -> None:
+def check_functions(func_env: object) -> None:
     """Raise an `ArgumentTypeError` for anything but a `FuncEnv`."""
     if not isinstance(func_env, FuncEnv):
         raise error.ArgumentTypeError(f"func_env: expected a FuncEnv, got {type(func_env)}")
 
 
-class _Frames:
-    """The render state of a `FuncEnv`, made for the first frame."""
+class Frames:
+    """The frames of a `FuncEnv`, whose render state is made for the first one."""
 
-    def __init__(self, func_env: Functions, render_mode: str | None) -> None:
+    def __init__(self, func_env: FuncEnv, render_mode: str | None) -> None:
         if render_mode not in (None, "rgb_array"):
             raise error.UnsupportedMode(
                 f"render_mode: expected None or 'rgb_array', got {render_mode!r}"
             )
         self._func_env = func_env
         self._mode = render_mode
-        self._state: Any = None
-        self._made = False
+        self._render_states: list[object] = []  # empty, or the render state
 
-    def draw(self, state: Any) -> Any:
+    def draw(self, state: object) -> npt.NDArray[np.uint8]:
         """Return a frame of a state."""
         if self._mode is None:
             raise error.UnsupportedMode(
                 "render: the environment was made without a render mode; give "
                 "render_mode='rgb_array'"
             )
-        if not self._made:
-            self._state = self._func_env.render_init()
-            self._made = True
-        self._state, frame = self._func_env.render_image(state, self._state)
+        if not self._render_states:
+            self._render_states = [self._func_env.render_init()]
+        self._render_states[0], frame = self._func_env.render_image(state, self._render_states[0])
         return frame
 
     def close(self) -> None:
         """Free what rendering holds; a second call does nothing."""
-        if self._made:
-            self._made = False
-            self._func_env.render_close(self._state)
+        while self._render_states:
+            self._func_env.render_close(self._render_states.pop())
 
 
-class FunctionalEnv(Env[Any, Any]):
+class FunctionalEnv(Env[ObsType, ActType]):
     """An environment over the functions of a `FuncEnv`, with its own generator.
 
     A step calls `transition`, `reward`, `terminal`, `observation` and `transition_info`, in this
@@ -101,8 +97,8 @@ class FunctionalEnv(Env[Any, Any]):
 
     def __init__(
         self,
-        func_env: Functions,
-        metadata: dict[str, Any] | None = None,
+        func_env: FuncEnv,
+        metadata: Info | None = None,
         render_mode: str | None = None,
         spec: EnvSpec | None = None,
     ) -> None:
@@ -121,11 +117,11 @@ class FunctionalEnv(Env[Any, Any]):
         self.metadata = metadata or {"render_modes": ["rgb_array"], "render_fps": 30}
         self.render_mode = render_mode
         self.spec = spec
-        self.state: Any = None
+        self.state: object = None
         self._started = False
-        self._frames = _Frames(func_env, render_mode)
+        self._frames = Frames(func_env, render_mode)
 
-    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Begin an episode; see `Env.reset`. The options are not used."""
         super().reset(seed=seed)
         rng = self._random()
@@ -133,7 +129,7 @@ class FunctionalEnv(Env[Any, Any]):
         self._started = True
         return self._observation(rng), self.func_env.state_info(self.state)
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
+    def step(self, action: ActType) -> tuple[ObsType, float, bool, bool, Info]:
         """Take an action; see `Env.step`. Nothing is truncated: use `TimeLimit`.
 
         Raises:
@@ -149,15 +145,15 @@ class FunctionalEnv(Env[Any, Any]):
         info = functions.transition_info(state, action, self.state)
         return observation, reward, terminated, False, info
 
-    def _random(self) -> Any:
+    def _random(self) -> object:
         """Return the source of random numbers of a reset or step."""
         return self.np_random
 
-    def _observation(self, rng: Any) -> Any:
+    def _observation(self, rng: object) -> ObsType:
         """Return an observation of the current state that the caller may keep."""
         return deepcopy(self.func_env.observation(self.state, rng))
 
-    def render(self) -> Any:
+    def render(self) -> npt.NDArray[np.uint8]:
         """Return a frame of the current state, [height, width, 3] uint8.
 
         Raises:
@@ -213,10 +209,10 @@ class FunctionalVectorEnv(ArrayVectorEnv):
 
     def __init__(
         self,
-        func_env: Functions,
+        func_env: FuncEnv,
         num_envs: int,
         max_episode_steps: int = 0,
-        metadata: dict[str, Any] | None = None,
+        metadata: Info | None = None,
         render_mode: str | None = None,
         spec: EnvSpec | None = None,
         *,
@@ -244,7 +240,7 @@ class FunctionalVectorEnv(ArrayVectorEnv):
         check_functions(func_env)
         self.func_env = func_env
         self.time_limit = count("max_episode_steps", max_episode_steps)
-        self._frames = _Frames(func_env, render_mode)
+        self._frames = Frames(func_env, render_mode)
         super().__init__(
             func_env.observation_space,
             func_env.action_space,
@@ -257,47 +253,52 @@ class FunctionalVectorEnv(ArrayVectorEnv):
         self.metadata["autoreset_mode"] = self.autoreset_mode
         self.spec = spec
         is_batched = getattr(func_env, "batched", False) if batched is None else batched
-        self._functions: Any = (BatchedFunctions if is_batched else SingleFunctions)(func_env)
+        self._functions = (BatchedFunctions if is_batched else SingleFunctions)(func_env)
         self._rngs = super().np_random
-        self.state: Any = None
-        self._observations: Any = None
+        self.state: object = None
+        self._observations: object = None
 
-    def reset_lanes(self, mask: npt.NDArray[np.bool_]) -> tuple[Any, Any]:
+    def reset_lanes(self, mask: npt.NDArray[np.bool_]) -> tuple[object, Any]:
         """Begin episodes in the lanes of a mask; see `ArrayVectorEnv`."""
         functions, lanes = self._functions, np.flatnonzero(mask)
         rngs = self._of(lanes)
-        states = functions.initial(rngs)
-        self._keep(lanes, states, functions.observation(states, rngs))
-        return functions.output(self._observations), (lanes, functions.state_info(states))
+        states = functions.call("initial", rngs)
+        self._keep(lanes, states, functions.call("observation", states, rngs))
+        infos = lanes, functions.call("state_info", states)
+        return functions.output(self._observations), infos
 
-    def step_lanes(self, actions: Any) -> tuple[Any, Any, Any, Any]:  # type: ignore[override]
+    def step_lanes(  # type: ignore[override]
+        self, actions: object
+    ) -> tuple[object, npt.NDArray[np.float64], npt.NDArray[np.bool_], Any]:
         """Take an action in every lane that is not about to be reset; see `ArrayVectorEnv`."""
         functions, lanes = self._functions, np.flatnonzero(~self.resetting)
         rewards, terminated = np.zeros(self.num_envs), np.zeros(self.num_envs, np.bool_)
-        row_infos: Any = {}
+        row_infos: object = {}
         if len(lanes):
             rngs = self._of(lanes)
             states, moves = self.state, functions.actions(actions, self.action_space)
             if len(lanes) < self.num_envs:
                 states, moves = functions.take(states, lanes), functions.take(moves, lanes)
-            next_states = functions.transition(states, moves, rngs)
-            rewards[lanes] = functions.reward(states, moves, next_states, rngs)
-            terminated[lanes] = functions.terminal(next_states, rngs)
-            self._keep(lanes, next_states, functions.observation(next_states, rngs))
-            row_infos = functions.transition_info(states, moves, next_states)
+            next_states = functions.call("transition", states, moves, rngs)
+            rewards[lanes] = functions.call("reward", states, moves, next_states, rngs)
+            terminated[lanes] = functions.call("terminal", next_states, rngs)
+            self._keep(lanes, next_states, functions.call("observation", next_states, rngs))
+            row_infos = functions.call("transition_info", states, moves, next_states)
         return functions.output(self._observations), rewards, terminated, (lanes, row_infos)
 
     def _of(self, lanes: Lanes) -> tuple[np.random.Generator, ...]:
         return tuple(self._rngs[lane] for lane in lanes.tolist())
 
-    def _keep(self, lanes: Lanes, states: Any, observations: Any) -> None:
+    def _keep(self, lanes: Lanes, states: object, observations: object) -> None:
         if len(lanes) == self.num_envs:
             self.state, self._observations = states, observations
         else:
             self.state = self._functions.put(self.state, lanes, states)
             self._observations = self._functions.put(self._observations, lanes, observations)
 
-    def _put_infos(self, infos: Info, source: Any, mask: npt.NDArray[np.bool_]) -> None:
+    def _put_infos(
+        self, infos: Info, source: tuple[Lanes, object], mask: npt.NDArray[np.bool_]
+    ) -> None:
         """Add the infos of some lanes, as functions return them, in the rows of a mask."""
         lanes, row_infos = source
         chosen = np.flatnonzero(mask[lanes])
@@ -313,12 +314,8 @@ class FunctionalVectorEnv(ArrayVectorEnv):
         Raises:
             UnsupportedMode: if the environment was made without a render mode.
         """
-        take = self._functions.take
-        if isinstance(self._functions, SingleFunctions):
-            return tuple(self._frames.draw(state) for state in self.state)
-        return tuple(
-            self._frames.draw(take(self.state, np.array([lane]))) for lane in range(self.num_envs)
-        )
+        states = (self._functions.state_of(self.state, lane) for lane in range(self.num_envs))
+        return tuple(map(self._frames.draw, states))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Free what rendering holds."""
@@ -328,13 +325,11 @@ class FunctionalVectorEnv(ArrayVectorEnv):
 
 # --- the functions of a FuncEnv over lanes --------------------------------------------------------
 
-Generators = tuple[np.random.Generator, ...]
 
-
-def _map(function: Any, *batches: Any) -> Any:
+def _map(function: Callable[..., np.ndarray], *batches: object) -> object:
     """Apply a function to the arrays of batches; leaves that are not arrays raise."""
 
-    def checked(first: Any, *others: Any) -> Any:
+    def checked(first: object, *others: object) -> np.ndarray:
         if not isinstance(first, np.ndarray):
             raise error.ArgumentTypeError(
                 "The functions of a batched FuncEnv: expected states and observations of arrays in "
@@ -348,55 +343,42 @@ def _map(function: Any, *batches: Any) -> Any:
 class BatchedFunctions:
     """Calls functions that are written for a batch: all arrays have a first axis of lanes."""
 
-    def __init__(self, func_env: Functions) -> None:
+    def __init__(self, func_env: FuncEnv) -> None:
         self._env = func_env
-        self.initial: Any = func_env.initial
-        self.transition: Any = func_env.transition
-        self.observation: Any = func_env.observation
-        self.state_info: Any = func_env.state_info
-        self.transition_info: Any = func_env.transition_info
-        self._reward: Any = func_env.reward
-        self._terminal: Any = func_env.terminal
 
-    def reward(
-        self, states: Any, actions: Any, next_states: Any, rngs: Generators
-    ) -> npt.NDArray[np.float64]:
-        """Return `[lanes] float64`."""
-        rewards = self._reward(states, actions, next_states, rngs)
-        return np.broadcast_to(np.asarray(rewards, np.float64), len(rngs))
-
-    def terminal(self, states: Any, rngs: Generators) -> npt.NDArray[np.bool_]:
-        """Return `[lanes] bool`."""
-        terminated = np.asarray(self._terminal(states, rngs), np.bool_)
-        return np.broadcast_to(terminated, len(rngs))
+    def call(self, name: str, *batches: object) -> Any:
+        """Call the function of this name; return its results for all lanes of the batches."""
+        return getattr(self._env, name)(*batches)
 
     @staticmethod
-    def take(batch: Any, lanes: Lanes) -> Any:
+    def take(batch: object, lanes: Lanes) -> object:
         """Return the rows of some lanes."""
         return _map(lambda array: array[lanes], batch)
 
     @staticmethod
-    def put(batch: Any, lanes: Lanes, rows: Any) -> Any:
+    def put(batch: object, lanes: Lanes, rows: object) -> object:
         """Return a copy of a batch with other rows for some lanes."""
 
-        def put_rows(array: Any, some: Any) -> Any:
+        def put_rows(array: np.ndarray, some: np.ndarray) -> np.ndarray:
             array = array.copy()
             array[lanes] = some
             return array
 
         return _map(put_rows, batch, rows)
 
-    def actions(self, actions: Any, space: Any) -> Any:
+    def state_of(self, states: object, lane: int) -> object:
+        """Return the state of a lane, as `render_image` takes it."""
+        return self.take(states, np.array([lane]))
+
+    def actions(self, actions: object, space: Space) -> object:
         """Return a batch of actions, as arrays."""
         return np.asarray(actions, space.dtype) if space.dtype is not None else actions
 
-    def output(self, observations: Any) -> Any:
+    def output(self, observations: object) -> object:
         """Return observations as the caller gets them: new arrays of the space's types."""
         return _map(np.copy, observations)
 
-    def add_infos(
-        self, infos: dict[str, Any], rows: dict[str, Any], lanes: Lanes, num_envs: int
-    ) -> None:
+    def add_infos(self, infos: Info, rows: Any, lanes: Lanes, num_envs: int) -> None:
         """Put the infos of some lanes, a dict of arrays with a row for each, into the batch's."""
         for key, value in rows.items():
             if isinstance(value, dict):
@@ -411,41 +393,31 @@ class BatchedFunctions:
 class SingleFunctions(BatchedFunctions):
     """Calls functions for one lane after the other; a batch is an array of objects."""
 
-    def __init__(self, func_env: Functions) -> None:
-        super().__init__(func_env)
-        self.initial = functools.partial(_each, func_env.initial)
-        self.transition = functools.partial(_each, func_env.transition)
-        self.state_info = functools.partial(_each, func_env.state_info)
-        self.transition_info = functools.partial(_each, func_env.transition_info)
-        self._reward = functools.partial(_each, func_env.reward)
-        self._terminal = functools.partial(_each, func_env.terminal)
-        self.observation = functools.partial(_each_copied, func_env.observation)
+    def call(self, name: str, *batches: Any) -> npt.NDArray[np.object_]:
+        """Call the function of this name for each lane; return an array of its results."""
+        return _objects(list(map(getattr(self._env, name), *batches)))
 
-    def actions(self, actions: Any, space: Any) -> Any:
+    def state_of(self, states: Any, lane: int) -> object:
+        """Return the state of a lane."""
+        return states[lane]
+
+    def actions(self, actions: object, space: Space) -> object:
         """Return a batch of actions, one object each."""
-        return _objects(iterate(space, actions))
+        return _objects(list(iterate(space, actions)))
 
-    def output(self, observations: Any) -> Any:
+    def output(self, observations: Any) -> object:
         """Return observations as the caller gets them: a new batch."""
         space = self._env.observation_space
         return concatenate(space, observations, create_empty_array(space, len(observations)))
 
-    def add_infos(self, infos: dict[str, Any], rows: Any, lanes: Lanes, num_envs: int) -> None:
+    def add_infos(self, infos: Info, rows: Any, lanes: Lanes, num_envs: int) -> None:
         """Merge the infos of some lanes into the batch's."""
         for lane, info in zip(lanes.tolist(), rows, strict=True):
             merge_info(infos, info, lane, num_envs)
 
 
-def _each(function: Callable[..., Any], *batches: Any) -> npt.NDArray[np.object_]:
-    return _objects(map(function, *batches))
-
-
-def _each_copied(function: Callable[..., Any], *batches: Any) -> npt.NDArray[np.object_]:
-    return deepcopy(_each(function, *batches))
-
-
-def _objects(items: Iterable[Any]) -> npt.NDArray[np.object_]:
-    rows = list(items)
+def _objects(rows: list[object]) -> npt.NDArray[np.object_]:
+    """Return an array of these objects, also where they are arrays or sequences."""
     objects = np.empty(len(rows), dtype=object)
     for i, row in enumerate(rows):
         objects[i] = row

@@ -20,6 +20,7 @@ from gymcore import spaces
 from gymcore.envs.classic_control.cartpole import CartPoleEnv
 from gymcore.envs.functional_jax_env import (
     FunctionalParams,
+    ParamsLike,
     RegisteredJaxEnv,
     RegisteredJaxVectorEnv,
     as_frame,
@@ -77,10 +78,6 @@ class CartPoleParams(FunctionalParams):
     screen_height: int = 400
 
 
-# `CartPoleParams`, or the class itself; the base class allows None, which is not used here.
-_Params: TypeAlias = Any
-
-
 class CartPoleFunctional(
     FuncEnv[StateType, jax.Array, int, float, bool, RenderStateType, CartPoleParams]
 ):
@@ -107,7 +104,7 @@ class CartPoleFunctional(
     observation_space = spaces.Box(-np.inf, np.inf, shape=(4,), dtype=np.float32)
     action_space = spaces.Discrete(2)
 
-    def initial(self, rng: PRNGKeyType, params: _Params = CartPoleParams) -> StateType:
+    def initial(self, rng: PRNGKeyType, params: ParamsLike = CartPoleParams) -> StateType:
         """Return the first state, float32 [4], uniform within `x_init`; see `FuncEnv.initial`."""
         return jax.random.uniform(rng, (4,), minval=-params.x_init, maxval=params.x_init)
 
@@ -116,7 +113,7 @@ class CartPoleFunctional(
         state: StateType,
         action: int | jax.Array,
         rng: None = None,
-        params: _Params = CartPoleParams,
+        params: ParamsLike = CartPoleParams,
     ) -> StateType:
         """Return the state after `tau` seconds, float32 [4]; see `FuncEnv.transition`."""
         x, x_dot, theta, theta_dot = state
@@ -140,16 +137,18 @@ class CartPoleFunctional(
         )
 
     def observation(
-        self, state: StateType, rng: Any, params: _Params = CartPoleParams
+        self, state: StateType, rng: PRNGKeyType, params: ParamsLike = CartPoleParams
     ) -> jax.Array:
         """Return the state; see `FuncEnv.observation`."""
         return state
 
-    def _fallen(self, state: StateType, params: _Params) -> jax.Array:
+    def _fallen(self, state: StateType, params: ParamsLike) -> jax.Array:
         x, _, theta, _ = state
         return (jnp.abs(x) > params.x_threshold) | (jnp.abs(theta) > params.theta_threshold_radians)
 
-    def terminal(self, state: StateType, rng: Any, params: _Params = CartPoleParams) -> jax.Array:
+    def terminal(
+        self, state: StateType, rng: PRNGKeyType, params: ParamsLike = CartPoleParams
+    ) -> jax.Array:
         """Return whether the pole fell or the cart left the track; see `FuncEnv.terminal`."""
         return self._fallen(state, params)
 
@@ -158,8 +157,8 @@ class CartPoleFunctional(
         state: StateType,
         action: ActType,
         next_state: StateType,
-        rng: Any,
-        params: _Params = CartPoleParams,
+        rng: PRNGKeyType,
+        params: ParamsLike = CartPoleParams,
     ) -> jax.Array:
         """Return the reward, float32; see the class and `FuncEnv.reward`."""
         # The state before the step is the one that counts, as in the reference environment.
@@ -167,8 +166,11 @@ class CartPoleFunctional(
         return jnp.where(params.sutton_barto_reward, fallen, 1.0)
 
     def render_image(
-        self, state: StateType, render_state: RenderStateType, params: _Params = CartPoleParams
-    ) -> tuple[RenderStateType, np.ndarray[Any, Any]]:
+        self,
+        state: StateType,
+        render_state: RenderStateType,
+        params: ParamsLike = CartPoleParams,
+    ) -> tuple[RenderStateType, np.ndarray]:
         """Return the render state and an image; see `FuncEnv.render_image`."""
         CartPoleEnv.draw(
             render_state[0],
@@ -180,7 +182,7 @@ class CartPoleFunctional(
 
     def render_init(  # type: ignore[override]
         self,
-        params: _Params = CartPoleParams,
+        params: ParamsLike = CartPoleParams,
         screen_width: int = 600,
         screen_height: int = 400,
     ) -> RenderStateType:
@@ -190,7 +192,9 @@ class CartPoleFunctional(
 
         return surface, pygame.time.Clock()
 
-    def render_close(self, render_state: RenderStateType, params: _Params = CartPoleParams) -> None:
+    def render_close(
+        self, render_state: RenderStateType, params: ParamsLike = CartPoleParams
+    ) -> None:
         """Do nothing: a render state holds only memory."""
 
     def get_default_params(self, **kwargs: Any) -> CartPoleParams:

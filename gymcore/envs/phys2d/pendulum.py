@@ -17,6 +17,7 @@ from gymcore import spaces
 from gymcore.envs.classic_control.pendulum import PendulumEnv
 from gymcore.envs.functional_jax_env import (
     FunctionalParams,
+    ParamsLike,
     RegisteredJaxEnv,
     RegisteredJaxVectorEnv,
     as_frame,
@@ -59,10 +60,6 @@ class PendulumParams(FunctionalParams):
     screen_dim: int = 500
 
 
-# `PendulumParams`, or the class itself; the base class allows None, which is not used here.
-_Params: TypeAlias = Any
-
-
 class PendulumFunctional(
     FuncEnv[StateType, jax.Array, int, float, bool, RenderStateType, PendulumParams]
 ):
@@ -83,12 +80,12 @@ class PendulumFunctional(
     observation_space = spaces.Box(-np.inf, np.inf, shape=(3,), dtype=np.float32)
     action_space = spaces.Box(-max_torque, max_torque, shape=(1,), dtype=np.float32)
 
-    def initial(self, rng: PRNGKeyType, params: _Params = PendulumParams) -> StateType:
+    def initial(self, rng: PRNGKeyType, params: ParamsLike = PendulumParams) -> StateType:
         """Return the first state, float32 [2], uniform; see `FuncEnv.initial`."""
         high = jnp.array([params.high_x, params.high_y])
         return jax.random.uniform(rng, (2,), minval=-high, maxval=high)
 
-    def _torque(self, action: Any) -> jax.Array:
+    def _torque(self, action: jax.Array) -> jax.Array:
         return jnp.clip(action, -self.max_torque, self.max_torque)[0]
 
     def transition(
@@ -96,7 +93,7 @@ class PendulumFunctional(
         state: StateType,
         action: int | jax.Array,
         rng: None = None,
-        params: _Params = PendulumParams,
+        params: ParamsLike = PendulumParams,
     ) -> StateType:
         """Return the state after `dt` seconds, float32 [2]; see `FuncEnv.transition`."""
         theta, theta_dot = state
@@ -107,7 +104,7 @@ class PendulumFunctional(
         return jnp.array([theta + theta_dot * params.dt, theta_dot])
 
     def observation(
-        self, state: StateType, rng: Any, params: _Params = PendulumParams
+        self, state: StateType, rng: PRNGKeyType, params: ParamsLike = PendulumParams
     ) -> jax.Array:
         """Return the observation, float32 [3]; see `FuncEnv.observation`."""
         theta, theta_dot = state
@@ -118,21 +115,26 @@ class PendulumFunctional(
         state: StateType,
         action: ActType,
         next_state: StateType,
-        rng: Any,
-        params: _Params = PendulumParams,
+        rng: PRNGKeyType,
+        params: ParamsLike = PendulumParams,
     ) -> jax.Array:
         """Return the reward, float32; see the class and `FuncEnv.reward`."""
         theta, theta_dot = state
         angle = (theta + jnp.pi) % (2.0 * jnp.pi) - jnp.pi
         return -(angle**2 + 0.1 * theta_dot**2 + 0.001 * self._torque(action) ** 2)
 
-    def terminal(self, state: StateType, rng: Any, params: _Params = PendulumParams) -> jax.Array:
+    def terminal(
+        self, state: StateType, rng: PRNGKeyType, params: ParamsLike = PendulumParams
+    ) -> jax.Array:
         """Return False; see `FuncEnv.terminal`."""
         return jnp.array(False)
 
     def render_image(
-        self, state: StateType, render_state: RenderStateType, params: _Params = PendulumParams
-    ) -> tuple[RenderStateType, np.ndarray[Any, Any]]:
+        self,
+        state: StateType,
+        render_state: RenderStateType,
+        params: ParamsLike = PendulumParams,
+    ) -> tuple[RenderStateType, np.ndarray]:
         """Return the render state and an image; see `FuncEnv.render_image`."""
         surface, _, last_torque = render_state
         PendulumEnv.draw(
@@ -147,7 +149,7 @@ class PendulumFunctional(
         self,
         screen_width: int = 600,
         screen_height: int = 400,
-        params: _Params = PendulumParams,
+        params: ParamsLike = PendulumParams,
     ) -> RenderStateType:
         """Return a surface of this size, a clock, and no torque to draw yet."""
         surface = new_surface(screen_width, screen_height)
@@ -155,7 +157,9 @@ class PendulumFunctional(
 
         return surface, pygame.time.Clock(), None
 
-    def render_close(self, render_state: RenderStateType, params: _Params = PendulumParams) -> None:
+    def render_close(
+        self, render_state: RenderStateType, params: ParamsLike = PendulumParams
+    ) -> None:
         """Do nothing: a render state holds only memory."""
 
     def get_default_params(self, **kwargs: Any) -> PendulumParams:

@@ -15,6 +15,7 @@ import numpy as np
 from gymcore import spaces
 from gymcore.envs.functional_jax_env import (
     FunctionalParams,
+    ParamsLike,
     RegisteredJaxEnv,
     as_frame,
     functional_params,
@@ -49,10 +50,6 @@ class BlackJackParams(FunctionalParams):
 
     natural: bool = False
     sutton_and_barto: bool = True
-
-
-# `BlackJackParams`, or the class itself; the base class allows None, which is not used here.
-_Params: TypeAlias = Any
 
 
 class EnvState(NamedTuple):
@@ -115,28 +112,28 @@ class BlackjackFunctional(
         state: EnvState,
         action: int | jax.Array,
         key: PRNGKeyType,
-        params: _Params = BlackJackParams,
+        params: ParamsLike = BlackJackParams,
     ) -> EnvState:
         """Return the table after an action; see `FuncEnv.transition`."""
         state, _ = jax.lax.cond(action, take, notake, (_of_arrays(state), key))
         stuck = jnp.equal(action, 0)
         return state._replace(done=(stuck | is_bust(state.player_hand)).astype(jnp.int32))
 
-    def initial(self, rng: PRNGKeyType, params: _Params = BlackJackParams) -> EnvState:
+    def initial(self, rng: PRNGKeyType, params: ParamsLike = BlackJackParams) -> EnvState:
         """Return a table with two cards for the player, then two for the dealer."""
         player_hand, rng = draw_hand(rng, jnp.zeros(LONGEST_HAND))
         dealer_hand, rng = draw_hand(rng, jnp.zeros(LONGEST_HAND))
         return EnvState(dealer_hand, player_hand, dealer_cards=2, player_cards=2, done=0)
 
     def observation(
-        self, state: EnvState, rng: PRNGKeyType, params: _Params = BlackJackParams
+        self, state: EnvState, rng: PRNGKeyType, params: ParamsLike = BlackJackParams
     ) -> jax.Array:
         """Return what the player sees, int32 [3]; see `FuncEnv.observation`."""
         hand = state.player_hand
         return jnp.array([sum_hand(hand), state.dealer_hand[0], usable_ace(hand)], jnp.int32)
 
     def terminal(
-        self, state: EnvState, rng: PRNGKeyType, params: _Params = BlackJackParams
+        self, state: EnvState, rng: PRNGKeyType, params: ParamsLike = BlackJackParams
     ) -> jax.Array:
         """Return whether the hand is over; see `FuncEnv.terminal`."""
         return jnp.asarray(state.done) > 0
@@ -147,7 +144,7 @@ class BlackjackFunctional(
         action: ActType,
         next_state: EnvState,
         rng: PRNGKeyType,
-        params: _Params = BlackJackParams,
+        params: ParamsLike = BlackJackParams,
     ) -> jax.Array:
         """Return the reward, float32; see the class and `FuncEnv.reward`."""
         player, dealer = next_state.player_hand, next_state.dealer_hand
@@ -169,8 +166,8 @@ class BlackjackFunctional(
         self,
         state: EnvState,
         render_state: RenderStateType,
-        params: _Params = BlackJackParams,
-    ) -> tuple[RenderStateType, np.ndarray[Any, Any]]:
+        params: ParamsLike = BlackJackParams,
+    ) -> tuple[RenderStateType, np.ndarray]:
         """Return the render state and an image; see `FuncEnv.render_image`."""
         surface, face, suit = render_state
         player, dealer = (
@@ -182,7 +179,7 @@ class BlackjackFunctional(
         return render_state, as_frame(surface)
 
     def render_close(
-        self, render_state: RenderStateType, params: _Params = BlackJackParams
+        self, render_state: RenderStateType, params: ParamsLike = BlackJackParams
     ) -> None:
         """Do nothing: a render state holds only memory."""
 

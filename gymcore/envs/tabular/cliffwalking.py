@@ -6,7 +6,7 @@ environment: tabular/CliffWalking-v0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -43,7 +43,7 @@ class RenderStateType(NamedTuple):
     shape: tuple[int, int]
     nS: int
     cell_size: tuple[int, int]
-    cliff: np.ndarray[Any, Any]
+    cliff: np.ndarray
 
 
 class EnvState(NamedTuple):
@@ -141,7 +141,7 @@ class CliffWalkingFunctional(FuncEnv[EnvState, jax.Array, int, float, bool, Rend
 
     def render_image(
         self, state: EnvState, render_state: RenderStateType, params: None = None
-    ) -> tuple[RenderStateType, np.ndarray[Any, Any]]:
+    ) -> tuple[RenderStateType, np.ndarray]:
         """Return the render state and an image; see `FuncEnv.render_image`."""
         row, column = np.asarray(state.player_position).tolist()
         CliffWalkingEnv.draw(render_state.screen, (row * COLUMNS + column, int(state.last_action)))
