@@ -13,7 +13,7 @@ import sys
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cache, singledispatch
 from types import ModuleType, NoneType
-from typing import Any, NamedTuple, SupportsFloat
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, TypeAlias
 
 import numpy as np
 
@@ -21,8 +21,15 @@ from gymcore import error
 from gymcore.base.optional_packages import pip_install
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import Env, Info, Options, Wrapper
+from gymcore.wrappers.utils import Array
+
+if TYPE_CHECKING:
+    from gymcore.vector.vector_env import VectorEnv
 
 __all__ = ["ArrayConversion", "array_conversion"]
+
+Device: TypeAlias = object
+"""What the `to` of a library's arrays takes: for PyTorch a `torch.device` or its name."""
 
 _TITLES = {"torch": "Torch", "jax": "Jax", "cupy": "CuPy"}
 
@@ -87,12 +94,12 @@ def _is_torch_type(cls: Hashable) -> bool:
     return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in bases)
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: object) -> bool:
     return isinstance(value, np.ndarray) or hasattr(value, "__dlpack__")
 
 
 @singledispatch
-def array_conversion(value: Any, xp: ModuleType, device: Any = None) -> Any:
+def array_conversion(value: object, xp: ModuleType, device: Device = None) -> Any:
     """Return a value whose arrays are of another library.
 
     Arrays share their memory with the given ones if both libraries support it. NumPy, PyTorch and
@@ -128,7 +135,7 @@ def array_conversion(value: Any, xp: ModuleType, device: Any = None) -> Any:
     )
 
 
-def _array_api_array_conversion(value: Any, xp: ModuleType, device: Any = None) -> Any:
+def _array_api_array_conversion(value: Any, xp: ModuleType, device: Device = None) -> Any:
     namespace, name = _library(xp)
     if isinstance(value, np.ndarray):
         return _numpy_array_conversion(value, xp, device)
@@ -150,7 +157,7 @@ def _array_api_array_conversion(value: Any, xp: ModuleType, device: Any = None) 
 
 
 @array_conversion.register(np.ndarray)
-def _numpy_array_conversion(value: np.ndarray[Any, Any], xp: ModuleType, device: Any = None) -> Any:
+def _numpy_array_conversion(value: Array, xp: ModuleType, device: Device = None) -> Any:
     namespace, name = _library(xp)
     if name == "torch":
         tensor = _numpy_to_torch(value)
@@ -163,7 +170,7 @@ def _numpy_array_conversion(value: np.ndarray[Any, Any], xp: ModuleType, device:
     return _through_dlpack(_exportable(value), namespace, name, device)
 
 
-def _exportable(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _exportable(value: Array) -> Array:
     """Return the array, or a copy if other libraries cannot use its memory."""
     if not value.dtype.isnative:
         return value.astype(value.dtype.newbyteorder("="))
@@ -172,7 +179,7 @@ def _exportable(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return value
 
 
-def _numpy_to_torch(value: np.ndarray[Any, Any]) -> Any:
+def _numpy_to_torch(value: Array) -> Any:
     """Return a tensor, or None for an array of texts or objects."""
     from_numpy = sys.modules["torch"].from_numpy
     if value.flags.writeable:
@@ -185,7 +192,7 @@ def _numpy_to_torch(value: np.ndarray[Any, Any]) -> Any:
     return from_numpy(np.array(value, value.dtype.newbyteorder("=")))
 
 
-def _torch_to_numpy(value: Any) -> np.ndarray[Any, Any]:
+def _torch_to_numpy(value: Any) -> Array:
     try:
         return value.numpy()
     except (RuntimeError, TypeError):  # elsewhere, with a gradient, lazily conjugated, or bfloat16
@@ -196,7 +203,7 @@ def _torch_to_numpy(value: Any) -> np.ndarray[Any, Any]:
         return value.float().numpy()
 
 
-def _through_dlpack(value: Any, xp: ModuleType, name: str, device: Any) -> Any:
+def _through_dlpack(value: Any, xp: ModuleType, name: str, device: Device) -> Any:
     try:
         array = xp.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError, AttributeError):
@@ -209,7 +216,7 @@ def _through_dlpack(value: Any, xp: ModuleType, name: str, device: Any) -> Any:
     return array.to_device(device) if hasattr(array, "to_device") else array
 
 
-def _objects(value: np.ndarray[Any, Any], xp: ModuleType, device: Any) -> np.ndarray[Any, Any]:
+def _objects(value: Array, xp: ModuleType, device: Device) -> Array:
     """Convert the elements of an array of objects; texts and records stay."""
     if value.dtype != object:
         return value
@@ -221,7 +228,7 @@ def _objects(value: np.ndarray[Any, Any], xp: ModuleType, device: Any) -> np.nda
 
 @array_conversion.register(numbers.Number)
 @array_conversion.register(np.generic)
-def _number_array_conversion(value: Any, xp: ModuleType, device: Any = None) -> Any:
+def _number_array_conversion(value: Any, xp: ModuleType, device: Device = None) -> Any:
     if isinstance(value, np.generic):
         if value.dtype.kind not in "biufc":
             return value
@@ -234,15 +241,15 @@ def _number_array_conversion(value: Any, xp: ModuleType, device: Any = None) -> 
 
 @array_conversion.register(Mapping)
 def _mapping_array_conversion(
-    value: Mapping[Any, Any], xp: ModuleType, device: Any = None
-) -> Mapping[Any, Any]:
+    value: Mapping[Any, object], xp: ModuleType, device: Device = None
+) -> Any:
     return type(value)(  # type: ignore[call-arg]
         {key: array_conversion(item, xp, device) for key, item in value.items()}
     )
 
 
 @array_conversion.register(Iterable)
-def _iterable_array_conversion(value: Any, xp: ModuleType, device: Any = None) -> Any:
+def _iterable_array_conversion(value: Any, xp: ModuleType, device: Device = None) -> Any:
     if _is_array(value):  # arrays can be iterated over
         return _array_api_array_conversion(value, xp, device)
     items = [array_conversion(item, xp, device) for item in value]
@@ -256,17 +263,17 @@ def _iterable_array_conversion(value: Any, xp: ModuleType, device: Any = None) -
 @array_conversion.register(NoneType)
 @array_conversion.register(str)
 @array_conversion.register(bytes)
-def _none_array_conversion(value: Any, xp: ModuleType, device: Any = None) -> Any:
+def _none_array_conversion(value: Any, xp: ModuleType, device: Device = None) -> Any:
     return value
 
 
-def convert_known(data: Mapping[str, Any], xp: ModuleType, device: Any = None) -> dict[str, Any]:
+def convert_known(data: Mapping[str, object], xp: ModuleType, device: Device = None) -> Info:
     """Convert infos or options; values without a registered conversion stay as they are.
 
     Returns:
         A new dict.
     """
-    converted: dict[str, Any] = {}
+    converted: Info = {}
     for key, value in data.items():
         if type(value) is dict:
             converted[key] = convert_known(value, xp, device)
@@ -278,60 +285,94 @@ def convert_known(data: Mapping[str, Any], xp: ModuleType, device: Any = None) -
     return converted
 
 
+def to_numpy(value: object, device: Device = None) -> Any:
+    """Return a value whose arrays are NumPy's; see `array_conversion`."""
+    return array_conversion(value, np, device)
+
+
+def to_torch(value: object, device: Device = None) -> Any:
+    """Return a value whose arrays are PyTorch's; see `array_conversion`."""
+    return array_conversion(value, module_name_to_namespace("torch"), device)
+
+
+def to_jax(value: object, device: Device = None) -> Any:
+    """Return a value whose arrays are JAX's; see `array_conversion`."""
+    return array_conversion(value, module_name_to_namespace("jax.numpy"), device)
+
+
 class ConvertsArrays:
-    """Shared parts of the wrappers of environments and of vector environments."""
+    """A mixin of `ArrayConversion` for environments and for vector environments."""
 
-    _env_xp: ModuleType
-    _target_xp: ModuleType
-    _env_device: Any
-    _target_device: Any
+    env: Any
 
-    def _set_libraries(
+    def __init__(
         self,
+        env: Env | VectorEnv,
         env_xp: ModuleType | str,
         target_xp: ModuleType | str,
-        env_device: Any,
-        target_device: Any,
+        env_device: Device = None,
+        target_device: Device = None,
     ) -> None:
+        """Wrap `env`.
+
+        Args:
+            env: The environment, or the vector environment.
+            env_xp: The library of its arrays: `numpy`, `torch`, `jax`, ..., or its name.
+            target_xp: The library to use it from.
+            env_device: Where to put arrays for the environment; None for its library's default.
+            target_device: Where to put arrays for the caller, likewise.
+
+        Raises:
+            InvalidArgument: If a module has no arrays.
+            DependencyNotInstalled: If there is no module of this name.
+            ArgumentTypeError: If `env` is not an environment of the right kind.
+        """
+        super().__init__(env)  # type: ignore[call-arg]
         self._env_xp = module_namespace(env_xp)
         self._target_xp = module_namespace(target_xp)
         self._env_device = env_device
         self._target_device = target_device
 
-    def _inwards(self, value: Any) -> Any:
+    def reset(self, *, seed: Any = None, options: Options = None) -> tuple[Any, Info]:
+        """Reset with converted options, and convert what is returned."""
+        if options is not None:
+            options = convert_known(options, self._env_xp, self._env_device)
+        observations, infos = self.env.reset(seed=seed, options=options)
+        return self._outwards(observations), self._infos(infos)
+
+    def render(self) -> Any:
+        """Render the environment, and convert the frame or frames."""
+        return self._outwards(self.env.render())
+
+    def _inwards(self, value: object) -> Any:
         """Convert actions for the environment."""
         is_tensor = _is_torch_type(type(value))  # type: ignore[arg-type]
         if is_tensor and _library(self._env_xp).name == "numpy":
             return _torch_to_numpy(value)
         return array_conversion(value, self._env_xp, self._env_device)
 
-    def _outwards(self, value: Any) -> Any:
+    def _outwards(self, value: object) -> Any:
         """Convert what the environment returned."""
         if type(value) is np.ndarray:  # without a search for what is registered: 1 us less
             return _numpy_array_conversion(value, self._target_xp, self._target_device)
         return array_conversion(value, self._target_xp, self._target_device)
 
-    def _options(self, options: dict[str, Any] | None) -> dict[str, Any] | None:
-        if options is None:
-            return None
-        return convert_known(options, self._env_xp, self._env_device)
-
-    def _infos(self, infos: dict[str, Any]) -> dict[str, Any]:
+    def _infos(self, infos: Info) -> Info:
         return convert_known(infos, self._target_xp, self._target_device)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Info:
         """Return the attributes, with names in place of the modules, which cannot be pickled."""
         names = {"_env_xp": self._env_xp.__name__, "_target_xp": self._target_xp.__name__}
         return self.__dict__ | names
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Info) -> None:
         """Take the attributes, and import the modules."""
         self.__dict__.update(state)
         self._env_xp = module_name_to_namespace(state["_env_xp"])
         self._target_xp = module_name_to_namespace(state["_target_xp"])
 
 
-class ArrayConversion(ConvertsArrays, Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+class ArrayConversion(ConvertsArrays, Wrapper, RecordConstructorArgs):
     """Use an environment whose arrays are of one library from another.
 
     Actions and options are converted to the environment's library, observations, infos and frames
@@ -349,32 +390,7 @@ class ArrayConversion(ConvertsArrays, Wrapper[Any, Any, Any, Any], RecordConstru
         (1.0, False, False)
     """
 
-    def __init__(
-        self,
-        env: Env[Any, Any],
-        env_xp: ModuleType | str,
-        target_xp: ModuleType | str,
-        env_device: Any = None,
-        target_device: Any = None,
-    ) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The environment.
-            env_xp: The library of its arrays: `numpy`, `torch`, `jax`, ..., or its name.
-            target_xp: The library to use it from.
-            env_device: Where to put arrays for the environment; None for its library's default.
-            target_device: Where to put arrays for the caller, likewise.
-
-        Raises:
-            InvalidArgument: if a module has no arrays.
-            DependencyNotInstalled: if there is no module of this name.
-            ArgumentTypeError: if `env` is not an `Env`.
-        """
-        Wrapper.__init__(self, env)
-        self._set_libraries(env_xp, target_xp, env_device, target_device)
-
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, Info]:
+    def step(self, action: object) -> tuple[Any, SupportsFloat, bool, bool, Info]:
         """Step the environment with the converted action, and convert what it returns."""
         observation, reward, terminated, truncated, info = self.env.step(self._inwards(action))
         return (
@@ -385,17 +401,8 @@ class ArrayConversion(ConvertsArrays, Wrapper[Any, Any, Any, Any], RecordConstru
             self._infos(info),
         )
 
-    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
-        """Reset the environment with converted options, and convert what it returns."""
-        observation, info = self.env.reset(seed=seed, options=self._options(options))
-        return self._outwards(observation), self._infos(info)
 
-    def render(self) -> Any:
-        """Render the environment, and convert the frame or frames."""
-        return self._outwards(self.env.render())
-
-
-class ToTorch:
+class ToTorch(ConvertsArrays):
     """A mixin of wrappers, single and vector, that let environments be used with PyTorch.
 
     Attributes:
@@ -405,7 +412,7 @@ class ToTorch:
     _library: str
     """The library of the environment's arrays."""
 
-    def __init__(self, env: Any, device: Any = None) -> None:
+    def __init__(self, env: Env | VectorEnv, device: Device = None) -> None:
         """Wrap `env`.
 
         Args:
@@ -413,7 +420,15 @@ class ToTorch:
             device: Where to put tensors for the caller; None for the default.
 
         Raises:
-            DependencyNotInstalled: if PyTorch or the environment's library is not installed.
+            DependencyNotInstalled: If PyTorch or the environment's library is not installed.
         """
-        super().__init__(env, self._library, "torch", target_device=device)  # type: ignore[call-arg]
+        super().__init__(env, self._library, "torch", target_device=device)
         self.device = device
+
+
+class JaxToNumpyArrays(ConvertsArrays):
+    """A mixin of wrappers, single and vector, that let environments of JAX be used with NumPy."""
+
+    def __init__(self, env: Env | VectorEnv) -> None:
+        """Wrap `env`; raise `DependencyNotInstalled` if JAX is not installed."""
+        super().__init__(env, "jax.numpy", "numpy")

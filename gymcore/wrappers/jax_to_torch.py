@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from gymcore.wrappers.array_conversion import (
-    ArrayConversion,
-    ToTorch,
-    array_conversion,
-    module_name_to_namespace,
-)
+from gymcore.wrappers.array_conversion import ArrayConversion, Device, ToTorch
+from gymcore.wrappers.array_conversion import to_jax as torch_to_jax
+from gymcore.wrappers.array_conversion import to_torch as jax_to_torch
 
 __all__ = ["Device", "JaxToTorch", "jax_to_torch", "torch_to_jax"]
-
-Device = Any
-"""What `torch.Tensor.to` takes: a `torch.device` or its name."""
-
-
-def jax_to_torch(value: Any, device: Any = None) -> Any:
-    """Return a value whose arrays are PyTorch's; see `array_conversion`."""
-    return array_conversion(value, module_name_to_namespace("torch"), device)
-
-
-def torch_to_jax(value: Any, device: Any = None) -> Any:
-    """Return a value whose arrays are JAX's; see `array_conversion`."""
-    return array_conversion(value, module_name_to_namespace("jax.numpy"), device)
 
 
 class JaxToTorch(ToTorch, ArrayConversion):

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-from typing import Any
-
 from gymcore.base.record_constructor import RecordConstructorArgs
-from gymcore.core import Info, Options
-from gymcore.vector.vector_env import Seeds, VectorEnv, VectorWrapper
+from gymcore.vector.vector_env import VectorStep, VectorWrapper
 from gymcore.wrappers.array_conversion import ConvertsArrays
 
 __all__ = ["ArrayConversion"]
 
 
-class ArrayConversion(
-    ConvertsArrays, VectorWrapper[Any, Any, Any, Any, Any], RecordConstructorArgs
-):
+class ArrayConversion(ConvertsArrays, VectorWrapper, RecordConstructorArgs):
     """Use a vector environment whose arrays are of one library from another.
 
     Actions and options (`reset_mask` among them) are converted to the environment's library;
@@ -34,19 +28,7 @@ class ArrayConversion(
         array([1., 1.])
     """
 
-    def __init__(
-        self,
-        env: VectorEnv[Any, Any, Any],
-        env_xp: ModuleType | str,
-        target_xp: ModuleType | str,
-        env_device: Any = None,
-        target_device: Any = None,
-    ) -> None:
-        """Wrap a vector environment; see `gymcore.wrappers.ArrayConversion`."""
-        VectorWrapper.__init__(self, env)
-        self._set_libraries(env_xp, target_xp, env_device, target_device)
-
-    def step(self, actions: Any, **kwargs: Any) -> tuple[Any, Any, Any, Any, Info]:
+    def step(self, actions: object, **kwargs: object) -> VectorStep:
         """Step with converted actions, and convert all that is returned."""
         observations, rewards, terminated, truncated, infos = self.env.step(
             self._inwards(actions), **kwargs
@@ -58,12 +40,3 @@ class ArrayConversion(
             self._outwards(truncated),
             self._infos(infos),
         )
-
-    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
-        """Reset with converted options, and convert what is returned."""
-        observations, infos = self.env.reset(seed=seed, options=self._options(options))
-        return self._outwards(observations), self._infos(infos)
-
-    def render(self) -> Any:
-        """Render, and convert the frames."""
-        return self._outwards(self.env.render())
