@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, SupportsFloat
+from typing import SupportsFloat
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Env, ObsType, RewardWrapper
 from gymcore.error import ArgumentTypeError, InvalidBound
+from gymcore.wrappers.utils import Array
 
 __all__ = ["ClipReward", "TransformReward"]
 
@@ -41,7 +42,7 @@ class TransformReward(RewardWrapper[ObsType, ActType], RecordConstructorArgs):
             func: From a reward to another.
 
         Raises:
-            ArgumentTypeError: if `env` is not an `Env`, or `func` cannot be called.
+            ArgumentTypeError: If `env` is not an `Env`, or `func` cannot be called.
         """
         if not callable(func):
             raise ArgumentTypeError(f"Expected func to be a function of rewards, got {type(func)}")
@@ -68,8 +69,8 @@ class ClipReward(TransformReward[ObsType, ActType]):
     def __init__(
         self,
         env: Env[ObsType, ActType],
-        min_reward: float | npt.NDArray[Any] | None = None,
-        max_reward: float | npt.NDArray[Any] | None = None,
+        min_reward: float | Array | None = None,
+        max_reward: float | Array | None = None,
     ) -> None:
         """Wrap `env`.
 
@@ -79,8 +80,8 @@ class ClipReward(TransformReward[ObsType, ActType]):
             max_reward: The maximum reward; None for no such bound.
 
         Raises:
-            ArgumentTypeError: if a bound is neither a number nor an array of numbers.
-            InvalidBound: if both are None, one is NaN, or the lower one is above the upper one.
+            ArgumentTypeError: If a bound is neither a number nor an array of numbers.
+            InvalidBound: If both are None, one is NaN, or the lower one is above the upper one.
         """
         if min_reward is None and max_reward is None:
             raise InvalidBound("Both `min_reward` and `max_reward` cannot be None")
@@ -98,9 +99,11 @@ class ClipReward(TransformReward[ObsType, ActType]):
         TransformReward.__init__(self, env, functools.partial(clip_rewards, min_reward, max_reward))
 
 
-def clip_rewards(low: Any, high: Any, rewards: Any) -> Any:
+def clip_rewards(
+    low: float | Array | None, high: float | Array | None, rewards: npt.ArrayLike
+) -> Array:
     """Do what `np.clip` does, in a fraction of its time; either bound may be None."""
-    rewards = np.asanyarray(rewards)  # a Python number counts as float64 or int64
+    clipped = np.asanyarray(rewards)  # a Python number counts as float64 or int64
     if low is not None:
-        rewards = np.maximum(rewards, low)
-    return rewards if high is None else np.minimum(rewards, high)
+        clipped = np.maximum(clipped, low)
+    return clipped if high is None else np.minimum(clipped, high)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import logger
-from gymcore.core import Env, Info
+from gymcore.core import Env, Info, Options
 from gymcore.error import ArgumentTypeError, InvalidAction
 from gymcore.spaces import Space
 from gymcore.spaces.layouts import Layout, layout_of
@@ -20,7 +20,14 @@ from gymcore.vector.gym26_infos import add_gym26_names, remove_gym26_names
 from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.vector.utils.infos import merge_info, split_info
-from gymcore.vector.vector_env import AutoresetMode, EnvIds, VectorEnv, VectorWrapper
+from gymcore.vector.vector_env import (
+    AutoresetMode,
+    EnvIds,
+    Seeds,
+    VectorEnv,
+    VectorStep,
+    VectorWrapper,
+)
 
 __all__ = [
     "BatchIndexer",
@@ -41,16 +48,25 @@ Single = TypeVar("Single")
 Form = TypeVar("Form", bound="VectorForm")
 
 
-class LaneWrapper(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
+class LaneWrapper(VectorWrapper):
     """The base of wrappers that follow the episodes of lanes, and step some lanes as well as all.
 
-    Subclasses define `step(actions, env_ids=None)`.
+    Subclasses define `step(actions, env_ids=None)`, and `_begin` if they keep a state for lanes.
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+    def __init__(self, env: VectorEnv) -> None:
         """Wrap `env`."""
         super().__init__(env)
         self._episodes = LaneEpisodes(env)
+
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
+        """Reset all lanes, or those in `options["reset_mask"]`; see `VectorEnv.reset`."""
+        observations, infos = self.env.reset(seed=seed, options=options)
+        return self._begin(observations, self._episodes.reset(options)), infos
+
+    def _begin(self, observations: Any, begun: Mask) -> Any:
+        """Return the batch after a reset in which the lanes of a mask began an episode."""
+        return observations
 
     @property
     def steps_some_lanes(self) -> bool:  # type: ignore[override]
@@ -62,9 +78,7 @@ class LaneWrapper(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
         self.env.end_episodes(mask)
         self._episodes.end(mask)
 
-    def _step(
-        self, actions: Any, env_ids: EnvIds | None
-    ) -> tuple[tuple[Any, Any, Any, Any, dict[str, Any]], Lanes | None]:
+    def _step(self, actions: object, env_ids: EnvIds | None) -> tuple[VectorStep, Lanes | None]:
         """Step the wrapped environment.
 
         Returns:

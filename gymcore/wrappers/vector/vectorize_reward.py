@@ -11,28 +11,21 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gymcore.base.record_constructor import RecordConstructorArgs
-from gymcore.core import Info, Options
 from gymcore.error import ArgumentTypeError
-from gymcore.vector.vector_env import EnvIds, Seeds, VectorEnv, VectorRewardWrapper
+from gymcore.vector.vector_env import EnvIds, VectorEnv, VectorRewardWrapper, VectorStep
 from gymcore.wrappers import transform_reward
-from gymcore.wrappers.vector.lanes import LaneWrapper, make_single
+from gymcore.wrappers.utils import Array
+from gymcore.wrappers.vector.lanes import Lanes, LaneWrapper, make_single
 
 __all__ = ["ClipReward", "TransformReward", "VectorizeTransformReward"]
 
 
-class _LaneRewards(LaneWrapper, VectorRewardWrapper[Any, Any, Any], RecordConstructorArgs):
+class _LaneRewards(LaneWrapper, VectorRewardWrapper, RecordConstructorArgs):
     """Changes the rewards of steps, and of nothing else."""
 
-    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
-        """Reset the wrapped environment; see `VectorEnv.reset`."""
-        result = self.env.reset(seed=seed, options=options)
-        self._episodes.reset(options)
-        return result
-
-    def step(self, actions: Any, env_ids: EnvIds | None = None) -> tuple[Any, Any, Any, Any, Info]:
+    def step(self, actions: object, env_ids: EnvIds | None = None) -> VectorStep:
         """Step, and return changed rewards; see `VectorEnv.step`."""
         results, lanes = self._step(actions, env_ids)
         observations, rewards, terminations, truncations, infos = results
@@ -47,8 +40,8 @@ class _LaneRewards(LaneWrapper, VectorRewardWrapper[Any, Any, Any], RecordConstr
             changed[resting] = unchanged
         return observations, changed, terminations, truncations, infos
 
-    def _some(self, rewards: Any, lanes: npt.NDArray[np.int64]) -> Any:
-        """Do `rewards` for those of some lanes."""
+    def _some(self, rewards: Array, lanes: Lanes) -> Array:
+        """Return the changed rewards of some lanes."""
         return self.rewards(rewards)
 
 
@@ -70,11 +63,7 @@ class TransformReward(_LaneRewards):
         array([3., 3., 3.])
     """
 
-    def __init__(
-        self,
-        env: VectorEnv[Any, Any, Any],
-        func: Callable[[Any], Any],
-    ) -> None:
+    def __init__(self, env: VectorEnv, func: Callable[[Array], Array]) -> None:
         """Wrap `env`.
 
         Args:
@@ -82,14 +71,14 @@ class TransformReward(_LaneRewards):
             func: From rewards `[num_envs]` to other ones.
 
         Raises:
-            ArgumentTypeError: if `env` is not a `VectorEnv`, or `func` cannot be called.
+            ArgumentTypeError: If `env` is not a `VectorEnv`, or `func` cannot be called.
         """
         if not callable(func):
             raise ArgumentTypeError(f"Expected func to be a function of rewards, got {type(func)}")
         _LaneRewards.__init__(self, env)
         self.func = func
 
-    def rewards(self, rewards: Any) -> Any:
+    def rewards(self, rewards: Array) -> Array:
         """Return the changed rewards."""
         return self.func(rewards)
 
@@ -113,8 +102,8 @@ class VectorizeTransformReward(_LaneRewards):
 
     def __init__(
         self,
-        env: VectorEnv[Any, Any, Any],
-        wrapper: type[transform_reward.TransformReward[Any, Any]],
+        env: VectorEnv,
+        wrapper: Callable[..., transform_reward.TransformReward],
         **kwargs: Any,
     ) -> None:
         """Wrap `env`.
@@ -126,12 +115,12 @@ class VectorizeTransformReward(_LaneRewards):
             **kwargs: Its arguments, except the environment.
 
         Raises:
-            ArgumentTypeError: if `env` is not a `VectorEnv`, or `wrapper` no such class.
+            ArgumentTypeError: If `env` is not a `VectorEnv`, or `wrapper` no such class.
         """
         _LaneRewards.__init__(self, env)
         self.wrapper = make_single(env, wrapper, transform_reward.TransformReward, kwargs)
 
-    def rewards(self, rewards: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def rewards(self, rewards: Array) -> Array:
         """Return the changed rewards, a new array of the same dtype."""
         changed = np.empty_like(rewards)
         for i, reward in enumerate(rewards):
@@ -153,9 +142,9 @@ class ClipReward(VectorizeTransformReward):
 
     def __init__(
         self,
-        env: VectorEnv[Any, Any, Any],
-        min_reward: float | npt.NDArray[Any] | None = None,
-        max_reward: float | npt.NDArray[Any] | None = None,
+        env: VectorEnv,
+        min_reward: float | Array | None = None,
+        max_reward: float | Array | None = None,
     ) -> None:
         """Wrap a vector environment; the arguments are those of `gymcore.wrappers.ClipReward`."""
         VectorizeTransformReward.__init__(
@@ -171,12 +160,15 @@ class ClipReward(VectorizeTransformReward):
                     f"Expected {name} to be a number or {self.num_envs} of them, "
                     f"got the shape {np.shape(bound)}"
                 )
-        self._bounds: tuple[Any, Any] = min_reward, max_reward
+        self._bounds = min_reward, max_reward
 
-    def rewards(self, rewards: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def rewards(self, rewards: Array) -> Array:
         """Return the clipped rewards, a new array of the same dtype."""
         return transform_reward.clip_rewards(*self._bounds, rewards).astype(rewards.dtype)
 
-    def _some(self, rewards: npt.NDArray[Any], lanes: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        low, high = (bound[lanes] if np.ndim(bound) else bound for bound in self._bounds)
+    def _some(self, rewards: Array, lanes: Lanes) -> Array:
+        low, high = (
+            np.asarray(bound)[lanes] if bound is not None and np.ndim(bound) else bound
+            for bound in self._bounds
+        )
         return transform_reward.clip_rewards(low, high, rewards).astype(rewards.dtype)
