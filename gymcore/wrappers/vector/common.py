@@ -227,11 +227,9 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         self.env.keep_final_frames(keep)
         self._final_frames = keep
 
-    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
-        """Reset the environments and their counts of steps; see `VectorEnv.reset`."""
-        results = self.env.reset(seed=seed, options=options)
-        self._elapsed_steps[self._episodes.reset(options)] = 0
-        return results
+    def _begin(self, observations: object, begun: Mask) -> object:
+        self._elapsed_steps[begun] = 0
+        return observations
 
     def step(
         self, actions: Any, env_ids: EnvIds | None = None

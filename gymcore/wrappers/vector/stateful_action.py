@@ -70,16 +70,13 @@ class LaneRepeats(LaneWrapper):
         if self._maximum:
             self._last = np.array(create_empty_array(env.single_observation_space, env.num_envs))
 
-    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
-        """Reset the environments; see `VectorEnv.reset`."""
-        observations, infos = self.env.reset(seed=seed, options=options)
-        begun = self._episodes.reset(options)
+    def _begin(self, observations: Any, begun: Mask) -> Any:
         if self._last is not None:
             if not begun.all():
                 observations = self._observations.writable(observations)
                 observations[~begun] = self._last[~begun]
             self._last[:] = observations
-        return observations, infos
+        return observations
 
     def step(
         self, actions: Any, env_ids: EnvIds | None = None

@@ -8,7 +8,7 @@ the infos are those that the namesake would have returned last.
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -69,26 +69,15 @@ Lanes = npt.NDArray[np.int64]
 class LaneObservations(LaneWrapper):
     """The base of wrappers whose observations depend on earlier ones of the same lane."""
 
-    def _first(self, observations: Any, begun: Mask) -> Any:
-        """Return the batch after a reset."""
-        raise NotImplementedError
-
-    def _next(self, observations: Any, begun: Mask, lanes: Lanes | None) -> Any:
+    def _next(self, observations: object, begun: Mask, lanes: Lanes | None) -> Any:
         """Return the batch after a step."""
         raise NotImplementedError
 
-    def _last(self, observations: Any, mask: Mask, lanes: Lanes | None) -> Any:
+    def _last(self, observations: object, mask: Mask, lanes: Lanes | None) -> Any:
         """Return the batch of last observations that the next call of `_next` leaves behind."""
         raise NotImplementedError
 
-    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
-        """Reset all lanes, or those in `options["reset_mask"]`; see `VectorEnv.reset`."""
-        observations, infos = self.env.reset(seed=seed, options=options)
-        return self._first(observations, self._episodes.reset(options)), infos
-
-    def step(
-        self, actions: Any, env_ids: EnvIds | None = None
-    ) -> VectorStep[Any, npt.NDArray[Any]]:
+    def step(self, actions: object, env_ids: EnvIds | None = None) -> VectorStep:
         """Step the environments; see `VectorEnv.step`."""
         results, lanes = self._step(actions, env_ids)
         observations, rewards, terminations, truncations, infos = results
@@ -106,16 +95,33 @@ class LaneObservations(LaneWrapper):
         return changed, rewards, terminations, truncations, infos
 
 
+class Frames(Protocol):
+    """A memory for the last observations of each lane; `lanes` is None for all."""
+
+    def reset(self, observations: Any, begun: Mask) -> Any:
+        """Begin episodes with these observations in some lanes, and return the batch."""
+
+    def step(self, observations: Any, begun: Mask, lanes: Lanes | None = None) -> Any:
+        """Add observations, and return the batch."""
+
+    def peek(self, observations: Any, mask: Mask, lanes: Lanes | None = None) -> Any:
+        """Return the batch that adding observations would give, without adding them."""
+
+
 def lane_frames(
     space: Space[Any], num_envs: int, depth: int, padding: Any = None, *, oldest: bool = False
-) -> Any:
+) -> Frames:
     """Return a memory for the last observations of each lane.
 
     Arrays are kept and stacked by compiled code, in whatever dicts and tuples they are, everything
     else by Python.
 
-    Returns:
-        A `FrameMemory`, or what has its methods `reset`, `step` and `peek`.
+    Args:
+        space: The space of single observations.
+        num_envs: Number of lanes.
+        depth: Number of observations in a stack.
+        padding: What stands before the first observation; None for that observation.
+        oldest: Whether to return the oldest observation of each stack in place of stacks.
 
     Example:
         >>> import numpy as np
@@ -129,11 +135,12 @@ def lane_frames(
     return _make(layout_of(space), num_envs, depth, padding, oldest)
 
 
-def _make(layout: Layout, num_envs: int, depth: int, padding: Any, oldest: bool) -> Any:
+def _make(layout: Layout, num_envs: int, depth: int, padding: Any, oldest: bool) -> Frames:
     if layout[0] == "array" and layout[1].kind in "biufc" and layout[1].isnative:
-        return FrameMemory(
+        memory: Frames = FrameMemory(
             num_envs, depth, layout[2], layout[1], padding=padding, oldest=oldest, errors=error
         )
+        return memory
     if layout[0] == "array":
         raise error.InvalidArgument(f"space: expected arrays of numbers, got {layout[1]}")
     if layout[0] == "objects":
@@ -147,56 +154,56 @@ def _make(layout: Layout, num_envs: int, depth: int, padding: Any, oldest: bool)
 
 
 class _PartFrames:
-    """Of dicts and tuples: each part by itself."""
+    """The frames of a dict or tuple: those of each part by itself."""
 
-    def __init__(self, parts: dict[Any, Any], as_tuple: bool) -> None:
+    def __init__(self, parts: dict[Any, Frames], as_tuple: bool) -> None:
         self._parts = parts
         self._as_tuple = as_tuple
 
-    def _each(self, method: str, observations: Any, *args: Any) -> Any:
+    def _each(self, method: str, observations: Any, *args: object) -> Any:
         results = {
             key: getattr(part, method)(observations[key], *args)
             for key, part in self._parts.items()
         }
         return tuple(results.values()) if self._as_tuple else results
 
-    def reset(self, observations: Any, begun: Mask) -> Any:
+    def reset(self, observations: object, begun: Mask) -> Any:
         return self._each("reset", observations, begun)
 
-    def step(self, observations: Any, begun: Mask, lanes: Lanes | None = None) -> Any:
+    def step(self, observations: object, begun: Mask, lanes: Lanes | None = None) -> Any:
         return self._each("step", observations, begun, lanes)
 
-    def peek(self, observations: Any, mask: Mask, lanes: Lanes | None = None) -> Any:
+    def peek(self, observations: object, mask: Mask, lanes: Lanes | None = None) -> Any:
         return self._each("peek", observations, mask, lanes)
 
 
 class _ObjectFrames:
-    """Of what no array holds: a list for each lane."""
+    """The frames of values that do not fit into an array: one list per lane."""
 
     def __init__(
-        self, space: Space[Any], num_envs: int, depth: int, padding: Any, oldest: bool
+        self, space: Space[Any], num_envs: int, depth: int, padding: object, oldest: bool
     ) -> None:
         self._space = space
         self._stacked = batch_space(space, depth)
         self._depth = depth
         self._padding = padding
         self._oldest = oldest
-        self._frames: list[list[Any]] = [[] for _ in range(num_envs)]
+        self._frames: list[list[object]] = [[] for _ in range(num_envs)]
 
-    def _items(self, observations: Any, count: int) -> list[Any]:
+    def _items(self, observations: object, count: int) -> list[object]:
         return list(iterate(batch_space(self._space, count), observations))
 
-    def _begin(self, frame: Any) -> list[Any]:
+    def _begin(self, frame: object) -> list[object]:
         before = frame if self._padding is None else self._padding
         return [*[before] * (self._depth - 1), frame]
 
-    def reset(self, observations: Any, begun: Mask) -> Any:
+    def reset(self, observations: object, begun: Mask) -> Any:
         items = self._items(observations, len(self._frames))
         for lane in np.flatnonzero(begun).tolist():
             self._frames[lane] = self._begin(deepcopy(items[lane]))
         return self._batch(self._frames)
 
-    def step(self, observations: Any, begun: Mask, lanes: Lanes | None = None) -> Any:
+    def step(self, observations: object, begun: Mask, lanes: Lanes | None = None) -> Any:
         chosen = range(len(self._frames)) if lanes is None else lanes.tolist()
         items = deepcopy(self._items(observations, len(chosen)))
         for lane, frame, first in zip(chosen, items, begun.tolist(), strict=True):
@@ -204,46 +211,42 @@ class _ObjectFrames:
             self._frames[lane] = self._begin(frame) if first else [*old[1:], frame]
         return self._batch([self._frames[lane] for lane in chosen])
 
-    def peek(self, observations: Any, mask: Mask, lanes: Lanes | None = None) -> Any:
-        frames = self._frames
-        if lanes is not None:
-            frames = [frames[lane] for lane in lanes.tolist()]
+    def peek(self, observations: object, mask: Mask, lanes: Lanes | None = None) -> Any:
+        chosen = range(len(self._frames)) if lanes is None else lanes.tolist()
+        frames = [self._frames[lane] for lane in chosen]
         items = self._items(observations, len(frames))
-        return self._batch(
-            [
-                [*old[1:], item] if chosen else old
-                for old, item, chosen in zip(frames, items, mask.tolist(), strict=True)
-            ]
-        )
+        for i in np.flatnonzero(mask).tolist():
+            frames[i] = [*frames[i][1:], items[i]]
+        return self._batch(frames)
 
-    def _batch(self, frames: list[list[Any]]) -> Any:
+    def _batch(self, frames: list[list[object]]) -> Any:
         """Return stacks, or their oldest observations, as a batch that is the caller's."""
-        count, space = len(frames), self._space
-        if self._oldest:
-            oldest = [stack[0] for stack in frames]
-            return deepcopy(concatenate(space, oldest, create_empty_array(space, count)))
-        room = [create_empty_array(space, self._depth) for _ in frames]
-        stacks = [concatenate(space, stack, out) for stack, out in zip(frames, room, strict=True)]
-        stacked = self._stacked
-        return deepcopy(concatenate(stacked, stacks, create_empty_array(stacked, count)))
+        space, rows = self._space, [stack[0] for stack in frames]
+        if not self._oldest:
+            rows = [
+                concatenate(space, stack, create_empty_array(space, self._depth))
+                for stack in frames
+            ]
+            space = self._stacked
+        return deepcopy(concatenate(space, rows, create_empty_array(space, len(rows))))
 
 
-class _FrameObservations(LaneObservations):
+class _FrameObservations(LaneObservations, RecordConstructorArgs):
     """The base of wrappers that return what `_frames` makes of the last observations."""
 
-    _frames: Any
+    _frames: Frames
 
-    def _first(self, observations: Any, begun: Mask) -> Any:
+    def _begin(self, observations: object, begun: Mask) -> Any:
         return self._frames.reset(observations, begun)
 
-    def _next(self, observations: Any, begun: Mask, lanes: Lanes | None) -> Any:
+    def _next(self, observations: object, begun: Mask, lanes: Lanes | None) -> Any:
         return self._frames.step(observations, begun, lanes)
 
-    def _last(self, observations: Any, mask: Mask, lanes: Lanes | None) -> Any:
+    def _last(self, observations: object, mask: Mask, lanes: Lanes | None) -> Any:
         return self._frames.peek(observations, mask, lanes)
 
 
-class DelayObservation(_FrameObservations, RecordConstructorArgs):
+class DelayObservation(_FrameObservations):
     """Return observations a number of steps late; before there are any, zeros.
 
     Attributes:
@@ -260,7 +263,7 @@ class DelayObservation(_FrameObservations, RecordConstructorArgs):
         True
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], delay: int) -> None:
+    def __init__(self, env: VectorEnv, delay: int) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.DelayObservation`."""
         count = check_delay(delay)
         LaneObservations.__init__(self, env)
@@ -271,7 +274,7 @@ class DelayObservation(_FrameObservations, RecordConstructorArgs):
         )
 
 
-class FrameStackObservation(_FrameObservations, RecordConstructorArgs):
+class FrameStackObservation(_FrameObservations):
     """Return the last observations of each lane as one, the newest last.
 
     Arrays `[num_envs, ...]` become `[num_envs, stack_size, ...]`, also in dicts and tuples; of
@@ -292,10 +295,10 @@ class FrameStackObservation(_FrameObservations, RecordConstructorArgs):
 
     def __init__(
         self,
-        env: VectorEnv[Any, Any, Any],
+        env: VectorEnv,
         stack_size: int,
         *,
-        padding_type: Any = "reset",
+        padding_type: object = "reset",
     ) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.FrameStackObservation`."""
         LaneObservations.__init__(self, env)
@@ -330,7 +333,7 @@ class TimeAwareObservation(LaneObservations, RecordConstructorArgs):
 
     def __init__(
         self,
-        env: VectorEnv[Any, Any, Any],
+        env: VectorEnv,
         flatten: bool = True,
         normalize_time: bool = False,
         *,
@@ -352,11 +355,11 @@ class TimeAwareObservation(LaneObservations, RecordConstructorArgs):
         self.single_observation_space = self._format.space
         self.observation_space = batch_space(self._format.space, env.num_envs)
 
-    def _first(self, observations: Any, begun: Mask) -> Any:
+    def _begin(self, observations: object, begun: Mask) -> Any:
         self.timesteps = np.where(begun, np.int32(0), self.timesteps)
         return self._format.join_batch(observations, self.timesteps)
 
-    def _next(self, observations: Any, begun: Mask, lanes: Lanes | None) -> Any:
+    def _next(self, observations: object, begun: Mask, lanes: Lanes | None) -> Any:
         times = self._later(lanes)
         times[begun] = 0
         if lanes is None:
@@ -366,14 +369,14 @@ class TimeAwareObservation(LaneObservations, RecordConstructorArgs):
             self.timesteps[lanes] = times
         return self._format.join_batch(observations, times)
 
-    def _last(self, observations: Any, mask: Mask, lanes: Lanes | None) -> Any:
+    def _last(self, observations: object, mask: Mask, lanes: Lanes | None) -> Any:
         return self._format.join_batch(observations, self._later(lanes))
 
     def _later(self, lanes: Lanes | None) -> npt.NDArray[np.int32]:
         return (self.timesteps if lanes is None else self.timesteps[lanes]) + np.int32(1)
 
 
-def _max_steps(env: VectorEnv[Any, Any, Any]) -> int:
+def _max_steps(env: VectorEnv) -> int:
     """Return the time limit of a vector environment."""
     layer: Any = env
     while isinstance(layer, VectorWrapper):
@@ -398,7 +401,7 @@ def _max_steps(env: VectorEnv[Any, Any, Any]) -> int:
     )
 
 
-def _limits_of_lanes(env: VectorEnv[Any, Any, Any]) -> set[Any]:
+def _limits_of_lanes(env: VectorEnv) -> set[Any]:
     """Return the time limits of single environments within."""
     engine: Any = env.unwrapped
     if not hasattr(engine, "get_attr"):
@@ -430,7 +433,7 @@ class MaxAndSkipObservation(LaneRepeats, RecordConstructorArgs):
 
     _maximum = True
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], skip: int = 4) -> None:
+    def __init__(self, env: VectorEnv, skip: int = 4) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.MaxAndSkipObservation`.
 
         Raises:
