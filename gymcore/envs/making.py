@@ -1,37 +1,79 @@
-"""`make` and `make_vec`: from an id to an environment, or to a batch of them."""
+"""`make` and `make_vec`: from an id to an environment, or to a batch of them.
+
+An argument that both accept means the same, and raises the same error, in both of them.
+"""
 
 from __future__ import annotations
 
 import copy
 import functools
-import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from gymcore import error, logger
+from gymcore.base.arguments import positive
 from gymcore.base.record_constructor import snapshot
 from gymcore.checking import rules
 from gymcore.core import Env, Wrapper
 from gymcore.foreign import adopt
 from gymcore.specs import (
     EnvSpec,
+    VectorEnvCreator,
     VectorizeMode,
     WrapperSpec,
     entry_points,
     find_spec,
     load_creator,
 )
+from gymcore.specs.gymnasium_ids import GYMNASIUM
 from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 if TYPE_CHECKING:
     from gymcore.vector import VectorEnv
 
+Kwargs: TypeAlias = dict[str, Any]
+EnvWrapper: TypeAlias = Callable[[Env], Env]
+Made = TypeVar("Made")
+
+_NO_METADATA = {"render_modes": ()}
 _IMMUTABLE = frozenset({type(None), bool, int, float, complex, str, bytes})
 
 
-def own_kwargs(spec: EnvSpec) -> dict[str, Any]:
+def _found_spec(id: str | EnvSpec, problem: str, is_remote: bool = False) -> EnvSpec:
+    """Return the spec of the argument `id`; an id that a server makes need not be known here.
+
+    `problem` is the message for another type, which differs between Gymnasium's functions.
+    """
+    if isinstance(id, EnvSpec):
+        return id
+    if not isinstance(id, str):
+        raise error.ArgumentTypeError(problem.format(type(id)))
+    try:
+        return find_spec(id)
+    except (error.UnregisteredEnv, error.DependencyNotInstalled, ModuleNotFoundError):
+        if not is_remote:
+            raise
+        return EnvSpec(id if id.startswith(GYMNASIUM) else id.rpartition(":")[2])
+
+
+def _checked_limit(limit: int | None) -> int | None:
+    """Return the argument `max_episode_steps` as an int, -1 for no limit, or None if not given."""
+    if limit is None:
+        return None
+    if not isinstance(limit, (int, np.integer)):
+        raise error.ArgumentTypeError(
+            f"Expect the `max_episode_steps` to be an integer, actually: {type(limit)}"
+        )
+    if limit < 1 and limit != -1:
+        raise error.InvalidArgument(
+            f"Expect the `max_episode_steps` to be positive, actually: {limit}"
+        )
+    return int(limit)
+
+
+def own_kwargs(spec: EnvSpec) -> Kwargs:
     """Return a deep copy of the registered arguments, so that no two environments share them.
 
     Arguments of which one cannot be copied are shared, all but their containers.
@@ -44,12 +86,21 @@ def own_kwargs(spec: EnvSpec) -> dict[str, Any]:
         return {name: snapshot(value) for name, value in spec.kwargs.items()}
 
 
-def _choose_render_mode(
-    metadata: dict[str, Any], kwargs: dict[str, Any]
-) -> Callable[[Env[Any, Any]], Env[Any, Any]] | None:
-    """Set the render mode that the environment itself is made with."""
+def _split_kwargs(spec: EnvSpec) -> tuple[Kwargs, Kwargs]:
+    """Return the environment's arguments, and those of `make_vec` that the spec of a batch has."""
+    kwargs = own_kwargs(spec)
+    names = ("num_envs", "vectorization_mode", "vector_kwargs", "wrappers")
+    return kwargs, {name: kwargs.pop(name) for name in names if name in kwargs}
+
+
+def _render_wrapper(creator: Callable[..., object], kwargs: Kwargs) -> EnvWrapper | None:
+    """Return the wrapper that the asked-for render mode needs; `kwargs` gets the mode below it.
+
+    Warn of a mode that a class does not list; the class decides what to do about it.
+    """
     mode = kwargs.get("render_mode")
-    modes = metadata.get("render_modes")
+    metadata = getattr(creator, "metadata", None)
+    modes = metadata.get("render_modes") if isinstance(metadata, dict) else None
     if mode is None or not isinstance(modes, Iterable) or mode in modes:
         return None
     if mode == "human":
@@ -76,20 +127,11 @@ def _choose_render_mode(
     return None
 
 
-def _create(
-    creator: Callable[..., Any], spec: EnvSpec, kwargs: dict[str, Any], human: bool
-) -> Env[Any, Any]:
-    """Call the entry point and check what it returns."""
+def _call(creator: Callable[..., Made], spec: EnvSpec, kwargs: Kwargs) -> Made:
+    """Call an entry point; a `TypeError` also says which arguments it was given."""
     try:
-        env: Any = adopt(creator(**kwargs))
+        return creator(**kwargs)
     except TypeError as problem:
-        if human and "got an unexpected keyword argument 'render_mode'" in str(problem):
-            raise error.Error(
-                f"You passed render_mode='human' although {spec.id} doesn't implement "
-                "human-rendering natively. Gym tried to apply the HumanRendering wrapper but it "
-                "looks like your environment is using the old rendering API, which is not "
-                "supported by the HumanRendering wrapper."
-            ) from problem
         message = (
             f"{problem} was raised from the environment creator for {spec.id} "
             f"with kwargs ({kwargs})"
@@ -99,28 +141,33 @@ def _create(
         except Exception:  # a subclass whose constructor wants something else
             explained = TypeError(message)
         raise explained.with_traceback(problem.__traceback__) from problem
-    if not isinstance(env, Env):
-        incompatible = ""
-        if any(cls.__module__.partition(".")[0] == "gym" for cls in type(env).__mro__):
-            incompatible = (
-                "Gym is incompatible with gymcore, please update the environment class to "
-                "`gymcore.Env`, or make it with `GymV26Environment-v0`. "
-            )
-        raise error.ArgumentTypeError(
-            f"{incompatible}The environment must inherit from the gymcore.Env class, "
-            f"actual class: {type(env)}."
-            + (f" Does the entry point of {spec.id} end with `return env`?" if env is None else "")
+
+
+def _check_env(env: object, spec: EnvSpec) -> Env:
+    """Return what an entry point has made, or raise if it is not an environment."""
+    if isinstance(env, Env):
+        return env
+    incompatible = ""
+    if any(cls.__module__.partition(".")[0] == "gym" for cls in type(env).__mro__):
+        incompatible = (
+            "Gym is incompatible with gymcore, please update the environment class to "
+            "`gymcore.Env`, or make it with `GymV26Environment-v0`. "
         )
-    return env
+    raise error.ArgumentTypeError(
+        f"{incompatible}The environment must inherit from the gymcore.Env class, "
+        f"actual class: {type(env)}."
+        + (f" Does the entry point of {spec.id} end with `return env`?" if env is None else "")
+    )
 
 
-def _check_prior_wrappers(env: Env[Any, Any], spec: EnvSpec) -> int:
+def _check_prior_wrappers(env: Env, spec: EnvSpec) -> int:
     """Return how many recorded wrappers the creator itself put around the environment."""
     if not isinstance(env, Wrapper) or env.spec is None:
         return 0
     made = env.spec.additional_wrappers
+    is_known = len(made) <= len(spec.additional_wrappers)  # a creator may also add its own
     for env_wrapper, spec_wrapper in zip(made, spec.additional_wrappers, strict=False):
-        if env_wrapper != spec_wrapper:
+        if is_known and env_wrapper != spec_wrapper:
             raise error.InvalidArgument(
                 f"The environment's wrapper spec {env_wrapper} is different from the saved "
                 f"`EnvSpec` additional wrapper {spec_wrapper}"
@@ -144,7 +191,7 @@ def make(
     max_episode_steps: int | None = None,
     disable_env_checker: bool | None = None,
     **kwargs: Any,
-) -> Env[Any, Any]:
+) -> Env:
     """Make an environment.
 
     From the inside to the outside it is wrapped in `PassiveEnvChecker`, `OrderEnforcing`,
@@ -160,7 +207,7 @@ def make(
         disable_env_checker: Whether to leave out `PassiveEnvChecker`; None uses the registered
             setting.
         **kwargs: Arguments of the environment, which replace the registered ones, such as
-            `render_mode`.
+            `render_mode`. A compiled environment also accepts its parameters, such as `gravity`.
 
     Returns:
         The environment. Its `spec` makes it again, wrappers included.
@@ -178,35 +225,35 @@ def make(
         >>> print(env)
         <TimeLimit<OrderEnforcing<PassiveEnvChecker<CartPoleEnv<CartPole-v1>>>>>
     """
-    if isinstance(id, EnvSpec):
-        env_spec = id
-    elif isinstance(id, str):
-        env_spec = find_spec(id)
-    else:
-        raise error.ArgumentTypeError(f"Expected id to be a string or EnvSpec, got {type(id)}")
-
+    env_spec = _found_spec(id, "Expected id to be a string or EnvSpec, got {}")
+    limit = _checked_limit(max_episode_steps)
     if "vectorization_mode" in env_spec.kwargs:
-        return _make_like_batch(env_spec, max_episode_steps, disable_env_checker, kwargs)
+        return _make_like_batch(env_spec, limit, disable_env_checker, kwargs)
     if env_spec.entry_point is None:
         raise error.Error(f"{env_spec.id} registered but entry_point is not specified")
-    max_episode_steps = _without_numpy(max_episode_steps)
-    if max_episode_steps is None:
-        max_episode_steps = env_spec.max_episode_steps
-    elif max_episode_steps == -1:
-        max_episode_steps = None
     _check_recreatable(env_spec.additional_wrappers)
 
     creator = load_creator(env_spec, env_spec.entry_point, Env)
-    env_kwargs = own_kwargs(env_spec)
-    env_kwargs.update(kwargs)
-    render_wrapper = None
-    if hasattr(creator, "metadata"):
-        metadata = creator.metadata
+    env_kwargs = {**own_kwargs(env_spec), **kwargs}
+    metadata = getattr(creator, "metadata", _NO_METADATA)
+    if not isinstance(metadata, property):  # of a wrapper class, which has those of its environment
         rules.CREATOR_METADATA_IS_DICT.check(metadata)
         rules.apply(rules.CREATOR_METADATA, metadata)
-        render_wrapper = _choose_render_mode(metadata, env_kwargs)
-    human = render_wrapper is not None and render_wrapper.__name__ == "HumanRendering"
-    env = _create(creator, env_spec, env_kwargs, human)
+    asked = env_kwargs.get("render_mode")
+    render_wrapper = _render_wrapper(creator, env_kwargs)
+    try:
+        create = getattr(creator, "with_parameters", creator)  # of a compiled environment
+        env = _check_env(adopt(_call(create, env_spec, env_kwargs)), env_spec)
+    except TypeError as problem:
+        is_wrapped = render_wrapper is not None and asked == "human"
+        if is_wrapped and "got an unexpected keyword argument 'render_mode'" in str(problem):
+            raise error.Error(
+                f"You passed render_mode='human' although {env_spec.id} doesn't implement "
+                "human-rendering natively. Gym tried to apply the HumanRendering wrapper but it "
+                "looks like your environment is using the old rendering API, which is not "
+                "supported by the HumanRendering wrapper."
+            ) from problem
+        raise
 
     # The base environment's spec knows nothing of wrappers: each of them adds itself in `env.spec`.
     env.unwrapped.spec = env_spec.copy(
@@ -224,67 +271,43 @@ def make(
         env = PassiveEnvChecker(env)
     if env_spec.order_enforce:
         env = OrderEnforcing(env)
-    if max_episode_steps is not None:
-        env = TimeLimit(env, max_episode_steps)
+    limit = env_spec.max_episode_steps if limit is None else limit
+    if limit is not None and limit != -1:
+        env = TimeLimit(env, limit)
     for wrapper in env_spec.additional_wrappers[made_by_creator:]:
-        wrap: Any = load_creator(env_spec, wrapper.entry_point, Wrapper)
+        wrap = load_creator(env_spec, wrapper.entry_point, Wrapper)
         arguments = snapshot(wrapper.kwargs)
         for name in getattr(wrap, "_tuple_arguments", ()):  # a spec that was JSON has lists
             if isinstance(arguments.get(name), list):
                 arguments[name] = tuple(arguments[name])
         env = wrap(env=env, **arguments)
-    if render_wrapper is not None:
-        env = render_wrapper(env)
-    return env
-
-
-def _without_numpy(number: Any) -> Any:
-    """Return a NumPy integer as an int, anything else as it is."""
-    return int(number) if isinstance(number, np.integer) else number
+    return env if render_wrapper is None else render_wrapper(env)
 
 
 def _make_like_batch(
-    spec: EnvSpec,
-    max_episode_steps: int | None,
-    disable_env_checker: bool | None,
-    kwargs: dict[str, Any],
-) -> Env[Any, Any]:
+    spec: EnvSpec, limit: int | None, disable_env_checker: bool | None, kwargs: Kwargs
+) -> Env:
     """Make one environment like those of the batch that `make_vec` gave this spec."""
     arguments, batch = _split_kwargs(spec)
+    given = {"max_episode_steps": limit, "disable_env_checker": disable_env_checker}
     arguments.update(kwargs)
-    if max_episode_steps is not None:
-        arguments["max_episode_steps"] = max_episode_steps
-    if disable_env_checker is not None:
-        arguments["disable_env_checker"] = disable_env_checker
+    arguments.update({name: value for name, value in given.items() if value is not None})
     return _make_single(spec.copy(kwargs={}), batch.get("wrappers", ()), arguments)
 
 
-def _split_kwargs(spec: EnvSpec) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the environment's arguments, and those of `make_vec` that the spec of a batch has."""
-    kwargs = own_kwargs(spec)
-    names = ("num_envs", "vectorization_mode", "vector_kwargs", "wrappers")
-    return kwargs, {name: kwargs.pop(name) for name in names if name in kwargs}
+def _make_single(spec: EnvSpec, wrappers: Sequence[EnvWrapper], kwargs: Kwargs) -> Env:
+    """Make an environment of a vector environment; as a plain function, it pickles."""
+    env = make(spec, **kwargs)
+    for wrapper in wrappers:
+        env = wrapper(env)
+    return env
 
 
 _VECTOR_MODES = (VectorizeMode.VECTOR_ENTRY_POINT, VectorizeMode.NATIVE)
 
 
-def _checked_num_envs(num_envs: int) -> int:
-    try:
-        count = operator.index(num_envs)
-    except TypeError:
-        raise error.ArgumentTypeError(
-            f"num_envs: expected an integer, got {num_envs!r} ({type(num_envs)})"
-        ) from None
-    if count < 1:
-        raise error.InvalidArgument(f"num_envs: expected at least 1, got {count}")
-    return count
-
-
 def _chosen_mode(
-    mode: VectorizeMode | str | None,
-    spec: EnvSpec,
-    wrappers: Sequence[Any],
+    mode: VectorizeMode | str | None, spec: EnvSpec, wrappers: Sequence[EnvWrapper]
 ) -> VectorizeMode:
     """Return the mode that was asked for, or the fastest that can do what was asked for."""
     if mode is None:
@@ -301,7 +324,7 @@ def _chosen_mode(
         ) from problem
 
 
-def _vector_entry_point(spec: EnvSpec) -> Any:
+def _vector_entry_point(spec: EnvSpec) -> VectorEnvCreator | str | None:
     """Return the registered vector environment, or the one of a class that brings its own."""
     if spec.vector_entry_point is not None or spec.entry_point is None:
         return spec.vector_entry_point
@@ -309,12 +332,8 @@ def _vector_entry_point(spec: EnvSpec) -> Any:
 
 
 def _make_native(
-    spec: EnvSpec,
-    num_envs: int,
-    vector_kwargs: dict[str, Any],
-    wrappers: Sequence[Any],
-    kwargs: dict[str, Any],
-) -> VectorEnv[Any, Any, Any]:
+    spec: EnvSpec, num_envs: int, vector_kwargs: Kwargs, wrappers: Sequence[object], kwargs: Kwargs
+) -> VectorEnv:
     """Make the vector environment that was registered for the id, or is derived from its class."""
     entry_point = _vector_entry_point(spec)
     if entry_point is None:
@@ -339,7 +358,13 @@ def _make_native(
     from gymcore.vector import VectorEnv
 
     creator = load_creator(spec, entry_point, VectorEnv)
-    env = creator(num_envs=num_envs, **arguments, **vector_kwargs)
+    # The class of a batch of compiled environments has its metadata in that of a single one.
+    if _render_wrapper(getattr(creator, "env_class", creator), arguments) is not None:
+        raise error.UnsupportedMode(
+            f"render_mode: {kwargs['render_mode']!r} needs a wrapper of single environments, which "
+            "vectorization_mode='sync' and 'async' have"
+        )
+    env = _call(creator, spec, {"num_envs": num_envs, **arguments, **vector_kwargs})
     if not hasattr(env, "unwrapped"):
         raise error.ArgumentTypeError(
             f"The vector entry point of {spec.id} must make a gymcore.vector.VectorEnv, "
@@ -352,42 +377,30 @@ def _make_of_singles(
     mode: VectorizeMode,
     spec: EnvSpec,
     num_envs: int,
-    vector_kwargs: dict[str, Any],
-    wrappers: Sequence[Callable[[Env[Any, Any]], Wrapper[Any, Any, Any, Any]]],
-    kwargs: dict[str, Any],
-) -> VectorEnv[Any, Any, Any]:
+    vector_kwargs: Kwargs,
+    wrappers: Sequence[EnvWrapper],
+    kwargs: Kwargs,
+) -> VectorEnv:
     """Make a vector environment that runs `num_envs` environments of `make`."""
     if spec.entry_point is None:
         raise error.Error(
             f"Cannot create vectorized environment for {spec.id} because it doesn't have an entry "
             "point defined."
         )
-    import gymcore.vector
+    from gymcore import vector
 
-    engine = "SyncVectorEnv" if mode is VectorizeMode.SYNC else "AsyncVectorEnv"
-    vector_class = getattr(gymcore.vector, engine)
-
+    engine = vector.SyncVectorEnv if mode is VectorizeMode.SYNC else vector.AsyncVectorEnv
     create = functools.partial(_make_single, spec, wrappers, kwargs)
-    return vector_class([create] * num_envs, **vector_kwargs)
-
-
-def _make_single(
-    spec: EnvSpec, wrappers: Sequence[Callable[..., Any]], kwargs: dict[str, Any]
-) -> Env[Any, Any]:
-    """Make an environment of a vector environment; as a plain function, it pickles."""
-    env = make(spec, **kwargs)
-    for wrapper in wrappers:
-        env = wrapper(env)
-    return env
+    return engine([create] * num_envs, **vector_kwargs)
 
 
 def _make_on_ray(
     spec: EnvSpec,
     num_envs: int,
-    vector_kwargs: dict[str, Any],
-    wrappers: Sequence[Any],
-    kwargs: dict[str, Any],
-) -> VectorEnv[Any, Any, Any]:
+    vector_kwargs: Kwargs,
+    wrappers: Sequence[EnvWrapper],
+    kwargs: Kwargs,
+) -> VectorEnv:
     """Make a vector environment over actors that each have one of `make_vec`."""
     from gymcore.distributed.vector_env import RAY_OPTIONS, RayVectorEnv
 
@@ -399,17 +412,9 @@ def _make_on_ray(
     return RayVectorEnv(create, num_envs, **options)
 
 
-def _find_remote_spec(id: str) -> EnvSpec:
-    """Return the spec of an id, which need not be registered here: the server makes it."""
-    try:
-        return find_spec(id)
-    except error.UnregisteredEnv:
-        return EnvSpec(id)
-
-
 def _make_remote(
-    env_id: str, num_envs: int | None, options: dict[str, Any], wrappers: Sequence[Any]
-) -> VectorEnv[Any, Any, Any]:
+    env_id: str, num_envs: int | None, options: Kwargs, wrappers: Sequence[EnvWrapper]
+) -> VectorEnv:
     """Make the client of a vector environment that a server has made."""
     from gymcore.remote import RemoteVectorEnv
 
@@ -421,7 +426,7 @@ def _make_remote(
     return RemoteVectorEnv(env_id, num_envs=num_envs, **options)
 
 
-def _check_autoreset_mode(env: VectorEnv[Any, Any, Any]) -> None:
+def _check_autoreset_mode(env: VectorEnv) -> None:
     """Warn if the environment does not say how it resets ended episodes."""
     from gymcore.vector import AutoresetMode
 
@@ -439,10 +444,10 @@ def make_vec(
     id: str | EnvSpec,
     num_envs: int | None = None,
     vectorization_mode: VectorizeMode | str | None = None,
-    vector_kwargs: dict[str, Any] | None = None,
-    wrappers: Sequence[Callable[[Env[Any, Any]], Wrapper[Any, Any, Any, Any]]] | None = None,
+    vector_kwargs: Kwargs | None = None,
+    wrappers: Sequence[EnvWrapper] | None = None,
     **kwargs: Any,
-) -> VectorEnv[Any, Any, Any]:
+) -> VectorEnv:
     """Make a vector environment: several copies of an environment that are stepped together.
 
     Args:
@@ -450,7 +455,8 @@ def make_vec(
             Arguments given here take the place of those in the spec.
         num_envs: Number of copies. None takes that of the spec, else 1; with "remote" the server's.
         vectorization_mode: How they run (`VectorizeMode` or its value). None takes the registered
-            vector environment if there is one, else (or if wrappers are asked for) "sync".
+            vector environment if there is one, else (or if wrappers, or a render mode that needs a
+            wrapper, are asked for) "sync".
         vector_kwargs: Options of the vector environment, in every mode: `autoreset_mode`, `copy`,
             `num_threads`, ...; with "ray" those of `RayVectorEnv` (`num_actors`, `address`) and of
             the vector environments in its actors.
@@ -476,54 +482,48 @@ def make_vec(
         (3, 4)
         >>> envs.close()
     """
-    if isinstance(id, EnvSpec):
-        env_spec = id
-    elif isinstance(id, str):
-        remote = vectorization_mode in (VectorizeMode.REMOTE, VectorizeMode.REMOTE.value)
-        env_spec = _find_remote_spec(id) if remote else find_spec(id)
-    else:
-        raise error.ArgumentTypeError(f"Invalid id type: {type(id)}. Expected `str` or `EnvSpec`")
-
+    is_remote = vectorization_mode in (VectorizeMode.REMOTE, VectorizeMode.REMOTE.value)
+    problem = "Invalid id type: {}. Expected `str` or `EnvSpec`"
+    env_spec = _found_spec(id, problem, is_remote)
     env_kwargs, stored = _split_kwargs(env_spec)
-    stored_mode = stored.get("vectorization_mode")
-    stored_vector_kwargs = stored.get("vector_kwargs", {})
-    stored_wrappers = stored.get("wrappers", ())
     env_kwargs.update(kwargs)
-    if "max_episode_steps" in env_kwargs:
-        env_kwargs["max_episode_steps"] = _without_numpy(env_kwargs["max_episode_steps"])
-
-    wanted = stored.get("num_envs") if num_envs is None else num_envs
-    num_envs = 1 if wanted is None else _checked_num_envs(wanted)
-    vector_kwargs = stored_vector_kwargs if vector_kwargs is None else vector_kwargs
-    wrappers = stored_wrappers if wrappers is None else wrappers
-    asked = stored_mode if vectorization_mode is None else vectorization_mode
+    limit = _checked_limit(env_kwargs.get("max_episode_steps"))
+    if limit is not None:
+        env_kwargs["max_episode_steps"] = limit
+    else:
+        env_kwargs.pop("max_episode_steps", None)
+    num_envs = stored.get("num_envs") if num_envs is None else num_envs
+    count = 1 if num_envs is None else positive("num_envs", num_envs)
+    vector_kwargs = stored.get("vector_kwargs", {}) if vector_kwargs is None else vector_kwargs
+    wrappers = stored.get("wrappers", ()) if wrappers is None else wrappers
+    asked = stored.get("vectorization_mode") if vectorization_mode is None else vectorization_mode
     mode = _chosen_mode(asked, env_spec, wrappers)
-    if mode is VectorizeMode.REMOTE:
-        vector_kwargs = {**(vector_kwargs or {}), **kwargs}  # all of them are the client's
-        env_kwargs = {name: value for name, value in env_kwargs.items() if name not in kwargs}
-        env = _make_remote(
-            env_spec.id, None if wanted is None else num_envs, vector_kwargs, wrappers
-        )
 
     single_spec = env_spec.copy(kwargs={})
-    if mode in _VECTOR_MODES:
+    if mode is VectorizeMode.REMOTE:
+        vector_kwargs = {**vector_kwargs, **kwargs}  # all of them are the client's
+        env_kwargs = {name: value for name, value in env_kwargs.items() if name not in kwargs}
+        env = _make_remote(env_spec.id, num_envs and count, vector_kwargs, wrappers)
+    elif mode is VectorizeMode.RAY:
+        env = _make_on_ray(single_spec, count, vector_kwargs, wrappers, env_kwargs)
+    elif mode in _VECTOR_MODES:
+        native_kwargs = dict(env_kwargs)
         if env_spec.max_episode_steps is not None:
-            env_kwargs.setdefault("max_episode_steps", env_spec.max_episode_steps)
+            native_kwargs.setdefault("max_episode_steps", env_spec.max_episode_steps)
         try:
-            env = _make_native(single_spec, num_envs, vector_kwargs, wrappers, env_kwargs)
-        except error.DependencyNotInstalled:
-            # A library may be installed that compiled code cannot call; Python environments may.
+            env = _make_native(single_spec, count, vector_kwargs, wrappers, native_kwargs)
+            env_kwargs = native_kwargs
+        except (error.DependencyNotInstalled, error.UnsupportedMode):
+            # For want of a library or a render mode; single environments may do without.
             if asked is not None or env_spec.entry_point is None:
                 raise
             mode = VectorizeMode.SYNC
-    if mode is VectorizeMode.RAY:
-        env = _make_on_ray(single_spec, num_envs, vector_kwargs, wrappers, env_kwargs)
-    elif mode not in (*_VECTOR_MODES, VectorizeMode.REMOTE):
-        env = _make_of_singles(mode, single_spec, num_envs, vector_kwargs, wrappers, env_kwargs)
+    if mode in (VectorizeMode.SYNC, VectorizeMode.ASYNC):
+        env = _make_of_singles(mode, single_spec, count, vector_kwargs, wrappers, env_kwargs)
 
     spec_kwargs = dict(env_kwargs)
-    if num_envs != 1:
-        spec_kwargs["num_envs"] = num_envs
+    if count != 1:
+        spec_kwargs["num_envs"] = count
     spec_kwargs["vectorization_mode"] = mode.value
     if vector_kwargs:
         spec_kwargs["vector_kwargs"] = vector_kwargs

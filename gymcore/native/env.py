@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import math
 import sys
 from collections.abc import Callable
@@ -143,6 +144,21 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         self._batch = self._own_batch()
         for name, value in parameters.items():
             setattr(self, name, value)
+
+    @classmethod
+    def with_parameters(cls, **arguments: object) -> Self:
+        """Make an environment for `make`, which accepts every parameter, as `make_vec` does.
+
+        The constructor has the arguments of Gymnasium's; other parameters are set afterwards.
+        """
+        others = cls.parameters.keys() & arguments.keys()
+        for argument in inspect.signature(cls).parameters.values() if others else ():
+            others = set() if argument.kind is argument.VAR_KEYWORD else others - {argument.name}
+        settings = {name: arguments.pop(name) for name in others}
+        self = cls(**arguments)  # type: ignore[arg-type]
+        for name, value in settings.items():
+            setattr(self, name, value)
+        return self
 
     def _own_batch(self) -> Batch:
         """The batch of one of a single environment."""

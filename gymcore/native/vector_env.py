@@ -149,11 +149,6 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
                 f"{type(self).__name__}: got unexpected arguments {unknown}; its parameters are "
                 f"{sorted(known)}, and vectorization_mode='sync' or 'async' takes those of make()"
             )
-        if render_mode is not None and render_mode not in self.env_class.metadata["render_modes"]:
-            raise error.UnsupportedMode(
-                f"render_mode: expected None or one of {self.env_class.metadata['render_modes']}, "
-                f"got {render_mode!r}"
-            )
         self.render_mode = render_mode
         self.episode_statistics = bool(episode_statistics)
         self._last_actions: npt.NDArray[Any] | None = None
@@ -671,6 +666,11 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
                 'make_vec a render_mode, e.g. render_mode="rgb_array"'
             )
             return None
+        if self.render_mode not in self.metadata["render_modes"]:
+            raise error.UnsupportedMode(
+                f"render_mode: expected None or one of {self.metadata['render_modes']}, "
+                f"got {self.render_mode!r}"
+            )
         if self.render_mode == "human":
             self._show()
             return None

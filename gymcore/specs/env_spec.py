@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Protocol
 
+import numpy as np
+
 from gymcore.base.record_constructor import snapshot
 from gymcore.error import ArgumentTypeError, Error, InvalidArgument
 from gymcore.specs.ids import parse_env_id
@@ -46,6 +48,15 @@ class VectorizeMode(Enum):
     NATIVE = "native"
     REMOTE = "remote"
     RAY = "ray"
+
+
+def _as_json(value: object) -> object:
+    """Return the value of an enum, such as an autoreset mode, or of one of NumPy's numbers."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
 @dataclass
@@ -150,7 +161,8 @@ class EnvSpec:
         """Return the spec as JSON.
 
         Returns:
-            An object with every field that the constructor takes.
+            An object with every field that the constructor takes. Enums and NumPy's numbers become
+            their values.
 
         Raises:
             InvalidArgument: if an entry point is a function or a class instead of "module:name".
@@ -174,12 +186,12 @@ class EnvSpec:
                 arguments[f"{wrapper.name} kwargs[{name!r}]"] = value
         for name, value in arguments.items():
             try:
-                json.dumps(value)
+                json.dumps(value, default=_as_json)
             except TypeError as error:
                 raise ArgumentTypeError(
                     f"{error}: {name} = {value!r} of {self.id} cannot be written as JSON"
                 ) from error
-        return json.dumps(content)
+        return json.dumps(content, default=_as_json)
 
     @staticmethod
     def _check_can_jsonify(env_spec: dict[str, object]) -> None:

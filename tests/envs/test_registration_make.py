@@ -351,6 +351,37 @@ def test_wrappers_of_the_creator(recorded: dict[str, Any] | None) -> None:
     compare(scenario)
 
 
+def test_a_creator_with_more_wrappers_than_the_spec() -> None:
+    def scenario(gym: ModuleType) -> list[Any]:
+        fill(gym)
+        scaled, maze = make_recording_wrapper(gym), make_env_class(gym)
+        gym.register(
+            "Maze-v0",
+            entry_point=lambda **kwargs: scaled(scaled(maze(**kwargs))),
+            additional_wrappers=(gym.wrappers.Autoreset.wrapper_spec(),),
+        )
+        env = gym.make("Maze-v0")
+        return [str(env), [wrapper.name for wrapper in env.spec.additional_wrappers]]
+
+    compare(scenario)
+
+
+def test_a_wrapper_class_as_entry_point() -> None:
+    def scenario(gym: ModuleType) -> list[Any]:
+        fill(gym)
+        maze = make_env_class(gym)
+
+        class Wrapped(gym.Wrapper):
+            def __init__(self, **kwargs: Any) -> None:
+                super().__init__(maze(**kwargs))
+
+        gym.register("Maze-v0", entry_point=Wrapped)
+        env = gym.make("Maze-v0", render_mode="other")
+        return [str(env), env.render_mode]
+
+    compare(scenario)
+
+
 def test_creator_that_calls_make() -> None:
     def scenario(gym: ModuleType) -> list[Any]:
         fill(gym, "Maze-v0", max_episode_steps=3)

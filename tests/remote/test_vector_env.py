@@ -141,10 +141,9 @@ def test_what_the_server_must_host():
     with serving() as server:
         with pytest.raises(error.RemoteRefused, match="a server of id 'Taxi-v4', got 'CartPole"):
             gym.make_vec("Taxi-v4", vectorization_mode="remote", address=server.address)
-        with pytest.raises(
-            error.RemoteRefused, match=r"a server of id 'Elsewhere-v3', got 'CartPole"
-        ):
-            gym.make_vec("Elsewhere-v3", vectorization_mode="remote", address=server.address)
+        for id in ("Elsewhere-v3", "no_such_module:Elsewhere-v3"):
+            with pytest.raises(error.RemoteRefused, match=r"of id 'Elsewhere-v3', got 'CartPole"):
+                gym.make_vec(id, vectorization_mode="remote", address=server.address)
         for number in (1, 4):
             with pytest.raises(error.RemoteRefused, match=f"num_envs {number}, got 3"):
                 gym.make_vec("CartPole-v1", number, "remote", address=server.address)

@@ -221,7 +221,6 @@ BAD_ARGUMENTS = [
     ({"max_episode_steps": 2.5}, TypeError, "max_episode_steps"),
     ({"autoreset_mode": "Sometimes"}, ValueError, "Sometimes"),
     ({"autoreset_mode": None}, ValueError, "None"),
-    ({"render_mode": "ascii"}, error.UnsupportedMode, "render_mode: expected None or one of"),
     ({"gravitation": 3}, TypeError, "unexpected arguments ['gravitation']; its parameters are"),
     ({"length": -1}, ValueError, "length: expected a number above 0, got -1"),
     ({"length": [0.5, 0.0]}, ValueError, "length: expected a number above 0"),
