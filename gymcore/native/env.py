@@ -7,7 +7,7 @@ import inspect
 import math
 import sys
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache
 from importlib import import_module
 from types import FunctionType
 from typing import Any, ClassVar, NoReturn, Self
@@ -78,6 +78,8 @@ class NativeEnv(DrawnEnv[Any, ActType]):
     # A lane of a vector environment is looked at through an object that shares its batch.
     _lane: int = 0
     _shares_batch: bool = False
+    # Whether spaces and parameters are known to be the kernel's, as those of built-in classes are.
+    fits_kernel: bool = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -91,14 +93,19 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         }
         if not _is_built_in(cls):
             cls._find_overrides()
-            cls.__init__ = _with_check(cls.__init__, cls)  # type: ignore[method-assign]
+            cls.fits_kernel = False
 
     def check_kernel(self) -> None:
-        """Raise `InvalidArgument` if a parameter or a space is not the kernel's."""
+        """Raise `InvalidArgument` if a parameter or a space is not the kernel's.
+
+        Environments of your own classes are checked at their first reset, when their constructor
+        has run, and those that a vector environment takes its spaces from when it is made.
+        """
         for parameter in self.parameters.values():
             parameter.rows(self._batch.spec)
         if _is_built_in(type(self).step) and self._observe is None:
             check_spaces(self)
+        self.fits_kernel = True
 
     @classmethod
     def _find_overrides(cls) -> None:
@@ -120,7 +127,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
             if _is_built_in(cls.step):
                 raise refusal
 
-            def refuse(self: Any) -> NoReturn:
+            def refuse(self: object) -> NoReturn:
                 raise refusal
 
             cls._observe_step = refuse
@@ -200,11 +207,9 @@ class NativeEnv(DrawnEnv[Any, ActType]):
             lane: its index.
             seed: what the lane was seeded with.
         """
+        # Without the constructor, and unlike what `Env.__new__` makes, not closed at exit.
         self = object.__new__(cls)
-        # Attributes of the object hide the methods, which are for a batch of one. This `close`
-        # also keeps a collected lane from closing the batch.
         self.__dict__.update(envs._model.shared_attributes())
-        self.__dict__.update(reset=_refuse, step=_refuse, close=_keep_open)
         self._batch = envs._batch
         self._shares_batch = True
         self._lane = lane
@@ -233,10 +238,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
             InvalidArgument: bounds that are not finite numbers, or are in the wrong order.
         """
         bounds = self.reset_bounds(options)
-        if seed is not None:
-            self._seed(seeding.checked_seed(seed))
-        else:
-            self._ensure_seeded()
+        self._prepare_reset(seed)
         observation, infos = self._batch.reset(options=bounds)
         if self._observe is not None:
             observation = self._observe()
@@ -256,6 +258,19 @@ class NativeEnv(DrawnEnv[Any, ActType]):
                 f"Lower bound ({bounds['low']}) must be lower than higher bound ({bounds['high']})."
             )
         return tuple(bounds.values())
+
+    def _prepare_reset(self, seed: int | None) -> None:
+        """Check that this environment can be reset, and seed it."""
+        if self._shares_batch:
+            raise error.Error(
+                "a lane of a vector environment: reset and step the vector environment instead"
+            )
+        if not self.fits_kernel:
+            self.check_kernel()
+        if seed is not None:
+            self._seed(seeding.checked_seed(seed))
+        else:
+            self._ensure_seeded()
 
     def _seed(self, seed: int) -> None:
         self._batch.seed(seed, 0, 1)
@@ -346,6 +361,16 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         self._np_random = self._batch.generator(self._lane)
         self._np_random_seed = -1
 
+    def close(self) -> None:
+        """Close the window, if there is one; a lane of a vector environment ends with that."""
+        if not self._shares_batch:
+            super().close()
+
+    def __del__(self) -> None:
+        """Close the environment, unless it is a lane of a vector environment."""
+        if not self._shares_batch:
+            super().__del__()
+
     def __getstate__(self) -> dict[str, Any]:
         """Constructor state, and the lane as an array: batches and windows are made again."""
         state = {
@@ -361,8 +386,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         state = dict(state)
         saved, seeded = state.pop("_saved")
         if state.pop("_shares_batch", False):
-            for name in ("reset", "step", "close", "_lane"):
-                state.pop(name)
+            state.pop("_lane")
         self.__dict__.update(state)
         self._batch = self._own_batch()
         write_lanes(self._batch, saved, np.array([0]))
@@ -403,18 +427,6 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         return self._drawn(type(self).draw, render_mode, state, **self.scene())
 
 
-def _with_check(init: Callable[..., None], cls: type[NativeEnv[Any]]) -> Callable[..., None]:
-    """A constructor of a class that checks what it has made."""
-
-    @wraps(init)
-    def checked(self: NativeEnv[Any], *args: Any, **kwargs: Any) -> None:
-        init(self, *args, **kwargs)
-        if type(self) is cls:  # not within that of a subclass, which may set other spaces
-            self.check_kernel()
-
-    return checked
-
-
 def _is_built_in(made: Any) -> bool:
     """Whether a class or function is this package's own."""
     return str(made.__module__).partition(".")[0] == "gymcore"
@@ -423,16 +435,6 @@ def _is_built_in(made: Any) -> bool:
 @cache
 def _spec_of(kernel_module: str) -> dict[str, Any]:
     return kernel_spec(import_module(kernel_module).kernel)
-
-
-def _refuse(*args: Any, **kwargs: Any) -> None:
-    raise error.Error(
-        "a lane of a vector environment: reset and step the vector environment instead"
-    )
-
-
-def _keep_open() -> None:
-    """Lanes end with their vector environment."""
 
 
 def as_bound(value: Any) -> float:

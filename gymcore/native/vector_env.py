@@ -157,6 +157,8 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         # What lanes share: spaces, and what follows from arguments that are not parameters.
         shared = parameters.keys() & set(self.env_class.arguments)
         self._model = self.env_class(**{name: parameters.pop(name) for name in shared})
+        if not self._model.fits_kernel:
+            self._model.check_kernel()
         self.metadata = {**self._model.metadata, "autoreset_mode": self.autoreset_mode}
         self._kernel_spec = self._model.kernel_spec()
         self.single_observation_space = self._model.observation_space

@@ -40,20 +40,19 @@ def convert_space(space: Any, package: Any = spaces) -> Any:
     if isinstance(space, package.Space):
         return space
     for cls in type(space).__mro__:
-        if build := _BUILDERS.get(cls.__name__):
-            new = build(space, getattr(package, cls.__name__), package)
-            break
-        if cls.__name__ == "Space":
-            new = object.__new__(package.Space)
+        if cls.__name__ == "Space" or cls.__name__ in _BUILDERS:
             break
     else:
         raise error.ArgumentTypeError(
             f"space: expected a space of Gymnasium or gymcore, got {space!r} ({type(space)}); "
             "see gymcore.interop.gymnasium"
         )
-    if cls is not type(space):
-        state = {**vars(space), **vars(new)}
-        new = _restored(type(space), type(new), state)
+    base = getattr(package, cls.__name__)
+    build = _BUILDERS.get(cls.__name__)
+    new = None if build is None else build(space, base, package)
+    if new is None or cls is not type(space):
+        made = {} if new is None else vars(new)
+        new = _restored(type(space), base, {**vars(space), **made})
     new._np_random = copy.deepcopy(getattr(space, "_np_random", None))
     return new
 
@@ -69,7 +68,8 @@ def _reduce(space: Any) -> tuple[Any, ...]:
 
 
 def _restored(custom: type, base: type, state: dict[str, Any]) -> Any:
-    space: Any = object.__new__(_in_both(custom, base))
+    cls = _in_both(custom, base)
+    space = cls.__new__(cls)  # the constructor of a custom class may take anything
     space.__dict__.update(state)
     return space
 

@@ -1006,6 +1006,7 @@ cdef class Batch(LaneMemory):
 
     def step_single(self, int64_t action):
         """Step the only lane by a discrete action: observation float32 [size], reward, terminated."""
+        self._check_single()
         cdef int64_t first = 0 if self.lanes.kernel.action_ranges == NULL else self.lanes.kernel.action_ranges[0]
         if not 0 <= action - first < self.lanes.choices:
             raise self.errors.InvalidAction(
@@ -1014,7 +1015,15 @@ cdef class Batch(LaneMemory):
 
     def step_single_numbers(self, action):
         """Step the only lane by a continuous action [action_size]; returns as `step_single`."""
+        self._check_single()
         return self._single(cnp.PyArray_DATA(self._actions(action, self.action_shape[1:])))
+
+    cdef int _check_single(self) except -1:
+        """Raise unless this is the batch of a single environment: lanes of others are stepped together."""
+        if self.lanes.episodes.mode != SINGLE:
+            raise self.errors.Error(
+                "a lane of a vector environment: reset and step the vector environment instead")
+        return 0
 
     cdef object _single(self, const void* action):
         cdef outputs_t out

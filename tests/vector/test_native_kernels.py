@@ -1,4 +1,4 @@
-"""Classes over kernels: spaces and parameters that a kernel lacks are errors at construction."""
+"""Classes over kernels: spaces and parameters that a kernel lacks are errors at the first reset."""
 
 from __future__ import annotations
 
@@ -68,17 +68,17 @@ def test_a_class_with_the_spaces_of_its_kernel_is_made() -> None:
 def test_an_observation_space_that_is_not_the_kernels(seen: Any, words: str) -> None:
     expected = r"Poles.observation_space: expected float32 \[4\], as kernel 'cartpole' observes, "
     with pytest.raises(error.InvalidArgument, match=expected + words):
-        Poles(seen)
+        Poles(seen).reset()
 
 
 @for_each("pushes", [spaces.Discrete(3), spaces.Discrete(2, start=1), spaces.MultiDiscrete([2])])
 def test_an_action_space_that_is_not_the_kernels(pushes: Any) -> None:
     expected = r"Poles.action_space: expected int64 \[\], 0 to 1, as kernel 'cartpole' takes, got "
     with pytest.raises(error.InvalidArgument, match=expected):
-        Poles(pushes=pushes)
+        Poles(pushes=pushes).reset()
     expected = r"Swings.action_space: expected float32 \[1\], as kernel 'pendulum' takes, got "
     with pytest.raises(error.InvalidArgument, match=expected):
-        Swings(pushes)
+        Swings(pushes).reset()
 
 
 def test_a_parameter_that_the_kernel_lacks() -> None:
@@ -89,7 +89,12 @@ def test_a_parameter_that_the_kernel_lacks() -> None:
         env_class = Fuelled
 
     expected = r"fuel: expected parameters of kernel 'cartpole', which has \['gravity', .*\], got "
-    for make in (Fuelled, lambda: Fuelled(fuel=1.0), lambda: Fleet(3), lambda: Fleet(3, fuel=1.0)):
+    for make in (
+        lambda: Fuelled().reset(),
+        lambda: Fuelled(fuel=1.0),
+        lambda: Fleet(3),
+        lambda: Fleet(3, fuel=1.0),
+    ):
         with pytest.raises(error.InvalidArgument, match=expected):
             make()
 
@@ -100,7 +105,7 @@ def test_a_subclass_is_checked_when_it_is_complete() -> None:
             super().__init__(spaces.Box(-1, 1, (5,), np.float32))
             self.observation_space = SEEN
 
-    Wider()
+    Wider().reset()
 
     class Wrong(Arm):
         def __init__(self) -> None:
@@ -108,7 +113,7 @@ def test_a_subclass_is_checked_when_it_is_complete() -> None:
             self.action_space = spaces.Discrete(2)
 
     with pytest.raises(error.InvalidArgument, match=r"Wrong.action_space: expected float32 \[2, 2"):
-        Wrong()
+        Wrong().reset()
 
 
 def test_a_step_in_python_may_have_spaces_of_its_own() -> None:
@@ -122,3 +127,17 @@ def test_a_step_in_python_may_have_spaces_of_its_own() -> None:
     env: Any = Words()
     env.reset(seed=1)
     env.step("r")
+
+
+@for_each("id", ["CartPole-v1", "Pendulum-v1", "HalfCheetah-v5"])
+def test_a_lane_of_a_batch_is_not_an_environment_to_step(id: str) -> None:
+    envs: Any = gym.make_vec(id, 3)
+    envs.reset(seed=1)
+    before = envs.get_state()
+    lane = next(envs.lane_envs())
+    for call in (lane.reset, lambda: lane.step(envs.single_action_space.sample())):
+        with pytest.raises(error.Error, match="reset and step the vector environment instead"):
+            call()
+    lane.close()
+    assert envs.get_state().tobytes() == before.tobytes()
+    envs.close()

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.base import seeding
 from gymcore.core import Info, Options
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.library import (
@@ -385,10 +384,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         start = start_of(options, self.model.nq, self.model.nv, 1)
         if not all(map(np.array_equal, self._starts, (self.init_qpos, self.init_qvel))):
             self._compile_again()
-        if seed is not None:
-            self._seed(seeding.checked_seed(seed))
-        else:
-            self._ensure_seeded()
+        self._prepare_reset(seed)
         self._simulations.start_from(*start)
         if not self._resets_compiled:
             mujoco_module().mj_resetData(self.model, self.data)
@@ -598,7 +594,8 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     def close(self) -> None:
         """Close the window and free rendering contexts; you may reset the environment again."""
-        MujocoEnv.close(self)
+        if not self._shares_batch:
+            MujocoEnv.close(self)
 
 
 def model_bytes(model: Any) -> npt.NDArray[np.uint8]:
