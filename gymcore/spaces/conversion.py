@@ -5,16 +5,22 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from gymcore import error, spaces
+from gymcore.spaces.space import Space
 
 __all__ = ["convert_space"]
 
+AnySpace = Space[Any]
+# A class of the other package; versions differ in the arguments that they take.
+_Make = Callable[..., Any]
 
-def convert_space(space: Any, package: Any = spaces) -> Any:
+
+def convert_space(space: Any, package: ModuleType = spaces) -> Any:
     """Return a space of another package that holds the same values and draws the same samples.
 
     A space is recognised by the name of its class, or of a base class, and its attributes. Of a
@@ -58,23 +64,23 @@ def convert_space(space: Any, package: Any = spaces) -> Any:
 
 
 @functools.cache
-def _in_both(custom: type, base: type) -> type:
+def _in_both(custom: type, base: type) -> type[AnySpace]:
     """Return a subclass of a custom space and of another package's class."""
     return type(custom.__name__, (custom, base), {"__reduce__": _reduce})
 
 
-def _reduce(space: Any) -> tuple[Any, ...]:
+def _reduce(space: AnySpace) -> tuple[object, ...]:
     return _restored, (*type(space).__bases__, space.__dict__)
 
 
-def _restored(custom: type, base: type, state: dict[str, Any]) -> Any:
+def _restored(custom: type, base: type, state: dict[str, object]) -> AnySpace:
     cls = _in_both(custom, base)
     space = cls.__new__(cls)  # the constructor of a custom class may take anything
-    space.__dict__.update(state)
+    vars(space).update(state)
     return space
 
 
-def _box(space: Any, make: Callable[..., Any], package: Any) -> Any:
+def _box(space: Any, make: _Make, package: ModuleType) -> AnySpace:
     new = make(space.low, space.high, space.shape, space.dtype)
     for side in ("bounded_below", "bounded_above"):  # integers do not show it
         if hasattr(space, side):
@@ -82,29 +88,29 @@ def _box(space: Any, make: Callable[..., Any], package: Any) -> Any:
     return new
 
 
-def _discrete(space: Any, make: Callable[..., Any], package: Any) -> Any:
+def _discrete(space: Any, make: _Make, package: ModuleType) -> AnySpace:
     dtype = getattr(space, "dtype", np.dtype(np.int64))
     # Gymnasium before 1.2 has integers of 64 bits only.
     options = {} if dtype == np.int64 else {"dtype": dtype}
     return make(int(space.n), start=int(getattr(space, "start", 0)), **options)
 
 
-def _multi_discrete(space: Any, make: Callable[..., Any], package: Any) -> Any:
+def _multi_discrete(space: Any, make: _Make, package: ModuleType) -> AnySpace:
     start = getattr(space, "start", None)
     options = {"start": start} if np.any(start) else {}
     return make(space.nvec, space.dtype, **options)
 
 
-def _text(space: Any, make: Callable[..., Any], package: Any) -> Any:
+def _text(space: Any, make: _Make, package: ModuleType) -> AnySpace:
     characters = getattr(space, "character_list", space.character_set)
     return make(space.max_length, min_length=space.min_length, charset="".join(characters))
 
 
-def _tuple(space: Any, make: Callable[..., Any], package: Any) -> Any:
+def _tuple(space: Any, make: _Make, package: ModuleType) -> AnySpace:
     return make([convert_space(part, package) for part in space.spaces])
 
 
-def _dict(space: Any, make: Callable[..., Any], package: Any) -> Any:
+def _dict(space: Any, make: _Make, package: ModuleType) -> AnySpace:
     parts = {key: convert_space(part, package) for key, part in space.spaces.items()}
     new = make(parts)
     new.spaces = type(new.spaces)(parts)  # in this order
@@ -113,13 +119,13 @@ def _dict(space: Any, make: Callable[..., Any], package: Any) -> Any:
     return new
 
 
-def _sequence(space: Any, make: Callable[..., Any], package: Any) -> Any:
+def _sequence(space: Any, make: _Make, package: ModuleType) -> AnySpace:
     return make(
         convert_space(space.feature_space, package), stack=bool(getattr(space, "stack", False))
     )
 
 
-def _graph(space: Any, make: Callable[..., Any], package: Any) -> Any:
+def _graph(space: Any, make: _Make, package: ModuleType) -> AnySpace:
     edges = space.edge_space
     return make(
         convert_space(space.node_space, package),
@@ -127,7 +133,7 @@ def _graph(space: Any, make: Callable[..., Any], package: Any) -> Any:
     )
 
 
-_BUILDERS: dict[str, Callable[[Any, Callable[..., Any], Any], Any]] = {
+_BUILDERS: dict[str, Callable[[Any, _Make, ModuleType], AnySpace]] = {
     "Box": _box,
     "Discrete": _discrete,
     "MultiDiscrete": _multi_discrete,
