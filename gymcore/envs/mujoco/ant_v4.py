@@ -2,45 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gymcore.envs.mujoco import ant_v5
-from gymcore.envs.mujoco.ant_v5 import DEFAULT_CAMERA_CONFIG
-from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
+from gymcore.envs.mujoco.ant_v5 import DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG
 from gymcore.envs.mujoco.description import Description, Simulation, normal_start
 from gymcore.envs.mujoco.quantities import Operand, norm
-from gymcore.envs.mujoco.tasks import HealthV4, constructor
+from gymcore.envs.mujoco.tasks import HealthV4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
-class AntEnv(HealthV4, ant_v5.AntEnv):
+class AntEnv(
+    HealthV4,
+    ant_v5.AntEnv,
+    render_fps=20,
+    use_contact_forces=False,
+    arguments=(
+        "xml_file",
+        "ctrl_cost_weight",
+        "use_contact_forces",
+        "contact_cost_weight",
+        "healthy_reward",
+        "terminate_when_unhealthy",
+        "healthy_z_range",
+        "contact_force_range",
+        "reset_noise_scale",
+        "exclude_current_positions_from_observation",
+    ),
+):
     """The ant of Ant-v5; the last step of an episode also gets the healthy reward."""
 
     compiled_methods = frozenset({"get_body_com"})
-    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 20}  # noqa: RUF012
-    observation_structure: Any = None
     _use_contact_forces: bool
-
-    forward_reward_weight: Any = 1.0
-
-    __init__ = constructor(
-        {"frame_skip": 5, "default_camera_config": DEFAULT_CAMERA_CONFIG},
-        xml_file="ant.xml",
-        ctrl_cost_weight=0.5,
-        use_contact_forces=False,
-        contact_cost_weight=5e-4,
-        healthy_reward=1.0,
-        terminate_when_unhealthy=True,
-        healthy_z_range=(0.2, 1.0),
-        contact_force_range=(-1.0, 1.0),
-        reset_noise_scale=0.1,
-        exclude_current_positions_from_observation=True,
-    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Reward velocity and health, minus the costs of the action and, if used, of contacts."""
         s = simulation
-        skipped = 2 * self._exclude_current_positions_from_observation
         position = s.body_position("torso")[:2]
         velocity = s.rate(position)
         forward = velocity[0]
@@ -55,7 +50,7 @@ class AntEnv(HealthV4, ant_v5.AntEnv):
             observed = self.forces(s)
             infos["reward_ctrl"] = -contacts
         return Description(
-            observation=[s.qpos[skipped:], s.qvel, observed],
+            observation=[s.qpos[self.skipped :], s.qvel, observed],
             reward=(forward + survival) - costs,
             terminated=self.ending(s, healthy),
             infos={

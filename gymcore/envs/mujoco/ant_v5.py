@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from gymcore.envs.mujoco.description import Description, Simulation, normal_start
 from gymcore.envs.mujoco.quantities import Quantity, clip, every, finite, norm, square, total
-from gymcore.envs.mujoco.tasks import ActionCost, Health, constructor, joint_structure
+from gymcore.envs.mujoco.tasks import ActionCost, Health, constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
 
@@ -29,6 +29,7 @@ class AntEnv(ActionCost, Health):
 
     reward_arguments = ("x_velocity", "action")
     compiled_methods = frozenset({"contact_cost", "contact_forces", "state_vector"})
+    coordinates = 2
     _main_body: int | str
     _include_cfrc_ext_in_observation: bool
 
@@ -59,16 +60,14 @@ class AntEnv(ActionCost, Health):
     )
 
     @property
-    def observation_structure(self) -> dict[str, int]:
+    def observation_structure(self) -> dict[str, int] | None:
         """Count of numbers of each kind in an observation."""
         contacts = self.data.cfrc_ext[1:].size * self._include_cfrc_ext_in_observation
-        skipped = 2 * self._exclude_current_positions_from_observation
-        return joint_structure(self, skipped, cfrc_ext=contacts)
+        return {**self.joint_structure(), "cfrc_ext": contacts}
 
     def describe(self, simulation: Simulation) -> Description:
         """Reward velocity and health, minus the costs of the action and of contacts."""
         s = simulation
-        skipped = 2 * self._exclude_current_positions_from_observation
         observed = self.forces(s)[6:] if self._include_cfrc_ext_in_observation else ()
         velocity = s.rate(s.body_position(self._main_body)[:2])
         forward = velocity[0] * s.parameter("forward_reward_weight")
@@ -82,7 +81,7 @@ class AntEnv(ActionCost, Health):
             "distance_from_origin": norm(s.qpos[:2]),
         }
         return Description(
-            observation=[s.qpos[skipped:], s.qvel, observed],
+            observation=[s.qpos[self.skipped :], s.qvel, observed],
             reward=(forward + survival) - (effort + contacts),
             terminated=self.ending(s, healthy),
             infos={

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ from gymcore.envs.mujoco.quantities import (
     uniform,
 )
 from gymcore.error import ArgumentTypeError, InvalidArgument
+
+if TYPE_CHECKING:
+    import mujoco
 
 
 @dataclass
@@ -84,7 +87,7 @@ class Arrays:
     are left out, because MuJoCo moves them in memory in every step.
     """
 
-    def __init__(self, owner: str, origin: Any) -> None:
+    def __init__(self, owner: str, origin: mujoco.MjData | mujoco.MjModel) -> None:
         """Use the arrays of `origin`; `owner` is "data" or "model"."""
         self._owner = owner
         self._origin = origin
@@ -129,8 +132,8 @@ class Simulation:
 
     def __init__(
         self,
-        model: Any,
-        data: Any,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
         dt: float,
         init_qpos: npt.NDArray[np.float64],
         init_qvel: npt.NDArray[np.float64],
@@ -186,12 +189,16 @@ class Simulation:
         return (quantity - before(quantity)) / self.dt
 
 
-def uniform_start(simulation: Simulation) -> dict[str, Any]:
-    """Return initial positions and velocities with uniform noise, scaled by `reset_noise_scale`.
+class Start(TypedDict):
+    """The fields of a `Description` that say how an episode begins."""
 
-    Returns:
-        `qpos` and `qvel` of a `Description`.
-    """
+    draws: NotRequired[Sequence[Draw]]
+    qpos: Operand
+    qvel: Operand
+
+
+def uniform_start(simulation: Simulation) -> Start:
+    """Return initial positions and velocities with uniform noise, scaled by `reset_noise_scale`."""
     s = simulation
     noise = s.parameter("reset_noise_scale")
     return {
@@ -200,17 +207,8 @@ def uniform_start(simulation: Simulation) -> dict[str, Any]:
     }
 
 
-def normal_start(simulation: Simulation) -> dict[str, Any]:
-    """Return initial positions with uniform noise and velocities with normal noise.
-
-    `reset_noise_scale` scales both.
-
-    Returns:
-        `qpos` and `qvel` of a `Description`.
-    """
+def normal_start(simulation: Simulation) -> Start:
+    """Return initial positions with uniform noise and velocities with normal noise."""
     s = simulation
     noise = s.parameter("reset_noise_scale")
-    return {
-        "qpos": s.init_qpos + uniform(-noise, noise, s.nq),
-        "qvel": s.init_qvel + noise * standard_normal(s.nv),
-    }
+    return {**uniform_start(s), "qvel": s.init_qvel + noise * standard_normal(s.nv)}

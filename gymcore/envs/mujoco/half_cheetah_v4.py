@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from gymcore.envs.mujoco import half_cheetah_v5
-from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.half_cheetah_v5 import DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG
-from gymcore.envs.mujoco.tasks import constructor_v4
+from gymcore.envs.mujoco.tasks import Version4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
-class HalfCheetahEnv(half_cheetah_v5.HalfCheetahEnv):
+class HalfCheetahEnv(Version4, half_cheetah_v5.HalfCheetahEnv, render_fps=20):
     """The cheetah of HalfCheetah-v5."""
-
-    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 20}  # noqa: RUF012
-    observation_structure: Any = None
-
-    __init__ = constructor_v4(half_cheetah_v5.HalfCheetahEnv)
 
     def describe(self, simulation: Simulation) -> Description:
         """Describe HalfCheetah-v5, without infos of resets."""

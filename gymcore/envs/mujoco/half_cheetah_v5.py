@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gymcore.envs.mujoco.description import Description, Simulation, normal_start
-from gymcore.envs.mujoco.tasks import ActionCost, constructor, joint_structure
+from gymcore.envs.mujoco.tasks import ActionCost, constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Scale, Weight
 
@@ -38,21 +38,15 @@ class HalfCheetahEnv(ActionCost):
         exclude_current_positions_from_observation=True,
     )
 
-    @property
-    def observation_structure(self) -> dict[str, int]:
-        """Count of numbers of each kind in an observation."""
-        return joint_structure(self, 1 * self._exclude_current_positions_from_observation)
-
     def describe(self, simulation: Simulation) -> Description:
         """Reward velocity, minus the cost of the action."""
         s = simulation
-        skipped = 1 * self._exclude_current_positions_from_observation
         x = s.qpos[0]
         velocity = s.rate(x)
         forward = s.parameter("forward_reward_weight") * velocity
         effort = self.effort(s)
         return Description(
-            observation=[s.qpos[skipped:], s.qvel],
+            observation=[s.qpos[self.skipped :], s.qvel],
             reward=forward - effort,
             infos={
                 "x_position": x,

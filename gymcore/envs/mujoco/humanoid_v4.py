@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gymcore.envs.mujoco import humanoid_v5
-from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.humanoid_v5 import DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG
 from gymcore.envs.mujoco.humanoid_v5 import mass_center as mass_center
 from gymcore.envs.mujoco.quantities import norm
-from gymcore.envs.mujoco.tasks import HealthV4, constructor_v4
+from gymcore.envs.mujoco.tasks import HealthV4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
-class HumanoidEnv(HealthV4, humanoid_v5.HumanoidEnv):
+class HumanoidEnv(
+    HealthV4,
+    humanoid_v5.HumanoidEnv,
+    render_fps=67,
+    contact_cost_weight=0.0,
+    contact_cost_range=(0.0, 0.0),
+    arguments=(
+        "forward_reward_weight",
+        "ctrl_cost_weight",
+        "healthy_reward",
+        "terminate_when_unhealthy",
+        "healthy_z_range",
+        "reset_noise_scale",
+        "exclude_current_positions_from_observation",
+    ),
+):
     """The humanoid of Humanoid-v5; the last step of an episode also gets the healthy reward."""
-
-    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 67}  # noqa: RUF012
-    observation_structure: Any = None
-
-    contact_cost_weight: Any = 0.0
-    contact_cost_range: Any = (0.0, 0.0)
-
-    __init__ = constructor_v4(
-        humanoid_v5.HumanoidEnv,
-        (
-            "forward_reward_weight",
-            "ctrl_cost_weight",
-            "healthy_reward",
-            "terminate_when_unhealthy",
-            "healthy_z_range",
-            "reset_noise_scale",
-            "exclude_current_positions_from_observation",
-        ),
-    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Reward velocity of the center of mass and health, minus the cost of the controls."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ from gymcore.envs.mujoco.tasks import ControlCost, Health, HumanoidBody, constru
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
 
+if TYPE_CHECKING:
+    import mujoco
+
 DEFAULT_CAMERA_CONFIG = {
     "trackbodyid": 1,
     "distance": 4.0,
@@ -21,7 +24,7 @@ DEFAULT_CAMERA_CONFIG = {
 }
 
 
-def mass_center(model: Any, data: Any) -> npt.NDArray[np.float64]:
+def mass_center(model: mujoco.MjModel, data: mujoco.MjData) -> npt.NDArray[np.float64]:
     """Return the horizontal position of the center of mass.
 
     Args:

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from gymcore.envs.mujoco import inverted_double_pendulum_v5
-from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.inverted_double_pendulum_v5 import (
     DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG,
 )
 from gymcore.envs.mujoco.quantities import Quantity, as_quantity, clip
-from gymcore.envs.mujoco.tasks import constructor_v4
+from gymcore.envs.mujoco.tasks import Version4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
-class InvertedDoublePendulumEnv(inverted_double_pendulum_v5.InvertedDoublePendulumEnv):
+class InvertedDoublePendulumEnv(
+    Version4,
+    inverted_double_pendulum_v5.InvertedDoublePendulumEnv,
+    render_fps=20,
+    default_camera_config=DEFAULT_CAMERA_CONFIG,
+    arguments=(),
+):
     """The poles of InvertedDoublePendulum-v5; the step of the fall also gets the healthy reward."""
-
-    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 20}  # noqa: RUF012
-
-    healthy_reward: Any = 10.0
-    reset_noise_scale: Any = 0.1
-
-    __init__ = constructor_v4(
-        inverted_double_pendulum_v5.InvertedDoublePendulumEnv,
-        (),
-        default_camera_config=DEFAULT_CAMERA_CONFIG,
-    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Describe InvertedDoublePendulum-v5, healthy in every step, and without infos."""

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from gymcore.envs.mujoco import inverted_pendulum_v5
-from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.inverted_pendulum_v5 import DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG
-from gymcore.envs.mujoco.tasks import constructor_v4
+from gymcore.envs.mujoco.tasks import Version4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
-class InvertedPendulumEnv(inverted_pendulum_v5.InvertedPendulumEnv):
+class InvertedPendulumEnv(
+    Version4, inverted_pendulum_v5.InvertedPendulumEnv, render_fps=25, arguments=()
+):
     """The pole of InvertedPendulum-v5."""
-
-    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 25}  # noqa: RUF012
-    observation_structure: Any = None
-
-    reset_noise_scale: Any = 0.01
-
-    __init__ = constructor_v4(inverted_pendulum_v5.InvertedPendulumEnv, ())
 
     def describe(self, simulation: Simulation) -> Description:
         """Describe InvertedPendulum-v5, with a reward of 1 in every step, and without infos."""

@@ -38,7 +38,7 @@ class InvertedPendulumEnv(CompiledMujocoEnv):
     )
 
     @property
-    def observation_structure(self) -> dict[str, int]:
+    def observation_structure(self) -> dict[str, int] | None:
         """Count of numbers of each kind in an observation."""
         return {"qpos": self.model.nq, "qvel": self.model.nv}
 

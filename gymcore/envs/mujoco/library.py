@@ -11,11 +11,14 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gymcore import error, logger
 from gymcore.base.optional_packages import pip_install
 from gymcore_ext.mujoco.simulations import CALLBACK, FUNCTIONS, HANDLERS, Stepper
+
+if TYPE_CHECKING:
+    import mujoco
 
 OLDEST = (3, 1)
 
@@ -140,7 +143,7 @@ def _stepper() -> Stepper:
     return Stepper(library_functions())
 
 
-def step_simulation(model: Any, data: Any, count: int) -> None:
+def step_simulation(model: mujoco.MjModel, data: mujoco.MjData, count: int) -> None:
     """Call `mj_step` `count` times and `mj_rnePostConstraint` once, with the GIL released.
 
     MuJoCo's warnings become Python's.

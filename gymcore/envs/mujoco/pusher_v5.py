@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
-from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.description import Description, Simulation, Start
 from gymcore.envs.mujoco.quantities import joined, norm, square, total, uniform
 from gymcore.envs.mujoco.tasks import constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
@@ -60,7 +58,7 @@ class PusherEnv(CompiledMujocoEnv):
             **self.start(s),
         )
 
-    def start(self, simulation: Simulation) -> dict[str, Any]:
+    def start(self, simulation: Simulation) -> Start:
         """Return the initial state: the arm at rest, the cylinder away from the goal."""
         s = simulation
         cylinder = uniform([-0.3, -0.2], [0.0, 0.2], 2).until(lambda drawn: norm(drawn) > 0.17)

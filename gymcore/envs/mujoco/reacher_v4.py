@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gymcore.envs.mujoco import reacher_v5
-from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.quantities import before, norm, square, total
 from gymcore.envs.mujoco.reacher_v5 import DEFAULT_CAMERA_CONFIG as DEFAULT_CAMERA_CONFIG
-from gymcore.envs.mujoco.tasks import constructor_v4
+from gymcore.envs.mujoco.tasks import Version4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
-class ReacherEnv(reacher_v5.ReacherEnv):
+class ReacherEnv(Version4, reacher_v5.ReacherEnv, render_fps=50, arguments=()):
     """The arm of Reacher-v5, which also observes the difference in height to the target."""
-
-    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 50}  # noqa: RUF012
-
-    reward_dist_weight: Any = 1.0
-    reward_control_weight: Any = 1.0
-
-    __init__ = constructor_v4(reacher_v5.ReacherEnv, ())
 
     def describe(self, simulation: Simulation) -> Description:
         """Penalize the distance before the step, and the action."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
-from gymcore.envs.mujoco.description import Description, Simulation
+from gymcore.envs.mujoco.description import Description, Simulation, Start
 from gymcore.envs.mujoco.quantities import Quantity, cos, joined, norm, sin, square, total, uniform
 from gymcore.envs.mujoco.tasks import constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
@@ -60,7 +58,7 @@ class ReacherEnv(CompiledMujocoEnv):
         angles = s.qpos[:2]
         return [cos(angles), sin(angles), s.qpos[2:], s.qvel[:2]]
 
-    def start(self, simulation: Simulation) -> dict[str, Any]:
+    def start(self, simulation: Simulation) -> Start:
         """Return the initial state: the arm nearly straight, the target in reach."""
         s = simulation
         positions = uniform(-0.1, 0.1, s.nq)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from gymcore import error
 
@@ -11,7 +11,7 @@ class RetiredEnv(error.DeprecatedEnv, ImportError):
     """The environment needs a discontinued library; the message names its successor."""
 
 
-def refuse(successor: str, **kwargs: Any) -> NoReturn:
+def refuse(successor: str, **kwargs: object) -> NoReturn:
     """Raise `RetiredEnv`; the entry point of versions 2 and 3.
 
     Example:

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from gymcore.envs.mujoco import swimmer_v5
-from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.tasks import constructor_v4
+from gymcore.envs.mujoco.tasks import Version4
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 
-class SwimmerEnv(swimmer_v5.SwimmerEnv):
+class SwimmerEnv(Version4, swimmer_v5.SwimmerEnv, render_fps=25):
     """The swimmer of Swimmer-v5."""
-
-    metadata = {**CompiledMujocoEnv.metadata, "render_fps": 25}  # noqa: RUF012
-    observation_structure: Any = None
-
-    __init__ = constructor_v4(swimmer_v5.SwimmerEnv)
 
     def describe(self, simulation: Simulation) -> Description:
         """Describe Swimmer-v5, with other names of infos, and without infos of resets."""

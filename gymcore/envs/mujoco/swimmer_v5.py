@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.quantities import norm
-from gymcore.envs.mujoco.tasks import ActionCost, constructor, joint_structure
+from gymcore.envs.mujoco.tasks import ActionCost, constructor
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.weights import Scale, Weight
 
@@ -22,6 +22,7 @@ class SwimmerEnv(ActionCost):
         ((8,), 0.04)
     """
 
+    coordinates = 2
     reward_arguments = ("x_velocity", "action")
     forward_reward_weight = Weight()
     ctrl_cost_weight = Weight()
@@ -37,15 +38,9 @@ class SwimmerEnv(ActionCost):
         exclude_current_positions_from_observation=True,
     )
 
-    @property
-    def observation_structure(self) -> dict[str, int]:
-        """Count of numbers of each kind in an observation."""
-        return joint_structure(self, 2 * self._exclude_current_positions_from_observation)
-
     def describe(self, simulation: Simulation) -> Description:
         """Reward velocity, minus the cost of the action."""
         s = simulation
-        skipped = 2 * self._exclude_current_positions_from_observation
         velocity = s.rate(s.qpos[:2])
         forward = s.parameter("forward_reward_weight") * velocity[0]
         effort = self.effort(s)
@@ -55,7 +50,7 @@ class SwimmerEnv(ActionCost):
             "distance_from_origin": norm(s.qpos[:2]),
         }
         return Description(
-            observation=[s.qpos[skipped:], s.qvel],
+            observation=[s.qpos[self.skipped :], s.qvel],
             reward=forward - effort,
             infos={
                 **positions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy.typing as npt
 
@@ -13,17 +13,6 @@ from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.quantities import Quantity, clip, square, total
 from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
-
-
-def joint_structure(env: CompiledMujocoEnv, skipped: int, **others: int) -> dict[str, int]:
-    """Return the count of numbers of each kind in an observation without `skipped` positions."""
-    return {
-        "skipped_qpos": skipped,
-        "qpos": env.model.nq - skipped,
-        "qvel": env.model.nv,
-        **others,
-    }
-
 
 # Constructor arguments of the tasks.
 _ARGUMENTS = {
@@ -57,7 +46,9 @@ _ARGUMENTS = {
 }
 
 
-def constructor(constants: dict[str, Any] | None = None, /, **defaults: Any) -> Callable[..., None]:
+def constructor(
+    constants: dict[str, object] | None = None, /, **defaults: object
+) -> Callable[..., None]:
     """Return an `__init__` whose arguments have these names, order and defaults.
 
     An argument that is not one of `CompiledMujocoEnv` becomes an attribute with an underscore.
@@ -91,28 +82,68 @@ def constructor(constants: dict[str, Any] | None = None, /, **defaults: Any) -> 
     return __init__
 
 
-def constructor_v4(
-    v5: type[CompiledMujocoEnv], names: Sequence[str] | None = None, **constants: Any
-) -> Callable[..., None]:
-    """Return the `__init__` of version 4: model, frame skip and camera are not arguments.
+class Version4(CompiledMujocoEnv):
+    """An environment before v5, which is derived from that of v5 by keywords of its class.
 
-    Args:
-        v5: The class of version 5, which provides the defaults.
-        names: The other arguments; None for all of version 5.
-        **constants: Arguments that are fixed, at other values than version 5's defaults.
+    - `render_fps` is the frame rate in `metadata`.
+    - `arguments` names the arguments of the constructor; by default all of v5 except the model, the
+      frame skip and the camera. Other weights are fixed.
+    - All other keywords are defaults and fixed values that differ from the defaults of v5.
     """
-    parameters = list(inspect.signature(v5.__init__).parameters.values())[1:-1]
-    defaults = {parameter.name: parameter.default for parameter in parameters}
-    fixed = {name: defaults.pop(name) for name in list(defaults)[:3]}
-    names = tuple(defaults) if names is None else names
-    return constructor({**fixed, **constants}, **{name: defaults[name] for name in names})
+
+    def __init_subclass__(
+        cls,
+        render_fps: int | None = None,
+        arguments: Sequence[str] | None = None,
+        **values: object,
+    ) -> None:
+        if render_fps is not None:
+            cls.metadata = {**cls.metadata, "render_fps": render_fps}
+            v5 = list(inspect.signature(cls.__init__).parameters.values())[1:-1]
+            values = {parameter.name: parameter.default for parameter in v5} | values
+            names = list(values)[3:] if arguments is None else arguments
+            constants = {name: values[name] for name in list(values)[:3] if name not in names}
+            for name in values.keys() - set(names):
+                if isinstance(inspect.getattr_static(cls, name, None), Weight):
+                    setattr(cls, name, values[name])
+            cls.__init__ = constructor(  # type: ignore[method-assign]
+                constants, **{name: values[name] for name in names}
+            )
+        super().__init_subclass__()
+
+    @property
+    def observation_structure(self) -> dict[str, int] | None:
+        """Return None, because Gymnasium's environments before v5 do not have it."""
+        return None
 
 
-class ActionCost(CompiledMujocoEnv):
+class Joints(CompiledMujocoEnv):
+    """Observes positions and velocities of joints; an argument leaves out where the body is."""
+
+    # Count of the positions that say where the body is: x, or x and y.
+    coordinates: ClassVar[int] = 1
+    _exclude_current_positions_from_observation: bool = True
+
+    @property
+    def skipped(self) -> int:
+        """Count of the first positions that are not observed."""
+        return self.coordinates * self._exclude_current_positions_from_observation
+
+    def joint_structure(self) -> dict[str, int]:
+        """Return the count of positions and velocities in an observation."""
+        skipped, model = self.skipped, self.model
+        return {"skipped_qpos": skipped, "qpos": model.nq - skipped, "qvel": model.nv}
+
+    @property
+    def observation_structure(self) -> dict[str, int] | None:
+        """Count of numbers of each kind in an observation."""
+        return self.joint_structure()
+
+
+class ActionCost(Joints):
     """A cost of `ctrl_cost_weight` on the squared action."""
 
     compiled_methods = frozenset({"control_cost"})
-    _exclude_current_positions_from_observation: bool
 
     def effort(self, simulation: Simulation) -> Quantity:
         """Return the cost of the action."""
@@ -166,7 +197,7 @@ class Health(CompiledMujocoEnv):
         return bool(self.value_of(self.health)[0])
 
 
-class HealthV4(Health):
+class HealthV4(Version4, Health):
     """Health before v5: where bad health ends an episode, its last step is rewarded too."""
 
     compiled_methods = frozenset({"terminated"})
@@ -204,15 +235,9 @@ class PlanarWalker(ActionCost, Health):
     healthy_angle_range = Range()
     reset_noise_scale = Scale()
 
-    @property
-    def observation_structure(self) -> dict[str, int]:
-        """Count of numbers of each kind in an observation."""
-        return joint_structure(self, 1 * self._exclude_current_positions_from_observation)
-
     def describe(self, simulation: Simulation) -> Description:
         """Reward velocity and health, minus the cost of the action."""
         s = simulation
-        skipped = 1 * self._exclude_current_positions_from_observation
         x = s.qpos[0]
         velocity = s.rate(x)
         forward = s.parameter("forward_reward_weight") * velocity
@@ -221,7 +246,7 @@ class PlanarWalker(ActionCost, Health):
         effort = self.effort(s)
         positions = {"x_position": x, "z_distance_from_origin": s.qpos[1] - s.init_qpos[1]}
         return Description(
-            observation=[s.qpos[skipped:], clip(s.qvel, -10.0, 10.0)],
+            observation=[s.qpos[self.skipped :], clip(s.qvel, -10.0, 10.0)],
             reward=(forward + survival) - effort,
             terminated=self.ending(s, healthy),
             infos={
@@ -253,10 +278,10 @@ class PlanarWalkerV4(HealthV4, PlanarWalker):
         return replace(described, infos=infos, reset_infos={}, number_types={})
 
 
-class HumanoidBody(CompiledMujocoEnv):
+class HumanoidBody(Joints):
     """The humanoid's body; arguments select the parts of its observation."""
 
-    _exclude_current_positions_from_observation: bool = True
+    coordinates = 2
     _include_cinert_in_observation: bool = True
     _include_cvel_in_observation: bool = True
     _include_qfrc_actuator_in_observation: bool = True
@@ -265,8 +290,7 @@ class HumanoidBody(CompiledMujocoEnv):
     def observed(self, simulation: Simulation) -> list[Quantity]:
         """Return the observed quantities, without those of the world and of the root joint."""
         s = simulation
-        skipped = 2 * self._exclude_current_positions_from_observation
-        parts = [s.qpos[skipped:], s.qvel]
+        parts = [s.qpos[self.skipped :], s.qvel]
         if self._include_cinert_in_observation:
             parts.append(s.data.cinert[10:])
         if self._include_cvel_in_observation:
@@ -279,11 +303,9 @@ class HumanoidBody(CompiledMujocoEnv):
 
     def observed_v4(self, simulation: Simulation) -> list[Quantity]:
         """Return the quantities observed before v5, also those of the world and root joint."""
-        s = simulation
-        skipped = 2 * self._exclude_current_positions_from_observation
-        data = s.data
+        s, data = simulation, simulation.data
         parts = [data.cinert, data.cvel, data.qfrc_actuator, data.cfrc_ext]
-        return [s.qpos[skipped:], s.qvel, *parts]
+        return [s.qpos[self.skipped :], s.qvel, *parts]
 
     def cost_of_contacts(self, simulation: Simulation, name: str) -> Quantity:
         """Return the cost of contacts: `{name}_weight` times forces squared, in `{name}_range`."""
@@ -291,17 +313,15 @@ class HumanoidBody(CompiledMujocoEnv):
         return clip(cost, *simulation.bounds(f"{name}_range"))
 
     @property
-    def observation_structure(self) -> dict[str, int]:
+    def observation_structure(self) -> dict[str, int] | None:
         """Count of numbers of each kind in an observation."""
-        skipped = 2 * self._exclude_current_positions_from_observation
         data = self.data
-        return joint_structure(
-            self,
-            skipped,
-            cinert=data.cinert[1:].size * self._include_cinert_in_observation,
-            cvel=data.cvel[1:].size * self._include_cvel_in_observation,
-            qfrc_actuator=(self.model.nv - 6) * self._include_qfrc_actuator_in_observation,
-            cfrc_ext=data.cfrc_ext[1:].size * self._include_cfrc_ext_in_observation,
-            ten_length=0,
-            ten_velocity=0,
-        )
+        return {
+            **self.joint_structure(),
+            "cinert": data.cinert[1:].size * self._include_cinert_in_observation,
+            "cvel": data.cvel[1:].size * self._include_cvel_in_observation,
+            "qfrc_actuator": (self.model.nv - 6) * self._include_qfrc_actuator_in_observation,
+            "cfrc_ext": data.cfrc_ext[1:].size * self._include_cfrc_ext_in_observation,
+            "ten_length": 0,
+            "ten_velocity": 0,
+        }

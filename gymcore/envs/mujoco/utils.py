@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.core import Env
 from gymcore.envs.mujoco.library import mujoco_module, warnings_while
 from gymcore.error import ArgumentTypeError, FailedCheck, InvalidArgument
 
+if TYPE_CHECKING:
+    import mujoco
 
-def get_state(env: Any, state_type: Any = None) -> npt.NDArray[np.float64]:
+    from gymcore.envs.mujoco.mujoco_env import MujocoEnv
+
+
+def get_state(env: Env, state_type: mujoco.mjtState | int | None = None) -> npt.NDArray[np.float64]:
     """Return the state of the simulation.
 
     Args:
@@ -19,7 +25,7 @@ def get_state(env: Any, state_type: Any = None) -> npt.NDArray[np.float64]:
         state_type: A `mujoco.mjtState`; None for `mjSTATE_FULLPHYSICS`.
 
     Returns:
-        A new float64 array [`mujoco.mj_stateSize(model, state_type)`].
+        A new float64 array [`library.mj_stateSize(model, state_type)`].
 
     Example:
         >>> import gymcore as gym
@@ -31,15 +37,17 @@ def get_state(env: Any, state_type: Any = None) -> npt.NDArray[np.float64]:
         >>> bool((get_state(env) == saved).all())
         True
     """
-    mujoco = mujoco_module()
-    simulated = env.unwrapped
+    library = mujoco_module()
+    simulated = _simulated(env)
     kind = _kind(state_type, "mjSTATE_FULLPHYSICS")
-    state = np.empty(mujoco.mj_stateSize(simulated.model, kind))
-    mujoco.mj_getState(simulated.model, simulated.data, state, kind)
+    state = np.empty(library.mj_stateSize(simulated.model, kind))
+    library.mj_getState(simulated.model, simulated.data, state, kind)
     return state
 
 
-def set_state(env: Any, state: npt.NDArray[np.float64], state_type: Any = None) -> None:
+def set_state(
+    env: Env, state: npt.NDArray[np.float64], state_type: mujoco.mjtState | int | None = None
+) -> None:
     """Set the state of the simulation, and compute everything that depends on it (`mj_forward`).
 
     Args:
@@ -51,10 +59,10 @@ def set_state(env: Any, state: npt.NDArray[np.float64], state_type: Any = None) 
         ArgumentTypeError: `state` is not a float64 array of that size; nothing has changed.
         InvalidArgument: `state` is not finite; nothing has changed.
     """
-    mujoco = mujoco_module()
-    model, data = env.unwrapped.model, env.unwrapped.data
+    library = mujoco_module()
+    model, data = _simulated(env).model, _simulated(env).data
     kind = _kind(state_type, "mjSTATE_FULLPHYSICS")
-    size = mujoco.mj_stateSize(model, kind)
+    size = library.mj_stateSize(model, kind)
     if np.shape(state) != (size,) or getattr(state, "dtype", None) != np.float64:
         dtype = getattr(state, "dtype", type(state).__name__)
         raise ArgumentTypeError(
@@ -62,14 +70,16 @@ def set_state(env: Any, state: npt.NDArray[np.float64], state_type: Any = None) 
         )
     if not np.isfinite(state).all():
         raise InvalidArgument(f"state: expected finite numbers, got {state}")
-    mujoco.mj_setState(model, data, state, kind)
+    library.mj_setState(model, data, state, kind)
     with warnings_while("setting a state"):
-        mujoco.mj_forward(model, data)
+        library.mj_forward(model, data)
     # `mj_forward` changes some of the state, such as the warm start of the next step.
-    mujoco.mj_setState(model, data, state, kind)
+    library.mj_setState(model, data, state, kind)
 
 
-def check_mujoco_reset_state(env: Any, seed: int = 1234, state_type: Any = None) -> None:
+def check_mujoco_reset_state(
+    env: Env, seed: int = 1234, state_type: mujoco.mjtState | int | None = None
+) -> None:
     """Check that `env.reset(seed=seed)` does not depend on the steps before it.
 
     Args:
@@ -95,6 +105,11 @@ def check_mujoco_reset_state(env: Any, seed: int = 1234, state_type: Any = None)
         )
 
 
-def _kind(state_type: Any, default: str) -> int:
+def _simulated(env: Env) -> MujocoEnv:
+    """Return the environment without wrappers."""
+    return cast("MujocoEnv", env.unwrapped)
+
+
+def _kind(state_type: mujoco.mjtState | int | None, default: str) -> int:
     """Return the number of a state type."""
     return int(getattr(mujoco_module().mjtState, default) if state_type is None else state_type)
