@@ -26,7 +26,6 @@ LAYERS = (
     ("gymcore.foreign",),
     ("gymcore.checking",),
     ("gymcore.rendering",),
-    ("gymcore.utils.save_video",),
     ("gymcore.vector",),
     ("gymcore.remote", "gymcore.distributed"),
     ("gymcore.native",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import secrets
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gymcore.base.new_file import check_target
 from gymcore.cli.errors import CliError, file_errors
@@ -21,6 +21,10 @@ from gymcore.cli.options import (
 from gymcore.cli.policies import RandomActions, actions_of, add_policy_arguments
 from gymcore.cli.progress import progress
 from gymcore.cli.signals import interruption
+
+if TYPE_CHECKING:
+    from gymcore.rendering.recorder import Recorder
+    from gymcore.vector import VectorEnv
 
 HELP = "record an environment into an mp4 or GIF file"
 
@@ -59,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     that cannot be fulfilled raises `CliError` and leaves no file.
     """
     from gymcore.error import Error
-    from gymcore.rendering.video_files import VideoWriter
+    from gymcore.rendering.recorder import Recorder
 
     path: Path = arguments.out
     with file_errors("--out", path):
@@ -67,23 +71,25 @@ def run(arguments: argparse.Namespace) -> int:
     envs = make_rgb(arguments.id, arguments.num_envs, **env_kwargs(arguments))
     try:
         fps = arguments.fps or envs.metadata.get("render_fps", 30)
-        video = VideoWriter(path, fps, overwrite=arguments.overwrite)
+        recorder = Recorder(fps=fps, overwrite=arguments.overwrite)
+        recorder.begin(path)
         try:
-            interrupted = _record(arguments, envs, video)
+            interrupted = _record(arguments, envs, recorder)
         except BaseException:
-            video.discard()
+            recorder.discard()
             raise
-        video.close()
+        frames = len(recorder.recorded_frames)
+        recorder.finish()
     except Error as error:
         raise CliError(f"{arguments.id}: {error}") from error
     finally:
         envs.close()
     size = byte_count(path.stat().st_size)
-    print(f"stored      {path} ({size}, {video.frames} frames, {video.frames / fps:.3g} s)")
+    print(f"stored      {path} ({size}, {frames} frames, {frames / fps:.3g} s)")
     return 130 if interrupted else 0
 
 
-def _record(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
+def _record(arguments: argparse.Namespace, envs: VectorEnv, recorder: Recorder) -> bool:
     """Step and write frames; return whether Ctrl-C ended it."""
     from gymcore.rendering.tiling import Tiling, columns_for
     from gymcore.wrappers.transform_observation import load_cv2, resize
@@ -94,7 +100,7 @@ def _record(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
     # With --steps alone all steps are recorded, with neither option one episode.
     episodes = arguments.episodes or (1 if arguments.steps is None else None)
     observations, _ = envs.reset(seed=first_seed)
-    frames = envs.render()
+    frames = envs.render() or ()
     height, width = frames[0].shape[:2]
     columns = columns_for(len(frames), height, width, _WIDTH / _HEIGHT)
     rows = -(-len(frames) // columns)
@@ -106,11 +112,12 @@ def _record(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
     shape = (int(height * scale), int(width * scale), 3)
     tile = Tiling(len(frames), *shape[:2], columns)
 
-    def write(frames: Any) -> None:
+    def write() -> None:
+        frames = envs.render() or ()
         scaled = frames if scale == 1.0 else [resize(shape, frame) for frame in frames]
-        video.write(tile(scaled, lines=True))
+        recorder.add([tile(scaled, lines=True)])
 
-    write(frames)
+    write()
     ended = 0
     bar = progress(arguments.id, steps, "frames", silent=arguments.no_progress)
     with bar, interruption() as interrupted:
@@ -122,7 +129,7 @@ def _record(arguments: argparse.Namespace, envs: Any, video: Any) -> bool:
             else:
                 actions = policy(observations)
             observations, _, terminated, truncated, _ = envs.step(actions)
-            write(envs.render())
+            write()
             bar.update()
             ended += bool(terminated[0] or truncated[0])
             if episodes is not None and ended >= episodes:

@@ -1,36 +1,21 @@
-"""Videos from lists of frames, and the default schedule of recorded episodes."""
+"""Videos from lists of frames."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gymcore import error
-from gymcore.rendering.video_files import VideoWriter
+from gymcore.rendering.recorder import Recorder, capped_cubic_video_schedule
 
 __all__ = ["capped_cubic_video_schedule", "save_video"]
 
 
-def capped_cubic_video_schedule(episode_id: int) -> bool:
-    """Return whether to record an episode: 0, 1, 8, 27, ... up to 729, then 1000, 2000, 3000, ...
-
-    Args:
-        episode_id: Index of the episode, at least 0.
-
-    Example:
-        >>> [i for i in range(2500) if capped_cubic_video_schedule(i)]
-        [0, 1, 8, 27, 64, 125, 216, 343, 512, 729, 1000, 2000]
-    """
-    if episode_id < 1000:
-        return round(episode_id ** (1.0 / 3)) ** 3 == episode_id
-    return episode_id % 1000 == 0
-
-
 def save_video(
-    frames: list[Any],
+    frames: list[npt.NDArray[np.uint8]],
     video_folder: str,
     episode_trigger: Callable[[int], bool] | None = None,
     step_trigger: Callable[[int], bool] | None = None,
@@ -39,7 +24,7 @@ def save_video(
     episode_index: int = 0,
     step_starting_index: int = 0,
     save_logger: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> None:
     """Write the frames of one episode to mp4 files.
 
@@ -82,30 +67,35 @@ def save_video(
         raise error.ArgumentTypeError(
             f"frames: Expected a list of frames, got a {type(frames)} instead."
         )
-    fps = _frames_per_second(dict(kwargs))
-    if episode_trigger is None and step_trigger is None:
-        episode_trigger = capped_cubic_video_schedule
-    path_prefix = f"{os.path.abspath(video_folder)}/{name_prefix}"
-    os.makedirs(os.path.abspath(video_folder), exist_ok=True)
-    stretches: list[tuple[str, int]] = []
-    if episode_trigger is not None and episode_trigger(episode_index):
-        stretches.append((f"{path_prefix}-episode-{episode_index}.mp4", 0))
+    recorder = Recorder(
+        video_folder,
+        name_prefix,
+        fps=_frames_per_second(kwargs),
+        episode_trigger=episode_trigger,
+        step_trigger=step_trigger,
+        disable_logger=save_logger is None,
+    )
+    os.makedirs(recorder.video_folder, exist_ok=True)
+    videos: list[tuple[str, int]] = []
+    if recorder.episode_trigger is not None and recorder.episode_trigger(episode_index):
+        videos.append((f"{name_prefix}-episode-{episode_index}", 0))
     if step_trigger is not None:
         for k in range(len(frames)):
             if step_trigger(step_starting_index + k):
-                stretches.append((f"{path_prefix}-step-{step_starting_index + k}.mp4", k))
-    if stretches and not frames:
+                videos.append((f"{name_prefix}-step-{step_starting_index + k}", k))
+    if videos and not frames:
         raise error.InvalidArgument("frames: expected at least one frame, got an empty list")
-    for path, first in stretches:
+    for name, first in videos:
         last = len(frames) if video_length is None else first + video_length
-        with VideoWriter(path, fps) as video:
+        recorder.start_recording(name)
+        try:
             for frame in frames[first:last]:
-                video.write(frame)
-        if save_logger is not None:
-            print(f"Saved {path} ({video.frames} frames)")
+                recorder.add([frame])
+        finally:
+            recorder.finish()
 
 
-def _frames_per_second(kwargs: dict[str, Any]) -> float:
+def _frames_per_second(kwargs: dict[str, object]) -> float:
     """Return the frame rate, given the keywords of `save_video`."""
     fps, durations = kwargs.pop("fps", None), kwargs.pop("durations", None)
     if kwargs:
@@ -113,7 +103,7 @@ def _frames_per_second(kwargs: dict[str, Any]) -> float:
             f"save_video() got an unexpected keyword argument {next(iter(kwargs))!r}"
         )
     if fps is not None:
-        return float(fps)
+        return float(fps)  # type: ignore[arg-type]
     if durations is None:
         raise error.InvalidArgument("Please provide either 'fps' or 'durations'.")
     if not isinstance(durations, (Sequence, np.ndarray)) or not len(durations):

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-import gc
-import os
-import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, SupportsFloat
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsFloat, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import error, logger
+from gymcore import error
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Env, Info, ObsType, Options, Wrapper
-from gymcore.rendering.video_files import VIDEO_FORMATS, VideoWriter, as_rgb, find_ffmpeg
+from gymcore.rendering.recorder import Recorder, always, make_video_folder
+from gymcore.rendering.video_files import as_rgb, find_ffmpeg
 from gymcore.rendering.window import Window, load_pygame
-from gymcore.utils.save_video import capped_cubic_video_schedule
 
 if TYPE_CHECKING:
     import pygame
 
+    from gymcore.vector.vector_env import VectorEnv
+
+    AnyEnv: TypeAlias = Env[Any, Any] | VectorEnv[Any, Any, Any]
+
 __all__ = ["AddWhiteNoise", "HumanRendering", "ObstructView", "RecordVideo", "RenderCollection"]
+
+
+def collecting_metadata(mode: str | None, metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata of `RenderCollection` around an environment; check its render mode."""
+    if mode is None:
+        raise error.InvalidArgument("Expected env.render_mode to be not None")
+    if mode.endswith("_list"):
+        raise error.InvalidArgument(
+            f"Expected env.render_mode to not end with '_list', got {mode!r}"
+        )
+    modes = metadata.get("render_modes") or ()
+    return {**metadata, "render_modes": [*modes, f"{mode}_list"]}
 
 
 class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
@@ -31,6 +44,8 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
 
     Attributes:
         frame_list: The frames since the last `render` (or reset, or ever; see the arguments).
+        pop_frames: Whether `render` empties the list.
+        reset_clean: Whether `reset` empties the list.
 
     Example:
         >>> import gymcore
@@ -48,26 +63,18 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
 
         Args:
             env: An environment with a render mode that does not end in "_list".
-            pop_frames: Let `render` empty the list. Otherwise it returns the list itself, which
-                grows.
-            reset_clean: Let `reset` empty the list.
+            pop_frames: Whether `render` empties the list. Otherwise it returns the list itself,
+                which grows.
+            reset_clean: Whether `reset` empties the list.
 
         Raises:
-            InvalidArgument: if the environment has no render mode, or one that ends in "_list".
+            InvalidArgument: If the environment has no render mode, or one that ends in "_list".
         """
-        mode = env.render_mode if isinstance(env, Env) else None
-        if isinstance(env, Env) and mode is None:
-            raise error.InvalidArgument("Expected env.render_mode to be not None")
-        if mode is not None and mode.endswith("_list"):
-            raise error.InvalidArgument(
-                f"Expected env.render_mode to not end with '_list', got {mode!r}"
-            )
         Wrapper.__init__(self, env)
-        self.frame_list: list[Any] = []
+        self.metadata = collecting_metadata(env.render_mode, env.metadata)
         self.pop_frames = pop_frames
         self.reset_clean = reset_clean
-        modes = list(env.metadata.get("render_modes") or ())
-        self.metadata = {**env.metadata, "render_modes": [*modes, f"{mode}_list"]}
+        self.frame_list: list[object] = []
 
     @property
     def render_mode(self) -> str:  # type: ignore[override]
@@ -105,11 +112,9 @@ class FrameWindow:
         "depth_array",
         "depth_array_list",
     ]
-    spec: Any
-    unwrapped: Any
     metadata: dict[str, Any]
 
-    def _prepare_window(self, env: Any) -> None:
+    def _prepare_window(self, env: AnyEnv) -> None:
         if env.render_mode not in self.ACCEPTED_RENDER_MODES:
             raise error.InvalidArgument(
                 f"Expected env.render_mode to be one of {self.ACCEPTED_RENDER_MODES} "
@@ -134,11 +139,11 @@ class FrameWindow:
     def render(self) -> None:
         """Do nothing: `reset` and `step` show the frames."""
 
-    def _show(self, surface: Any) -> None:
+    def _show(self, env: AnyEnv, surface: pygame.Surface) -> None:
         """Show a surface of the window's size, and wait so that the frame rate is kept."""
         pygame = load_pygame()
         if self.window is None or not self.window.is_open:
-            title = self.spec.id if self.spec is not None else type(self.unwrapped).__name__
+            title = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
             self.window = Window(title, surface.get_size())
         if self.clock is None:
             self.clock = pygame.time.Clock()
@@ -171,7 +176,7 @@ class HumanRendering(  # type: ignore[misc]
             env: An environment whose render mode is one of `ACCEPTED_RENDER_MODES`.
 
         Raises:
-            InvalidArgument: if it has another render mode, or no `render_fps` in its metadata.
+            InvalidArgument: If it has another render mode, or no `render_fps` in its metadata.
         """
         Wrapper.__init__(self, env)
         self._prepare_window(env)
@@ -189,9 +194,9 @@ class HumanRendering(  # type: ignore[misc]
         self._render_frame()
         return result
 
-    def _next_frame(self) -> np.ndarray | None:
+    def _next_frame(self) -> npt.NDArray[np.uint8] | None:
         """Return the frame to show, uint8 [height, width, 3], or None if there is none yet."""
-        frame: Any = self.env.render()
+        frame: object = self.env.render()
         mode = self.env.render_mode or ""
         if mode.endswith("_list"):
             if not isinstance(frame, list):
@@ -221,7 +226,7 @@ class HumanRendering(  # type: ignore[misc]
         if self.window is not None and surface.get_size() != self.screen_size:
             self._close_window()
         self.screen_size = surface.get_size()
-        self._show(surface)
+        self._show(self.env, surface)
 
     def close(self) -> None:
         """Close the window and the environment."""
@@ -229,199 +234,17 @@ class HumanRendering(  # type: ignore[misc]
         super().close()
 
 
-Trigger = Callable[[int], bool]
-
-
-def always(episode: int) -> bool:
-    """Return True."""
-    return True
-
-
-class RecordedFrames:
-    """How many frames the video has so far: they went to the encoder, and only `len` is known."""
-
-    def __init__(self, count: int) -> None:
-        """Take the number of frames."""
-        self._count = count
-
-    def __len__(self) -> int:
-        """Return the number of frames."""
-        return self._count
-
-    def __iter__(self) -> Any:
-        raise error.ArgumentTypeError(
-            "recorded_frames: frames go into the video file and are not kept; only len() is known"
+def check_records_videos(mode: str | None) -> None:
+    """Raise an error if `RecordVideo` cannot record this render mode, or there is no ffmpeg."""
+    if mode in {None, "human", "ansi"}:
+        raise error.InvalidArgument(
+            f"Render mode is {mode}, which is incompatible with RecordVideo. Initialize your "
+            "environment with a render_mode that returns an image, such as rgb_array."
         )
+    find_ffmpeg()
 
 
-class VideoRecording:
-    """A mixin that writes the frames it is given to one video after another.
-
-    Attributes:
-        episode_trigger: Says whether to record an episode, by its number.
-        step_trigger: Says whether to begin a video at a step, by its number.
-        video_folder: Where the files go, an absolute path.
-        name_prefix: How their names begin.
-        video_length: A video ends when it has more frames than that; infinite for whole episodes.
-        frames_per_sec: Of the videos.
-        format: "mp4" or "gif".
-        recording: Whether a video is being recorded.
-        step_id: Number of the last step since the wrapper was made; -1 before the first.
-        episode_id: Number of the current episode.
-    """
-
-    env: Any
-    recording = False
-    _writer: VideoWriter | None = None
-
-    def _prepare_recording(
-        self,
-        env: Any,
-        triggers: tuple[Trigger | None, Trigger | None, Trigger | None],
-        video_length: int,
-        video_folder: str,
-        name_prefix: str,
-        format: str,
-        fps: int | None,
-        disable_logger: bool,
-    ) -> None:
-        """Check and keep the arguments, and make the folder.
-
-        The triggers are those of episodes, of steps and of collecting garbage.
-        """
-        episode_trigger, step_trigger, gc_trigger = triggers
-        if env.render_mode in {None, "human", "ansi"}:
-            raise error.InvalidArgument(
-                f"Render mode is {env.render_mode}, which is incompatible with RecordVideo. "
-                "Initialize your environment with a render_mode that returns an image, such as "
-                "rgb_array."
-            )
-        if format not in VIDEO_FORMATS:
-            raise error.InvalidArgument(f"format: expected 'mp4' or 'gif', got {format!r}")
-        if isinstance(video_length, bool) or not isinstance(video_length, (int, float)):
-            raise error.ArgumentTypeError(f"video_length: expected int, got {type(video_length)}")
-        if video_length < 0:
-            raise error.InvalidArgument(f"video_length: expected at least 0, got {video_length}")
-        names = "episode_trigger", "step_trigger", "gc_trigger"
-        for name, trigger in zip(names, triggers, strict=True):
-            if trigger is not None and not callable(trigger):
-                raise error.ArgumentTypeError(
-                    f"{name}: expected a function of a number, or None, got {type(trigger)}"
-                )
-        find_ffmpeg()
-        if episode_trigger is None and step_trigger is None:
-            episode_trigger = capped_cubic_video_schedule
-        self.episode_trigger = episode_trigger
-        self.step_trigger = step_trigger
-        self.disable_logger = disable_logger
-        self.gc_trigger = gc_trigger
-        self.format = format
-        self.video_folder = os.path.abspath(video_folder)
-        if os.path.isdir(self.video_folder):
-            logger.warn(
-                f"Overwriting existing videos at {self.video_folder} folder (try specifying a "
-                "different `video_folder` for the `RecordVideo` wrapper if this is not desired)"
-            )
-        os.makedirs(self.video_folder, exist_ok=True)
-        self.frames_per_sec = env.metadata.get("render_fps", 30) if fps is None else fps
-        self.name_prefix = name_prefix
-        self.video_length = video_length if video_length != 0 else float("inf")
-        self.recording = False
-        self.step_id = -1
-        self.episode_id = -1
-
-    @property
-    def recorded_frames(self) -> RecordedFrames:
-        """The frames of the current video: only how many there are is known."""
-        return RecordedFrames(0 if self._writer is None else self._writer.frames)
-
-    def _add_frame(self, frame: npt.NDArray[np.uint8]) -> None:
-        """Write a frame, and end the video if it is long enough."""
-        if self._writer is None:
-            raise error.FailedCheck("Cannot capture a frame, recording wasn't started.")
-        try:
-            self._writer.write(frame)
-        except (error.InvalidArgument, error.ArgumentTypeError) as exc:
-            self.stop_recording()
-            logger.warn(f"Recording stopped: {exc}")
-        except BaseException:
-            self.recording, self._writer = False, None
-            raise
-
-    def _capture_frame(self) -> None:
-        """Add the current frame to the video."""
-        raise NotImplementedError
-
-    def _record_frame(self) -> None:
-        """Add the current frame, and end the video once it has more than `video_length` frames."""
-        if self.recording:
-            self._capture_frame()
-            if self.recording and len(self.recorded_frames) > self.video_length:
-                self.stop_recording()
-
-    def _episode_began(self) -> None:
-        """Count an episode; end the last one's video and begin another if triggered."""
-        self.episode_id += 1
-        if self.recording and self.video_length == float("inf"):
-            self.stop_recording()
-        if self.episode_trigger and self.episode_trigger(self.episode_id):
-            self.start_recording(f"{self.name_prefix}-episode-{self.episode_id}")
-
-    def _step_made(self) -> None:
-        """Count a step; begin a video if triggered."""
-        self.step_id += 1
-        if self.step_trigger and self.step_trigger(self.step_id):
-            self.start_recording(f"{self.name_prefix}-step-{self.step_id}")
-
-    def start_recording(self, video_name: str) -> None:
-        """Begin a video. If one is being recorded, it ends."""
-        if self.recording:
-            self.stop_recording()
-        path = os.path.join(self.video_folder, f"{video_name}.{self.format}")
-        self._writer = VideoWriter(path, self.frames_per_sec)
-        self.recording = True
-
-    def stop_recording(self) -> None:
-        """End the video and finish its file."""
-        if not self.recording or self._writer is None:
-            raise error.FailedCheck("stop_recording was called, but no recording was started")
-        writer, self._writer = self._writer, None
-        self.recording = False
-        if not writer.frames:
-            logger.warn("Ignored saving a video as there were zero frames to save.")
-        writer.close()
-        if writer.frames and not self.disable_logger:
-            print(f"Saved {writer.path} ({writer.frames} frames)")
-        if self.gc_trigger and self.gc_trigger(self.episode_id):
-            gc.collect()
-
-    def _recorded_step(self, action: Any) -> Any:
-        """Step the environment; if it raises, finish the file: nothing may follow."""
-        try:
-            return self.env.step(action)
-        except BaseException:
-            if self.recording:
-                self.stop_recording()
-            raise
-
-    def __del__(self) -> None:
-        """Finish the file, and say that `close` should have done it."""
-        if self.recording and self._writer is not None and not self._writer.closed:
-            path, frames = self._writer.path, self._writer.frames
-            try:
-                self.stop_recording()
-            finally:
-                if frames:
-                    warnings.warn(
-                        f"RecordVideo was deleted while it recorded {path}, which has been saved "
-                        f"with {frames} frames. Did you call close()?",
-                        stacklevel=2,
-                    )
-
-
-class RecordVideo(
-    VideoRecording, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
-):
+class RecordVideo(Recorder, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
     """Record episodes of an environment, or a number of steps, to mp4 or GIF files.
 
     Frames are streamed to the encoder, so the memory needed is that of one frame, however long the
@@ -429,10 +252,7 @@ class RecordVideo(
     appear when they are complete. `close` finishes the last one; so do an exception in `step`, the
     end of the program, and the deletion of the wrapper, which warns.
 
-    Attributes:
-        render_history: Frames that a render mode ending in "_list" has collected for `render`.
-
-    For the other attributes see `gymcore.wrappers.rendering.VideoRecording`.
+    For the attributes see `gymcore.rendering.recorder.Recorder`.
 
     Example:
         >>> import gymcore
@@ -465,82 +285,79 @@ class RecordVideo(
 
         Args:
             env: An environment with a render mode that returns images.
-            video_folder: Where the files go; created if missing.
-            episode_trigger: Takes the number of an episode and says whether to record it. Without
-                either trigger, episodes 0, 1, 8, 27, ... k**3 and every thousandth are recorded.
-            step_trigger: Takes the number of a step and says whether to begin a video with it.
+            video_folder: The folder of the files; created if missing.
+            episode_trigger: Takes the number of an episode and returns whether to record it.
+                Without either trigger, episodes 0, 1, 8, 27, ... k**3 and every thousandth are
+                recorded.
+            step_trigger: Takes the number of a step and returns whether to begin a video with it.
             video_length: Frames after which a video ends, not counting the first one; it may span
                 several episodes. 0: it ends with its episode.
-            name_prefix: How the files' names begin.
+            name_prefix: Prefix of the files' names.
             fps: Frames per second; None takes `metadata["render_fps"]`, or 30.
-            disable_logger: Do not print the name of every file.
-            gc_trigger: Takes the number of an episode and says whether to collect garbage when its
-                video is finished.
+            disable_logger: Whether not to print the name of every file.
+            gc_trigger: Takes the number of an episode and returns whether to collect garbage when
+                its video is finished.
             format: "mp4" or "gif".
 
         Raises:
-            InvalidArgument: if the render mode returns no images, or an argument is invalid.
-            DependencyNotInstalled: if imageio-ffmpeg is missing.
+            InvalidArgument: If the render mode returns no images, or an argument is invalid.
+            DependencyNotInstalled: If imageio-ffmpeg is missing.
         """
         Wrapper.__init__(self, env)
-        triggers = episode_trigger, step_trigger, gc_trigger
-        file_options = video_folder, name_prefix, format, fps, disable_logger
-        self._prepare_recording(env, triggers, video_length, *file_options)
-        self.render_history: list[Any] = []
+        check_records_videos(env.render_mode)
+        fps = env.metadata.get("render_fps", 30) if fps is None else fps
+        Recorder.__init__(
+            self, video_folder, name_prefix, fps=fps, format=format, video_length=video_length,
+            episode_trigger=episode_trigger, step_trigger=step_trigger, gc_trigger=gc_trigger,
+            disable_logger=disable_logger,
+        )  # fmt: skip
+        make_video_folder(self.video_folder)
+
+    @property
+    def render_history(self) -> list[Any]:
+        """Frames taken by the recording from a render mode that ends in "_list", for `render`."""
+        return self._history[0] if self._history else []
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment, and record a frame if a video is being recorded."""
-        result = self._recorded_step(action)
-        self._step_made()
-        self._record_frame()
+        try:
+            result = self.env.step(action)
+        except BaseException:
+            self.finish()  # nothing may follow
+            raise
+        self.count_step()
+        if self.recording:
+            self.record([self.env.render()])
         return result
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment, and record a frame if a video is being recorded."""
         result = self.env.reset(seed=seed, options=options)
-        if self.render_history and getattr(self.env, "reset_clean", False):
-            # The collector below would have forgotten them too.
-            self.render_history = []
-        self._episode_began()
-        self._record_frame()
+        if getattr(self.env, "reset_clean", False):
+            # The collector below has forgotten its frames as well.
+            self._history = []
+        self.begin_episode()
+        if self.recording:
+            self.record([self.env.render()])
         return result
 
     def render(self) -> Any:
         """Render the environment; with a "_list" mode, add the frames that recording has taken."""
-        frames = self.env.render()
-        if self.render_history and isinstance(frames, list):
-            frames = self.render_history + frames
-            self.render_history = []
+        frames: object = self.env.render()
+        if self._history and isinstance(frames, list):
+            (frames,) = self.with_history([frames])
         return frames
 
     def _capture_frame(self) -> None:
         """Add the current frame to the video."""
-        frame: Any = self.env.render()
-        if isinstance(frame, list):
-            if not frame:
-                logger.warn(
-                    "Trying to capture render frame but 'env.render()' has just been called. "
-                    "The frame cannot be captured."
-                )
-                return
-            self.render_history += frame
-            frame = frame[-1]
-        if isinstance(frame, np.ndarray):
-            self._add_frame(frame)
-            return
-        self.stop_recording()
-        logger.warn(
-            "Recording stopped: expected type of frame returned by render to be a numpy array, "
-            f"got instead {type(frame)}."
-        )
+        self.record([self.env.render()])
 
     def close(self) -> None:
         """Finish the video and close the environment."""
         try:
             super().close()
         finally:
-            if self.recording:
-                self.stop_recording()
+            self.finish()
 
 
 #: Shares of red, green and blue in how bright white is (ITU-R BT.601), in 255ths.

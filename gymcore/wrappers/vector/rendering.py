@@ -11,7 +11,8 @@ import numpy.typing as npt
 from gymcore import error, logger
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, ObsType, Options, WrapperObsType
-from gymcore.rendering.tiling import Tiling, columns_for
+from gymcore.rendering.recorder import Recorder, always, make_video_folder
+from gymcore.rendering.tiling import columns_for
 from gymcore.rendering.video_files import as_rgb
 from gymcore.rendering.window import load_pygame
 from gymcore.vector.final_observations import (
@@ -30,7 +31,7 @@ from gymcore.vector.vector_env import (
     VectorStep,
     VectorWrapper,
 )
-from gymcore.wrappers.rendering import FrameWindow, VideoRecording, always
+from gymcore.wrappers.rendering import FrameWindow, check_records_videos, collecting_metadata
 from gymcore.wrappers.transform_observation import (
     check_render_keys,
     check_render_mode,
@@ -81,22 +82,14 @@ class RenderCollection(
                 before it resets, as `AsyncVectorEnv` with a `worker` of your own.
         """
         VectorWrapper.__init__(self, env)
-        mode = env.render_mode
-        if mode is None:
-            raise error.InvalidArgument("Expected env.render_mode to be not None")
-        if mode.endswith("_list"):
-            raise error.InvalidArgument(
-                f"Expected env.render_mode to not end with '_list', got {mode!r}"
-            )
+        self.metadata = collecting_metadata(env.render_mode, env.metadata)
         self.pop_frames = pop_frames
         self.reset_clean = reset_clean
-        self.frame_list: list[list[Any]] = [[] for _ in range(env.num_envs)]
+        self.frame_list: list[list[object]] = [[] for _ in range(env.num_envs)]
         self._episodes = LaneEpisodes(env)
         self._keeps = self._episodes.same_step and not reset_clean
         if self._keeps:
             env.keep_final_frames()
-        modes = list(env.metadata.get("render_modes") or ())
-        self.metadata = {**env.metadata, "render_modes": [*modes, f"{mode}_list"]}
 
     @property
     def render_mode(self) -> str:  # type: ignore[override]
@@ -205,12 +198,12 @@ class HumanRendering(  # type: ignore[misc]
 
     def _next_frames(self) -> list[npt.NDArray[np.uint8]]:
         """Return the lanes' frames, each `[height, width, 3] uint8`; none if there are none yet."""
-        rendered: Any = self.env.render()
+        rendered: object = self.env.render()
         frames = list(rendered) if isinstance(rendered, (tuple, list, np.ndarray)) else [rendered]
         if frames and all(isinstance(frame, list) for frame in frames):
             if not all(frames):
                 return []
-            frames = [lane[-1] for lane in frames]
+            frames = [cast("list[object]", lane)[-1] for lane in frames]
         if not all(isinstance(frame, np.ndarray) for frame in frames):
             raise error.FailedTypeCheck(
                 "Expected `env.render()` to return a numpy array, actually returned "
@@ -259,18 +252,16 @@ class HumanRendering(  # type: ignore[misc]
         for row in range(1, self.num_rows):
             y = top + row * cell_height - 1
             self._surface.fill((128, 128, 128), (left, y, self.num_cols * cell_width, 1))
-        self._show(self._surface)
+        self._show(self.env, self._surface)
 
-    def close(self, **kwargs: Any) -> None:
+    def close(self, **kwargs: object) -> None:
         """Close the window and the environments."""
         self._close_window()
         super().close(**kwargs)
 
 
 class RecordVideo(
-    VideoRecording,
-    VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType],
-    RecordConstructorArgs,
+    Recorder, VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType], RecordConstructorArgs
 ):
     """Record a vector environment to mp4 or GIF files, all lanes side by side or the first alone.
 
@@ -284,14 +275,12 @@ class RecordVideo(
     new episode begins if the first lane is one of them; either way the batch is recorded.
 
     Attributes:
-        frame_cols: Lanes in a row of the image; -1 before the first frame.
-        frame_rows: Rows; -1 before the first frame.
-        autoreset_mode: Of the environment.
+        autoreset_mode: The mode of the environment.
         has_autoreset: Whether the next step resets the first lane.
-        render_history: For each lane, the frames that a render mode ending in "_list" has collected
-            for `render`.
+        render_history: For each lane, frames taken by the recording from a render mode that ends in
+            "_list", for `render`.
 
-    For the other attributes see `gymcore.wrappers.rendering.VideoRecording`.
+    For the other attributes see `gymcore.rendering.recorder.Recorder`.
 
     Example:
         >>> import gymcore
@@ -334,9 +323,15 @@ class RecordVideo(
                 "video_aspect_ratio: expected two positive numbers, width and height, got "
                 f"{video_aspect_ratio!r}"
             )
-        triggers = episode_trigger, step_trigger, gc_trigger
-        file_options = video_folder, name_prefix, format, fps, disable_logger
-        self._prepare_recording(env, triggers, video_length, *file_options)
+        check_records_videos(env.render_mode)
+        fps = env.metadata.get("render_fps", 30) if fps is None else fps
+        Recorder.__init__(
+            self, video_folder, name_prefix, fps=fps, format=format, video_length=video_length,
+            episode_trigger=episode_trigger, step_trigger=step_trigger, gc_trigger=gc_trigger,
+            disable_logger=disable_logger, aspect_ratio=across / down,
+            first_only=record_first_only,
+        )  # fmt: skip
+        make_video_folder(self.video_folder)
         self._episodes = LaneEpisodes(env)
         self.autoreset_mode = self._episodes.mode
         # Whether last frames can be had, are being taken, and are wanted by a wrapper further out.
@@ -351,10 +346,11 @@ class RecordVideo(
                 )
         self.record_first_only = record_first_only
         self.video_aspect_ratio = video_aspect_ratio
-        self.frame_cols = self.frame_rows = -1
-        self._ratio = across / down
-        self._tiling: Tiling | None = None
-        self.render_history: list[list[Any]] = []
+
+    @property
+    def render_history(self) -> list[list[Any]]:
+        """Frames taken by the recording, for each lane; see the class."""
+        return self._history
 
     @property
     def has_autoreset(self) -> bool:
@@ -365,32 +361,35 @@ class RecordVideo(
         """Reset the environments, and record a frame if a video is being recorded."""
         result = self.env.reset(seed=seed, options=options)
         if self._episodes.reset(options)[0]:
-            self._episode_began()
-        self._record_frame()
+            self.begin_episode()
+        if self.recording:
+            self.record(self._lanes())
         return result
 
     def step(self, actions: ActType) -> VectorStep[ObsType, ArrayType]:
         """Step the environments, and record a frame if a video is being recorded."""
         self._keep_while_recording()
-        result = self._recorded_step(actions)
+        try:
+            result = self.env.step(actions)
+        except BaseException:
+            self.finish()  # nothing may follow
+            raise
         _, _, terminations, truncations, infos = result
         begun, _ = self._episodes.step(np.asarray(terminations), np.asarray(truncations))
         if begun[0]:
             if self._keeps and self._records_an_episode:
-                self._capture_frame(infos.get("final_info"))
-            self._episode_began()
-        self._step_made()
-        self._record_frame()
+                self.record(self._lanes(infos.get("final_info")))
+            self.begin_episode()
+        self.count_step()
+        if self.recording:
+            self.record(self._lanes())
         return result
 
     def render(self) -> Any:
         """Render the environments; with a "_list" mode, add the frames that recording has taken."""
-        frames: Any = self.env.render()
-        if self.render_history and frames is not None:
-            frames = tuple(
-                taken + lane for taken, lane in zip(self.render_history, frames, strict=True)
-            )
-            self.render_history = []
+        frames = self.env.render()
+        if self._history and frames is not None:
+            frames = tuple(self.with_history(frames))
         return frames
 
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
@@ -425,64 +424,25 @@ class RecordVideo(
             self.env.keep_final_frames(keeps)
             self._keeps = keeps
 
-    def _capture_frame(self, final_infos: dict[str, Any] | None = None) -> None:
-        """Add the lanes' current frames to the video, as one image; last frames where given."""
-        rendered: Any = self.env.render()
-        frames = list(rendered if rendered is not None else ())
+    def _lanes(self, final_infos: Info | None = None) -> list[object]:
+        """Return the current frame of each lane, or its last frame where the infos have one."""
+        rendered: tuple[object, ...] | None = self.env.render()
+        lanes = list(rendered if rendered is not None else (None,))
         if final_infos and "final_frame" in final_infos:
-            for lane in np.flatnonzero(final_infos["_final_frame"]).tolist():
-                frames[lane] = final_infos["final_frame"][lane]
-        if frames and all(isinstance(frame, list) for frame in frames):
-            if not all(frames):
-                logger.warn(
-                    "Trying to capture render frame but 'env.render()' has just been called. "
-                    "The frame cannot be captured."
-                )
-                return
-            if not self.render_history:
-                self.render_history = [[] for _ in frames]
-            for taken, lane in zip(self.render_history, frames, strict=True):
-                taken += lane
-            frames = [lane[-1] for lane in frames]
-        if self.record_first_only:
-            frames = frames[:1]
-        wrong = [frame for frame in frames if not isinstance(frame, np.ndarray)]
-        if wrong or not frames:
-            self.stop_recording()
-            logger.warn(
-                "Recording stopped: expected type of frame returned by render to be a numpy array, "
-                f"got instead {type(wrong[0] if wrong else rendered)}."
-            )
-            return
-        try:
-            pixels = [as_rgb(frame) for frame in frames]
-            shapes = {frame.shape[:2] for frame in pixels}
-            if len(shapes) > 1:
-                raise error.InvalidArgument(
-                    f"lanes have frames of different sizes: {sorted(shapes)}"
-                )
-        except (error.InvalidArgument, error.ArgumentTypeError) as exc:
-            self.stop_recording()
-            logger.warn(f"Recording stopped: {exc}")
-            return
-        self._add_frame(self._tiled(pixels))
+            for i in np.flatnonzero(final_infos["_final_frame"]).tolist():
+                lanes[i] = final_infos["final_frame"][i]
+        return lanes
 
-    def _tiled(self, frames: list[Any]) -> Any:
-        """Return the frames side by side."""
-        height, width = frames[0].shape[:2]
-        if self._tiling is None or (self._tiling.height, self._tiling.width) != (height, width):
-            columns = columns_for(len(frames), height, width, self._ratio)
-            self._tiling = Tiling(len(frames), height, width, columns)
-            self.frame_cols, self.frame_rows = self._tiling.columns, self._tiling.rows
-        return frames[0] if len(frames) == 1 else self._tiling(frames)
+    def _capture_frame(self) -> None:
+        """Add the current frames of the lanes to the video, as one image."""
+        self.record(self._lanes())
 
-    def close(self, **kwargs: Any) -> None:
+    def close(self, **kwargs: object) -> None:
         """Finish the video and close the environments."""
         try:
             super().close(**kwargs)
         finally:
-            if self.recording:
-                self.stop_recording()
+            self.finish()
 
 
 class AddRenderObservation(

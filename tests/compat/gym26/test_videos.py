@@ -19,8 +19,8 @@ from gymcore.compat.gym26.wrappers import (
     RenderCollection,
     VideoRecorder,
     capped_cubic_video_schedule,
-    recording,
 )
+from gymcore.rendering import recorder as recorders
 from gymcore.rendering import video_files
 from gymcore.vector import SyncVectorEnv
 from tests.compat.gym26.scripted import Scripted
@@ -31,23 +31,27 @@ class FakeWriter:
 
     files: dict[str, list[int]] = {}  # noqa: RUF012
 
-    def __init__(self, path: str, fps: float) -> None:
+    def __init__(self, path: str, fps: float, overwrite: bool = True) -> None:
+        self.path = path
         self.name = Path(path).name
         self.files[self.name] = []
         self.fps = fps
         self.frames = 0
+        self.closed = False
 
     def write(self, frame: Any) -> None:
         self.files[self.name].append(int(frame.flat[0]))
         self.frames += 1
 
     def close(self) -> None:
-        pass
+        self.closed = True
+
+    discard = close
 
 
 @pytest.fixture
 def videos(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
-    monkeypatch.setattr(recording, "VideoWriter", FakeWriter)
+    monkeypatch.setattr(recorders, "VideoWriter", FakeWriter)
     FakeWriter.files = {}
     return FakeWriter.files
 

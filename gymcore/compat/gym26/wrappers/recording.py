@@ -16,8 +16,11 @@ from gymcore.base.new_file import NewFile
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.compat.gym26.core import Wrapper
 from gymcore.core import Env, Info
-from gymcore.rendering.video_files import VideoWriter
-from gymcore.utils.save_video import capped_cubic_video_schedule
+from gymcore.rendering.recorder import (
+    Recorder,
+    capped_cubic_video_schedule,
+    make_video_folder,
+)
 from gymcore.wrappers import rendering
 
 __all__ = [
@@ -77,7 +80,7 @@ class VideoRecorder:
         self.env = env
         self.enabled = enabled
         self.broken = False
-        self._writer: VideoWriter | None = None
+        self._recorder: Recorder | None = None
         # With the interface of Gym 0.21 (`DoneEnv`), `render` takes the mode.
         self._mode = {"mode": "rgb_array"} if hasattr(env, "waiting_seed") else {}
         if not enabled:
@@ -97,7 +100,8 @@ class VideoRecorder:
         self.metadata = {**(metadata or {}), "content_type": f"video/{suffix[1:]}"}
         self.metadata_path = f"{base}.meta.json"
         self._write_metadata()
-        self._writer = VideoWriter(self.path, self.output_frames_per_sec)
+        self._recorder = Recorder(fps=self.output_frames_per_sec)
+        self._recorder.begin(self.path)
 
     @property
     def functional(self) -> bool:
@@ -108,7 +112,7 @@ class VideoRecorder:
         """Render the environment and write the frame; raise an error after `close`."""
         if not self.functional:
             return
-        if self._writer is None:
+        if self._recorder is None:
             raise error.ClosedEnvironmentError(f"the video {self.path} is finished")
         frame = self.env.render(**self._mode)
         if isinstance(frame, tuple) and frame:  # of a vector environment
@@ -122,19 +126,27 @@ class VideoRecorder:
                 "by marking as disabled."
             )
             return
-        self._writer.write(frame)
+        self._recorder.add([frame])
 
     def close(self) -> None:
         """Finish the file; calling it again does nothing."""
-        if self._writer is None:
+        if self._recorder is None:
             return
-        writer, self._writer = self._writer, None
-        writer.close()
-        if not writer.frames:
+        recorder, self._recorder = self._recorder, None
+        if recorder.recorded_frames:
+            recorder.finish()
+        else:
+            recorder.discard()
             self.metadata["empty"] = True
         if self.broken:
             self.metadata["broken"] = True
         self._write_metadata()
+
+    def __del__(self) -> None:
+        """Finish the file."""
+        recorder = self.__dict__.get("_recorder")
+        if recorder is not None:
+            recorder.finish()
 
     def _write_metadata(self) -> None:
         with NewFile(self.metadata_path) as file:
@@ -182,13 +194,7 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         self.step_trigger = step_trigger
         self.video_recorder: VideoRecorder | None = None
         self.video_folder = os.path.abspath(video_folder)
-        if os.path.isdir(self.video_folder):
-            logger.warn(
-                f"Overwriting existing videos at {self.video_folder} folder "
-                "(try specifying a different `video_folder` for the `RecordVideo` wrapper if this "
-                "is not desired)"
-            )
-        os.makedirs(self.video_folder, exist_ok=True)
+        make_video_folder(self.video_folder)
         self.name_prefix = name_prefix
         self.step_id = 0
         self.recording = False
